@@ -241,11 +241,11 @@ fn a_block_beyond_memory_panics_instead_of_reading_it() {
 fn points_that_cannot_run_are_refused_with_the_reason() {
     let base = || Point::new("apex_map.two_sided", 3).with_parameter("M", 3072u64);
     let refusals: [(Point, &[&str]); 14] = [
-        (base().with_parameter("L", 1025u64), &["L = 1025 words", "M/P = 1024 words", "at most M/P"]),
-        (base().with_parameter("L", 24u64), &["M/P = 1024 words", "not a multiple of L = 24", "straddle"]),
+        (base().with_parameter("L", 1025u64), &["L = 1025 words", "M/P = 8 KiB (1024 words)", "at most M/P"]),
+        (base().with_parameter("L", 24u64), &["M/P = 8 KiB (1024 words)", "not a multiple of L = 24", "straddle"]),
         (
             base().with_parameter("M", 3073u64),
-            &["M = 3073 words cannot be divided evenly among 3 ranks", "multiple of 3"],
+            &["M = 24584 B (3073 words) cannot be divided evenly among 3 ranks", "multiple of 3"],
         ),
         (base().with_parameter("alpha", 0.0), &["alpha must be greater than 0 and at most 1", "found 0"]),
         (base().with_parameter("alpha", -0.5), &["alpha must be greater than 0", "found -0.5"]),
@@ -257,7 +257,7 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
         (base().with_parameter("pages", "giant"), &["pages must be one of huge, base", "giant"]),
         (base().with_parameter("beta", 1u64), &["apex_map.two_sided has no parameter beta", "M, alpha, L"]),
         (base().with_parameter("I", 1u64 << 30).with_parameter("N", 1u64 << 10), &["I x N is more than 2^36"]),
-        (base().with_parameter("M", 3u64 << 41), &["the maximum is 2^40 words per rank"]),
+        (base().with_parameter("M", 3u64 << 41), &["M/P = 16 TiB on 3 ranks", "the maximum is 8 TiB per rank"]),
     ];
     for (point, parts) in refusals {
         let message = complete(point.clone()).expect_err(&point.label());

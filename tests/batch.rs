@@ -94,6 +94,20 @@ fn exclusive_nodes_request_all_memory_unless_the_user_sets_it() {
 }
 
 #[test]
+fn a_directive_of_the_user_replaces_the_same_option_of_the_template() {
+    let exclusive = |system: &str, directive: &str| {
+        let mut options = options(system);
+        options.directives = vec![directive.into()];
+        let text = script(system, &options);
+        text.lines().filter(|line| line.contains("excl")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(exclusive("slurm", "--exclusive=user"), ["#SBATCH --exclusive=user"]);
+    assert_eq!(exclusive("slurm", "--exclusive"), ["#SBATCH --exclusive"]);
+    assert_eq!(exclusive("slurm", "--mail-type=END"), ["#SBATCH --exclusive"]);
+    assert_eq!(exclusive("pbs", "-l place=free:exclhost"), ["#PBS -l place=free:exclhost"]);
+}
+
+#[test]
 fn scripts_of_other_systems_contain_the_same_options_in_their_syntax() {
     let bare = SubmitTable::default().into_options("pbs", sweep::parse_time).expect("options that hold");
     let head = |system: &str| {

@@ -106,7 +106,7 @@ fn the_explanation_quantifies_the_slower_term_and_its_certainty() {
         }
     }
     assert!(
-        explanation.groups[1].label.contains("M = 64 Mwords")
+        explanation.groups[1].label.contains("M = 512 MiB")
             && explanation.groups[1].terms.contains(&"memory".to_owned())
     );
 }

@@ -252,7 +252,22 @@ fn a_disturbed_result_has_a_banner_and_gives_no_card() {
     let noisy = tabulate_samples(6, false);
     assert_eq!(Health::from_samples(&noisy).verdict(), Quietness::Disturbed);
     let banner = Health::from_samples(&noisy).banner().expect("a banner");
-    assert!(banner.starts_with("DISTURBED: something else took time from 6 of 20 samples"), "{banner}");
+    assert_eq!(
+        banner,
+        "DISTURBED: other programs were using the cores during 6 of 20 samples. The numbers are not those of the machine alone. \
+         Details: off core 6, run delay 6."
+    );
+    let mut health = Health::default();
+    for causes in [&["run delay", "off core"][..], &["steal"], &["run delay"], &["a cause of a later version"]] {
+        health.add(Quietness::Disturbed, causes.iter().copied());
+    }
+    let banner = health.banner().expect("a banner");
+    assert!(
+        banner.starts_with(
+            "DISTURBED: other programs were using the cores during 2 of 4 samples; 4 are disturbed in total. The numbers"
+        ),
+        "one sample of two causes with the same words counts once: {banner}"
+    );
     let error = calibrate::require_quiet(&noisy).expect_err("refused");
     assert!(error.message.starts_with("no card was written"), "{}", error.message);
     let card = calibrate::card(&[], &noisy, "m", &host()).expect("a card, if requested");

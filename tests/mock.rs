@@ -223,7 +223,7 @@ pub struct Recorder {
 }
 
 impl Watcher for Recorder {
-    fn begin(&mut self, launches: &[OpenLaunch], _: Repeat) {
+    fn begin(&mut self, launches: &[OpenLaunch], _: Repeat, _: usize) {
         self.points = launches.iter().map(|launch| launch.points.len()).sum();
     }
 

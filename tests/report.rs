@@ -250,7 +250,13 @@ fn plan_shows_the_wall_time_and_its_source() {
         String::from_utf8(output.stdout).unwrap()
     };
     let plan = with(format!("{text}min = 6\n"), &["plan"]);
-    assert!(plan.contains("wall time: less than 1 s\n"), "{plan}");
+    assert!(plan.contains("wall time: less than 1 s on a quiet machine\n"), "{plan}");
+    let values = |name: &str| plan.lines().find_map(|line| line.trim().strip_prefix(name)).map(str::trim);
+    assert_eq!(
+        [values("M "), values("L "), values("alpha ")],
+        [Some("32 KiB"), Some("1, 8"), Some("0.1, 1")],
+        "{plan}"
+    );
     assert!(plan.contains("estimated from the kernel's work, very roughly") && plan.contains("(4 points)"), "{plan}");
     with(format!("{text}min = 6\n"), &["run", "--no-report"]);
     let plan = with(format!("{text}min = 6\n"), &["plan"]);
@@ -258,11 +264,13 @@ fn plan_shows_the_wall_time_and_its_source() {
     let longer_sweep =
         text.replace("L = [1, 8]", "L = [1, 8, 64]") + "min = 12\nmax = 24\nwidth = 0.01\nbudget = \"90 s\"\n";
     let plan = with(longer_sweep, &["plan"]);
-    assert!(plan.contains("with 12 samples, ") && plan.contains("with 24 of each point)"), "{plan}");
-    assert!(plan.contains(", at most 90 s (budget)"), "{plan}");
+    assert!(plan.contains(" on a quiet machine, at most 90 s (budget)\n"), "{plan}");
     assert!(plan.contains("estimated from samples in the result (4 points); the kernel's work"), "{plan}");
     let plan = with(format!("{text}min = 1000000\nbudget = \"1 s\"\n"), &["plan"]);
-    assert!(plan.contains("the budget may be too short even for the smallest number of samples"), "{plan}");
+    assert!(plan.contains("wall time: 1 s (budget); a quiet machine would need about "), "{plan}");
+    assert!(plan.contains(" for the 1000000 samples that each point needs at least\n"), "{plan}");
+    let plan = with(format!("{text}min = 6\nmax = 24\nwidth = 0.01\n"), &["plan", "--machine", "other"]);
+    assert!(plan.contains("on a quiet machine, at most 1 s (24 samples of each point)"), "{plan}");
 }
 
 #[test]

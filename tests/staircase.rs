@@ -10,7 +10,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_study::calibrate::ladders::refine;
 use apexmap_study::calibrate::staircase::{Step, places, rungs, step};
-use apexmap_study::calibrate::{card_text, classic, contradictions, derived_numbers, node_probes};
+use apexmap_study::calibrate::{card_numbers, card_text, classic, contradictions, derived_numbers, node_probes};
 use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
@@ -313,6 +313,32 @@ fn the_table_gives_the_classic_numbers_with_their_usual_names() {
     let list = card_text(&card, None);
     let pairs = list.lines().filter(|line| line.contains("core_to_core_seconds")).collect::<Vec<_>>();
     assert!(pairs.len() == 1 && pairs[0].contains("120 steps"), "{pairs:?}");
+}
+
+#[test]
+fn a_card_fits_a_narrow_terminal_without_losing_a_number() {
+    let mut card = large_card();
+    card.provenance.insert("transport".into(), "mpi".into());
+    card.set("network_latency_seconds", Number::new(1.5, "us", "made up").with_range(1.4, 1.6)).expect("a number");
+    card.provenance.insert("disturbed".into(), "DISTURBED: other programs.".into());
+    for width in [80, 109] {
+        let (classic, numbers) = (classic::text(&card, Some(width)), card_numbers(&card, Some(width)));
+        // The terminal wraps the warning and the summary.
+        for line in classic.lines().skip(2).chain(numbers.lines()).filter(|line| !line.starts_with('*')) {
+            assert!(line.chars().count() <= width, "{line:?} at {width} in\n{classic}{numbers}");
+        }
+        let lines: Vec<String> =
+            classic.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let find =
+            |start: &str| lines.iter().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{classic}"));
+        assert!(find("triad").starts_with("triad 312 GB/s 281 to 343 GB/s"), "{classic}");
+        assert!(find("latency 1.5 us").contains("range 1.4 to 1.6 us 8 bytes"), "{classic}");
+        assert!(lines.iter().any(|line| line == "STREAM") && lines.iter().any(|line| line == "Network"), "{classic}");
+        assert_eq!(classic.matches("DISTURBED").count() + numbers.matches("DISTURBED").count(), 1);
+        for name in ["cores", "stream_triad_bytes_per_second", "core_to_core_seconds--*"] {
+            assert!(numbers.lines().any(|line| line.trim() == name), "{name}: {numbers}");
+        }
+    }
 }
 
 #[test]

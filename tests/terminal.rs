@@ -51,15 +51,20 @@ fn a_sweep_continues_when_its_message_pipe_is_closed() {
     assert!(is_complete(&scratch.join("pipe")));
 }
 
-/// Opens both ends of a terminal.
+/// Opens both ends of a terminal that does not know its size.
 fn terminal() -> (File, OwnedFd) {
+    terminal_with_size(0, 0)
+}
+
+/// Opens both ends of a terminal with this size in characters.
+pub fn terminal_with_size(columns: u16, rows: u16) -> (File, OwnedFd) {
     let (mut master, mut slave) = (0, 0);
+    let size = nix::libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the call writes both descriptors if it succeeds, and no other code owns them; the other arguments may be
     // null.
     unsafe {
         let null = std::ptr::null_mut();
-        let opened =
-            nix::libc::openpty(&mut master, &mut slave, null, null.cast_const().cast(), null.cast_const().cast());
+        let opened = nix::libc::openpty(&mut master, &mut slave, null, null.cast_const().cast(), &size);
         assert_eq!(opened, 0);
         (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave))
     }

@@ -68,6 +68,7 @@
 //! - `explorer`: the panel of all cells: its data, its modules under node, and the panel in a browser with mouse and keyboard
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `terminal`: text for a terminal is printable and bounded; a terminal that fails ends no measurement
+//! - `screens`: commands on terminals of 80 columns: lines fit, sizes have units, words are plain
 //! - `crew`: the threads that fill and verify memory, and their progress reports
 //! - `limits`: sizes that no machine has are refused
 //! - `memory`: launches use the memory that plans predict; kills for too much memory
@@ -187,6 +188,7 @@ mod report;
 mod residence;
 mod resume;
 mod samples;
+mod screens;
 mod simulated_machines;
 mod site;
 mod slurm;

@@ -7,13 +7,15 @@ use crate::error::{Error, Result};
 use crate::text_table::{Align, TextTable};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
 
-/// Prints text for people, made printable by [`to_printable`]. A closed pipe (`apexmap kernels | head`) is not an error.
+/// Prints text for people, made printable by [`to_printable`]. On a terminal, long lines are wrapped between words. A closed pipe
+/// (`apexmap kernels | head`) is not an error.
 ///
 /// # Errors
 /// Fails if standard output cannot be written.
 pub fn print(text: &str) -> Result<()> {
-    write_output(|out| out.write_all(to_printable(text).as_bytes()))
+    write_output(|out| out.write_all(wrap_lines(&to_printable(text), terminal_width()).as_bytes()))
 }
 
 /// Prints like [`print()`], in red if standard output is a terminal with colours.
@@ -22,7 +24,7 @@ pub fn print(text: &str) -> Result<()> {
 /// Fails like [`print()`].
 pub fn print_in_red(line: &str) -> Result<()> {
     let (colour_on, colour_off) = if supports_colours(&io::stdout()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-    write_output(|out| writeln!(out, "{colour_on}{}{colour_off}", to_printable(line)))
+    write_output(|out| writeln!(out, "{colour_on}{}{colour_off}", wrap_lines(&to_printable(line), terminal_width())))
 }
 
 /// Returns whether an output is a terminal with colours and the user did not disable them with `NO_COLOR`
@@ -41,7 +43,7 @@ pub fn write_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
     }
     let mut data = Vec::new();
     write(&mut data).map_err(output_error)?;
-    print(&String::from_utf8_lossy(&data))
+    write_output(|out| out.write_all(to_printable(&String::from_utf8_lossy(&data)).as_bytes()))
 }
 
 /// Writes a text like [`write_data`].
@@ -77,9 +79,10 @@ fn output_error(error: io::Error) -> Error {
     Error::environment(format!("cannot write to standard output: {error}"), "check where it goes")
 }
 
-/// Writes a line, made printable by [`to_printable`], to standard error. Failures are ignored.
+/// Writes a line, made printable by [`to_printable`], to standard error. On a terminal, it is wrapped between words. Failures are
+/// ignored.
 pub fn note(line: &str) {
-    note_raw(&format!("{}\n", to_printable(line)));
+    note_raw(&format!("{}\n", wrap_lines(&to_printable(line), error_width())));
 }
 
 /// Writes a text that is already printable, with its colours and line ends, to standard error. Failures are ignored.
@@ -105,9 +108,49 @@ pub fn is_unprintable(c: char) -> bool {
     }
 }
 
+/// Smallest terminal width that is believed. Terminals that report less do not know their width.
+const MIN_WIDTH: usize = 20;
+
 /// Returns the width of the terminal in characters, or `None` if standard output is not a terminal.
 pub fn terminal_width() -> Option<usize> {
-    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
+    width_of(io::stdout())
+}
+
+/// Returns the width of the terminal in characters, or `None` if standard error is not a terminal.
+pub fn error_width() -> Option<usize> {
+    width_of(io::stderr())
+}
+
+fn width_of(output: impl AsFd) -> Option<usize> {
+    let width = terminal_size::terminal_size_of(output).map(|(width, _)| usize::from(width.0));
+    width.filter(|&width| width >= MIN_WIDTH)
+}
+
+/// Spaces before the further lines of a wrapped line, in addition to those before its first line.
+const WRAPPED_INDENT: usize = 2;
+
+/// Wraps lines longer than `width` between words. Further lines are indented. A word longer than `width` is not broken, because
+/// it may be a path or a command.
+pub fn wrap_lines(text: &str, width: Option<usize>) -> Cow<'_, str> {
+    let is_long = |line: &str, width: usize| textwrap::core::display_width(line) > width;
+    let Some(width) = width.filter(|&width| text.lines().any(|line| is_long(line, width))) else {
+        return Cow::Borrowed(text);
+    };
+    let wrap = |line: &str| {
+        let content = line.trim_end_matches('\n');
+        if !is_long(content, width) {
+            return line.to_owned();
+        }
+        let indent = " ".repeat(content.len() - content.trim_start_matches(' ').len() + WRAPPED_INDENT);
+        let options = textwrap::Options::new(width)
+            .subsequent_indent(&indent)
+            .break_words(false)
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
+            .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
+        textwrap::wrap(content, options).join("\n") + &line[content.len()..]
+    };
+    Cow::Owned(text.split_inclusive('\n').map(wrap).collect())
 }
 
 /// Lists `family.variant` ids with their summaries, one per line, with an empty line between families.

@@ -15,13 +15,18 @@ pub enum Align {
 /// Spaces between two columns.
 const COLUMN_GAP: u16 = 2;
 /// Minimum width of the last column for wrapping. A narrower column would be harder to read than the terminal's own line breaks.
-const MIN_WRAPPED_WIDTH: usize = 24;
+pub const MIN_WRAPPED_WIDTH: usize = 24;
+
+/// The first cell of the row that a heading replaces.
+const HEADING: &str = "\u{1}";
 
 /// Rows of cells. The text ends with a line end unless the table is empty.
 #[derive(Clone, Debug)]
 pub struct TextTable {
     columns: Vec<Align>,
     rows: Vec<Vec<String>>,
+    /// Lines across all columns, each in place of a row whose first cell is [`HEADING`].
+    headings: Vec<String>,
     /// Spaces before each line.
     indent: usize,
     /// Maximum length of a line, if the last column may be wrapped.
@@ -30,7 +35,7 @@ pub struct TextTable {
 
 impl TextTable {
     pub fn new(columns: impl IntoIterator<Item = Align>) -> Self {
-        Self { columns: columns.into_iter().collect(), rows: Vec::new(), indent: 0, width: None }
+        Self { columns: columns.into_iter().collect(), rows: Vec::new(), headings: Vec::new(), indent: 0, width: None }
     }
 
     /// Begins each line with this number of spaces.
@@ -49,6 +54,12 @@ impl TextTable {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
+    }
+
+    /// Adds a line across all columns, before the rows that follow. It has no indent.
+    pub fn add_heading(&mut self, text: impl Into<String>) {
+        self.headings.push(text.into());
+        self.add_row([HEADING]);
     }
 
     fn to_table(&self) -> Table {
@@ -84,8 +95,10 @@ impl fmt::Display for TextTable {
         if self.rows.is_empty() {
             return Ok(());
         }
+        let mut headings = self.headings.iter();
         self.to_table().lines().try_for_each(|line| match line.trim_end() {
             "" => writeln!(f),
+            line if line.trim_start() == HEADING => writeln!(f, "{}", headings.next().map_or("", String::as_str)),
             line => writeln!(f, "{:indent$}{line}", "", indent = self.indent),
         })
     }

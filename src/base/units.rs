@@ -168,6 +168,18 @@ pub fn bytes(count: f64) -> String {
     format_with_prefix(count, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
+/// Formats a number of bytes without rounding, in the largest unit that divides it: `512 MiB`, `24584 B`.
+pub fn exact_bytes(count: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = units.into_iter().find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
+    unit.map_or_else(|| format!("{count} B"), |(bits, name)| format!("{} {name}", count >> bits))
+}
+
+/// Formats the size of this number of words in bytes without rounding: `512 MiB`.
+pub fn size_of_words(count: u64) -> String {
+    count.checked_mul(WORD_BYTES).map_or_else(|| format!("{count} words"), exact_bytes)
+}
+
 /// Formats a count with its noun: `1 point`, `2 points`.
 pub fn plural(count: usize, noun: &str) -> String {
     match count {
@@ -210,9 +222,17 @@ pub fn is_informative((low, high): (f64, f64)) -> bool {
     low <= 0.0 || high < MAX_INTERVAL_RATIO * low
 }
 
-/// Formats an interval, with one unit if both ends have the same: `682 to 709 MB/s`.
+/// Formats an interval of rates or counts, with one unit if both ends have the same: `682 to 709 MB/s`.
 pub fn interval((low, high): (f64, f64), unit: Unit) -> String {
-    let (low, high) = (quantity(low, unit), quantity(high, unit));
+    joined_ends(&quantity(low, unit), &quantity(high, unit))
+}
+
+/// Formats an interval with any unit, written once if both ends have the same: `1.2 to 1.4 us`.
+pub fn amount_interval((low, high): (f64, f64), unit: Unit) -> String {
+    joined_ends(&amount(low, unit), &amount(high, unit))
+}
+
+fn joined_ends(low: &str, high: &str) -> String {
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, low)), Some((_, high_unit))) if low == high_unit => format!("{number} to {high}"),
         _ => format!("{low} to {high}"),

@@ -3,7 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::new_file;
-use apexmap_base::terminal::print;
+use apexmap_base::terminal::{print, print_data};
 use clap_mangen::Man;
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             Error::input(format!("there is no command \"{name}\""), suggest(name, &names))
         })?,
     };
-    print(&page(command)?)
+    print_data(&page(command)?)
 }
 
 /// Returns the page's name, such as `apexmap-fit`.

@@ -2,8 +2,9 @@
 
 use super::conclude::{conclude, display};
 use super::show_card;
-use apexmap_base::error::{ErrorKind, Result};
-use apexmap_base::terminal::print;
+use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::provenance::Host;
+use apexmap_base::terminal::{note, print};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::provenance;
@@ -11,12 +12,14 @@ use apexmap_pages::report;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_run::campaign::carriers::local;
-use apexmap_run::campaign::{Campaign, Conduct, Request};
+use apexmap_run::campaign::{Campaign, Conduct, Measured, Request};
 use apexmap_run::launch::{self, LauncherEntry, hosts};
 use apexmap_run::sweep::{self, Machine};
 use apexmap_study::calibrate::counts::{Costs, shorten};
 use apexmap_study::calibrate::{self, Probe};
+use apexmap_theory::machine::Card;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -69,23 +72,22 @@ fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
     PossibleValuesParser::new(values).try_map(|id| launch::find(&id))
 }
 
+/// The two stages of every calibration, and the one before them that chooses the numbers of messages over MPI.
+const COUNTS_STAGE: &str = "stage 1 of 3: time of messages";
+const STAGES_OF_THREADS: [&str; 2] =
+    ["stage 1 of 2: caches, memory and messages", "stage 2 of 2: edges of caches and of address translation"];
+const STAGES_OF_MPI: [&str; 2] =
+    ["stage 2 of 3: caches, memory and messages", "stage 3 of 3: edges of caches and of address translation"];
+
 pub fn run(arguments: &Arguments) -> Result<()> {
     let host = provenance::host();
     let cores = Hardware::this_machine().cores_or_threads();
     // A network measurement needs two ranks, even if this machine has one core.
     let cores = if arguments.launcher.is_some() { cores.max(2) } else { cores };
-    let probes = calibrate::probes(&host, cores);
-    let mut launch = match arguments.launcher {
-        Some(launcher) => format!("transport = \"{}\"\nlauncher = \"{}\"\n", launcher.transport, launcher.id),
-        None => format!("transport = \"{}\"\n", TransportKind::Threads),
-    };
-    if let Some(number) = arguments.ranks_per_node {
-        launch.push_str(&format!("ranks_per_node = {number}\n"));
-    }
-    let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
+    let mut stages = Stages::new(arguments);
     // Only threads that share the node's memory measure the numbers of the node itself.
     let node = if arguments.launcher.is_none() { calibrate::node_probes(&host, cores) } else { Vec::new() };
-    let mut probes = [probes, node].concat();
+    let mut probes = [calibrate::probes(&host, cores), node].concat();
     let mut shapes = calibrate::shapes(&host, cores);
     if let Some(source) = hosts::choose_source(&arguments.hosts, arguments.hostfile.as_deref()) {
         let hosts = source.read()?;
@@ -94,10 +96,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         probes.retain(|probe| probe.ranks <= hosts.names.len() * each);
         shapes.retain(|probe| probe.ranks <= hosts.names.len() * each);
     }
+    let [main_stage, edge_stage] = if arguments.launcher.is_some() { STAGES_OF_MPI } else { STAGES_OF_THREADS };
     if arguments.launcher.is_some() {
         let first = calibrate::counts::first_probes();
-        measure(&[], &first, &launch, arguments, &folder)?.1?;
-        if let Some(costs) = Costs::from_samples(&current(&folder)?) {
+        stages.measure(&[], &first, COUNTS_STAGE)?.1?;
+        if let Some(costs) = Costs::from_samples(&stages.samples()?.current()) {
             for group in [&mut probes, &mut shapes] {
                 *group = std::mem::take(group).into_iter().map(|probe| shorten(probe, costs)).collect();
             }
@@ -105,63 +108,141 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         // Keep these points in the plan: a resumed run reads them and chooses the same numbers of messages.
         shapes.extend(first);
     }
-    let (campaign, mut measured) = measure(&probes, &shapes, &launch, arguments, &folder)?;
-    let further = calibrate::second_stage(&probes, &current(&folder)?, &host)?;
-    let mut machine = campaign.plan.context.machine;
-    if !further.is_empty() {
+    let (mut campaign, mut measured) = stages.measure(&probes, &shapes, main_stage)?;
+    let further = calibrate::second_stage(&probes, &calibrate::first_stage_samples(&stages.samples()?), &host)?;
+    if further.is_empty() {
+        note(&format!("{edge_stage}: the first latencies show no edge"));
+    } else {
         probes = calibrate::merge_stages(probes, further);
-        let (campaign, result) = measure(&probes, &shapes, &launch, arguments, &folder)?;
-        (machine, measured) = (campaign.plan.context.machine, result);
+        (campaign, measured) = stages.measure(&probes, &shapes, edge_stage)?;
     }
-    let samples = current(&folder)?;
+    let samples = stages.samples()?.current();
     if samples.is_empty() {
         return measured;
     }
-    if !arguments.allow_disturbed {
+    if !stages.allows_disturbed {
         calibrate::require_quiet(&samples)?;
     }
-    let card = calibrate::card(&probes, &samples, &machine, &host)?;
-    let folder = Folder::open(&folder)?;
-    let path = arguments.card.clone().unwrap_or_else(|| folder.own_card());
-    card.write(&folder.own_card())?;
-    card.write(&path)?;
-    let odd: String = calibrate::contradictions(&card, &host).iter().map(|text| format!("warning: {text}\n")).collect();
-    report::make(&folder, &Samples::from(folder.table()?))?;
-    let (card, report) = (show_card::text(&card), folder.report());
-    print(&format!("{card}{odd}machine card: {}\nreport: {}\n", path.display(), report.display()))?;
+    let card = calibrate::card(&probes, &samples, &campaign.plan.context.machine, &host)?;
+    write(&card, &host, arguments, &stages.folder)?;
     measured
 }
 
-/// Measures the missing points of these probes. Failed points are returned as the inner result, because the caller continues with
-/// the rest.
-fn measure(
-    probes: &[Probe],
-    shapes: &[Probe],
-    launch: &str,
-    arguments: &Arguments,
-    folder: &Path,
-) -> Result<(Campaign, Result<()>)> {
-    let text = calibrate::sweep(&[probes, shapes].concat(), launch, arguments.launches);
-    let sweep = sweep::parse(&text, &folder.join("sweep.toml"), Machine::detect())?;
-    let request = Request {
-        out: Some(folder.to_owned()),
-        worker: arguments.worker.clone(),
-        machine: arguments.machine.clone(),
-        hosts: arguments.hosts.clone(),
-        hostfile: arguments.hostfile.clone(),
-        ..Request::default()
-    };
-    let campaign = Campaign::plan_sweep(sweep, &request)?;
-    campaign.check_result_folder(arguments.replace)?;
-    let measured = local::carry_out(&campaign, None, Conduct::default(), &display)
-        .and_then(|measured| conclude(&campaign, measured, Conduct::default(), false));
-    match measured {
-        Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
-        measured => Ok((campaign, measured)),
+/// Writes the card and the report, and prints the classic numbers.
+fn write(card: &Card, host: &Host, arguments: &Arguments, folder: &Path) -> Result<()> {
+    let folder = Folder::open(folder)?;
+    let path = arguments.card.clone().unwrap_or_else(|| folder.own_card());
+    card.write(&folder.own_card())?;
+    card.write(&path)?;
+    let odd: String = calibrate::contradictions(card, host).iter().map(|text| format!("warning: {text}\n")).collect();
+    report::make(&folder, &Samples::from(folder.table()?))?;
+    let (text, path, report) = (show_card::classic_text(card), path.display(), folder.report());
+    print(&format!(
+        "{text}{odd}machine card: {path}; `apexmap card {path} --all` shows all its numbers\nreport: {}\n",
+        report.display()
+    ))
+}
+
+/// The stages of a calibration: each is a sweep in the same folder, which includes the points of the stage before.
+struct Stages<'a> {
+    arguments: &'a Arguments,
+    /// The `launch` table of each sweep.
+    launch: String,
+    folder: PathBuf,
+    /// Whether the card may have numbers of a disturbed machine.
+    allows_disturbed: bool,
+    /// Whether an earlier calibration measured this folder without writing a card. `--allow-disturbed` then takes its samples.
+    was_refused: bool,
+    /// Whether the machine was observed before the first sample.
+    is_checked: bool,
+}
+
+impl<'a> Stages<'a> {
+    fn new(arguments: &'a Arguments) -> Self {
+        let mut launch = match arguments.launcher {
+            Some(launcher) => format!("transport = \"{}\"\nlauncher = \"{}\"\n", launcher.transport, launcher.id),
+            None => format!("transport = \"{}\"\n", TransportKind::Threads),
+        };
+        if let Some(number) = arguments.ranks_per_node {
+            launch.push_str(&format!("ranks_per_node = {number}\n"));
+        }
+        let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
+        let was_refused = !Folder { path: folder.clone() }.own_card().is_file();
+        let allows_disturbed = arguments.allow_disturbed;
+        Self { arguments, launch, folder, allows_disturbed, was_refused, is_checked: false }
+    }
+
+    /// Returns all samples of the folder; those of its last plan are current.
+    fn samples(&self) -> Result<Samples> {
+        Ok(Samples::from(Folder::open(&self.folder)?.table()?))
+    }
+
+    /// Measures the missing points of a stage. Failed points are returned as the inner result, because the caller continues with
+    /// the rest.
+    fn measure(&mut self, probes: &[Probe], shapes: &[Probe], stage: &'static str) -> Result<(Campaign, Result<()>)> {
+        let arguments = self.arguments;
+        let text = calibrate::sweep(&[probes, shapes].concat(), &self.launch, arguments.launches);
+        let sweep = sweep::parse(&text, &self.folder.join("sweep.toml"), Machine::detect())?;
+        let request = Request {
+            out: Some(self.folder.clone()),
+            worker: arguments.worker.clone(),
+            machine: arguments.machine.clone(),
+            hosts: arguments.hosts.clone(),
+            hostfile: arguments.hostfile.clone(),
+            ..Request::default()
+        };
+        let campaign = Campaign::plan_sweep(sweep, &request)?;
+        campaign.check_result_folder(arguments.replace)?;
+        let [.., missing, _] = local::progress(&campaign)?.counts();
+        let takes_samples = arguments.allow_disturbed && self.was_refused && missing == 0;
+        let conduct = Conduct { stage: Some(stage), accepts_few_samples: takes_samples, ..Conduct::default() };
+        let carried_out = if takes_samples {
+            note(&format!("{stage}: takes the samples already measured"));
+            local::keep(&campaign)
+        } else {
+            self.measure_if_quiet(&campaign, conduct)?
+        };
+        match carried_out.and_then(|measured| conclude(&campaign, measured, conduct, false)) {
+            Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
+            measured => Ok((campaign, measured)),
+        }
+    }
+
+    /// Measures the missing points. If the machine is disturbed before the first sample, asks the user on a terminal, and ends
+    /// otherwise, because the card would be refused.
+    ///
+    /// # Errors
+    /// If the user does not want to measure a disturbed machine.
+    fn measure_if_quiet(&mut self, campaign: &Campaign, conduct: Conduct) -> Result<Result<Measured>> {
+        let checks = !self.is_checked && !self.allows_disturbed;
+        self.is_checked = true;
+        let measured = local::carry_out(campaign, None, Conduct { ends_if_noisy: checks, ..conduct }, &display);
+        match measured {
+            Err(error) if checks && error.kind == ErrorKind::Regression => {
+                if !agrees(&error.message)? {
+                    return Err(Error::measurement(
+                        format!("nothing was measured: {}", error.message),
+                        "free the machine, or add --allow-disturbed to measure anyway; the card then says so",
+                    ));
+                }
+                self.allows_disturbed = true;
+                Ok(local::carry_out(campaign, None, conduct, &display))
+            }
+            measured => Ok(measured),
+        }
     }
 }
 
-/// Returns the samples of the folder that belong to its current plan.
-fn current(folder: &Path) -> Result<Samples> {
-    Ok(Samples::from(Folder::open(folder)?.table()?).current())
+/// Asks on a terminal whether to measure a disturbed machine. Without a terminal the answer is no.
+fn agrees(reason: &str) -> Result<bool> {
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Ok(false);
+    }
+    note(reason);
+    note("Measure anyway? The card then says that the machine was disturbed. [y/N]");
+    let mut answer = String::new();
+    let read_error =
+        |e| Error::environment(format!("cannot read the answer: {e}"), "give --allow-disturbed to measure anyway");
+    io::stdin().read_line(&mut answer).map_err(read_error)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -52,7 +52,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let unknown = unfinished.iter().filter(|job| !cancelled.contains_key(&job.name));
     for Job { name, id, part, .. } in unknown {
         let id = id.as_ref().map_or(String::new(), |id| format!(" {id}"));
-        note(&format!("note: job{id} ({part}) is not cancelled: the batch system has no job{id} named {name}"));
+        note(&format!(
+            "note: job{id} ({part}) is not cancelled: the batch system has no job of this id and the name {name}"
+        ));
         let why = "the batch system does not know it".to_owned();
         store.append(&Line::Ended {
             job: name.clone(),

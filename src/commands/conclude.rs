@@ -3,6 +3,8 @@
 use super::progress::Progress;
 use super::report;
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::terminal::print;
+use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
@@ -14,6 +16,18 @@ use apexmap_run::sweep::plan::Plan;
 /// Returns the progress display of a run on this terminal.
 pub fn display(plan: &Plan) -> Box<dyn Watcher> {
     Box::new(Progress::new(plan))
+}
+
+/// Ends a run without missing points. Keeps a report that the result already has.
+pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, with_report: bool) -> Result<()> {
+    let points = plural(campaign.plan.entries.len(), "point");
+    print(&format!("all {points} are measured; nothing to do\n"))?;
+    let report = Folder { path: campaign.folder.clone() }.report();
+    let has_report = report.is_file();
+    if has_report {
+        print(&format!("report: {}\n", report.display()))?;
+    }
+    conclude(campaign, measured, conduct, with_report && !has_report)
 }
 
 /// Draws figures and writes the report if requested, then returns the verdict.
@@ -28,5 +42,5 @@ pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, with_
         let next = "free the machine, and measure again with --replace or into another folder";
         return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));
     }
-    campaign.verdict(&folder, &measured.progress)
+    campaign.verdict(&folder, &measured.progress, conduct.accepts_few_samples)
 }

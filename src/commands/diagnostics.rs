@@ -2,7 +2,7 @@
 
 use super::snippet::{Snippet, cut};
 use apexmap_base::error::{Error, ErrorKind};
-use apexmap_base::terminal::{note_raw, supports_colours, to_printable};
+use apexmap_base::terminal::{error_width, note_raw, supports_colours, to_printable, wrap_lines};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, SourceSpan};
 
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -47,12 +47,16 @@ pub fn render(error: &Error, colour: bool, width: usize) -> String {
     }
 }
 
-/// Smallest terminal width that is believed. Terminals that report less do not know their width.
-const MIN_WIDTH: usize = 20;
+/// Width of an error with a place if standard error is not a terminal.
+const DEFAULT_WIDTH: usize = 100;
 
-/// Prints an error to standard error.
+/// Prints an error to standard error, wrapped between words on a terminal.
 pub fn show(error: &Error) {
-    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let width = width.filter(|&width| width >= MIN_WIDTH).unwrap_or(100);
-    note_raw(&render(error, supports_colours(&std::io::stderr()), width));
+    let width = error_width();
+    let text = render(error, supports_colours(&std::io::stderr()), width.unwrap_or(DEFAULT_WIDTH));
+    // The underlined place is already wrapped, and wrapping would count its colours.
+    match error.location {
+        Some(_) => note_raw(&text),
+        None => note_raw(&wrap_lines(&to_printable(&text), width)),
+    }
 }

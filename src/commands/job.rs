@@ -39,7 +39,7 @@ struct ExportArguments {
     /// Result folder that the outputs are imported into [default: results/NAME, NAME being the sweep's]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Worker program to start on the ranks; with --worker-info its path on the other machine [default: this program]
+    /// Worker program to start on the ranks; with --worker-info its path on the other machine [default: this program, with --worker-info ./apexmap-worker]
     #[arg(long, value_name = "PROGRAM")]
     worker: Option<PathBuf>,
     /// Description of the worker (worker.json), if the worker cannot be started here

@@ -88,7 +88,7 @@ commands! {
     Compare => compare,
     /// Measure basic latencies and bandwidths, and write a machine card
     Calibrate => calibrate,
-    /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), then all others
+    /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), or all
     Card => show_card,
     /// List known codes with their places on the map; with a result, their rates on this machine
     Codes => codes,

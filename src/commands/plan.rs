@@ -4,13 +4,14 @@ use super::card::CardArguments;
 use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
-use apexmap_base::terminal::{print, terminal_width};
+use apexmap_base::terminal::{print, print_data, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, WORD_BYTES, plural};
 use apexmap_measure::hardware::Hardware;
-use apexmap_measure::kernels::{self, Domain};
+use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
+use apexmap_results::table::columns::{point_label, value_text};
 use apexmap_run::campaign::Campaign;
 use apexmap_run::campaign::plan_time::PlanTime;
 use apexmap_run::sweep::Machine;
@@ -41,7 +42,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.schema {
-        return print(&(apexmap_run::sweep::schema() + "\n"));
+        return print_data(&(apexmap_run::sweep::schema() + "\n"));
     }
     let campaign = Campaign::plan(&arguments.sweep.request())?;
     let records = match Folder::open(&campaign.folder) {
@@ -61,7 +62,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.points {
         let mut table = TextTable::new([Align::Left; 3]);
         for entry in &campaign.plan.entries {
-            table.add_row([entry.key.clone(), progress.point_state(&entry.key).name().into(), entry.point.label()]);
+            table.add_row([
+                entry.key.clone(),
+                progress.point_state(&entry.key).name().into(),
+                point_label(&entry.point, |_| true),
+            ]);
         }
         let _ = write!(text, "{table}");
     }
@@ -77,28 +82,34 @@ fn card(campaign: &Campaign, given: &CardArguments) -> Result<Option<Card>> {
     }
 }
 
+/// Maximum number of values of a parameter that are listed.
+const MAX_VALUES: usize = 24;
+
 /// Writes the values of each parameter.
 fn axes(campaign: &Campaign, text: &mut String) {
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
-    let mut kernels: Vec<&str> = Vec::new();
+    let mut kernel_ids: Vec<&str> = Vec::new();
     for Point { kernel, params, .. } in campaign.plan.entries.iter().map(|entry| &entry.point) {
-        if !kernels.contains(&kernel.as_str()) {
-            kernels.push(kernel);
+        if !kernel_ids.contains(&kernel.as_str()) {
+            kernel_ids.push(kernel);
         }
         for (name, value) in params {
             values.entry(name).or_default().push(value);
         }
     }
+    let parameters: Vec<&Parameter> =
+        kernel_ids.iter().filter_map(|id| kernels::find(id).ok()).flat_map(|kernel| kernel.parameters()).collect();
     let mut table = TextTable::new([Align::Left; 2]).with_indent(2).with_width(terminal_width());
-    table.add_row(["kernel", &kernels.join(", ")]);
+    table.add_row(["kernel", &kernel_ids.join(", ")]);
     for (name, mut seen) in values {
         // Points of a grid repeat values in runs. Removing them first leaves few values to sort.
         seen.dedup();
         seen.sort_by(|a, b| order(a, b));
         seen.dedup();
-        let shown: Vec<String> = seen.iter().take(24).map(|value| value.to_string()).collect();
-        let more = if seen.len() > 24 { format!(" ... ({} values)", seen.len()) } else { String::new() };
-        table.add_row([name, &(shown.join(" ") + &more)]);
+        let parameter = parameters.iter().find(|parameter| parameter.name == name).copied();
+        let shown: Vec<String> = seen.iter().take(MAX_VALUES).map(|value| value_text(parameter, value)).collect();
+        let more = if seen.len() > MAX_VALUES { format!(", ... ({} values)", seen.len()) } else { String::new() };
+        table.add_row([name, &(shown.join(", ") + &more)]);
     }
     let _ = write!(text, "{table}");
 }
@@ -114,7 +125,11 @@ fn order(a: &Value, b: &Value) -> Ordering {
 fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
     let (plan, context, hardware) = (&campaign.plan, &campaign.plan.context, Hardware::this_machine());
     let each = plural(plan.blocks as usize, "launch");
-    let _ = writeln!(text, "{each} per rank count, {} over {}:", context.launcher.id, context.transport);
+    let _ = writeln!(
+        text,
+        "{each} per rank count, {} over {}; times on a quiet machine:",
+        context.launcher.id, context.transport
+    );
     if !campaign.hosts.is_empty() {
         let each = plural(context.ranks_per_node.unwrap_or(1), "rank");
         let _ = writeln!(text, "  hosts: {}, {each} on each unless points say otherwise", campaign.hosts.join(", "));

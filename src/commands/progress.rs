@@ -2,12 +2,14 @@
 
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::sample::{Launch, Phase, Sample, Status};
-use apexmap_base::terminal::{note, to_printable};
-use apexmap_base::units::{self, NumberStyle, plural};
+use apexmap_base::terminal::{error_width, note, to_printable, wrap_lines};
+use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::worker::Repeat;
+use apexmap_results::table::columns::point_label;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::campaign::plan_time::describe_seconds;
+use apexmap_run::sweep::counts::RunCounts;
 use apexmap_run::sweep::driver::Watcher;
 use apexmap_run::sweep::execute::Ending;
 use apexmap_run::sweep::forecast::{Forecast, OpenLaunch};
@@ -39,12 +41,9 @@ pub struct Progress {
     varied: BTreeSet<String>,
     launches: usize,
     launch: usize,
-    points: usize,
-    done: usize,
-    failed: usize,
-    samples: usize,
-    /// Points done, points failed, and samples before this launch.
-    before: [usize; 3],
+    counts: RunCounts,
+    /// The counts before this launch.
+    before: RunCounts,
     /// The current point, and the times of its samples.
     point: Option<Point>,
     seconds: Vec<f64>,
@@ -62,6 +61,7 @@ pub struct Progress {
 impl Progress {
     pub fn new(plan: &Plan) -> Self {
         let now = Instant::now();
+        let counts = RunCounts::new(plan.entries.len(), plan.blocks, plan.repeat);
         Self {
             bar: None,
             started: now,
@@ -71,11 +71,8 @@ impl Progress {
             varied: varying_parameters(plan),
             launches: 0,
             launch: 0,
-            points: 0,
-            done: 0,
-            failed: 0,
-            samples: 0,
-            before: [0; 3],
+            before: counts.clone(),
+            counts,
             point: None,
             seconds: Vec::new(),
             doing: String::new(),
@@ -90,16 +87,12 @@ impl Progress {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Returns the points done and the remaining time.
+    /// Returns the samples, the remaining time, and the points done.
     fn counts(&self, left: f64, samples: f64) -> String {
-        let mut line = format!("{}/{}", self.done, plural(self.points, "point"));
-        if self.failed > 0 {
-            line.push_str(&format!(", {} failed", self.failed));
-        }
-        let total = units::number(self.samples as f64 + samples, NumberStyle::Rounded(2));
-        line.push_str(&format!(", {} of about {total} samples", self.samples));
-        line = format!("{line}, {}", units::seconds(self.elapsed_seconds().floor()));
-        if self.pause.is_some() { line } else { format!("{line}, {} left", describe_seconds(left)) }
+        let (samples, points) = (self.counts.samples_text(samples), self.counts.points_text());
+        let elapsed = units::seconds(self.elapsed_seconds().floor());
+        let left = if self.pause.is_some() { String::new() } else { format!(", {} left", describe_seconds(left)) };
+        format!("{samples}{left}, {points}, {elapsed} so far")
     }
 
     /// Returns the current point and the precision of its median, or what is awaited.
@@ -118,7 +111,8 @@ impl Progress {
             .width
             .map_or(String::new(), |width| format!(" ({} % asked)", units::short_number(50.0 * width)));
         let asked = if precision.is_empty() { "" } else { &asked };
-        let (label, sample) = (label(point, &self.varied), self.seconds.len() + 1);
+        let label = point_label(point, |name| self.varied.contains(name));
+        let sample = self.seconds.len() + 1;
         let doing = if self.doing.is_empty() { String::new() } else { format!(", {}", self.doing) };
         format!("{launch}: {label}, sample {sample}{precision}{asked}{doing}")
     }
@@ -135,7 +129,8 @@ impl Progress {
         let health = &self.health;
         match &self.bar {
             Some(bar) => {
-                let part = elapsed / (elapsed + outlook.seconds).max(1e-9);
+                let measured = self.counts.samples as f64;
+                let part = measured / (measured + outlook.samples).max(1.0);
                 self.position = self.position.max((part * STEPS as f64) as u64);
                 let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0.into());
                 bar.set_position(self.position);
@@ -168,22 +163,6 @@ fn varying_parameters(plan: &Plan) -> BTreeSet<String> {
     varied
 }
 
-/// Returns kernel and varying parameters: `apex_map.two_sided P=2 L=64 alpha=0.1`.
-fn label(point: &Point, varied: &BTreeSet<String>) -> String {
-    let mut text = point.kernel.clone();
-    if varied.contains("P") {
-        text.push_str(&format!(" P={}", point.ranks));
-    }
-    for (name, value) in point.params.iter().filter(|(name, _)| varied.contains(*name)) {
-        let value = match value {
-            Value::Real(number) => units::exact_number(*number),
-            other => other.to_string(),
-        };
-        text.push_str(&format!(" {name}={value}"));
-    }
-    text
-}
-
 /// Returns `4 ranks of Open MPI v4.1.4 on 2 nodes, the first on n1, 2 on the fullest; each may run on one core only`.
 fn arrival(launch: &Launch) -> String {
     let mut nodes = BTreeMap::<&str, usize>::new();
@@ -208,11 +187,11 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 impl Watcher for Progress {
-    fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat) {
+    fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat, failed: usize) {
         self.forecast = Forecast::new(repeat, launches, self.elapsed_seconds());
         self.launches = launches.len();
-        self.points = launches.iter().map(|launch| launch.points.len()).sum();
-        if self.points > 0 && std::io::stderr().is_terminal() {
+        self.counts.begin(launches, failed);
+        if self.launches > 0 && std::io::stderr().is_terminal() {
             let template = format!("{{bar:{BAR}}} {{msg}}\n{{prefix}}");
             let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
             let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
@@ -224,7 +203,7 @@ impl Watcher for Progress {
     fn report_launch(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize) {
         self.forecast.start_launch(block, size, self.elapsed_seconds());
         self.launch = (self.launch + 1).min(self.launches);
-        self.before = [self.done, self.failed, self.samples];
+        self.before = self.counts.clone();
         self.point = None;
         self.doing.clear();
         if self.bar.is_none() {
@@ -255,7 +234,7 @@ impl Watcher for Progress {
 
     fn say(&mut self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.println(to_printable(line)),
+            Some(bar) => bar.println(wrap_lines(&to_printable(line), error_width())),
             None => note(line),
         }
     }
@@ -265,16 +244,14 @@ impl Watcher for Progress {
     }
 
     fn report_sample(&mut self, sample: &Sample, finished: bool, watch: &Watch) {
-        self.samples += 1;
+        self.counts.add_sample(sample, finished);
         self.doing.clear();
         let good = sample.status == Status::Ok;
         let seconds = sample.seconds.filter(|_| good);
         self.forecast.add_sample(sample.block, &sample.key, seconds, finished, self.elapsed_seconds());
         if !good {
-            self.failed += 1;
-            self.say(&format!("{}: {}: {}", sample.status.name(), sample.point.label(), sample.message));
-        } else if finished {
-            self.done += 1;
+            let label = point_label(&sample.point, |_| true);
+            self.say(&format!("{}: {label}: {}", sample.status.name(), sample.message));
         }
         if Instant::now() >= self.due {
             self.health = watch.health_line().unwrap_or_default();
@@ -297,7 +274,7 @@ impl Watcher for Progress {
     }
 
     fn report_misfit(&mut self) {
-        [self.done, self.failed, self.samples] = self.before;
+        self.counts = self.before.clone();
     }
 }
 
@@ -306,10 +283,8 @@ impl Drop for Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        if self.points > 0 {
-            let (points, samples) = (plural(self.points, "point"), plural(self.samples, "sample"));
-            let elapsed = units::seconds(self.elapsed_seconds());
-            note(&format!("{} of {points} done, {} failed, {samples} in {elapsed}", self.done, self.failed));
+        if self.launches > 0 {
+            note(&self.counts.summary(self.elapsed_seconds()));
         }
     }
 }

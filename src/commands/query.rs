@@ -3,7 +3,7 @@
 use super::predict::pretty;
 use super::samples::{names, read};
 use apexmap_base::error::Result;
-use apexmap_base::terminal::{note, print, print_data};
+use apexmap_base::terminal::{note, print, print_data, terminal_width};
 use apexmap_base::units::plural;
 use apexmap_results::query::{self, QueryGroups};
 use apexmap_results::table::columns;
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let groups = query::groups(&samples, &by, &selected)?;
     match arguments.format {
-        Format::Table => print(&query::text(&groups)),
+        Format::Table => print(&query::text_within(&groups, terminal_width())),
         Format::Csv => print_data(&query::csv(&groups)),
         Format::Json => print_data(&pretty(&query::json(&groups))?),
     }?;

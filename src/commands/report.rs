@@ -4,13 +4,14 @@ use super::card::CardArguments;
 use super::plot::style;
 use super::samples;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::terminal::{print, print_in_red};
+use apexmap_base::terminal::{print, print_in_red, terminal_width};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::make_style_folder;
 use apexmap_pages::report::{self, summary};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
+use apexmap_study::answers;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -55,7 +56,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
     let made = report::make(folder, samples)?;
     let warnings: String = made.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
-    print(&summary::text(&made.rows))?;
+    print(&summary::text(&made.rows, terminal_width()))?;
+    print(&answers::text(&samples.current(), folder.card()?.as_ref(), made.cores)?)?;
     match made.health.banner() {
         Some(banner) => print_in_red(&banner)?,
         None => print(&format!("{}\n", made.health.sentence()))?,

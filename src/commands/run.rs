@@ -1,7 +1,7 @@
 //! `apexmap run`: measures the missing points of a sweep, then draws figures and writes the report.
 
 use super::card::CardArguments;
-use super::conclude::{conclude, display};
+use super::conclude::{conclude, display, nothing_to_do};
 use super::submit_options::{SubmitArguments, batch_system};
 use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::{Error, ErrorKind, Result};
@@ -60,13 +60,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let campaign = Campaign::plan(&request)?;
     campaign.check_result_folder(arguments.replace)?;
-    let conduct =
-        Conduct { retry_failed: arguments.retry_failed, ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy) };
+    let conduct = Conduct {
+        retry_failed: arguments.retry_failed,
+        ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy),
+        ..Conduct::default()
+    };
     let with_report = !arguments.no_report;
     if request.submit.is_some() || batch::is_wanted(&campaign)? {
         return submit(campaign, arguments, &request, conduct, with_report);
     }
     let card = card(&campaign, arguments)?;
+    if card.is_none() && local::is_complete(&campaign)? {
+        return nothing_to_do(&campaign, local::keep(&campaign)?, conduct, with_report);
+    }
     let measured = local::carry_out(&campaign, card.as_ref(), conduct, &display)?;
     conclude(&campaign, measured, conduct, with_report)
 }

@@ -2,7 +2,7 @@
 
 use super::status_state::{Facts, JobRow, ResultState, ask};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::terminal::{note, print};
+use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
@@ -45,7 +45,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let facts = Facts::read(path)?;
     let answers = ask(std::slice::from_ref(&facts), &site)?;
     let state = facts.state(&answers)?;
-    print(&if arguments.json { to_json(&state)? } else { describe(&facts, &state)? })?;
+    if arguments.json {
+        print_data(&to_json(&state)?)?;
+    } else {
+        print(&describe(&facts, &state)?)?;
+    }
     if arguments.exit_code && state.exit_code != 0 {
         // The state is no error, so there is no message.
         std::process::exit(state.exit_code.into());
@@ -69,7 +73,7 @@ fn list(folder: &Path, as_json: bool, site: &Site) -> Result<()> {
     let answers = ask(&results, site)?;
     let states = results.iter().map(|facts| facts.state(&answers)).collect::<Result<Vec<_>>>()?;
     if as_json {
-        return print(&to_json(&states)?);
+        return print_data(&to_json(&states)?);
     }
     if states.is_empty() {
         return print(&format!("{} has no result\n", folder.display()));

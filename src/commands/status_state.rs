@@ -8,6 +8,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::folder::lock_file;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::table::columns::point_label;
 use apexmap_run::batch::answer::{self, Answer};
 use apexmap_run::batch::{self, JobOptions, JobState};
 use apexmap_run::site::Site;
@@ -241,7 +242,7 @@ impl Facts {
         let failed = failed.filter_map(|sample| sample.failure.as_deref());
         let failure = |sample: &apexmap_base::sample::Sample| Failure {
             status: sample.status.name(),
-            point: sample.point.label(),
+            point: point_label(&sample.point, |_| true),
             message: sample.message.clone(),
         };
         failed.map(failure).collect()

@@ -3,7 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::regular_file;
-use apexmap_base::terminal::{print, terminal_width};
+use apexmap_base::terminal::{print, print_data, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_run::sweep::ready::{self, ReadySweep};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(folder) if chosen.is_empty() => write(&ready::READY_SWEEPS.iter().collect::<Vec<_>>(), folder),
         Some(folder) => write(&chosen, folder),
         None if chosen.is_empty() => print(&list()),
-        None => print(&chosen.iter().map(|sweep| sweep.text).collect::<Vec<_>>().join("\n")),
+        None => print_data(&chosen.iter().map(|sweep| sweep.text).collect::<Vec<_>>().join("\n")),
     }
 }
 

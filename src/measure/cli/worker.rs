@@ -29,7 +29,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.info {
         let info = serde_json::to_string(&worker::info()).map_err(|e| Error::internal(e.to_string()))?;
-        return apexmap_base::terminal::print(&format!("{info}\n"));
+        return apexmap_base::terminal::print_data(&format!("{info}\n"));
     }
     let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, arguments.transport, arguments.ranks) else {
         return Err(Error::input("a worker needs --job, --transport and --ranks", "start it with `apexmap run`"));

@@ -1,7 +1,7 @@
 //! The parameters of kernels: names, units, values and defaults.
 
 use apexmap_base::point::{Point, Value};
-use apexmap_base::units::Unit;
+use apexmap_base::units::{Unit, size_of_words};
 
 /// The values that a parameter accepts.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +117,11 @@ impl Parameter {
         }
     }
 
+    /// Returns whether its values are memory sizes in words.
+    pub fn is_memory(&self) -> bool {
+        matches!(self.domain, Domain::Size { .. } | Domain::Global { .. })
+    }
+
     /// Converts the value to this parameter's type: 64.0 becomes an integer if the parameter is one.
     ///
     /// # Errors
@@ -137,6 +142,10 @@ impl Parameter {
                     other => return Err(format!("{name} must be a whole number, found {other}")),
                 };
                 if number < least || number > most {
+                    let [least, most, number] = [least, most, number].map(|number| match self.is_memory() {
+                        true => size_of_words(number),
+                        false => number.to_string(),
+                    });
                     return Err(format!("{name} must lie between {least} and {most}, found {number}"));
                 }
                 Ok(Value::Integer(number))

@@ -20,6 +20,8 @@ pub struct Input<'a> {
     /// Samples of the current plan.
     pub samples: &'a Samples,
     pub groups: Vec<SampleGroup>,
+    /// Number of cores for names of groups in plain words.
+    pub cores: Option<u32>,
     /// Quietness of the machine.
     pub health: Health,
     pub card: Option<Card>,
@@ -44,7 +46,8 @@ impl<'a> Input<'a> {
             undrawn.borrow_mut().push(format!("The codes of codes.toml are not drawn: {error}."));
             codes::list_known()
         });
-        Ok(Self { folder, manifest, samples, groups, health, card, codes, terms, undrawn })
+        let cores = manifest.cores_of_node();
+        Ok(Self { folder, manifest, samples, groups, cores, health, card, codes, terms, undrawn })
     }
 
     /// Returns a figure, or `None` if it cannot be drawn. The end of the report lists the reasons.

@@ -51,6 +51,8 @@ pub struct ReportOutput {
     pub rows: Vec<summary::SummaryRow>,
     /// Quietness of the machine.
     pub health: Health,
+    /// Number of cores for names in plain words.
+    pub cores: Option<u32>,
     /// Warnings about the placement of ranks and memory.
     pub warnings: Vec<String>,
 }
@@ -167,7 +169,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     let input = Input::read(folder, &manifest, &current)?;
     let mut summary = Vec::new();
     for group in &input.groups {
-        summary.extend(summary::rows(group)?);
+        summary.extend(summary::rows(group, input.cores)?);
     }
     let mut surfaces = Surfaces::draw(&input)?;
     let mut parameters = Parameters::draw(&input)?;
@@ -188,7 +190,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         classic,
         viewer,
         explorer: explorer::explorer(&current, &explained.applied)?,
-        corners: corners::from_groups(&input.groups)?,
+        corners: corners::from_groups(&input.groups, input.cores)?,
         summary: &summary,
         watched: current.has(QUIETNESS),
         quietness: quietness(&input),
@@ -211,7 +213,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(card).chain(wrong).chain(context.undrawn);
-    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, health: input.health })
+    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, cores: input.cores, health: input.health })
 }
 
 /// Removes the first picture that the sweep requests, or the one with the most points, from its section and returns it.

@@ -10,6 +10,9 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::distance;
 use apexmap_theory::machine::Card;
 
+/// Name of the sweep of `apexmap calibrate`.
+const CALIBRATION: &str = "calibrate";
+
 /// Returns the warnings of a report, each one or two sentences. `stale` is the number of samples that the report excludes.
 pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -30,7 +33,13 @@ pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
     }
     warnings.extend(manifest.worker.cautions());
     warnings.extend(unsteady(samples));
-    if stale > 0 {
+    if stale > 0 && manifest.name == CALIBRATION {
+        warnings.push(format!(
+            "The result also has {} that the card does not use: the second stage of a calibration measures some numbers again, at \
+             the edges of caches that the first stage finds. Earlier calibrations in the same folder may have left others.",
+            plural(stale, "sample")
+        ));
+    } else if stale > 0 {
         warnings.push(format!(
             "The result also has {} of another build, machine or plan, which this report excludes.",
             plural(stale, "sample")

@@ -63,6 +63,17 @@ pub struct LaunchEnd {
 }
 
 impl Manifest {
+    /// Returns the number of cores of the node on which the ranks of all launches ran. `None` if ranks of a launch ran on several
+    /// nodes, or if the number is unknown.
+    pub fn cores_of_node(&self) -> Option<u32> {
+        let cores = |LaunchEnd { launch, .. }: &LaunchEnd| {
+            let is_one_node = launch.placement.iter().all(|place| place.node == launch.host.name);
+            launch.host.processors.cores.filter(|_| is_one_node)
+        };
+        // `None` is the smallest.
+        self.launches.iter().map(cores).min().flatten()
+    }
+
     /// Adds samples and launches from the journals.
     pub fn with_records<S: Run>(mut self, records: &[Record<S>]) -> Self {
         self.schema = SCHEMA_VERSION;

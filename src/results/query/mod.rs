@@ -2,7 +2,7 @@
 
 mod write;
 
-pub use write::{csv, json, text};
+pub use write::{csv, json, text, text_within};
 
 use crate::samples::Samples;
 use apexmap_base::error::{Error, Result};

@@ -12,22 +12,59 @@ use serde_json::{Map, json};
 
 /// Formats a table for people: short names, units, an interval next to each median.
 pub fn text(groups: &QueryGroups) -> String {
+    text_within(groups, None)
+}
+
+/// Formats a table like [`text`]. If its lines would be longer than `width`, the heads of columns are broken at underscores,
+/// intervals have one unit, and a first column of words becomes headings.
+pub fn text_within(groups: &QueryGroups, width: Option<usize>) -> String {
+    let table = table(groups, false);
+    let is_too_wide = |width: usize| table.lines().any(|line| line.chars().count() > width);
+    let table = if width.is_some_and(is_too_wide) { self::table(groups, true) } else { table };
+    table + &footer(groups)
+}
+
+fn table(groups: &QueryGroups, narrow: bool) -> String {
+    let word = |index: usize| groups.groups.iter().any(|group| matches!(group.by.get(index), Some(Value::Text(_))));
+    // The first column of words, such as the kernels, becomes headings.
+    let skipped = usize::from(narrow && word(0));
     let mut head: Vec<String> = groups.by.iter().map(|name| columns::short(name).to_owned()).collect();
     head.push("n".into());
     let failures = groups.groups.iter().any(|group| !group.failures.is_empty());
     head.extend(failures.then(|| "failed".to_owned()));
     for name in &groups.selected {
-        head.push(name.clone());
+        head.push(if narrow { broken_at_underscores(name) } else { name.clone() });
         head.push("95 % interval".into());
     }
-    let word = |index: usize| groups.groups.iter().any(|group| matches!(group.by.get(index), Some(Value::Text(_))));
-    let aligned = (0..head.len()).map(|index| if word(index) { Align::Left } else { Align::Right });
-    let mut table = TextTable::new(aligned);
-    table.add_row(head);
-    groups.groups.iter().for_each(|group| table.add_row(cells(groups, group, failures)));
-    let mut text = table.to_string();
-    text.push_str(&footer(groups));
-    text
+    let aligned = (skipped..head.len()).map(|index| if word(index) { Align::Left } else { Align::Right });
+    let mut table = TextTable::new(aligned).with_indent(2 * skipped);
+    table.add_row(head.split_off(skipped));
+    let mut last_heading = String::new();
+    for group in &groups.groups {
+        let mut cells = cells(groups, group, failures, narrow);
+        let shown = cells.split_off(skipped);
+        if let Some(heading) = cells.pop().filter(|heading| *heading != last_heading) {
+            table.add_heading(&heading);
+            last_heading = heading;
+        }
+        table.add_row(shown);
+    }
+    table.to_string()
+}
+
+/// Maximum length of a line of a broken head.
+const MAX_HEAD: usize = 12;
+
+/// Breaks a name into lines that end with underscores, each as long as [`MAX_HEAD`] allows.
+fn broken_at_underscores(name: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for part in name.split_inclusive('_') {
+        match lines.last_mut().filter(|line| line.len() + part.len() <= MAX_HEAD) {
+            Some(line) => line.push_str(part),
+            None => lines.push(part.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// Explains the basis of the intervals.
@@ -56,7 +93,7 @@ fn footer(groups: &QueryGroups) -> String {
     text
 }
 
-fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String> {
+fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool, narrow: bool) -> Vec<String> {
     let mut cells: Vec<String> = group.by.iter().map(format_value).collect();
     cells.push(group.samples.to_string());
     cells.extend(failures.then(|| group.failures.len().to_string()));
@@ -67,8 +104,9 @@ fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String
             continue;
         }
         let interval = summary.and_then(|summary| summary.interval);
-        cells.push(interval.map_or("-".into(), |(low, high)| {
-            format!("[{}, {}]", units::amount(low, unit), units::amount(high, unit))
+        cells.push(interval.map_or("-".into(), |(low, high)| match narrow {
+            true => units::amount_interval((low, high), unit),
+            false => format!("[{}, {}]", units::amount(low, unit), units::amount(high, unit)),
         }));
     }
     cells

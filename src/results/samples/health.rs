@@ -2,9 +2,9 @@
 
 use crate::samples::Samples;
 use crate::table::disturbance_columns::{DISTURBED_BY, QUIETNESS};
-use crate::table::quietness::{Quietness, overall_verdict};
+use crate::table::quietness::{Cause, Quietness, overall_verdict};
 use apexmap_base::units::plural;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Counts of the samples' verdicts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Health {
     verdicts: Vec<Quietness>,
     /// Number of disturbed samples by cause.
     causes: BTreeMap<String, usize>,
+    /// Number of disturbed samples by cause in plain words. Several causes may have the same words.
+    plain_causes: BTreeMap<&'static str, usize>,
 }
 
 impl Health {
@@ -29,9 +31,12 @@ impl Health {
     /// Counts one more sample.
     pub fn add<'a>(&mut self, verdict: Quietness, causes: impl IntoIterator<Item = &'a str>) {
         self.verdicts.push(verdict);
+        let mut words = BTreeSet::new();
         for cause in causes {
             *self.causes.entry(cause.to_owned()).or_default() += 1;
+            words.insert(Cause::from_name(cause).map_or("something else took time from the ranks", Cause::plain_words));
         }
+        words.into_iter().for_each(|words| *self.plain_causes.entry(words).or_default() += 1);
     }
 
     /// Returns the verdict about all samples together.
@@ -69,17 +74,23 @@ impl Health {
         causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the warning to show above numbers of a disturbed machine; `None` if the machine was quiet enough or this is
-    /// unknown.
+    /// Returns the warning to show above numbers of a disturbed machine: the most frequent cause in plain words, then the counts
+    /// of all causes. `None` if the machine was quiet enough or this is unknown.
     pub fn banner(&self) -> Option<String> {
-        (self.verdict() == Quietness::Disturbed).then(|| {
-            format!(
-                "DISTURBED: something else took time from {} of {} ({}). The numbers are not those of the machine alone.",
-                self.disturbed_count(),
-                plural(self.sample_count(), "sample"),
-                self.cause_list()
-            )
-        })
+        if self.verdict() != Quietness::Disturbed {
+            return None;
+        }
+        let (disturbed, total) = (self.disturbed_count(), plural(self.sample_count(), "sample"));
+        let most = self.plain_causes.iter().max_by_key(|(words, count)| (**count, std::cmp::Reverse(**words)));
+        let cause = match most {
+            Some((words, &count)) if count == disturbed => format!("{words} during {disturbed} of {total}"),
+            Some((words, count)) => format!("{words} during {count} of {total}; {disturbed} are disturbed in total"),
+            None => format!("{disturbed} of {total}"),
+        };
+        Some(format!(
+            "DISTURBED: {cause}. The numbers are not those of the machine alone. Details: {}.",
+            self.cause_list()
+        ))
     }
 }
 

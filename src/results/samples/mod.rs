@@ -26,6 +26,7 @@ pub mod estimate;
 mod frame;
 pub mod groups;
 pub mod health;
+pub mod plain_names;
 mod selection;
 
 use crate::samples::design::Design;
@@ -386,9 +387,7 @@ impl Samples {
         let values = self.sorted_values(name);
         let mut shown: Vec<String> =
             values.iter().take(MAX_VALUES).map(|value| columns::caption(&value.to_string())).collect();
-        if values.len() > MAX_VALUES {
-            shown.push("...".into());
-        }
+        shown.extend((values.len() > MAX_VALUES).then(|| "...".to_owned()));
         shown.join(", ")
     }
 

@@ -6,7 +6,7 @@
 use super::{derived_columns, disturbance_columns};
 use crate::table::Table;
 use apexmap_base::disturbance::Fact;
-use apexmap_base::point::Value;
+use apexmap_base::point::{Point, Value};
 use apexmap_base::units::{self, Unit};
 use apexmap_measure::kernels::{self, Parameter};
 use std::cmp::Ordering;
@@ -100,15 +100,22 @@ struct Registry {
     columns: Vec<ColumnDescription>,
     by_name: HashMap<String, usize>,
     by_symbol: HashMap<String, usize>,
+    parameters: HashMap<&'static str, &'static Parameter>,
 }
 
 impl Registry {
     fn new() -> Self {
-        let mut registry = Self { columns: Vec::new(), by_name: HashMap::new(), by_symbol: HashMap::new() };
+        let mut registry = Self {
+            columns: Vec::new(),
+            by_name: HashMap::new(),
+            by_symbol: HashMap::new(),
+            parameters: HashMap::new(),
+        };
         registry.add("ranks", "P", Unit::None, "P (ranks)".into(), Role::Parameter);
         registry.add("seconds", "seconds", Unit::Seconds, "time of the slowest rank".into(), Role::Output);
         for parameter in parameters().chain(&kernels::LAUNCH_PARAMETERS) {
             registry.add(parameter.column, parameter.name, parameter.unit, axis(parameter), Role::Parameter);
+            registry.parameters.entry(parameter.column).or_insert(parameter);
         }
         for (role, rates) in [
             (Role::Rate, &derived_columns::COLUMNS[..]),
@@ -138,6 +145,10 @@ impl Registry {
 
     fn find(&self, column: &str) -> Option<&ColumnDescription> {
         self.by_name.get(column).map(|index| &self.columns[*index])
+    }
+
+    fn parameter(&self, column: &str) -> Option<&'static Parameter> {
+        self.parameters.get(column).copied()
     }
 }
 
@@ -227,25 +238,37 @@ pub fn caption(word: &str) -> String {
     }
 }
 
-/// Formats a value with its parameter: `alpha = 0.1`, `L = 4096`, `M = 64 Mwords`, `bytes = 16 KiB`.
+/// Formats a value with its parameter: `alpha = 0.1`, `L = 4096`, `M = 512 MiB`, `bytes = 16 KiB`.
 pub fn label(column: &str, value: &Value) -> String {
-    let unit = REGISTRY.find(column).map_or(Unit::None, |description| description.unit);
-    let text = match value {
-        Value::Integer(v) if unit == Unit::Words => format_count(*v, &[(30, "Gwords"), (20, "Mwords")]),
-        Value::Integer(v) if unit == Unit::Bytes => format_count(*v, &[(30, "GiB"), (20, "MiB"), (10, "KiB")]),
-        Value::Integer(v) => v.to_string(),
-        Value::Real(v) => units::short_number(*v),
+    match value {
         // The name of a kernel needs no label.
-        Value::Text(v) if column == "kernel" => return caption(v),
-        Value::Text(v) => caption(v),
-    };
-    format!("{} = {text}", short(column))
+        Value::Text(word) if column == "kernel" => caption(word),
+        value => format!("{} = {}", short(column), value_text(REGISTRY.parameter(column), value)),
+    }
 }
 
-/// Formats a count in the largest of these units (name and binary exponent) that divides it, otherwise as a plain number.
-fn format_count(count: u64, units: &[(u32, &str)]) -> String {
-    let unit = units.iter().find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
-    unit.map_or(count.to_string(), |(bits, name)| format!("{} {name}", count >> bits))
+/// Formats the value of a parameter with its unit: `512 MiB` for a memory of 2^26 words, `0.00316`, `64`.
+pub fn value_text(parameter: Option<&Parameter>, value: &Value) -> String {
+    match (value, parameter) {
+        (Value::Integer(words), Some(parameter)) if parameter.is_memory() => units::size_of_words(*words),
+        (Value::Integer(bytes), Some(Parameter { unit: Unit::Bytes, .. })) => units::exact_bytes(*bytes),
+        (Value::Integer(count), _) => count.to_string(),
+        (Value::Real(number), _) => units::short_number(*number),
+        (Value::Text(word), _) => caption(word),
+    }
+}
+
+/// Describes a point: `apex_map.two_sided, P = 2, L = 64, M = 512 MiB`. `is_shown` chooses the parameters by name; `P` is the name
+/// of the number of ranks.
+pub fn point_label(point: &Point, is_shown: impl Fn(&str) -> bool) -> String {
+    let ranks = is_shown("P").then(|| format!("P = {}", point.ranks));
+    let parameters = kernels::find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters());
+    let text = |(name, value): (&String, &Value)| {
+        let parameter = parameters.iter().chain(&kernels::LAUNCH_PARAMETERS).find(|parameter| parameter.name == name);
+        format!("{name} = {}", value_text(parameter, value))
+    };
+    let shown = point.params.iter().filter(|(name, _)| is_shown(name)).map(text);
+    std::iter::once(caption(&point.kernel)).chain(ranks).chain(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// Compares values: numbers by size, words alphabetically.

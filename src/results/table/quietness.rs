@@ -102,6 +102,25 @@ impl Cause {
         self.about().0
     }
 
+    /// Returns the cause with a name such as `run delay`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|cause| cause.name() == name)
+    }
+
+    /// Returns the cause in words that need no explanation, without the amount: `other programs were using the cores`.
+    pub fn plain_words(self) -> &'static str {
+        match self {
+            Cause::RunDelay | Cause::OffCore | Cause::OtherPrograms => "other programs were using the cores",
+            Cause::Steal => "other virtual machines were using the cores",
+            Cause::Throttling => "a limit on processor time stopped the ranks",
+            Cause::PageFaults => "the system was loading or clearing pages of memory",
+            Cause::CoreClock => "the clock of the cores was lower than in quiet runs",
+            Cause::CacheCanary => "the cores were slower than in quiet runs",
+            Cause::MemoryCanary => "memory was slower than in quiet runs",
+            Cause::BarrierCanary => "the time of a barrier of all ranks changed",
+        }
+    }
+
     /// Returns the amount above which the cause disturbs.
     pub fn limit(self) -> f64 {
         self.about().1
@@ -119,7 +138,11 @@ impl Cause {
             Cause::RunDelay => format!("another thread had the core of a rank for {percent} of the time"),
             Cause::OffCore => format!("a rank did not run for {percent} of the time"),
             Cause::Steal => format!("the hypervisor gave {percent} of the time to other machines"),
-            Cause::OtherPrograms => format!("other programs kept {} hardware threads busy", short_number(amount)),
+            Cause::OtherPrograms => {
+                let number = short_number(amount);
+                let noun = if number == "1" { "hardware thread" } else { "hardware threads" };
+                format!("other programs kept {number} {noun} busy")
+            }
             Cause::Throttling => format!("a limit on processor time stopped the ranks for {}", units::seconds(amount)),
             Cause::PageFaults => format!("page faults took about {percent} of the time"),
             Cause::CoreClock => format!("the core clock fell by {percent}"),

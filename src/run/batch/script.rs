@@ -63,10 +63,13 @@ impl JobScript<'_> {
     }
 }
 
-/// Returns true if the user's directives contain this option or a longer option with the same beginning: `--mem-per-cpu` replaces
-/// `--mem`.
+/// Returns true if the user's directives contain this option with any value, or a longer option with the same beginning:
+/// `--exclusive=user` replaces `--exclusive`, and `--mem-per-cpu` replaces `--mem=0`.
 fn is_set_by_user(line: &str, directives: &[String]) -> bool {
-    line.split_once('=').is_some_and(|(option, _)| directives.iter().any(|other| other.starts_with(option)))
+    directives.iter().any(|other| match line.split_once('=') {
+        Some((option, _)) => other.starts_with(option),
+        None => other.split('=').next().is_some_and(|option| option.trim() == line.trim()),
+    })
 }
 
 /// Quotes a word for a shell, unless it has only plain characters.

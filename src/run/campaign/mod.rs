@@ -16,6 +16,7 @@ pub mod site_check;
 mod site_record;
 pub mod starter;
 pub mod trial;
+mod verdict;
 pub mod worker;
 
 use crate::launch::hosts::{self, Hosts};
@@ -69,6 +70,10 @@ pub struct Request {
 pub struct Conduct {
     pub retry_failed: bool,
     pub ends_if_noisy: bool,
+    /// Name of this run if it is one of several of a command: `stage 2 of 2: cache edges`.
+    pub stage: Option<&'static str>,
+    /// Whether missing samples are a warning instead of an error.
+    pub accepts_few_samples: bool,
 }
 
 /// Makes the display of a run from its plan.
@@ -293,26 +298,6 @@ impl Campaign {
             sized_for: self.sized_for.clone(),
             compaction: None,
         }
-    }
-
-    /// Returns an error if points failed or are incomplete.
-    pub fn verdict(&self, folder: &Folder, progress: &Progress) -> Result<()> {
-        let [_, partial, missing, failed] = progress.counts();
-        let (mut problems, mut advice) = (Vec::new(), Vec::new());
-        if failed > 0 {
-            problems.push(format!("{} failed", plural(failed, "point")));
-            let status = format!("`apexmap status {}`", folder.path.display());
-            advice.push(format!(
-                "{status} lists the failures with their reasons; --retry-failed measures these points again"
-            ));
-        }
-        if partial + missing > 0 {
-            let points = plural(self.plan.entries.len(), "point");
-            let verb = if partial + missing == 1 { "has" } else { "have" };
-            problems.push(format!("{} of {points} {verb} too few samples", partial + missing));
-            advice.push("rerun the same command to resume, or raise `budget` in the sweep".to_owned());
-        }
-        if problems.is_empty() { Ok(()) } else { Err(Error::measurement(problems.join(", "), advice.join("; "))) }
     }
 
     /// Writes the contents of the journals into the manifest and the table.

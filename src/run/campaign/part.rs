@@ -12,6 +12,7 @@ use apexmap_base::terminal::note;
 use apexmap_measure::provenance;
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
+use apexmap_results::table::columns::point_label;
 use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -56,7 +57,10 @@ fn measure(
     let planned = folder.planned_keys()?.unwrap_or_default();
     if let Some(entry) = campaign.plan.entries.iter().find(|entry| !planned.contains(&entry.key)) {
         return Err(Error::environment(
-            format!("the plan has changed since this job was submitted: {} is new", entry.point.label()),
+            format!(
+                "the plan has changed since this job was submitted: {} is new",
+                point_label(&entry.point, |_| true)
+            ),
             "the program, the worker or the sweep has changed; submit the sweep again",
         ));
     }

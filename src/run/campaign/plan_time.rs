@@ -12,9 +12,8 @@ use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_theory::bounds::{self, Case, Limits};
 use apexmap_theory::machine::Card;
-use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
 /// Fraction of its bound that a point is assumed to reach.
 const SHARE: f64 = 0.6;
@@ -34,7 +33,7 @@ impl PlanTime {
         let limits = card.map(Limits::from_card);
         let estimate = |point: &Point| cost::estimate(point) + cost::oversubscription_cost(&plan.context, point.ranks);
         let factors = cost::learned_factors(&plan.entries, &costs, estimate);
-        let sources = [const { Cell::new(0) }; 3];
+        let sources = RefCell::new(HashMap::new());
         let cost = |entry: &Entry| {
             let card_cost = || limits.as_ref().and_then(|limits| cost_by_card(&entry.point, limits, &plan.context));
             let (source, cost) = match (costs.get(&entry.key), card_cost()) {
@@ -47,17 +46,24 @@ impl PlanTime {
                     (2, factor * estimate(&entry.point))
                 }
             };
-            sources[source].set(sources[source].get() + 1);
+            sources.borrow_mut().insert(entry.key.clone(), source);
             cost
         };
         let launches = driver::remaining_launches(plan, progress, &cost);
-        Self { repeat: plan.repeat, launches, sources: sources.map(Cell::into_inner) }
+        let count = |source: usize| sources.borrow().values().filter(|&&other| other == source).count();
+        Self { repeat: plan.repeat, launches, sources: [0, 1, 2].map(count) }
     }
 
-    /// Describes the time of the launches of one size, without the budget.
+    /// Describes the time of the launches of one size on a quiet machine, without the budget.
     pub fn describe_size(&self, size: LaunchSize) -> String {
         let launches: Vec<OpenLaunch> = self.launches.iter().filter(|launch| launch.size == size).cloned().collect();
-        if launches.is_empty() { "done".into() } else { describe_seconds(seconds(self.without_budget(), &launches)) }
+        if launches.is_empty() { "done".into() } else { describe_seconds(seconds(self.quiet(), &launches)) }
+    }
+
+    /// Returns the wall time in seconds until every point has enough samples, whatever the budget. It follows from the spread of
+    /// the samples so far.
+    pub fn seconds_left(&self) -> f64 {
+        seconds(self.without_budget(), &self.launches)
     }
 
     /// Returns the wall time of the launches of these sizes in seconds, and their number.
@@ -71,29 +77,34 @@ impl PlanTime {
         Repeat { budget_seconds: None, ..self.repeat }
     }
 
-    /// Describes the time of all launches within the budget, and the sources of the estimate.
+    /// Returns the repetition on a quiet machine: the smallest number of samples, without the budget.
+    fn quiet(&self) -> Repeat {
+        Repeat { max: self.repeat.min, width: None, ..self.without_budget() }
+    }
+
+    /// Describes the time of all launches, from a quiet machine to the budget or the largest number of samples, and the sources
+    /// of the estimate.
     pub fn describe_total(&self) -> String {
         if self.launches.is_empty() {
             return "wall time: nothing is left to measure\n".into();
         }
-        let repeat = self.without_budget();
-        let seconds_with =
-            |count: u32| seconds(Repeat { min: count, max: count, width: None, ..repeat }, &self.launches);
-        let mut text = format!("wall time: {}", describe_seconds(seconds(repeat, &self.launches)));
-        let (shortest, longest) = (seconds_with(repeat.min), seconds_with(repeat.max));
-        if repeat.max > repeat.min {
-            let _ = write!(text, " ({} with {}, ", describe_seconds(shortest), plural(repeat.min as usize, "sample"));
-            let _ = write!(text, "{} with {} of each point)", describe_seconds(longest), repeat.max);
-        }
-        if let Some(budget) = self.repeat.budget_seconds {
-            let _ = write!(text, ", at most {} (budget)", units::seconds(budget));
-            if shortest > budget {
-                text.push_str("; the budget may be too short even for the smallest number of samples");
+        let shortest = seconds(self.quiet(), &self.launches);
+        let quiet = describe_seconds(shortest);
+        let time = match self.repeat.budget_seconds {
+            Some(budget) if shortest >= budget => format!(
+                "{} (budget); a quiet machine would need {quiet} for the {} that each point needs at least",
+                units::seconds(budget),
+                plural(self.repeat.min as usize, "sample")
+            ),
+            Some(budget) => format!("{quiet} on a quiet machine, at most {} (budget)", units::seconds(budget)),
+            None if self.repeat.max > self.repeat.min => {
+                let most = Repeat { min: self.repeat.max, width: None, ..self.without_budget() };
+                let longest = round_seconds(seconds(most, &self.launches).max(1.0));
+                format!("{quiet} on a quiet machine, at most {longest} ({} samples of each point)", self.repeat.max)
             }
-        }
-        text.push('\n');
-        let _ = writeln!(text, "  estimated from {}", self.describe_sources());
-        text
+            None => format!("{quiet} on a quiet machine"),
+        };
+        format!("wall time: {time}\n  estimated from {}\n", self.describe_sources())
     }
 
     fn describe_sources(&self) -> String {
@@ -133,11 +144,11 @@ fn cost_by_card(point: &Point, limits: &Limits, context: &Context) -> Option<f64
     Some(cost::OVERHEAD + 2.0 * cost::limit_to_time_bound(point, work.operations / rate / SHARE))
 }
 
-/// Formats a time with two digits.
+/// Formats an estimated time with two digits: `about 28 s`.
 pub fn describe_seconds(seconds: f64) -> String {
-    if seconds < 1.0 {
-        return "less than 1 s".into();
-    }
-    let rounded = units::number(seconds, NumberStyle::Rounded(2)).parse().unwrap_or(seconds);
-    format!("about {}", units::seconds(rounded))
+    if seconds < 1.0 { "less than 1 s".into() } else { format!("about {}", round_seconds(seconds)) }
+}
+
+fn round_seconds(seconds: f64) -> String {
+    units::seconds(units::number(seconds, NumberStyle::Rounded(2)).parse().unwrap_or(seconds))
 }

@@ -131,7 +131,7 @@ fn measure(
     let failed_sample = records.iter().flat_map(|record| &record.samples).find_map(|sample| sample.failure.as_deref());
     match failed_sample {
         Some(sample) => Err(setup_error(sample)),
-        None => trial.verdict(folder, &Progress::new(&trial.plan, &records)),
+        None => trial.verdict(folder, &Progress::new(&trial.plan, &records), false),
     }
 }
 

@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 /// If the worker cannot be asked, does not support the sweep's transport, or has another version than this program.
 pub fn find(worker_path: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
     let (program, info) = match (worker_path, info) {
-        (worker_path, Some(info)) => (worker_path.unwrap_or(Path::new("./apexmap")).to_owned(), read_info(info)?),
+        (worker_path, Some(info)) => {
+            (worker_path.unwrap_or(Path::new("./apexmap-worker")).to_owned(), read_info(info)?)
+        }
         (None, None) => {
             let this_program =
                 std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;

@@ -15,6 +15,7 @@ use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Journal, Record, Run, SampleOutcome};
+use apexmap_results::table::columns::point_label;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Read;
@@ -263,7 +264,7 @@ impl ImportIndex {
         let is_foreign =
             |sample: &&&Sample| self.runs.get(&run_key(**sample)).is_some_and(|launch| *launch != read_launch.launch);
         if let Some(sample) = samples.iter().find(is_foreign) {
-            let (launch, label) = (&self.runs[&run_key(*sample)], sample.point.label());
+            let (launch, label) = (&self.runs[&run_key(*sample)], point_label(&sample.point, |_| true));
             return Ok(Err(format!("launch {launch} has already measured it: {label}, sample {}", sample.repetition)));
         }
         let lines: Vec<String> = read_launch.events.iter().map(to_line).collect::<Result<_>>()?;

@@ -28,7 +28,8 @@ pub const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub fn follow(follower: &mut Follower) -> Result<Stopped> {
     let progress = read_progress(follower)?;
     let launches = driver::remaining_launches(follower.plan, &progress, follower.cost);
-    follower.watcher.begin(&launches, follower.plan.repeat);
+    let [.., failed] = progress.counts();
+    follower.watcher.begin(&launches, follower.plan.repeat, failed);
     let mut tail = Tail::new(follower.folder, follower.plan, &progress)?;
     let mut state = FollowState::new(follower, &progress)?;
     let mut is_first = true;

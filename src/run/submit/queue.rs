@@ -135,7 +135,11 @@ impl<'a> System<'a> {
             let _ = child.wait();
         };
         loop {
-            match child.try_wait().map_err(|e| Error::environment(format!("cannot wait for {program}: {e}"), ""))? {
+            let wait_error = |e| {
+                let advice = "look for the job with the batch system's own programs, then rerun the same command";
+                Error::environment(format!("cannot wait for {program}: {e}"), advice)
+            };
+            match child.try_wait().map_err(wait_error)? {
                 Some(status) => return Ok(Some(status)),
                 None if begun_at.elapsed() >= ANSWER_TIMEOUT => {
                     end(child);

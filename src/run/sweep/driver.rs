@@ -63,7 +63,9 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
             cost::estimate(&entry.point) + cost::oversubscription_cost(&plan.context, entry.point.ranks)
         })
     };
-    setting.watcher.begin(&launches_of_groups(plan, &groups, &estimate), plan.repeat);
+    let [.., failed] = progress.counts();
+    let failed = if setting.retry_failed { 0 } else { failed };
+    setting.watcher.begin(&launches_of_groups(plan, &groups, &estimate), plan.repeat, failed);
     let mut suspicion = Suspicion::new(progress.samples() > 0);
     let result = measure_groups(plan, groups, setting, &mut suspicion);
     let setup_fault = suspicion.known_setup_fault().cloned().filter(|_| result.is_ok());

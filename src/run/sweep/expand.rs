@@ -12,6 +12,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::plural;
 use apexmap_measure::kernels::{self, Domain, Kernel};
+use apexmap_results::table::columns::point_label;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
@@ -363,7 +364,7 @@ impl RefusedPoints {
             }
         };
         for (_, point, reason) in &self.first {
-            message.push_str(&format!(":\n{reason}\n(at {})", point.label()));
+            message.push_str(&format!(":\n{reason}\n(at {})", point_label(point, |_| true)));
         }
         // Suggest a condition from the parameters that the reason names and the sweep varies, because these distinguish the
         // points.

@@ -2,6 +2,7 @@
 //! completes it.
 
 pub mod cost;
+pub mod counts;
 pub mod driver;
 mod duplicates;
 pub mod environment;

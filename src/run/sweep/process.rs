@@ -43,6 +43,17 @@ pub struct Process {
     buffer: Vec<u8>,
 }
 
+/// Returns the next step after a program could not be started.
+fn start_advice(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => {
+            "make it executable (chmod +x), and check that its folder may run programs (no mount option noexec)"
+        }
+        std::io::ErrorKind::NotFound => "check that it is installed and on the PATH",
+        _ => "check that it is a program for this machine, and that the limits on processes and memory allow one more",
+    }
+}
+
 impl Process {
     /// Starts a program without input.
     pub fn start(mut command: Command) -> Result<Self> {
@@ -65,7 +76,7 @@ impl Process {
         }
         let mut child = command.spawn().map_err(|e| {
             let program = command.get_program().to_string_lossy().into_owned();
-            Error::environment(format!("cannot start {program}: {e}"), "check that it is installed and on the PATH")
+            Error::environment(format!("cannot start {program}: {e}"), start_advice(&e))
         })?;
         let guardian = Guardian::new(Pid::from_raw(child.id() as i32));
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());

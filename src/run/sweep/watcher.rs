@@ -10,8 +10,8 @@ use apexmap_results::table::quietness::Quietness;
 
 /// Follows a run, to show it to the user.
 pub trait Watcher {
-    /// Reports the remaining launches in their order.
-    fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat);
+    /// Reports the remaining launches in their order, and the number of points that failed earlier and are not measured again.
+    fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat, failed: usize);
     fn report_launch(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
     /// Reports that the ranks have started, and their placement.
     fn report_placement(&mut self, launch: &Launch);

@@ -3,17 +3,29 @@
 use super::OVER_LAUNCHES;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{Unit, amount};
-use apexmap_theory::machine::{Card, DISTURBED, NumberName, UNKNOWN, Word};
+use apexmap_results::export::csv;
+use apexmap_theory::machine::{Card, DISTURBED, Number, NumberName, UNKNOWN, Word};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// Narrower terminals get other layouts.
+pub const WIDE_TERMINAL: usize = 110;
 
 /// Minimum number of steps that are shown as one ladder.
 const MIN_STEPS: usize = 3;
 
-/// Returns the text of a card. Numbers that differ only in a size or a share, such as
-/// `read_seconds--64KiB-huge-independent`, share one row. It shows their number, their least and greatest value, and
-/// their first and last step. Meanings are wrapped so that lines are at most `width` long.
+/// Returns the text of a card: a warning if the machine was disturbed, name and summary, and all numbers as [`card_numbers`].
 pub fn card_text(card: &Card, width: Option<usize>) -> String {
+    let disturbed = card.provenance.get(DISTURBED).and_then(|text| text.as_str());
+    let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
+    format!("{disturbed}{}: {}\n{}", card.name, card.summary, card_numbers(card, width))
+}
+
+/// Returns all numbers of a card. Numbers that differ only in a size or a share, such as
+/// `read_seconds--64KiB-huge-independent`, share one row. It shows their number, their least and greatest value, and
+/// their first and last step. Meanings are wrapped so that lines are at most `width` long. On narrow terminals, each name is a
+/// line above its values.
+pub fn card_numbers(card: &Card, width: Option<usize>) -> String {
     let names: Vec<NumberName> = card.numbers().keys().filter_map(|name| NumberName::parse(name).ok()).collect();
     let mut ladders: BTreeMap<String, Vec<(f64, &NumberName)>> = BTreeMap::new();
     for name in &names {
@@ -34,20 +46,52 @@ pub fn card_text(card: &Card, width: Option<usize>) -> String {
         folded += steps.len();
         rows.extend(range(card, ladder, steps).map(|row| (ladder.clone(), row)));
     }
-    let mut table =
-        TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]).with_indent(2).with_width(width);
-    rows.into_values().for_each(|row| table.add_row(row));
-    let mut text = format!("{}: {}\n{table}", card.name, card.summary);
+    let mut text = table(rows.into_values(), width).to_string();
     if let Some(unknown) = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()) {
         let _ = writeln!(text, "{unknown}");
-    }
-    if let Some(disturbed) = card.provenance.get(DISTURBED).and_then(|text| text.as_str()) {
-        text.insert_str(0, &format!("{disturbed}\n"));
     }
     if folded > 0 {
         let _ = writeln!(text, "*: several steps in one row; the card has all {folded} steps");
     }
     text
+}
+
+fn table(rows: impl Iterator<Item = [String; 4]>, width: Option<usize>) -> TextTable {
+    if width.is_none_or(|width| width >= WIDE_TERMINAL) {
+        let columns = [Align::Left, Align::Right, Align::Left, Align::Left];
+        let mut table = TextTable::new(columns).with_indent(2).with_width(width);
+        rows.for_each(|row| table.add_row(row));
+        return table;
+    }
+    let mut table = TextTable::new([Align::Right, Align::Left, Align::Left]).with_indent(4).with_width(width);
+    for [name, value, interval, meaning] in rows {
+        table.add_heading(format!("  {name}"));
+        table.add_row([value, short_interval(&interval), meaning]);
+    }
+    table
+}
+
+/// Shortens an interval for narrow terminals: `range 99 ns to 121 ns` becomes `range 99 to 121 ns`.
+pub fn short_interval(text: &str) -> String {
+    let (start, end) = text.split_once(" to ").unwrap_or((text, ""));
+    match (start.rsplit_once(' '), end.rsplit_once(' ')) {
+        (Some((low, unit)), Some((_, end_unit))) if unit == end_unit => format!("{low} to {end}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// Returns one row per number, in the units of the card: number, value, unit, low, high (the 95 % interval), least, greatest
+/// (the range of few launches or runs), best, how.
+pub fn card_csv(card: &Card) -> String {
+    let head = ["number", "value", "unit", "low", "high", "least", "greatest", "best", "how"].map(str::to_owned);
+    let row = |(name, number): (&String, &Number)| {
+        let text = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:?}"));
+        let (least, greatest) = number.range.unzip();
+        let [low, high, least, greatest, best] = [number.low, number.high, least, greatest, number.best].map(text);
+        let value = text(Some(number.value));
+        [name.clone(), value, number.unit.clone(), low, high, least, greatest, best, number.how.clone()].into()
+    };
+    csv::text(std::iter::once(head.into()).chain(card.numbers().iter().map(row)))
 }
 
 /// Returns name, value, interval and meaning.

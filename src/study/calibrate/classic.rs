@@ -2,7 +2,7 @@
 //! reach, loaded latency, and latency from core to core.
 
 use super::Probe;
-use super::card_text::not_known;
+use super::card_text::{WIDE_TERMINAL, not_known, short_interval};
 use super::derived_numbers::{PAGES, lines};
 use super::node::{STREAM_RULE, last_caches};
 use super::parts;
@@ -67,6 +67,7 @@ pub fn table(card: &Card) -> Vec<Row> {
         ("TLB reach", translation(card)),
         ("Loaded latency", loaded_latency(card)),
         ("Core to core", core_to_core(card)),
+        ("Network", network(card)),
     ] {
         let with_group =
             |(k, row): (usize, Row)| Row { group: if k == 0 { group.into() } else { String::new() }, ..row };
@@ -82,13 +83,9 @@ pub fn text(card: &Card, width: Option<usize>) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let columns = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Left];
-    let mut table = TextTable::new(columns).with_indent(2).with_width(width);
-    table.add_row(["", "", "", "95 % interval", ""]);
-    rows.into_iter().for_each(|row| table.add_row([row.group, row.name, row.value, row.interval, row.note]));
     let disturbed = card.provenance.get(DISTURBED).and_then(|text| text.as_str());
     let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
-    let mut text = format!("{disturbed}{}: {}\n{table}", card.name, card.summary);
+    let mut text = format!("{disturbed}{}: {}\n{}", card.name, card.summary, text_table(rows, width));
     let (cores, pairs) = matrix(card);
     if cores.len() > 2 {
         let mut table = TextTable::new(vec![Align::Right; cores.len() + 1]).with_indent(2);
@@ -106,6 +103,31 @@ pub fn text(card: &Card, width: Option<usize>) -> String {
         }
     }
     text
+}
+
+/// Returns the rows as a table. On narrow terminals, groups are headings and cells are short.
+fn text_table(rows: Vec<Row>, width: Option<usize>) -> TextTable {
+    if width.is_none_or(|width| width >= WIDE_TERMINAL) {
+        let columns = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Left];
+        let mut table = TextTable::new(columns).with_indent(2).with_width(width);
+        table.add_row(["", "", "", "95 % interval", ""]);
+        rows.into_iter().for_each(|row| table.add_row([row.group, row.name, row.value, row.interval, row.note]));
+        return table;
+    }
+    let columns = [Align::Left, Align::Right, Align::Left, Align::Left];
+    let mut table = TextTable::new(columns).with_indent(2).with_width(width);
+    table.add_row(["", "", "95 % interval", ""]);
+    for Row { group, name, value, interval, note } in rows {
+        if !group.is_empty() {
+            table.add_heading(group);
+        }
+        let name = name.replace(" TLB,", ",");
+        match value.as_str() {
+            NO_STEP => table.add_row([name, String::new(), String::new(), format!("{NO_STEP}; {note}")]),
+            _ => table.add_row([name, value, short_interval(&interval), note]),
+        }
+    }
+    table
 }
 
 fn row(name: impl Into<String>, value: String, interval: String, note: impl Into<String>) -> Row {
@@ -317,6 +339,20 @@ pub fn matrix(card: &Card) -> (Vec<u64>, Vec<Handover>) {
     cores.sort_unstable();
     cores.dedup();
     (cores, pairs)
+}
+
+/// Returns the rows of the network, if the card was measured over MPI.
+fn network(card: &Card) -> Vec<Row> {
+    if card.provenance.get("transport").and_then(|text| text.as_str()) != Some("mpi") {
+        return Vec::new();
+    }
+    let rows = [
+        (catalogue::NETWORK_LATENCY_SECONDS, "latency", "8 bytes"),
+        (catalogue::MESSAGE_RATE_PER_SECOND, "message rate", "8 bytes, two ranks"),
+        (catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND, "bandwidth", "1 MiB, two ranks"),
+        (catalogue::BISECTION_BYTES_PER_SECOND, "bisection", "each direction"),
+    ];
+    rows.into_iter().filter_map(|(entry, name, note)| number(card, &NumberName::new(entry), name, note)).collect()
 }
 
 fn core_to_core(card: &Card) -> Vec<Row> {

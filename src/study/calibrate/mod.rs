@@ -12,6 +12,7 @@ mod order;
 mod parts;
 pub mod residence;
 mod shapes;
+mod stages;
 pub mod staircase;
 
 use apexmap_base::disturbance::Fact;
@@ -28,10 +29,11 @@ use apexmap_theory::machine::{Card, DISTURBED, Entry, Number, NumberName, UNKNOW
 use apexmap_theory::statistics::Summary;
 use std::fmt::Write;
 
-pub use card_text::card_text;
+pub use card_text::{card_csv, card_numbers, card_text};
 pub use node::node_probes;
 pub use order::contradictions;
 pub use shapes::shapes;
+pub use stages::{first_stage_samples, merge_stages, second_stage};
 
 /// A number of a card, and the point whose samples give it.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,31 +191,6 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     probes
 }
 
-/// Returns the second stage: points around the steps of the latency staircase that the first stage shows, and the
-/// levels whose regions move because of these steps. Equal samples give an equal second stage.
-///
-/// # Errors
-/// If a measured value is not valid on a card.
-pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<Vec<Probe>> {
-    let mut card = Card::default();
-    let of_staircase = |probe: &&Probe| {
-        [catalogue::READ_SECONDS.name, catalogue::PAGE_READ_SECONDS.name].contains(&probe.number.entry.name)
-    };
-    set_numbers(&mut card, probes.iter().filter(of_staircase), samples)?;
-    let mut further = ladders::refine(&card, previous_power_of_two(host.memory_bytes / 8));
-    let levels = levels::probes(host, derived_numbers::sizes(&card, levels::reported_sizes(host)));
-    further.extend(levels.into_iter().filter(|probe| !probes.contains(probe)));
-    Ok(further)
-}
-
-/// Merges both stages. A number that the second stage measures again replaces that of the first.
-pub fn merge_stages(first: Vec<Probe>, second: Vec<Probe>) -> Vec<Probe> {
-    let is_remeasured = |probe: &Probe| second.iter().any(|other| other.number == probe.number);
-    let mut probes: Vec<Probe> = first.into_iter().filter(|probe| !is_remeasured(probe)).collect();
-    probes.extend(second);
-    probes
-}
-
 fn set_numbers<'a>(card: &mut Card, probes: impl IntoIterator<Item = &'a Probe>, samples: &Samples) -> Result<()> {
     for probe in probes {
         if let Some(number) = probe.estimate(samples) {
@@ -322,7 +299,8 @@ pub fn require_quiet(samples: &Samples) -> Result<()> {
     }
     Err(Error::measurement(
         format!("no card was written: the machine was {}", health.sentence()),
-        "free the machine and measure again with --out ANOTHER_FOLDER, or take these numbers with --allow-disturbed",
+        "free the machine and measure again with --out ANOTHER_FOLDER; or add --allow-disturbed, which writes a card from these \
+         samples without measuring again",
     ))
 }
 

@@ -241,14 +241,14 @@ pub fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
     variables.iter().map(assignment).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the value of a variable for people: a word if its values are words, `64 Mwords` for a large size.
+/// Returns the value of a variable for people: a word if its values are words, `512 MiB` for a large number of words.
 pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
     const MWORDS: f64 = 1048576.0;
     let variable = &model.about().variables[variable];
     match variable.words.get(value as usize) {
         Some(word) => (*word).to_owned(),
         None if variable.unit == Unit::Words && value >= MWORDS && value % MWORDS == 0.0 => {
-            format!("{} Mwords", units::exact_number(value / MWORDS))
+            units::size_of_words(value as u64)
         }
         None => units::exact_number(value),
     }

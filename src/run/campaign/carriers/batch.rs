@@ -21,7 +21,7 @@ use crate::sweep::cost;
 use crate::sweep::plan::{Entry, Progress};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::shell;
-use apexmap_base::terminal::{note, print};
+use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
@@ -365,5 +365,5 @@ fn print_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, planned: P
     }
     let (expected, at_most) = (format_hours(planned.expected), format_hours(planned.at_most));
     text.push_str(&format!("# about {expected} of measuring, at most {at_most} by the time limits\n"));
-    print(&text)
+    print_data(&text)
 }

@@ -3,6 +3,7 @@
 use crate::campaign::interrupt::{self, Interrupt};
 use crate::campaign::starter::Starter;
 use crate::campaign::{Campaign, Conduct, Display, Measured, site_record, trial};
+use crate::sweep::plan::Progress;
 use apexmap_base::error::Result;
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
@@ -23,7 +24,7 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
     }
     campaign.write_plan(&folder)?;
     site_record::write(campaign, &folder, None)?;
-    announce(campaign, &folder);
+    announce(campaign, &folder, conduct)?;
     let interrupt = Interrupt::catch();
     let interrupted = || interrupt.check();
     trial::run_before_sweep(campaign, &folder, &starter, display, &interrupted)?;
@@ -32,13 +33,58 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
     drop(watcher);
     // Samples are compacted even if the driver failed, but the driver's error is reported first.
     let measured = campaign.compact(&folder);
+    if let Ok(Measured { progress, .. }) = &measured {
+        let [done, .., failed] = progress.counts();
+        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        note(&format!("{done} of {} done{failed}", plural(campaign.plan.entries.len(), "point")));
+    }
     result.and_then(|()| interrupt.check()).map_err(|error| interrupt::explain(error, &campaign.plan, &folder))?;
     measured
 }
 
-fn announce(campaign: &Campaign, folder: &Folder) {
-    let (name, points) = (&campaign.sweep.name, plural(campaign.plan.entries.len(), "point"));
-    note(&format!("{name}: {points} -> {} (Ctrl-C is safe: rerun the same command to resume)", folder.path.display()));
+/// Returns whether the result has all samples of the campaign.
+///
+/// # Errors
+/// If a journal cannot be read.
+pub fn is_complete(campaign: &Campaign) -> Result<bool> {
+    let [done, ..] = progress(campaign)?.counts();
+    Ok(done > 0 && done == campaign.plan.entries.len())
+}
+
+/// Returns the progress of the campaign in its result folder, which need not exist.
+///
+/// # Errors
+/// If a journal cannot be read.
+pub fn progress(campaign: &Campaign) -> Result<Progress> {
+    let records = match Folder::open(&campaign.folder) {
+        Ok(folder) => folder.outcomes()?,
+        Err(_) => Vec::new(),
+    };
+    Ok(Progress::new(&campaign.plan, &records))
+}
+
+/// Takes the samples that the result has, without measuring.
+///
+/// # Errors
+/// If the result cannot be read or written.
+pub fn keep(campaign: &Campaign) -> Result<Measured> {
+    let folder = Folder::create(&campaign.folder)?;
+    let _lock = folder.lock()?;
+    campaign.write_plan(&folder)?;
+    campaign.compact(&folder)
+}
+
+/// Prints the sweep or its stage, the number of its points, and of those that are done.
+fn announce(campaign: &Campaign, folder: &Folder, conduct: Conduct) -> Result<()> {
+    let name = match conduct.stage {
+        Some(stage) => format!("{}, {stage}", campaign.sweep.name),
+        None => campaign.sweep.name.clone(),
+    };
+    let points = plural(campaign.plan.entries.len(), "point");
+    let [done, ..] = Progress::new(&campaign.plan, &folder.outcomes()?).counts();
+    let done = if done > 0 { format!(", {done} of them done") } else { String::new() };
+    let path = folder.path.display();
+    note(&format!("{name}: {points}{done} -> {path} (Ctrl-C is safe: rerun the same command to resume)"));
     campaign.oversubscription_warning().into_iter().for_each(|text| note(&format!("note: {text}")));
     campaign.worker_info.build.cautions().into_iter().for_each(|text| note(&format!("note: {text}")));
     if campaign.plan.context.launcher.waits_in_queue() {
@@ -47,4 +93,5 @@ fn announce(campaign: &Campaign, folder: &Folder) {
              for all launches of a number of nodes",
         );
     }
+    Ok(())
 }

@@ -17,7 +17,7 @@ use crate::comm::arena::{Arena, GrantedPages, Pages};
 use crate::kernels::{Domain, Output, Parameter, output};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
-use apexmap_base::units::Unit;
+use apexmap_base::units::{Unit, size_of_words};
 use draw::{Location, potential};
 
 pub(in crate::kernels) const M: Parameter = Parameter {
@@ -159,23 +159,27 @@ pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), String
     let (memory, block, ranks) = (point.integer("M"), point.integer("L"), point.ranks as u64);
     if memory % ranks != 0 {
         return Err(format!(
-            "M = {memory} words cannot be divided evenly among {ranks} ranks; use a multiple of {ranks}"
+            "M = {} ({memory} words) cannot be divided evenly among {ranks} ranks; use a multiple of {ranks} words",
+            size_of_words(memory)
         ));
     }
     let local = memory / ranks;
     if block > local {
         return Err(format!(
-            "L = {block} words is more than the memory per rank, M/P = {local} words; L must be at most M/P"
+            "L = {block} words is more than the memory per rank, M/P = {} ({local} words); L must be at most M/P",
+            size_of_words(local)
         ));
     }
     if local % block != 0 {
         return Err(format!(
-            "the memory per rank, M/P = {local} words, is not a multiple of L = {block} words; a block must not \
-             straddle two ranks"
+            "the memory per rank, M/P = {} ({local} words), is not a multiple of L = {block} words; a block must not \
+             straddle two ranks",
+            size_of_words(local)
         ));
     }
     if local > 1 << Location::OFFSET_BITS || ranks > 1 << 24 {
-        return Err(format!("M/P = {local} words on {ranks} ranks: the maximum is 2^40 words per rank and 2^24 ranks"));
+        let [size, most] = [local, 1 << Location::OFFSET_BITS].map(size_of_words);
+        return Err(format!("M/P = {size} on {ranks} ranks: the maximum is {most} per rank and 2^24 ranks"));
     }
     if point.integer("I").checked_mul(point.integer("N")).is_none_or(|accesses| accesses > 1 << 36) {
         return Err("I x N is more than 2^36 accesses per run".into());

@@ -1,0 +1,75 @@
+//! Names of groups, limits and disturbances in plain words, for first screens and first pages.
+
+use crate::samples::groups::SampleGroup;
+use crate::table::columns::{caption, label};
+use apexmap_base::point::Value;
+use apexmap_base::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES, bytes, plural};
+
+/// How ranks of a kernel reach memory, for kernels whose id would not say it in plain words.
+const KERNELS: [(&str, &str); 4] = [
+    ("apex_map.sequential", ""),
+    ("apex_map.two_sided", "by messages"),
+    ("apex_map.one_sided", "by one-sided gets"),
+    ("apex_map.chains", "dependent accesses"),
+];
+
+/// Kernels whose ranks use several cores each.
+const THREADED: [&str; 2] = ["random_access.shared", "random_access.nodes"];
+
+/// Returns the name of a group in plain words: `1 core, 2 MiB pages`, `2 cores, by messages`. `key` has the columns that
+/// distinguish the group, as [`SampleGroup::key`]. `cores` is the number of cores of the one node on which all ranks ran; if it is
+/// `None` or less than the number of ranks, several ranks are not called cores. Use [`SampleGroup::label`] where the name must
+/// show the values of the columns.
+pub fn plain_name(key: &[(String, Value)], cores: Option<u32>) -> String {
+    let kernel = key.iter().find_map(|(column, value)| match value {
+        Value::Text(id) if column == "kernel" => Some(id.as_str()),
+        _ => None,
+    });
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    match kernel.map(|id| (id, KERNELS.iter().find(|(listed, _)| *listed == id))) {
+        Some((_, Some((_, way)))) => rest.extend((!way.is_empty()).then(|| (*way).to_owned())),
+        Some((id, None)) => first.push(caption(id)),
+        None => {}
+    }
+    let is_threaded = kernel.is_some_and(|id| THREADED.contains(&id));
+    for (column, value) in key {
+        match (column.as_str(), value) {
+            ("kernel", _) => {}
+            ("ranks", Value::Integer(ranks)) => {
+                let is_cores = !is_threaded && (*ranks == 1 || cores.is_some_and(|cores| *ranks <= u64::from(cores)));
+                first.push(plural(*ranks as usize, if is_cores { "core" } else { "rank" }));
+            }
+            ("pages", Value::Text(word)) if word == "huge" => rest.push(page_name(HUGE_PAGE_BYTES)),
+            ("pages", Value::Text(word)) if word == "base" => rest.push(page_name(BASE_PAGE_BYTES)),
+            (_, Value::Text(word)) => rest.push(caption(word)),
+            (column, value) => rest.push(label(column, value)),
+        }
+    }
+    first.extend(rest);
+    first.join(", ")
+}
+
+fn page_name(size: u64) -> String {
+    format!("{} pages", bytes(size as f64))
+}
+
+impl SampleGroup {
+    /// Returns the [`plain_name`] of the group.
+    pub fn plain_label(&self, cores: Option<u32>) -> String {
+        plain_name(&self.key, cores)
+    }
+}
+
+/// Returns the name of a limit in plain words, with its name in results: `waiting for memory (outstanding misses)`.
+pub fn plain_limit(limit: &str) -> String {
+    let plain = match limit {
+        "processor issue" => "instructions of the core",
+        "outstanding misses" => "waiting for memory",
+        "page walks" => "translating addresses",
+        "polls" => "looking for messages",
+        "injection rate" => "sending messages",
+        "network latency" => "waiting for messages",
+        other => return other.to_owned(),
+    };
+    format!("{plain} ({limit})")
+}

@@ -1,0 +1,93 @@
+//! Counts the samples of a run, and the points of its plan that need no more.
+//!
+//! A point is done when all its launches have enough samples of it.
+
+use super::forecast::OpenLaunch;
+use apexmap_base::sample::{Sample, Status};
+use apexmap_base::units::{self, NumberStyle, plural};
+use apexmap_measure::worker::Repeat;
+use std::collections::{HashMap, HashSet};
+
+/// The counts of a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunCounts {
+    /// Number of points of the plan.
+    pub points: usize,
+    /// Number of new samples, whatever their status.
+    pub samples: usize,
+    /// Minimum number of samples that a point needs over all its launches.
+    pub needed: usize,
+    /// Whether a point may need more samples to be precise enough.
+    may_need_more: bool,
+    /// Number of launches that still have to measure a point, by its key.
+    open: HashMap<String, usize>,
+    failed: HashSet<String>,
+    /// Number of points that failed earlier and are not measured again.
+    failed_earlier: usize,
+    /// Whether the result had samples before.
+    resumes: bool,
+}
+
+impl RunCounts {
+    /// Creates the counts of a plan with this number of points, which are measured in this number of blocks.
+    pub fn new(points: usize, blocks: u32, repeat: Repeat) -> Self {
+        let (needed, may_need_more) = ((blocks * repeat.min) as usize, repeat.width.is_some());
+        Self { points, needed, may_need_more, ..Self::default() }
+    }
+
+    /// Sets the remaining launches, and the number of points that failed earlier and are not measured again.
+    pub fn begin(&mut self, launches: &[OpenLaunch], failed: usize) {
+        self.open.clear();
+        self.failed_earlier = failed;
+        for point in launches.iter().flat_map(|launch| &launch.points) {
+            *self.open.entry(point.key.clone()).or_default() += 1;
+            self.resumes |= !point.seconds.is_empty();
+        }
+        self.resumes |= self.open.len() < self.points;
+    }
+
+    /// Adds a sample. `is_finished`: its launch needs no more samples of its point.
+    pub fn add_sample(&mut self, sample: &Sample, is_finished: bool) {
+        self.samples += 1;
+        if sample.status != Status::Ok {
+            self.failed.insert(sample.key.clone());
+        } else if is_finished && let Some(launches) = self.open.get_mut(&sample.key) {
+            *launches = launches.saturating_sub(1);
+        }
+    }
+
+    /// Returns the number of points that need no more samples.
+    pub fn count_done(&self) -> usize {
+        let open = self.open.iter().filter(|(key, launches)| **launches > 0 && !self.failed.contains(*key)).count();
+        self.points.saturating_sub(open + self.count_failed())
+    }
+
+    /// Returns the number of points that failed.
+    pub fn count_failed(&self) -> usize {
+        self.failed_earlier + self.failed.len()
+    }
+
+    /// Returns the progress if about `samples_left` samples are missing: `1693 of ~6600 samples`.
+    pub fn samples_text(&self, samples_left: f64) -> String {
+        let total = units::number(self.samples as f64 + samples_left, NumberStyle::Rounded(2));
+        format!("{} of ~{total} {}samples", self.samples, self.new_word())
+    }
+
+    /// Returns the state of the points: `0 of 126 points done (each needs 6), 2 failed`.
+    pub fn points_text(&self) -> String {
+        let failed = if self.count_failed() > 0 { format!(", {} failed", self.count_failed()) } else { String::new() };
+        let points = plural(self.points, "point");
+        let least = if self.may_need_more { "at least " } else { "" };
+        format!("{} of {points} done (each needs {least}{}){failed}", self.count_done(), self.needed)
+    }
+
+    /// Returns the samples at the end of a run: `756 samples in 110 s`.
+    pub fn summary(&self, seconds: f64) -> String {
+        let noun = if self.samples == 1 { "sample" } else { "samples" };
+        format!("{} {}{noun} in {}", self.samples, self.new_word(), units::seconds(seconds))
+    }
+
+    fn new_word(&self) -> &'static str {
+        if self.resumes { "new " } else { "" }
+    }
+}
