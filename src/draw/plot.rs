@@ -3,10 +3,11 @@
 use crate::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Place, Quantity, Series, View};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
-use apexmap_base::units::{self, Unit};
+use apexmap_base::units::{self, Unit, WORD_BYTES};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::{Cell, compare, single_points};
 use apexmap_results::samples::cube::{Cube, CubeAxis, coordinate};
+use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{self, ColumnDescription, Role, label};
 use apexmap_results::table::derived_columns::{ATTAINABLE, BOUND_BY, bound_column};
 use apexmap_theory::bounds;
@@ -280,6 +281,17 @@ pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
     to_quantity(columns::describe(column), values)
 }
 
+/// Returns the factor from a column's values to those on an axis: sizes of memory are drawn in bytes.
+fn axis_factor(column: &str) -> f64 {
+    if columns::is_memory(column) { WORD_BYTES as f64 } else { 1.0 }
+}
+
+/// Returns the quantity of an axis whose values were multiplied by [`axis_factor`].
+fn axis_quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
+    let drawn = quantity(column, values);
+    if columns::is_memory(column) { Quantity { unit: Unit::Bytes, ..drawn } } else { drawn }
+}
+
 fn to_quantity(described: ColumnDescription, values: impl Iterator<Item = f64>) -> Quantity {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     values.filter(|v| !v.is_nan()).for_each(|v| (low, high) = (low.min(v), high.max(v)));
@@ -303,9 +315,9 @@ fn grid(request: &Request, subtitle: String, z: ColumnDescription, cells: &CellG
     let Cube { axes, values } = medians(cells);
     let failed = cells.values.t();
     let failed = failed.indexed_iter().filter(|(_, shown)| shown.as_ref().is_some_and(|s| s.summary.is_none()));
-    let axis = |axis: &CubeAxis| Axis {
-        quantity: quantity(&axis.name, axis.values.iter().copied()),
-        values: axis.values.clone(),
+    let axis = |axis: &CubeAxis| {
+        let values: Vec<f64> = axis.values.iter().map(|value| value * axis_factor(&axis.name)).collect();
+        Axis { quantity: axis_quantity(&axis.name, values.iter().copied()), values }
     };
     Grid {
         title: request.title.clone(),
@@ -323,12 +335,14 @@ fn curves(request: &Request, subtitle: String, y: ColumnDescription, values: &[C
     // Cells are sorted by x first; curves need the order of the columns that distinguish them.
     let mut ordered: Vec<&CellValue> = values.iter().collect();
     ordered.sort_by(|a, b| compare(&a.cell.by[1..], &b.cell.by[1..]));
+    let factor = axis_factor(&request.x);
     for CellValue { cell, summary } in ordered {
-        let Some(x) = cell.by[0].as_f64() else { continue };
+        let Some(x) = cell.by[0].as_f64().map(|x| x * factor) else { continue };
         let name = &cell.by[1..];
         if series.last().is_none_or(|(key, _)| *key != name) {
             // With several words, the column names are left out: the words suffice, and the legend has little space.
             let text = |(column, value): (&String, &Value)| match value {
+                value if column == "pages" => plain_name(&[(column.clone(), value.clone())], None),
                 Value::Text(word) if name.len() > 1 => columns::caption(word),
                 value => label(column, value),
             };
@@ -345,7 +359,7 @@ fn curves(request: &Request, subtitle: String, y: ColumnDescription, values: &[C
     Curves {
         title: request.title.clone(),
         subtitle,
-        x: quantity(&request.x, values.iter().filter_map(|shown| shown.cell.by[0].as_f64())),
+        x: axis_quantity(&request.x, values.iter().filter_map(|shown| shown.cell.by[0].as_f64()).map(|x| x * factor)),
         y: to_quantity(y, medians),
         series: series.into_iter().map(|(_, series)| series).collect(),
         marks: Vec::new(),

@@ -146,14 +146,19 @@ impl Comparison<'_> {
     /// Returns the warnings in a short form, for a figure of these points.
     pub fn stamps_at(&self, points: &[usize]) -> Vec<String> {
         let mut stamps = self.conditions();
+        stamps.extend(self.disturbed_line());
+        stamps.extend((!self.distance_differences().is_empty()).then(|| "OTHER DISTANCE between ranks".to_owned()));
+        stamps.extend(self.oversubscription(points));
+        stamps
+    }
+
+    /// Returns `DISTURBED: old (38 of 112 samples)`; `None` if all machines were quiet.
+    pub fn disturbed_line(&self) -> Option<String> {
         let describe = |(name, health): (&str, Health)| {
             format!("{name} ({} of {} samples)", health.disturbed_count(), health.sample_count())
         };
         let disturbed: Vec<String> = self.disturbed_machines().map(describe).collect();
-        stamps.extend((!disturbed.is_empty()).then(|| format!("DISTURBED: {}", disturbed.join(", "))));
-        stamps.extend((!self.distance_differences().is_empty()).then(|| "OTHER DISTANCE between ranks".to_owned()));
-        stamps.extend(self.oversubscription(points));
-        stamps
+        (!disturbed.is_empty()).then(|| format!("DISTURBED: {}", disturbed.join(", ")))
     }
 
     /// Returns the machines that were disturbed.

@@ -4,6 +4,7 @@
 //! engine escapes all text from files. An HTML page is one file. It loads nothing and runs one script, `page.js`, which adds
 //! interaction; without the script all content is visible.
 
+mod banner;
 mod corners;
 mod figure_list;
 mod viewer;
@@ -17,6 +18,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
+pub use banner::Banner;
 pub use corners::{CornerCell, Corners};
 pub use figure_list::{make_style_folder, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface};

@@ -5,7 +5,10 @@
 pub mod caches;
 pub mod classic;
 mod corners;
+pub mod embedded;
 mod facts;
+mod failures;
+mod first_screen;
 mod input;
 mod ladder;
 mod live;
@@ -22,21 +25,23 @@ pub mod summary;
 mod warnings;
 
 use crate::explorer::{self, Explorer};
-use crate::html::{self, Corners, Picture, Viewer};
+use crate::html::{self, Banner, Corners, Picture, Viewer};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::sample::Status;
-use apexmap_base::units;
+use apexmap_base::units::{self, plural};
 use apexmap_measure::kernels::{self, About};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK, label};
+use apexmap_results::table::columns::{self, ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
 use apexmap_theory::bounds;
 use apexmap_theory::trade::{self, Trade};
+use embedded::Embedded;
+use failures::Failure;
+use first_screen::FirstScreen;
 use input::Input;
 use overview::Overview;
 use placement::PlacedLaunch;
@@ -71,8 +76,13 @@ struct Context<'a> {
     viewer: Viewer,
     /// The panel of all cells; `None` if no number varies.
     explorer: Option<Explorer>,
-    /// The main picture of a result without a surface.
-    lead: Option<Picture>,
+    first: FirstScreen,
+    /// The result, from which the page can be drawn again.
+    embedded: Option<Embedded>,
+    /// The reason why the page does not hold its result.
+    unembedded: Option<String>,
+    /// Version of the program that made the page from whose data this one was drawn; `None` for the page of a folder.
+    redrawn: Option<&'a str>,
     /// The first section of a calibration's report.
     classic: Option<classic::ClassicNumbers>,
     corners: Option<Corners>,
@@ -102,7 +112,7 @@ struct Head<'a> {
     facts: Vec<(&'static str, String)>,
     health: String,
     /// Banner for a disturbed machine, shown in red.
-    disturbed: Option<String>,
+    disturbed: Option<Banner>,
     warnings: Vec<String>,
     launches: Vec<PlacedLaunch<'a>>,
     samples_good: usize,
@@ -149,15 +159,20 @@ struct Section {
     regime_names: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct Failure {
-    status: String,
-    point: String,
-    message: String,
+/// Draws all figures of a result and writes its report.
+///
+/// # Errors
+/// If the result cannot be read, or a file cannot be written.
+pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
+    make_from(folder, samples, None)
 }
 
-/// Draws all figures of a result and writes its report.
-pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
+/// Makes the report as [`make`] does, from a folder with the data of an older page. `redrawn` is the version of the program that made
+/// that page.
+///
+/// # Errors
+/// As [`make`].
+pub fn make_from(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result<ReportOutput> {
     if !folder.manifest().is_file() {
         return Err(Error::input(
             format!("{} holds samples but no manifest.json, which a report requires", folder.path.display()),
@@ -180,13 +195,18 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     let card = warnings::list_for_card(folder, &current)?;
     let classic = classic::section(&input)?;
     let explained = model_fits::section(&input)?;
+    let first = match &classic {
+        None => FirstScreen::take(&input, &mut parameters, &mut surfaces, !viewer.surfaces.is_empty())?,
+        Some(_) => FirstScreen::default(),
+    };
+    let embedded = Embedded::from_folder(folder, &manifest)?;
     let context = Context {
         head: Head::from_input(&input, samples.len() - current.len(), &card),
         overview,
-        lead: match &classic {
-            None if viewer.surfaces.is_empty() => lead(&mut parameters, &mut surfaces),
-            _ => None,
-        },
+        first,
+        unembedded: embedded.as_ref().err().cloned(),
+        embedded: embedded.ok(),
+        redrawn,
         classic,
         viewer,
         explorer: explorer::explorer(&current, &explained.applied)?,
@@ -201,7 +221,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         explained,
         parameters,
         sources: Sources::from_samples(&current),
-        failures: failures(&current),
+        failures: failures::list(&current),
         intervals: current.method(),
         undrawn: input.undrawn.take(),
     };
@@ -216,21 +236,16 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     Ok(ReportOutput { warnings: warnings.collect(), rows: summary, cores: input.cores, health: input.health })
 }
 
-/// Removes the first picture that the sweep requests, or the one with the most points, from its section and returns it.
-fn lead(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture> {
-    if parameters.own {
-        return Some(parameters.effects.remove(0));
-    }
-    let lists = std::iter::once(&mut parameters.effects).chain(surfaces.sections.iter_mut().map(|s| &mut s.slices));
-    let list = lists.into_iter().find(|list| !list.is_empty())?;
-    let most = list.iter().map(|picture| picture.rows.len()).max();
-    let position = list.iter().position(|picture| Some(picture.rows.len()) == most)?;
-    Some(list.remove(position))
+/// Returns the banner for a disturbed machine; `None` if it was quiet.
+fn disturbed_banner(health: &Health) -> Option<Banner> {
+    let text = health.banner()?;
+    let line = format!("DISTURBED: {} of {}", health.disturbed_count(), plural(health.sample_count(), "sample"));
+    Some(Banner { line, details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })
 }
 
 /// Returns the groups with disturbed samples, with the causes.
 fn quietness(input: &Input) -> Vec<(String, String)> {
-    let health_of = |group: &SampleGroup| (group.label(), Health::from_samples(&group.samples));
+    let health_of = |group: &SampleGroup| (group.plain_label(input.cores), Health::from_samples(&group.samples));
     let disturbed = input.groups.iter().map(health_of).filter(|(_, health)| health.disturbed_count() > 0);
     disturbed.map(|(label, health)| (label, health.sentence())).collect()
 }
@@ -242,7 +257,7 @@ impl<'a> Head<'a> {
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),
-            disturbed: health.banner(),
+            disturbed: disturbed_banner(health),
             warnings: warnings::list(manifest, samples, stale).into_iter().chain(card.iter().cloned()).collect(),
             launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
             samples_good: samples.good().len(),
@@ -263,7 +278,7 @@ impl Surfaces {
                 bottlenecks.extend(pictures.bottleneck);
                 sections.push(section(input, group, pictures.slices, pictures.views)?);
             } else {
-                unshown.push(group.label());
+                unshown.push(group.plain_label(input.cores));
             }
         }
         Ok(Self { sections, bottlenecks, unshown })
@@ -338,7 +353,7 @@ fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<
     }
     let regimes = regimes(group, input);
     Ok(Section {
-        label: group.label(),
+        label: group.plain_label(input.cores),
         slices,
         views,
         trades,
@@ -371,21 +386,4 @@ fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
     let regime_at =
         |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, &caches, page, &launch.launch.host);
     group.alphas.iter().map(regime_at).collect()
-}
-
-fn failures(samples: &Samples) -> Vec<Failure> {
-    let table = samples.table();
-    let failed = samples.filter_rows(|row| table.word("status", row) != Status::Ok.name());
-    let point = |row: usize| {
-        let shown =
-            columns::point_columns(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
-        let describe = |name: &str| table.value(name, row).map(|value| label(name, &value));
-        shown.filter_map(describe).collect::<Vec<_>>().join(", ")
-    };
-    let failure = |&row: &usize| Failure {
-        status: table.word("status", row).to_owned(),
-        point: point(row),
-        message: table.word("message", row).to_owned(),
-    };
-    failed.rows().iter().map(failure).collect()
 }

@@ -4,11 +4,14 @@ use super::distinct;
 use super::input::Input;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_base::units::{self, NumberStyle, number, plural, quantity, short_number};
+use apexmap_base::units::{self, NumberStyle, Unit, number, plural, quantity, short_number};
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::SampleGroup;
+use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, ColumnDescription};
-use apexmap_theory::statistics::{median, quantile};
+use apexmap_study::answers::stream::{self, Stream};
+use apexmap_theory::statistics::{Summary, median, quantile};
 use apexmap_theory::trade::Trade;
 use serde::Serialize;
 
@@ -27,11 +30,14 @@ const MAX_EXTREMES: usize = 4;
 /// bandwidth.
 pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     let mut sentences = Vec::new();
-    let mut extremes = extremes(&input.groups)?;
+    let stream = stream::answer(input.samples, input.card.as_ref(), input.cores)?;
+    let mut extremes = if stream.is_none() { extremes(input)? } else { Vec::new() };
     if let [only] = extremes.as_mut_slice() {
         only.group.clear();
     }
+    sentences.extend(stream.iter().flat_map(Stream::sentences));
     sentences.extend(describe_effects(&effects(input.samples)?));
+    sentences.extend(describe_pages(input)?);
     sentences.extend(extremes.iter().take(MAX_EXTREMES).map(Extremes::sentence));
     sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
     sentences.extend(precision(&input.groups)?);
@@ -86,9 +92,45 @@ struct Extremes {
 /// Medians of a group's cells, with the labels of the cells.
 type Places = Vec<(f64, String)>;
 
-/// Returns the extremes of every group without corners. Groups of one cell each, such as those of a sweep over ranks, are merged.
-fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
-    let groups: Vec<&SampleGroup> = groups.iter().filter(|group| !group.is_surface()).collect();
+/// Returns the surface that a group without one differs from only in its pages.
+fn surface_on_huge_pages<'a>(input: &'a Input, group: &SampleGroup) -> Option<&'a SampleGroup> {
+    let other = |(column, value): &(String, Value)| match column.as_str() {
+        "pages" => (column.clone(), Value::from("huge")),
+        _ => (column.clone(), value.clone()),
+    };
+    let key: Vec<_> = group.key.iter().map(other).collect();
+    input.groups.iter().find(|surface| surface.is_surface() && key != group.key && surface.key == key)
+}
+
+/// Compares the rates on base pages with those on huge pages, for groups that were measured for this comparison.
+fn describe_pages(input: &Input) -> Result<Option<String>> {
+    let mut parts = Vec::new();
+    for group in input.groups.iter().filter(|group| group.samples.describe(group.headline).unit != Unit::Seconds) {
+        let Some(surface) = surface_on_huge_pages(input, group) else { continue };
+        let on_huge = surface.measured_cells(surface.headline)?;
+        let ratio = |(cell, summary): &(Cell, Summary)| {
+            let (_, huge) = on_huge.iter().find(|(other, _)| surface.axes == group.axes && other.by == cell.by)?;
+            Some(summary.median / huge.median)
+        };
+        let mut ratios: Vec<f64> = group.measured_cells(group.headline)?.iter().filter_map(ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        let [Some(least), Some(most)] = [ratios.first(), ratios.last()] else { continue };
+        let place = match group.blocks.as_slice() {
+            [only] => format!(" at L = {}", short_number(*only)),
+            _ => String::new(),
+        };
+        let key: Vec<_> = group.key.iter().filter(|(column, _)| column != "pages").cloned().collect();
+        let name = plain_name(&key, input.cores);
+        parts.push(format!("{} to {} on {name}{place}", short_number(*least), short_number(*most)));
+    }
+    Ok((!parts.is_empty()).then(|| format!("Rate on 4 KiB pages / rate on 2 MiB pages: {}.", parts.join("; "))))
+}
+
+/// Returns the extremes of every group without corners, and without a surface to compare it with. Groups of one cell each, such
+/// as those of a sweep over ranks, are merged.
+fn extremes(input: &Input) -> Result<Vec<Extremes>> {
+    let is_alone = |group: &&SampleGroup| !group.is_surface() && surface_on_huge_pages(input, group).is_none();
+    let groups: Vec<&SampleGroup> = input.groups.iter().filter(is_alone).collect();
     let mut all_extremes = Vec::new();
     let headline_of = |group: &SampleGroup| (group.headline, group.samples.describe(group.headline));
     for (headline, described) in distinct(groups.iter().copied().map(headline_of)) {
@@ -96,7 +138,7 @@ fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
         for group in groups.iter().filter(|group| headline_of(group) == (headline, described.clone())) {
             let cells = group.measured_cells(headline)?;
             let places = cells.iter().map(|(cell, summary)| (summary.median, group.place(cell)));
-            each.push((group.label(), places.collect()));
+            each.push((group.plain_label(input.cores), places.collect()));
         }
         if each.iter().all(|(_, places)| places.len() < 2) {
             let together =
@@ -204,7 +246,7 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
     let trade = possible.get(possible.len() / 2)?;
     Some(format!(
         "To sustain {} in {name} at the largest alpha, blocks must be {} times as long as at the smallest alpha.",
-        quantity(trade.level, units::Unit::BytesPerSecond),
+        quantity(trade.level, Unit::BytesPerSecond),
         trade.factor.as_deref()?
     ))
 }

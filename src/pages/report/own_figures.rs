@@ -3,11 +3,16 @@
 use super::input::Input;
 use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
-use apexmap_draw::figure::{Figure, Grid};
+use apexmap_base::units;
+use apexmap_draw::figure::{Figure, Grid, Landmark, LandmarkStyle};
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure, title};
 use apexmap_measure::kernels;
 use apexmap_results::samples::Samples;
 use apexmap_run::sweep::figures::{self, SweepFigure};
+use apexmap_study::answers::memory_sizes::{self, LevelEnd};
+
+/// Column of the size of all ranks' memory.
+const MEMORY: &str = "memory_words";
 
 /// Draws the requested figures that these samples allow, in the sweep's order.
 pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
@@ -17,6 +22,22 @@ pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
         pictures.extend(input.if_drawable(&title, draw(input, &wanted, number))?);
     }
     Ok(pictures)
+}
+
+/// Marks the ends of levels on curves over memory sizes, if the samples show them.
+fn mark_levels(input: &Input, request: &Request, mut drawn: Figure) -> Result<Figure> {
+    let (Figure::Curves(curves) | Figure::Model(curves) | Figure::Limited(curves)) = &mut drawn else {
+        return Ok(drawn);
+    };
+    let sizes = if request.x == MEMORY { memory_sizes::answer(input.samples)? } else { None };
+    let levels = sizes.into_iter().flat_map(|sizes| sizes.levels);
+    let mark = |(level, number): (LevelEnd, usize)| Landmark {
+        x: level.size,
+        label: format!("level {number} ends: {} (found)", units::bytes(level.size)),
+        style: LandmarkStyle::Line,
+    };
+    curves.marks.extend(levels.zip(1..).map(mark));
+    Ok(drawn)
 }
 
 /// Returns the titles and grids of the requested surfaces that can be drawn. `draw_requested` gives the reasons for others.
@@ -48,7 +69,7 @@ fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
 
 fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
     let (samples, request) = request(input, wanted)?;
-    let drawn = add_bounds(&samples, &request, figure(&samples, &request)?)?;
+    let drawn = mark_levels(input, &request, add_bounds(&samples, &request, figure(&samples, &request)?)?)?;
     let caption = match &wanted.condition {
         Some(condition) => format!("Medians of the samples with {condition}."),
         None => "Medians of the samples.".to_owned(),

@@ -33,7 +33,7 @@ pub struct GroupPictures {
 }
 
 pub fn draw_group(input: &Input, group: &SampleGroup, number: usize) -> Result<GroupPictures> {
-    let (folder, label) = (input.folder, group.label());
+    let (folder, label) = (input.folder, group.plain_label(input.cores));
     let draw = |title: String, kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| -> Result<Picture> {
         let z = if kind == FigureKind::Bottleneck { SHARE } else { group.headline };
         let request = Request { kind, title, x: x.into(), by: by.iter().map(|&by| by.into()).collect(), z: z.into() };
@@ -233,18 +233,17 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
     Some(Figure::Curves(curves))
 }
 
-/// Returns landmarks at the global memory sizes where a rank's part exceeds a cache or the reach of the TLB.
+/// Returns landmarks at the global memory sizes in bytes where a rank's part exceeds a cache or the reach of the TLB.
 fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec<Landmark> {
     let number = |name: &str| samples.first_value(name).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
     let launch = manifest.launches.iter().find(|end| end.launch.launch == samples.first_word("launch"));
     let (Some(launch), ranks) = (launch, number("ranks")) else { return Vec::new() };
     let host = &launch.launch.host;
-    let words = |bytes: f64| bytes / 8.0 * ranks;
     let mark = |x: f64, label: String| Landmark { x, label, style: LandmarkStyle::Line };
-    let cache = |cache: RankCache| mark(words(cache.bytes), format!("L{}", cache.level));
+    let cache = |cache: RankCache| mark(cache.bytes * ranks, format!("L{}", cache.level));
     let page = number("page_bytes");
     let entries = if page > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k };
-    let reach = entries.map(|entries| mark(words(f64::from(entries) * page), "TLB reach".into()));
+    let reach = entries.map(|entries| mark(f64::from(entries) * page * ranks, "TLB reach".into()));
     caches::rank_caches(&launch.launch, card)
         .into_iter()
         .map(cache)

@@ -248,7 +248,7 @@ fn conditional_columns(rows: &[SummaryRow]) -> Vec<Column> {
     let mut columns = Vec::new();
     columns.extend(ruled.then(|| column("conformant", |row| row.conformant.clone())));
     columns.extend(noisy.then(|| column("quietness", |row| row.quietness.clone())));
-    columns.extend(limited.then(|| column("% of limit", |row| row.plain_limit.clone())));
+    columns.extend(limited.then(|| column("% of bound", |row| row.plain_limit.clone())));
     columns
 }
 
@@ -276,7 +276,7 @@ fn fitting_columns(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
     let needed = |columns: &[Column]| {
         let last = columns.len() - 1;
         let widths = columns.iter().enumerate().map(|(index, column)| match column.head {
-            "% of limit" if index == last => column.width().min(MIN_WRAPPED_WIDTH),
+            "% of bound" if index == last => column.width().min(MIN_WRAPPED_WIDTH),
             _ => column.width(),
         });
         INDENT + widths.sum::<usize>() + 2 * last

@@ -247,6 +247,11 @@ pub fn label(column: &str, value: &Value) -> String {
     }
 }
 
+/// Returns whether the values of a column are sizes of memory in words; figures show these in bytes.
+pub fn is_memory(column: &str) -> bool {
+    REGISTRY.parameter(column).is_some_and(Parameter::is_memory)
+}
+
 /// Formats the value of a parameter with its unit: `512 MiB` for a memory of 2^26 words, `0.00316`, `64`.
 pub fn value_text(parameter: Option<&Parameter>, value: &Value) -> String {
     match (value, parameter) {

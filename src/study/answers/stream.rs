@@ -7,6 +7,7 @@ use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::plain_names::plain_name;
 use apexmap_theory::machine::{Card, catalogue};
+use apexmap_theory::statistics::Summary;
 use serde::Serialize;
 
 const KERNEL: &str = "calibrate.stream";
@@ -30,10 +31,20 @@ pub struct Stream {
 pub struct StreamRow {
     /// `copy`, `scale`, `add` or `triad`.
     pub name: &'static str,
-    /// Median with 95 % interval for each head; empty if not measured.
-    pub rates: Vec<String>,
+    /// The rate for each head.
+    pub rates: Vec<StreamRate>,
     /// The rate of the largest number of ranks, relative to the bandwidth of all cores on the machine card; empty without a card.
     pub share: String,
+}
+
+/// A rate as text; empty if not measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StreamRate {
+    pub median: String,
+    /// 95 % interval; empty if not known.
+    pub interval: String,
+    /// Fraction of the largest median of the table.
+    pub fraction_of_best: f64,
 }
 
 /// Returns the table if all samples are of STREAM's kernel and include its four operations.
@@ -55,31 +66,47 @@ pub fn answer(samples: &Samples, card: Option<&Card>, cores: Option<u32>) -> Res
     let head = |count: &f64| plain_name(&[("ranks".to_owned(), Value::Integer(*count as u64))], cores);
     let peak = card.and_then(|card| card.get(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name));
     let cells = good.cells(&["access", "ranks"])?;
+    let summary_of = |name: &str, count: &f64| {
+        let cell = cells.iter().find(|cell| cell.by == [Value::from(name), Value::Integer(*count as u64)])?;
+        cell.summary(RATE)
+    };
+    let medians = cells.iter().filter_map(|cell| cell.summary(RATE)).map(|summary| summary.median);
+    let best = medians.fold(0.0, f64::max);
     let rows = OPERATIONS.map(|name| {
-        let find = |count: &f64| {
-            let cell = cells.iter().find(|cell| cell.by == [Value::from(name), Value::Integer(*count as u64)])?;
-            cell.summary(RATE)
-        };
-        let rates = counts.iter().map(find).map(|summary| match summary.map(|s| (s.median, s.interval)) {
-            Some((median, Some(ends))) if units::is_informative(ends) => {
-                let (median, interval) = (rate(median), units::interval(ends, Unit::BytesPerSecond));
-                format!("{median} ({interval})")
-            }
-            Some((median, _)) => rate(median),
-            None => String::new(),
-        });
-        let last = counts.last().and_then(find);
+        let rates = counts.iter().map(|count| summary_of(name, count).map(|s| rate(&s, best)).unwrap_or_default());
+        let last = counts.last().and_then(|count| summary_of(name, count));
         let share = last.zip(peak).map(|(summary, peak)| format!("{:.0} %", 100.0 * summary.median / peak));
         StreamRow { name, rates: rates.collect(), share: share.unwrap_or_default() }
     });
     Ok(Some(Stream { heads: counts.iter().map(head).collect(), rows: rows.into(), has_shares: peak.is_some() }))
 }
 
-fn rate(value: f64) -> String {
-    units::quantity(value, Unit::BytesPerSecond)
+fn rate(summary: &Summary, best: f64) -> StreamRate {
+    let interval = summary.interval.filter(|ends| units::is_informative(*ends));
+    StreamRate {
+        median: units::quantity(summary.median, Unit::BytesPerSecond),
+        interval: interval.map(|ends| units::interval(ends, Unit::BytesPerSecond)).unwrap_or_default(),
+        fraction_of_best: summary.median / best,
+    }
+}
+
+impl StreamRate {
+    fn text(&self) -> String {
+        if self.interval.is_empty() { self.median.clone() } else { format!("{} ({})", self.median, self.interval) }
+    }
 }
 
 impl Stream {
+    /// Returns a sentence for each head, with all four operations.
+    pub fn sentences(&self) -> Vec<String> {
+        let sentence = |(index, head): (usize, &String)| {
+            let rates = self.rows.iter().filter(|row| !row.rates[index].median.is_empty());
+            let rates: Vec<String> = rates.map(|row| format!("{} {}", row.name, row.rates[index].median)).collect();
+            format!("STREAM on {head}: {}.", rates.join(", "))
+        };
+        self.heads.iter().enumerate().map(sentence).collect()
+    }
+
     /// Returns the table for a terminal.
     pub fn text(&self) -> String {
         let mut aligned = vec![Align::Left; 1 + self.heads.len()];
@@ -88,8 +115,10 @@ impl Stream {
         let share_head = self.has_shares.then_some("of the card");
         table.add_row(std::iter::once("").chain(self.heads.iter().map(String::as_str)).chain(share_head));
         for row in &self.rows {
-            let share = self.has_shares.then_some(row.share.as_str());
-            table.add_row(std::iter::once(row.name).chain(row.rates.iter().map(String::as_str)).chain(share));
+            let share = self.has_shares.then(|| row.share.clone());
+            table.add_row(
+                std::iter::once(row.name.to_owned()).chain(row.rates.iter().map(StreamRate::text)).chain(share),
+            );
         }
         let note =
             if self.has_shares { ", and the share of the bandwidth at which all cores read on the card" } else { "" };

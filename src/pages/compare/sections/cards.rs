@@ -107,6 +107,9 @@ fn compare_with_hardware(
         (speeds.iter().min_by(|a, b| a.1.total_cmp(&b.1))?, speeds.iter().max_by(|a, b| a.1.total_cmp(&b.1))?);
     let ratio = |&index: &usize| Some((index, comparison.ratio(machine, index)?.ratio.value));
     let ratios: Vec<(usize, f64)> = group.points.iter().filter_map(ratio).collect();
+    if ratios.is_empty() {
+        return None;
+    }
     let (least, most) = ratios.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), (_, r)| (l.min(*r), m.max(*r)));
     let above = ratios.iter().filter(|(_, ratio)| *ratio > high).count();
     let below = ratios.iter().filter(|(_, ratio)| *ratio < low).count();

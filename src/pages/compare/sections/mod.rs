@@ -118,9 +118,11 @@ fn make_sections(
     let statements = check.map(RegressionCheck::sentence).into_iter().chain(means.fastest.clone());
     let method = Method { bases: method::bases(comparison), has_terms: terms.applies(), has_check: check.is_some() };
     let surfaces = Surfaces { viewer: Viewer { surfaces: ratios.surfaces() } };
+    let summary = Summary::new(comparison, &points.unfinished);
+    let remarks = summary.remarks.clone();
     Ok(vec![
-        Part::new(comparison, &Summary::new(comparison, &points.unfinished))?,
-        Part::new(comparison, &Overview::new(comparison, statements.collect(), lead))?,
+        Part::new(comparison, &summary)?,
+        Part::new(comparison, &Overview::new(comparison, statements.collect(), lead, remarks))?,
         Part::new(comparison, &means)?,
         Part::new(comparison, &Check::new(check, &comparison.stamps()))?,
         Part::new(comparison, &ratios)?,

@@ -21,11 +21,12 @@ pub struct Overview {
     judged: Vec<String>,
     lead: Option<Picture>,
     corners: Option<Corners>,
+    remarks: Vec<String>,
 }
 
 impl Overview {
-    pub fn new(comparison: &Comparison, judged: Vec<String>, lead: Option<Picture>) -> Self {
-        Self { verdicts: verdicts(comparison), judged, lead, corners: corners(comparison) }
+    pub fn new(comparison: &Comparison, judged: Vec<String>, lead: Option<Picture>, remarks: Vec<String>) -> Self {
+        Self { verdicts: verdicts(comparison), judged, lead, corners: corners(comparison), remarks }
     }
 }
 

@@ -4,20 +4,26 @@ use super::Section;
 use crate::compare::Comparison;
 use crate::compare::machine::{Machine, Origin};
 use crate::compare::published_machines;
-use crate::html::utc;
+use crate::html::{Banner, utc};
 use apexmap_base::units::{plural, short_number};
 use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct Summary {
-    stamps: Vec<String>,
-    unfinished: Vec<String>,
-    warnings: Vec<String>,
+    banners: Vec<Banner>,
+    /// Warnings that the first screen shows behind a line.
+    #[serde(skip)]
+    pub remarks: Vec<String>,
+    /// All warnings for the terminal.
+    #[serde(skip)]
+    lines: Vec<String>,
 }
 
 impl Summary {
     pub fn new(comparison: &Comparison, unfinished: &[String]) -> Self {
-        Self { stamps: comparison.stamps(), unfinished: unfinished.to_vec(), warnings: warnings(comparison) }
+        let (stamps, warnings) = (comparison.stamps(), warnings(comparison));
+        let lines = stamps.iter().chain(&warnings).cloned().collect();
+        Self { banners: banners(comparison, stamps), remarks: [unfinished, &warnings].concat(), lines }
     }
 }
 
@@ -26,8 +32,22 @@ impl Section for Summary {
     const TEMPLATE: &'static str = include_str!("summary.html");
 
     fn lines(&self) -> Vec<String> {
-        self.stamps.iter().chain(&self.warnings).cloned().collect()
+        self.lines.clone()
     }
+}
+
+/// Returns a banner for disturbed machines, and one for all other warnings about the conditions.
+fn banners(comparison: &Comparison, stamps: Vec<String>) -> Vec<Banner> {
+    let (disturbed, others): (Vec<String>, Vec<String>) =
+        stamps.into_iter().map(|stamp| stamp + ".").partition(|stamp| stamp.starts_with("DISTURBED"));
+    let line = comparison.disturbed_line().unwrap_or_default();
+    let disturbed = (!disturbed.is_empty()).then_some(Banner { line, details: disturbed });
+    let line = match others.as_slice() {
+        [only] => only.clone(),
+        _ => others.iter().filter_map(|stamp| stamp.split(':').next()).collect::<Vec<_>>().join(", "),
+    };
+    let others = (!others.is_empty()).then_some(Banner { line, details: others });
+    disturbed.into_iter().chain(others).collect()
 }
 
 fn warnings(comparison: &Comparison) -> Vec<String> {

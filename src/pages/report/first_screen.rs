@@ -1,0 +1,71 @@
+//! The first screen of a report: the answer to the question of its sweep, as a picture or a table.
+
+use super::input::Input;
+use super::{Parameters, Surfaces};
+use crate::html::Picture;
+use apexmap_base::error::Result;
+use apexmap_draw::plot::FigureKind;
+use apexmap_run::sweep::figures::parse_figures;
+use apexmap_study::answers::memory_sizes;
+use apexmap_study::answers::stream::{self, Stream};
+use serde::Serialize;
+
+/// What the first screen shows, besides the corners and the sentences.
+#[derive(Default, Serialize)]
+pub struct FirstScreen {
+    /// The main picture.
+    picture: Option<Picture>,
+    /// Whether the interactive surface replaces the picture where scripts run.
+    live: bool,
+    stream: Option<Stream>,
+    /// Lines about the levels of the memory hierarchy and huge pages.
+    levels: Vec<String>,
+}
+
+/// Fewest numbers of ranks that curves show better than a table.
+const MIN_CURVE_POINTS: usize = 3;
+
+impl FirstScreen {
+    /// Chooses the first screen, and takes its picture out of its section. `has_surface`: whether the page has an interactive
+    /// surface.
+    pub fn take(
+        input: &Input,
+        parameters: &mut Parameters,
+        surfaces: &mut Surfaces,
+        has_surface: bool,
+    ) -> Result<Self> {
+        let stream = stream::answer(input.samples, input.card.as_ref(), input.cores)?;
+        if stream.is_some() && input.samples.distinct_numbers("ranks").len() < MIN_CURVE_POINTS {
+            parameters.effects.clear();
+            return Ok(Self { stream, ..Self::default() });
+        }
+        let sizes = memory_sizes::answer(input.samples)?;
+        let text = sizes.map(|sizes| sizes.text()).unwrap_or_default();
+        let requested = parse_figures(&input.manifest.sweep).into_iter().next().filter(|_| parameters.own);
+        let is_surface = requested.as_ref().is_some_and(|figure| figure.kind == FigureKind::Surface);
+        let live = has_surface && (requested.is_none() || is_surface);
+        let picture = match requested {
+            Some(_) => Some(parameters.effects.remove(0)),
+            None if live => surfaces.take_static(),
+            None => most_points(parameters, surfaces),
+        };
+        Ok(Self { picture, live, stream, levels: text.lines().map(|line| line.trim().to_owned()).collect() })
+    }
+}
+
+impl Surfaces {
+    /// Removes the picture of the first surface, and returns it.
+    fn take_static(&mut self) -> Option<Picture> {
+        let views = self.sections.iter_mut().map(|section| &mut section.views).find(|views| !views.is_empty())?;
+        Some(views.remove(0))
+    }
+}
+
+/// Removes the picture with the most points from its section, and returns it.
+fn most_points(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture> {
+    let lists = std::iter::once(&mut parameters.effects).chain(surfaces.sections.iter_mut().map(|s| &mut s.slices));
+    let list = lists.into_iter().find(|list| !list.is_empty())?;
+    let most = list.iter().map(|picture| picture.rows.len()).max();
+    let position = list.iter().position(|picture| Some(picture.rows.len()) == most)?;
+    Some(list.remove(position))
+}
