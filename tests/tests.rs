@@ -69,6 +69,7 @@
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `terminal`: text for a terminal is printable and bounded; a terminal that fails ends no measurement
 //! - `screens`: commands on terminals of 80 columns: lines fit, sizes have units, words are plain
+//! - `live`: the map of a sweep on real terminals: while it is measured, afterwards, and from `apexmap show`
 //! - `crew`: the threads that fill and verify memory, and their progress reports
 //! - `limits`: sizes that no machine has are refused
 //! - `memory`: launches use the memory that plans predict; kills for too much memory
@@ -155,6 +156,7 @@ mod launch;
 mod launchers;
 mod licences;
 mod limits;
+mod live;
 mod lru;
 mod machine;
 mod manual;

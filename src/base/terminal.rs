@@ -27,6 +27,14 @@ pub fn print_in_red(line: &str) -> Result<()> {
     write_output(|out| writeln!(out, "{colour_on}{}{colour_off}", wrap_lines(&to_printable(line), terminal_width())))
 }
 
+/// Prints a text that is already printable, with its colours.
+///
+/// # Errors
+/// Fails like [`print()`].
+pub fn print_styled(text: &str) -> Result<()> {
+    write_output(|out| out.write_all(text.as_bytes()))
+}
+
 /// Returns whether an output is a terminal with colours and the user did not disable them with `NO_COLOR`
 /// (<https://no-color.org>).
 pub fn supports_colours(output: &impl IsTerminal) -> bool {

@@ -216,7 +216,9 @@ impl<'a> Stages<'a> {
     fn measure_if_quiet(&mut self, campaign: &Campaign, conduct: Conduct) -> Result<Result<Measured>> {
         let checks = !self.is_checked && !self.allows_disturbed;
         self.is_checked = true;
-        let measured = local::carry_out(campaign, None, Conduct { ends_if_noisy: checks, ..conduct }, &display);
+        let measured = local::carry_out(campaign, None, Conduct { ends_if_noisy: checks, ..conduct }, &|plan| {
+            display(plan, Some(&campaign.folder))
+        });
         match measured {
             Err(error) if checks && error.kind == ErrorKind::Regression => {
                 if !agrees(&error.message)? {
@@ -226,7 +228,7 @@ impl<'a> Stages<'a> {
                     ));
                 }
                 self.allows_disturbed = true;
-                Ok(local::carry_out(campaign, None, conduct, &display))
+                Ok(local::carry_out(campaign, None, conduct, &|plan| display(plan, Some(&campaign.folder))))
             }
             measured => Ok(measured),
         }

@@ -58,7 +58,8 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let campaign = Campaign::plan_sweep(sweep, &Request { out: Some(out.clone()), ..Request::default() })?;
     compare_folder::prepare(&folder, vec![format!("--self {name}")], arguments.replace)?;
     campaign.check_result_folder(arguments.replace)?;
-    let measured = local::carry_out(&campaign, None, Conduct::default(), &display)?;
+    let measured =
+        local::carry_out(&campaign, None, Conduct::default(), &|plan| display(plan, Some(&campaign.folder)))?;
     conclude(&campaign, measured, Conduct::default(), false)?;
     let result = Folder::open(&out)?;
     let samples = Samples::from(result.table()?).current();

@@ -12,10 +12,11 @@ use apexmap_results::table::quietness::Quietness;
 use apexmap_run::campaign::{Campaign, Conduct, Measured};
 use apexmap_run::sweep::driver::Watcher;
 use apexmap_run::sweep::plan::Plan;
+use std::path::Path;
 
-/// Returns the progress display of a run on this terminal.
-pub fn display(plan: &Plan) -> Box<dyn Watcher> {
-    Box::new(Progress::new(plan))
+/// Returns the progress display of a run on this terminal. A map also shows the samples that the result in this folder has.
+pub fn display(plan: &Plan, folder: Option<&Path>) -> Box<dyn Watcher> {
+    Box::new(Progress::new(plan, folder))
 }
 
 /// Ends a run without missing points. Keeps a report that the result already has.

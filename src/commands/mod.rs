@@ -13,6 +13,7 @@ pub mod diagnostics;
 mod export;
 mod fit;
 mod job;
+mod live;
 mod models;
 mod plan;
 mod plot;
@@ -22,6 +23,7 @@ mod query;
 mod report;
 mod run;
 mod samples;
+mod show;
 mod show_card;
 mod site;
 mod snippet;
@@ -68,6 +70,8 @@ commands! {
     Try => try_launch,
     /// Show what a result contains, and which points failed and why
     Status => status,
+    /// Draw the maps of a result in the terminal, also while another process measures it
+    Show => show,
     /// Cancel the batch jobs of a result
     Cancel => cancel,
     /// Show the settings of the site file and their origins; test them

@@ -1,5 +1,6 @@
-//! Progress of a run: on a terminal a bar with the current point, otherwise a line every few seconds.
+//! Progress of a run: on a terminal the map with a bar and the current point, otherwise a line every few seconds.
 
+use super::live::view::LiveView;
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::sample::{Launch, Phase, Sample, Status};
 use apexmap_base::terminal::{error_width, note, to_printable, wrap_lines};
@@ -16,22 +17,19 @@ use apexmap_run::sweep::forecast::{Forecast, OpenLaunch};
 use apexmap_run::sweep::plan::Plan;
 use apexmap_run::sweep::watch::Watch;
 use apexmap_theory::statistics::Summary;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Time between two plain lines.
 const QUIET: Duration = Duration::from_secs(10);
-/// Shortest time between two updates of the bar.
+/// Shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(200);
 /// Updates take at most 1 / `REST` of the time, because the ranks need the processors.
 const REST: u32 = 200;
-/// Resolution of the bar.
-const STEPS: u64 = 1000;
 
 pub struct Progress {
-    bar: Option<ProgressBar>,
+    view: Option<LiveView>,
     started: Instant,
     /// Time of the next update.
     due: Instant,
@@ -49,7 +47,8 @@ pub struct Progress {
     seconds: Vec<f64>,
     /// Phase of the point, such as `filling 38 %`.
     doing: String,
-    position: u64,
+    /// Largest fraction of the bar that was filled.
+    filled: f64,
     /// Quietness of the machine.
     health: String,
     /// The event that is awaited while no launch runs.
@@ -59,11 +58,11 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &Plan, folder: Option<&Path>) -> Self {
         let now = Instant::now();
         let counts = RunCounts::new(plan.entries.len(), plan.blocks, plan.repeat);
         Self {
-            bar: None,
+            view: LiveView::new(plan, folder),
             started: now,
             due: now + QUIET,
             forecast: Forecast::new(plan.repeat, &[], 0.0),
@@ -76,7 +75,7 @@ impl Progress {
             point: None,
             seconds: Vec::new(),
             doing: String::new(),
-            position: 0,
+            filled: 0.0,
             health: String::new(),
             pause: None,
             arrivals: BTreeSet::new(),
@@ -117,7 +116,7 @@ impl Progress {
         format!("{launch}: {label}, sample {sample}{precision}{asked}{doing}")
     }
 
-    /// Updates the bar or prints a line, if it is time.
+    /// Draws a frame or prints a line, if it is time.
     fn show(&mut self) {
         let begun = Instant::now();
         if begun < self.due {
@@ -127,27 +126,19 @@ impl Progress {
         let outlook = self.forecast.outlook(elapsed);
         let (counts, now) = (self.counts(outlook.seconds, outlook.samples), self.current_point());
         let health = &self.health;
-        match &self.bar {
-            Some(bar) => {
+        match &mut self.view {
+            Some(view) => {
                 let measured = self.counts.samples as f64;
-                let part = measured / (measured + outlook.samples).max(1.0);
-                self.position = self.position.max((part * STEPS as f64) as u64);
-                let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0.into());
-                bar.set_position(self.position);
-                let below = if health.is_empty() { String::new() } else { format!("\n{}", cut(health, width)) };
-                bar.set_prefix(cut(&now, width) + &below);
-                bar.set_message(cut(&counts, width.saturating_sub(BAR + 1)));
+                self.filled = self.filled.max(measured / (measured + outlook.samples).max(1.0));
+                view.draw(self.filled, &[&counts, &now, health]);
             }
             None if health.is_empty() => note(&format!("{counts}; {now}")),
             None => note(&format!("{counts}; {now}; {health}")),
         }
-        let pause = if self.bar.is_some() { FRAME } else { QUIET };
+        let pause = if self.view.is_some() { FRAME } else { QUIET };
         self.due = begun + pause.max(begun.elapsed() * REST);
     }
 }
-
-/// Width of the bar in characters.
-const BAR: usize = 16;
 
 /// Returns the parameters with several values in the plan; `P` if there are several rank counts.
 fn varying_parameters(plan: &Plan) -> BTreeSet<String> {
@@ -181,22 +172,15 @@ fn arrival(launch: &Launch) -> String {
     )
 }
 
-/// Cuts the text to `width` characters.
-fn cut(text: &str, width: usize) -> String {
-    text.chars().take(width).collect()
-}
-
 impl Watcher for Progress {
     fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat, failed: usize) {
         self.forecast = Forecast::new(repeat, launches, self.elapsed_seconds());
         self.launches = launches.len();
         self.counts.begin(launches, failed);
-        if self.launches > 0 && std::io::stderr().is_terminal() {
-            let template = format!("{{bar:{BAR}}} {{msg}}\n{{prefix}}");
-            let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-            let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
-            self.bar = Some(bar.with_style(style));
-            self.due = Instant::now();
+        match &self.view {
+            Some(_) if self.launches == 0 => self.view = None,
+            Some(_) => self.due = Instant::now(),
+            None => {}
         }
     }
 
@@ -206,13 +190,17 @@ impl Watcher for Progress {
         self.before = self.counts.clone();
         self.point = None;
         self.doing.clear();
-        if self.bar.is_none() {
-            note(&format!("launch {launch}: {} on {size}", plural(points, "point")));
+        match &mut self.view {
+            Some(view) => view.start_launch(launch),
+            None => note(&format!("launch {launch}: {} on {size}", plural(points, "point"))),
         }
         self.show();
     }
 
     fn report_placement(&mut self, launch: &Launch) {
+        if let Some(view) = &mut self.view {
+            view.set_clock(launch.host.cycle_hertz);
+        }
         let text = arrival(launch);
         // Launches of one size usually print the same message.
         if launch.transport == TransportKind::Mpi.name() && self.arrivals.insert(text.clone()) {
@@ -233,8 +221,8 @@ impl Watcher for Progress {
     }
 
     fn say(&mut self, line: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(wrap_lines(&to_printable(line), error_width())),
+        match &mut self.view {
+            Some(view) => view.say(&wrap_lines(&to_printable(line), error_width())),
             None => note(line),
         }
     }
@@ -246,6 +234,10 @@ impl Watcher for Progress {
     fn report_sample(&mut self, sample: &Sample, finished: bool, watch: &Watch) {
         self.counts.add_sample(sample, finished);
         self.doing.clear();
+        // The first values of a map are shown at once.
+        if self.view.as_mut().is_some_and(|view| view.add_sample(sample)) {
+            self.due = Instant::now();
+        }
         let good = sample.status == Status::Ok;
         let seconds = sample.seconds.filter(|_| good);
         self.forecast.add_sample(sample.block, &sample.key, seconds, finished, self.elapsed_seconds());
@@ -275,13 +267,16 @@ impl Watcher for Progress {
 
     fn report_misfit(&mut self) {
         self.counts = self.before.clone();
+        if let Some(view) = &mut self.view {
+            view.forget_launch();
+        }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        if let Some(view) = &mut self.view {
+            view.finish();
         }
         if self.launches > 0 {
             note(&self.counts.summary(self.elapsed_seconds()));

@@ -10,6 +10,7 @@ use apexmap_run::campaign::carriers::batch::{self, JobRequest};
 use apexmap_run::campaign::carriers::local;
 use apexmap_run::campaign::partition::plan_for_nodes;
 use apexmap_run::campaign::{Campaign, Conduct, Request, part};
+use apexmap_run::sweep::plan::Plan;
 use apexmap_theory::machine::Card;
 use std::path::PathBuf;
 
@@ -56,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (system, is_job) = (batch_system(&arguments.submit), arguments.part.is_some());
     let request = Request { submit: system, is_job, ..arguments.sweep.request() };
     if let Some(path) = &arguments.part {
-        return part::run(&request, path, &display);
+        return part::run(&request, path, &|plan| display(plan, None));
     }
     let campaign = Campaign::plan(&request)?;
     campaign.check_result_folder(arguments.replace)?;
@@ -73,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if card.is_none() && local::is_complete(&campaign)? {
         return nothing_to_do(&campaign, local::keep(&campaign)?, conduct, with_report);
     }
-    let measured = local::carry_out(&campaign, card.as_ref(), conduct, &display)?;
+    let measured = local::carry_out(&campaign, card.as_ref(), conduct, &|plan| display(plan, Some(&campaign.folder)))?;
     conclude(&campaign, measured, conduct, with_report)
 }
 
@@ -99,7 +100,8 @@ fn submit(
     let max_node_hours = arguments.submit.max_node_hours;
     let jobs = JobRequest { flags: &flags, max_node_hours, dry_run, detaches, partition: partition.as_ref() };
     let card = card(&campaign, arguments)?;
-    let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &display)? else { return Ok(()) };
+    let shown = |plan: &Plan| display(plan, Some(&campaign.folder));
+    let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &shown)? else { return Ok(()) };
     let with_report = with_report && followed.other_owner.is_none();
     match (conclude(&campaign, followed.measured, conduct, with_report), followed.stop) {
         (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {

@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let Some(size) = trial::largest_launch(&campaign) else { return print("the sweep has no point\n") };
     let starter = Starter::check(&campaign)?;
     let interrupt = Interrupt::catch();
-    let trial = trial::carry_out(&campaign, size, &starter, &display, &|| interrupt.check())?;
+    let trial = trial::carry_out(&campaign, size, &starter, &|plan| display(plan, None), &|| interrupt.check())?;
     print(&trial::describe(&trial.launch, &trial.samples))?;
     let warnings = placement::warnings(&trial.manifest, &trial.samples);
     warnings.iter().try_for_each(|text| print(&format!("warning: {text}\n")))

@@ -242,7 +242,7 @@ impl Folder {
         struct PlannedPoint {
             key: String,
         }
-        let planned = self.read_plan::<PlannedPoint>()?;
+        let planned = self.plan_lines::<PlannedPoint>()?;
         Ok(planned.map(|points| points.into_iter().map(|line| line.key).collect()))
     }
 
@@ -251,10 +251,14 @@ impl Folder {
     /// # Errors
     /// If the plan cannot be read, or one of its lines is not a point. Without the plan, stale samples cannot be recognised.
     pub fn planned_points(&self) -> Result<Option<Vec<Point>>> {
-        self.read_plan()
+        self.plan_lines()
     }
 
-    fn read_plan<T: DeserializeOwned>(&self) -> Result<Option<Vec<T>>> {
+    /// Returns the lines of the plan of the last run in this folder; `None` without a plan.
+    ///
+    /// # Errors
+    /// As [`Folder::planned_points`].
+    pub fn plan_lines<T: DeserializeOwned>(&self) -> Result<Option<Vec<T>>> {
         let path = self.points();
         let text = match regular_file::read_text(&path) {
             Ok(text) => text,

@@ -1,0 +1,7 @@
+//! The map of a sweep in the terminal, while it is measured and afterwards.
+
+pub mod colours;
+pub mod map;
+pub mod picture;
+pub mod view;
+pub mod viewport;

@@ -1,0 +1,124 @@
+//! The frame of a run on a terminal: the map of the group that is being measured, a bar, and lines about the run.
+
+use super::colours::Colours;
+use super::map::Maps;
+use super::picture::{Picture, frame, write};
+use super::viewport::{self, Viewport};
+use apexmap_base::sample::Sample;
+use apexmap_results::disk::Folder;
+use apexmap_run::sweep::plan::Plan;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use std::io::IsTerminal;
+use std::path::Path;
+
+/// Width of the bar in characters.
+const BAR: usize = 16;
+/// Largest number of maps that stay on the terminal after a run.
+const MAX_LEFT: usize = 4;
+
+pub struct LiveView {
+    viewport: Viewport,
+    colours: Colours,
+    maps: Maps,
+    /// The number of the map shown.
+    current: Option<usize>,
+    launch: String,
+    hertz: Option<f64>,
+}
+
+impl LiveView {
+    /// Creates the view of a run if standard error is a terminal that can move its cursor. It contains the samples of the
+    /// folder's journals.
+    pub fn new(plan: &Plan, folder: Option<&Path>) -> Option<Self> {
+        let name = std::env::var("TERM").unwrap_or_default();
+        if !std::io::stderr().is_terminal() || ["", "dumb"].contains(&name.as_str()) {
+            return None;
+        }
+        let points = plan.entries.iter().map(|entry| (entry.key.as_str(), &entry.point));
+        // A view without a map is better than no run.
+        let mut maps = Maps::from_points(points).unwrap_or_default();
+        if let Some(folder) = folder {
+            let _ = maps.add_journals(&Folder { path: folder.to_owned() });
+        }
+        Some(Self {
+            viewport: Viewport::default(),
+            colours: Colours::detect(&std::io::stderr()),
+            maps,
+            current: None,
+            launch: String::new(),
+            hertz: None,
+        })
+    }
+
+    pub fn start_launch(&mut self, launch: &str) {
+        launch.clone_into(&mut self.launch);
+    }
+
+    /// Records the clock of the ranks, in Hz.
+    pub fn set_clock(&mut self, hertz: Option<f64>) {
+        self.hertz = hertz;
+    }
+
+    /// Adds a sample to its map, and shows that map. A strip does not replace a surface of the same kernel and ranks. Returns
+    /// whether the map is another one than before.
+    pub fn add_sample(&mut self, sample: &Sample) -> bool {
+        let Some(number) = self.maps.add_sample(sample, &self.launch, self.hertz) else { return false };
+        let next = &self.maps.maps[number];
+        let stays = self.current.map(|current| &self.maps.maps[current]).is_some_and(|shown| {
+            shown.is_surface() && !next.is_surface() && shown.kernel_and_ranks == next.kernel_and_ranks
+        });
+        let changes = !stays && next.has_cells() && self.current != Some(number);
+        if changes {
+            self.current = Some(number);
+        }
+        changes
+    }
+
+    /// Removes the samples of the last launch.
+    pub fn forget_launch(&mut self) {
+        self.maps.forget_launch(&self.launch);
+    }
+
+    /// Shows the map, a bar that is filled to `share`, and these lines. The first is next to the bar.
+    pub fn draw(&mut self, share: f64, texts: &[&str]) {
+        let (width, height) = viewport::space();
+        let others = texts.len() as u16;
+        let size = (width, viewport::map_lines(height, others));
+        let map = self.current.map(|number| &self.maps.maps[number]);
+        let picture = map.map(|map| Picture::new(map, self.colours, size)).filter(|p| p.height() + others <= height);
+        let lines = picture.as_ref().map_or(0, Picture::height);
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, lines + others));
+        if let Some(picture) = &picture {
+            picture.draw(&mut buffer, 0, "");
+        }
+        let filled = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
+        let bar = "█".repeat(filled) + &"░".repeat(BAR - filled);
+        for (line, text) in (lines..).zip(texts) {
+            let text = if line == lines { format!("{bar} {text}") } else { (*text).to_owned() };
+            write(&mut buffer, (0, line), &text, Style::new());
+        }
+        self.viewport.draw(buffer);
+    }
+
+    /// Prints a message above the frame. It must be printable.
+    pub fn say(&mut self, text: &str) {
+        self.viewport.print_above(text);
+    }
+
+    /// Leaves the maps with values on the terminal, if they are few; else the last one.
+    pub fn finish(&mut self) {
+        let (width, height) = viewport::space();
+        let size = (width, viewport::map_lines(height, 0));
+        let filled = || self.maps.maps.iter().filter(|map| map.has_values() && map.has_cells());
+        let last = self.current.map(|number| &self.maps.maps[number]);
+        let maps: Vec<_> = if filled().count() <= MAX_LEFT { filled().collect() } else { last.into_iter().collect() };
+        let frames = maps.into_iter().map(|map| viewport::lines(&frame(map, self.colours, size, "")));
+        let text = frames.collect::<Vec<_>>().join("\n");
+        self.viewport.clear();
+        if !text.is_empty() {
+            self.viewport.print_above(text.trim_end_matches('\n'));
+        }
+    }
+}

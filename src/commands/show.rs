@@ -1,0 +1,167 @@
+//! `apexmap show`: draws the maps of a result in the terminal, also while another process measures it.
+
+use super::live::colours::Colours;
+use super::live::map::{Map, Maps};
+use super::live::picture::{Picture, frame, write};
+use super::live::viewport::{self, Viewport};
+use super::samples;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::terminal::{print_styled, terminal_width};
+use apexmap_base::units::{self, plural};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::samples::Samples;
+use apexmap_run::campaign::interrupt::Interrupt;
+use apexmap_run::sweep::plan::Entry;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "While another process measures the result, the map is drawn again as samples come, until the sweep ends or \
+    Ctrl-C.
+
+Examples:
+  apexmap show results/quickstart
+  apexmap show results/quickstart --where 'P == 1'"
+)]
+pub struct Arguments {
+    /// A result folder, or a Parquet file of samples
+    #[arg(default_value = "results/quickstart")]
+    result: PathBuf,
+    /// Select samples, such as 'P == 2 && alpha <= 0.1'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+}
+
+/// Shortest time between two reads of a result that is being measured.
+const READ_EVERY: Duration = Duration::from_secs(1);
+/// Reads take at most 1 / `REST` of the time, because the ranks may need the processors.
+const REST: u32 = 10;
+/// A result without a new sample for this time is not being measured.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Width of a map that is not for a terminal, and its largest height.
+const PLAIN_WIDTH: usize = 80;
+const MAX_LINES: usize = 60;
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let condition = arguments.condition.as_deref();
+    let folder = samples::folder(&arguments.result).map(|path| Folder::open(&path)).transpose()?;
+    if let Some(folder) = folder.as_ref().filter(|folder| std::io::stderr().is_terminal() && is_being_measured(folder))
+    {
+        if !follow(folder, condition)? {
+            return Ok(());
+        }
+    }
+    let samples = samples::read(&arguments.result)?.current();
+    if samples.good().is_empty() {
+        return Err(Error::input(
+            format!("{} has no successful sample yet", arguments.result.display()),
+            format!("`apexmap status {}` shows its launches and failures", arguments.result.display()),
+        ));
+    }
+    let view = View::new(folder.as_ref(), &samples, condition)?;
+    let colours = Colours::detect(&std::io::stdout());
+    let width = terminal_width().map_or(PLAIN_WIDTH, |width| width.saturating_sub(1)).max(1) as u16;
+    let pictures = view.maps.maps.iter().filter(|map| map.has_values()).map(|map| {
+        let lines = (map.y.labels.len() + 3).min(MAX_LINES) as u16;
+        viewport::lines(&frame(map, colours, (width, lines), &view.remark))
+    });
+    print_styled(&pictures.collect::<Vec<_>>().join("\n"))
+}
+
+/// The maps of a result at one moment.
+struct View {
+    maps: Maps,
+    /// The number of the map with the newest sample.
+    newest: Option<usize>,
+    samples: usize,
+    /// Warning about disturbance.
+    remark: String,
+}
+
+impl View {
+    fn new(folder: Option<&Folder>, samples: &Samples, condition: Option<&str>) -> Result<Self> {
+        let chosen =
+            if condition.is_some() && !samples.is_empty() { samples.choose(condition)? } else { samples.clone() };
+        // Points without samples are known from the plan, to which a condition on measured columns does not apply.
+        let planned = match (folder, condition) {
+            (Some(folder), None) => folder.plan_lines::<Entry>()?,
+            _ => None,
+        };
+        let mut maps = match planned {
+            Some(entries) => Maps::from_points(entries.iter().map(|entry| (entry.key.as_str(), &entry.point)))?,
+            None => Maps::from_samples(&chosen)?,
+        };
+        let newest = maps.add_samples(&chosen);
+        let stamp = samples.stamp_subtitle(String::new());
+        let remark = if stamp.is_empty() { stamp } else { format!(", {}", stamp.trim()) };
+        Ok(Self { maps, newest, samples: chosen.len(), remark })
+    }
+
+    /// Returns the map to show while the result is measured.
+    fn map(&self) -> Option<&Map> {
+        self.newest.and_then(|number| self.maps.maps.get(number)).or(self.maps.maps.first())
+    }
+}
+
+/// Returns whether a driver or a job seems to measure the result: the journals have samples that `samples.parquet` does not
+/// have, and the newest change is recent. A lock would not show jobs on other machines.
+fn is_being_measured(folder: &Folder) -> bool {
+    let compaction = Manifest::read(folder).ok().and_then(|manifest| manifest.compaction);
+    let is_complete = compaction.is_some_and(|compaction| compaction.is_current(folder).unwrap_or(true));
+    !is_complete && age(folder).is_some_and(|age| age < PATIENCE)
+}
+
+/// Returns the time since the newest change of the journals.
+fn age(folder: &Folder) -> Option<Duration> {
+    let files = folder.journal_files().ok()?.into_iter().chain([folder.manifest()]);
+    let times = files.filter_map(|path| path.metadata().ok()?.modified().ok());
+    times.max().map(|time| time.elapsed().unwrap_or_default())
+}
+
+/// Draws the map until the result is no longer measured. Returns false if the user ended it.
+fn follow(folder: &Folder, condition: Option<&str>) -> Result<bool> {
+    let interrupt = Interrupt::catch();
+    let colours = Colours::detect(&std::io::stderr());
+    let mut viewport = Viewport::default();
+    while is_being_measured(folder) {
+        let begun_at = Instant::now();
+        let view = View::new(Some(folder), &Samples::from(folder.load()?.table).current(), condition)?;
+        viewport.draw(watch_frame(&view, colours, folder));
+        let pause = READ_EVERY.max(begun_at.elapsed() * REST);
+        while begun_at.elapsed() < pause {
+            if interrupt.check().is_err() {
+                viewport.leave();
+                return Ok(false);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    viewport.clear();
+    Ok(true)
+}
+
+/// Returns the frame of a result that is being measured.
+fn watch_frame(view: &View, colours: Colours, folder: &Folder) -> Buffer {
+    let (width, height) = viewport::space();
+    let picture = view.map().map(|map| Picture::new(map, colours, (width, viewport::map_lines(height, 1))));
+    let lines = picture.as_ref().map_or(0, Picture::height);
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width, lines + 1));
+    if let Some(picture) = &picture {
+        picture.draw(&mut buffer, 0, &view.remark);
+    }
+    let age = units::seconds(age(folder).unwrap_or_default().as_secs() as f64);
+    let samples = plural(view.samples, "sample");
+    write(
+        &mut buffer,
+        (0, lines),
+        &format!("{samples}, the newest {age} ago; Ctrl-C ends this view only"),
+        Style::new(),
+    );
+    buffer
+}
