@@ -10,10 +10,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_apexmap");
-const SURFACE: &str = "[launch]\nlaunches = 1\npreflight = 0\n[repeat]\nmin = 40\n[fixed]\nkernel = \"apex_map.sequential\"\n\
+const SURFACE: &str = "[launch]\nlaunches = 1\npreflight = 0\n[repeat]\nmin = 3\n[fixed]\nkernel = \"apex_map.sequential\"\n\
     M = 65536\nI = 64\nN = 2\n[axes]\nL = [1, 8, 64, 1024]\nalpha = [0.01, 0.1, 1.0]\n";
-/// The same surface, measured until a signal.
-const ENDLESS: (&str, &str) = ("min = 40", "min = 1000000");
+/// The same surface, measured until a signal; a test that fails leaves it no longer than the budget.
+const ENDLESS: (&str, &str) = ("min = 3", "min = 1000000\nbudget = \"30 s\"");
 const TITLE: &str = "apex_map.sequential, P = 1: ";
 
 /// A pseudo-terminal with an emulator of its screen.
@@ -70,7 +70,6 @@ impl Terminal {
     /// Interprets all output. Returns the screen's lines at the end.
     fn finish(&mut self, child: &mut Child) -> (ExitStatus, Vec<String>) {
         while self.read() {}
-        println!("{}", self.lines().join("\n"));
         (child.wait().unwrap(), self.lines())
     }
 
@@ -163,7 +162,7 @@ fn a_run_resumes_with_the_earlier_values_on_the_map() {
     let [sweep, out] = write_sweep(&scratch, SURFACE);
     let arguments = ["run", "--no-report", "--out", &out, &sweep];
     assert!(apexmap(&arguments).status.success());
-    std::fs::write(&sweep, SURFACE.replace("min = 40", "min = 41")).unwrap();
+    std::fs::write(&sweep, SURFACE.replace("min = 3", "min = 4")).unwrap();
     let mut terminal = Terminal::new(80, 24);
     let mut driver = terminal.start(&arguments, &[], false);
     terminal.wait_for("the map", |screen| screen.contents().contains("of 12 cells"));
@@ -207,7 +206,7 @@ fn a_terminal_that_cannot_move_its_cursor_gets_plain_lines() {
 
 /// Measures the surface, and returns the result.
 fn measure(scratch: &Scratch) -> String {
-    let [sweep, out] = write_sweep(scratch, &SURFACE.replace("min = 40", "min = 2"));
+    let [sweep, out] = write_sweep(scratch, SURFACE);
     assert!(apexmap(&["run", "--no-report", "--out", &out, &sweep]).status.success());
     out
 }

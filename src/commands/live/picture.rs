@@ -14,7 +14,7 @@ const OTHER_LINES: u16 = 3;
 /// Largest width of a cell, and its height in half lines.
 const MAX_WIDTH: usize = 14;
 const MAX_HALVES: usize = 4;
-/// Width of the colour scale.
+/// Largest width of the colour scale.
 const SCALE_WIDTH: u16 = 24;
 /// Values span this factor before colours follow their logarithm, as in figures.
 const LOG_FROM: f64 = 8.0;
@@ -245,24 +245,28 @@ impl<'a> Picture<'a> {
     fn write_scale(&self, buffer: &mut Buffer, y: u16, remark: &str) {
         let filled = self.shown.iter().filter(|shown| value(**shown).is_some()).count();
         let planned = self.shown.iter().filter(|shown| **shown != Shown::Unplanned).count();
+        let count = format!("{filled} of {planned} cells{remark}");
         let mut x = self.margin as u16;
         if let Some(scale) = self.scale {
             let [low, high] = [scale.low, scale.high].map(|end| units::amount(end, self.map.quantity.unit));
+            let [low_width, high_width, count_width] = [&low, &high, &count].map(|text| text.chars().count() as u16);
+            let room = buffer.area.width.saturating_sub(x + low_width + high_width + count_width + 4);
+            let width = room.clamp(SHADES.len() as u16, SCALE_WIDTH);
             write(buffer, (x, y), &low, Style::new());
-            x += low.chars().count() as u16 + 1;
-            for step in 0..SCALE_WIDTH {
-                let share = f64::from(step) / f64::from(SCALE_WIDTH - 1);
+            x += low_width + 1;
+            for step in 0..width {
+                let share = f64::from(step) / f64::from(width - 1);
                 let shade = SHADES[((share * SHADES.len() as f64) as usize).min(SHADES.len() - 1)];
                 match self.colours {
                     Colours::None => write(buffer, (x + step, y), shade, Style::new()),
                     colours => write(buffer, (x + step, y), " ", Style::new().bg(colours.ground(share))),
                 }
             }
-            x += SCALE_WIDTH + 1;
+            x += width + 1;
             write(buffer, (x, y), &high, Style::new());
-            x += high.chars().count() as u16 + 2;
+            x += high_width + 2;
         }
-        write(buffer, (x, y), &format!("{filled} of {planned} cells{remark}"), Style::new());
+        write(buffer, (x, y), &count, Style::new());
     }
 }
 
