@@ -1,6 +1,7 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::conclude::{conclude, display};
+use super::fit_progress::FitProgress;
 use super::show_card;
 use apexmap_base::error::{ErrorKind, Result};
 use apexmap_base::terminal::print;
@@ -126,7 +127,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     card.write(&folder.own_card())?;
     card.write(&path)?;
     let odd: String = calibrate::contradictions(&card, &host).iter().map(|text| format!("warning: {text}\n")).collect();
-    report::make(&folder, &Samples::from(folder.table()?))?;
+    let progress = FitProgress::new();
+    report::make(&folder, &Samples::from(folder.table()?), &|text| progress.show(text))?;
+    drop(progress);
     let (card, report) = (show_card::text(&card), folder.report());
     print(&format!("{card}{odd}machine card: {}\nreport: {}\n", path.display(), report.display()))?;
     measured

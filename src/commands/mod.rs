@@ -10,6 +10,7 @@ mod conclude;
 pub mod diagnostics;
 mod export;
 mod fit;
+mod fit_progress;
 mod job;
 mod models;
 mod plan;

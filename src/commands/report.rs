@@ -1,6 +1,7 @@
 //! `apexmap report`: redraws a result's figures and rewrites its report.
 
 use super::card::CardArguments;
+use super::fit_progress::FitProgress;
 use super::plot::style;
 use super::samples;
 use apexmap_base::error::{Error, Result};
@@ -56,7 +57,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Makes the report, and prints the summary.
 pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
-    let made = report::make(folder, samples)?;
+    let progress = FitProgress::new();
+    let made = report::make(folder, samples, &|text| progress.show(text))?;
+    drop(progress);
     let warnings: String = made.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     print(&summary::text(&made.rows))?;
     match made.health.banner() {
