@@ -32,7 +32,8 @@ impl Sources {
     }
 }
 
-fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+/// Returns the items in order, each once.
+pub fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen: Vec<T> = Vec::new();
     for item in items {
         if !seen.contains(&item) {
