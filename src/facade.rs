@@ -6,6 +6,7 @@
 /// program. Each returns a [`Sweep`](sweeps::Sweep) with a list of complete, valid points. `apexmap run` measures them.
 ///
 /// ```
+/// use apexmap::Value;
 /// use apexmap::sweeps::{self, Machine};
 /// use std::path::Path;
 ///
@@ -19,7 +20,7 @@
 /// "#;
 /// let sweep = sweeps::parse(text, Path::new("my.toml"), Machine::detect())?;
 /// assert_eq!(sweep.points.len(), 3 * 7);
-/// assert_eq!(sweep.points[0].integer("M"), 64 << 20);
+/// assert_eq!(sweep.points[0].parameter("M")?, &Value::Integer(64 << 20));
 ///
 /// // Errors name the place and the next step.
 /// let wrong = sweeps::parse(&text.replace("alpha", "alhpa"), Path::new("my.toml"), Machine::detect());

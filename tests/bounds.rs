@@ -433,7 +433,7 @@ fn report(card: &Card) -> (report::ReportOutput, String) {
     let folder = result(&scratch);
     common::manifest().write(&folder).expect("a manifest");
     card.write(&folder.machine()).expect("written");
-    let output = report::make(&folder, &Samples::from(folder.compact().expect("a table"))).expect("a report");
+    let output = report::make(&folder, &Samples::from(folder.compact().expect("a table")), &|_| ()).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     (output, page)
 }

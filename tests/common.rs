@@ -1,5 +1,7 @@
 //! Shared functions: temporary folders, example records, programs with a time limit.
 
+pub mod forwarding;
+
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance::{Cache, Host, Placement, Processors};

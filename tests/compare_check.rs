@@ -257,9 +257,23 @@ fn a_finished_result_is_never_overwritten_by_another_command() {
     let error = refusal_message(&["compare", "--self", &sweep, "--launches", "2", "--out", &out]);
     assert!(error.contains("holds a result") && error.contains("--replace"), "{error}");
     let error = refusal_message(&["compare", &out, "red-storm", "--out", &out]);
-    assert!(error.contains("holds a result"), "{error}");
+    assert!(error.contains("holds a result") && !error.contains("and a comparison"), "{error}");
+    std::fs::write(scratch.join("result/comparison.json"), "{\"compares\": []}").unwrap();
+    let error = refusal_message(&["compare", &out, "red-storm", "--out", &out]);
+    assert!(error.contains("holds a result and a comparison"), "{error}");
     assert_eq!(kept(), before);
     assert!(!scratch.join("result.1").exists() && !scratch.join("result/compare.html").exists());
+}
+
+#[test]
+fn machines_without_samples_do_not_have_the_same_samples() {
+    let measured = |name: &str| Machine { name: name.into(), ..streams() };
+    let machines = [measured("a"), measured("b")];
+    let comparison = compare(&machines, Matching::default()).unwrap();
+    assert_eq!(comparison.same_samples(), Some(["a", "b"]));
+    let without = |machine: &Machine| Machine { samples: machine.samples.filter_rows(|_| false), ..machine.clone() };
+    let empty: Vec<Machine> = machines.iter().map(without).collect();
+    assert_eq!(Comparison { machines: &empty, ..comparison }.same_samples(), None);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! without some numbers.
 
 use crate::common::{Scratch, refusal_message, successful_stdout};
-use crate::simulated_machines::{NUMBERS, ONE_RANK, Plan, TWO_RANKS, card, folder, machine, numbers_with, points};
+use crate::synthetic_machines::{NUMBERS, ONE_RANK, Plan, TWO_RANKS, card, folder, machine, numbers_with, points};
 use apexmap_measure::kernels;
 use apexmap_pages::compare::machine::Machine;
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};

@@ -3,7 +3,7 @@
 
 use super::common::{Scratch, launch, manifest, refusal_message, sample, successful_stdout};
 use crate::browser;
-use crate::simulated_machines;
+use crate::synthetic_machines;
 use apexmap_base::point::Point;
 use apexmap_base::sample::Event;
 use apexmap_measure::kernels;
@@ -384,8 +384,8 @@ fn every_fitted_number_is_tested_on_each_row_left_out() {
 fn unidentified_parameters_are_taken_from_a_card_or_refused() {
     let scratch = Scratch::new();
     let plan =
-        simulated_machines::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..simulated_machines::ONE_RANK };
-    let folder = simulated_machines::folder(&scratch, "one-size", plan, &simulated_machines::NUMBERS, false);
+        synthetic_machines::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..synthetic_machines::ONE_RANK };
+    let folder = synthetic_machines::folder(&scratch, "one-size", plan, &synthetic_machines::NUMBERS, false);
     let path = folder.to_str().expect("a path");
     let fit = ["fit", path, "--model", "apex_map.surface", "--where", "L >= 256"];
     let sizes = ["--hold", "l2_bytes=512KiB", "--hold", "l3_bytes=32MB", "--hold", "l3_cores=8"];
@@ -400,16 +400,16 @@ fn unidentified_parameters_are_taken_from_a_card_or_refused() {
 #[test]
 fn a_surface_fit_to_writing_accesses_is_refused() {
     let scratch = Scratch::new();
-    let plan = simulated_machines::Plan { access: "update", words: &[1 << 20], ..simulated_machines::ONE_RANK };
-    let folder = simulated_machines::folder(&scratch, "writes", plan, &simulated_machines::NUMBERS, true);
+    let plan = synthetic_machines::Plan { access: "update", words: &[1 << 20], ..synthetic_machines::ONE_RANK };
+    let folder = synthetic_machines::folder(&scratch, "writes", plan, &synthetic_machines::NUMBERS, true);
     let error = refusal_message(&["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"]);
     assert!(error.contains("apex_map.surface covers only access = \"read\""), "{error}");
     assert!(error.contains("--where 'access == \"read\"'"), "{error}");
     // Reports leave such points out and give their number.
-    let samples = |plan| simulated_machines::machine("a", plan, &simulated_machines::NUMBERS).samples;
+    let samples = |plan| synthetic_machines::machine("a", plan, &synthetic_machines::NUMBERS).samples;
     let (points, why) = left_out(&samples(plan), &Surface).expect("all of them");
     assert!(points == 25 && why.message.contains("access"), "{points} {why}");
-    assert!(left_out(&samples(simulated_machines::ONE_RANK), &Surface).is_none());
+    assert!(left_out(&samples(synthetic_machines::ONE_RANK), &Surface).is_none());
     // Predictions for such accesses are refused, too, whatever the order of the words.
     let card = folder.join("machine.toml");
     let predict = ["predict", "apex_map.surface", "--machine", card.to_str().expect("a path"), "--ranks", "1"];
@@ -505,7 +505,7 @@ fn a_report_shows_fits_refusals_and_predictions() {
     let path = scratch.join("result/machine.toml");
     std::fs::write(&path, card.to_toml()).expect("a card");
     let samples = Samples::from(folder.table().expect("a table"));
-    apexmap_pages::report::make(&folder, &samples).expect("a report");
+    apexmap_pages::report::make(&folder, &samples, &|_| ()).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     assert!(page.contains("random_access.hypercube explains the measurement to within 0.8 %"));
     assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
@@ -517,7 +517,7 @@ fn a_report_shows_fits_refusals_and_predictions() {
     );
     assert!(folder.figures().join("model-1-curves.png").is_file());
     std::fs::write(&path, "name = 3").expect("a file");
-    let error = apexmap_pages::report::make(&folder, &samples).err().expect("no card");
+    let error = apexmap_pages::report::make(&folder, &samples, &|_| ()).err().expect("no card");
     assert!(format!("{error:?}").contains("machine.toml"), "{error:?}");
 }
 

@@ -9,8 +9,12 @@ use apexmap_measure::comm::{
     Collectives, Comm, GetWindow, Item, MailboxCapacity, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma,
     RmaWindow, Tag,
 };
+use std::cell::Cell;
+use std::rc::Rc;
 
-/// A fault of messages from rank 0 to rank 1; [`Fault::Nothing`] affects all ranks.
+use super::common::forwarding::{Clock, Forwarding};
+
+/// A fault of messages from rank 0 to rank 1, and of a mailbox's messages from rank 1. [`Fault::Nothing`] affects all ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     None,
@@ -20,6 +24,8 @@ pub enum Fault {
     Lost {
         every: usize,
     },
+    /// The first put is lost.
+    FirstLost,
     /// Every n-th message has a wrong bit in this item.
     Corrupted {
         every: usize,
@@ -31,89 +37,51 @@ pub enum Fault {
     Unrequested,
 }
 
-pub struct Faulty<'a> {
-    comm: &'a ThreadComm,
+/// A fault, and whether the clock is that of the transport.
+pub struct FaultyClock {
     fault: Fault,
+    /// Whether a fence has ended the rounds in which the first put is lost.
+    is_fenced: Rc<Cell<bool>>,
 }
+
+pub type Faulty<'a> = Forwarding<'a, FaultyClock>;
 
 impl<'a> Faulty<'a> {
     pub fn new(comm: &'a ThreadComm, fault: Fault) -> Self {
-        Self { comm, fault }
+        Self { comm, changes: FaultyClock { fault, is_fenced: Rc::default() } }
     }
 
     fn fault(&self, tag: Tag) -> Fault {
         // Acknowledgements are not data. Without them, one side would wait forever.
-        if matches!(tag, Tag::Data(_)) { self.fault } else { Fault::None }
+        if matches!(tag, Tag::Data(_)) { self.changes.fault } else { Fault::None }
     }
 }
 
-impl Comm for Faulty<'_> {
-    fn rank(&self) -> usize {
-        self.comm.rank()
-    }
-    fn size(&self) -> usize {
-        self.comm.size()
-    }
-    fn ranks_on_node(&self) -> usize {
-        self.comm.ranks_on_node()
-    }
-
-    fn first_on_node(&self) -> bool {
-        self.comm.first_on_node()
-    }
-    fn is_oversubscribed(&self) -> bool {
-        self.comm.is_oversubscribed()
-    }
+impl Clock for FaultyClock {
     /// Runs faster where messages may be lost, so that ranks give up early.
-    fn wall_time(&self) -> f64 {
-        let haste =
-            if matches!(self.fault, Fault::Nothing | Fault::Lost { .. } | Fault::Corrupted { .. }) { 1e3 } else { 1.0 };
-        haste * self.comm.wall_time()
-    }
-    fn relax(&self) {
-        self.comm.relax();
-    }
-}
-
-impl Collectives for Faulty<'_> {
-    type BarrierRequest = u64;
-
-    fn barrier(&self) {
-        self.comm.barrier();
-    }
-    fn broadcast(&self, words: &mut [u64]) {
-        self.comm.broadcast(words);
-    }
-    fn gather(&self, words: &[u64]) -> Option<Vec<u64>> {
-        self.comm.gather(words)
-    }
-    fn all_reduce_sum(&self, value: u64) -> u64 {
-        self.comm.all_reduce_sum(value)
-    }
-    fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
-        self.comm.all_to_all_v(send, counts, receive);
-    }
-    fn ibarrier(&self) -> u64 {
-        self.comm.ibarrier()
-    }
-    fn test(&self, barrier: &mut u64) -> bool {
-        self.comm.test(barrier)
+    fn wall_time(&self, comm: &ThreadComm) -> f64 {
+        let is_fast = match self.fault {
+            Fault::Nothing | Fault::Lost { .. } | Fault::Corrupted { .. } => true,
+            Fault::FirstLost => !self.is_fenced.get(),
+            Fault::None | Fault::Swapped | Fault::Unrequested => false,
+        };
+        if is_fast { 1e3 * comm.wall_time() } else { comm.wall_time() }
     }
 }
 
 impl Mailboxes for Faulty<'_> {
     type Inbox = ThreadInbox;
-    type Outbox = ThreadOutbox;
+    type Outbox = FaultyOutbox;
     type UnorderedInbox = ThreadInbox;
     type MemoryOutbox<'m> = ThreadMemoryOutbox<'m>;
 
-    fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
+    fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, FaultyOutbox) {
         let (inbox, mut outbox) = self.comm.mailbox(tag, receives, sends, words);
-        if self.fault == Fault::Unrequested {
+        if self.changes.fault == Fault::Unrequested {
             assert!(outbox.send((self.rank() + 1) % self.size(), &[0]), "there is room");
             self.comm.barrier();
         }
-        (inbox, outbox)
+        (inbox, FaultyOutbox { outbox, rank: self.rank(), fault: self.fault(tag), sent: 0 })
     }
     fn mailbox_per_peer(
         &self,
@@ -122,8 +90,9 @@ impl Mailboxes for Faulty<'_> {
         posted: Posting,
         sends: usize,
         words: usize,
-    ) -> (Vec<ThreadInbox>, ThreadOutbox) {
-        self.comm.mailbox_per_peer(tag, peers, posted, sends, words)
+    ) -> (Vec<ThreadInbox>, FaultyOutbox) {
+        let (inboxes, outbox) = self.comm.mailbox_per_peer(tag, peers, posted, sends, words);
+        (inboxes, FaultyOutbox { outbox, rank: self.rank(), fault: Fault::None, sent: 0 })
     }
     fn memory_mailbox<R>(
         &self,
@@ -154,7 +123,7 @@ impl Rma for Faulty<'_> {
     type RmaWindow<'m, T: Item> = FaultyRmaWindow<'m, T>;
 
     fn get_window<R>(&self, memory: &[u64], slots: usize, words: usize, work: impl FnOnce(FaultyGetWindow) -> R) -> R {
-        let (rank, fault) = (self.rank(), self.fault);
+        let (rank, fault) = (self.rank(), self.changes.fault);
         self.comm.get_window(memory, slots, words, |window| {
             work(FaultyGetWindow { window, rank, fault, taken: 0, last_words: vec![0; words] })
         })
@@ -165,8 +134,35 @@ impl Rma for Faulty<'_> {
         memory: &mut [T],
         work: impl FnOnce(FaultyRmaWindow<T>) -> R,
     ) -> R {
-        let (rank, fault) = (self.rank(), self.fault);
-        self.comm.rma_window(origin, memory, |window| work(FaultyRmaWindow { window, rank, fault, put: 0 }))
+        let (rank, fault, is_fenced) = (self.rank(), self.changes.fault, self.changes.is_fenced.clone());
+        self.comm.rma_window(origin, memory, |window| work(FaultyRmaWindow { window, rank, fault, put: 0, is_fenced }))
+    }
+}
+
+pub struct FaultyOutbox {
+    outbox: ThreadOutbox,
+    rank: usize,
+    fault: Fault,
+    sent: usize,
+}
+
+impl Outbox for FaultyOutbox {
+    fn ready(&mut self) -> bool {
+        self.outbox.ready()
+    }
+    fn send(&mut self, receiver: usize, words: &[u64]) -> bool {
+        // A message of one word ends a conversation. Without it, the receiver would wait forever.
+        let counts = self.rank == 1 && words.len() > 1 && self.ready();
+        self.sent += usize::from(counts);
+        match self.fault {
+            Fault::Lost { every } if counts && self.sent.is_multiple_of(every) => true,
+            Fault::Corrupted { every, item } if counts && self.sent.is_multiple_of(every) => {
+                let mut words = words.to_vec();
+                words[item] ^= 1;
+                self.outbox.send(receiver, &words)
+            }
+            _ => self.outbox.send(receiver, words),
+        }
     }
 }
 
@@ -227,6 +223,7 @@ pub struct FaultyRmaWindow<'m, T> {
     rank: usize,
     fault: Fault,
     put: usize,
+    is_fenced: Rc<Cell<bool>>,
 }
 
 impl<T: Item> FaultyRmaWindow<'_, T> {
@@ -247,6 +244,7 @@ impl<T: Item> RmaWindow<T> for FaultyRmaWindow<'_, T> {
         let source = match self.fault {
             Fault::Nothing => return,
             Fault::Lost { every } if self.rank == 0 && self.put.is_multiple_of(every) => return,
+            Fault::FirstLost if self.rank == 0 && self.put == 1 => return,
             Fault::Swapped if self.rank == 0 => {
                 let stride = items.next_multiple_of(16);
                 ((offset / stride) ^ 1) * stride
@@ -276,6 +274,7 @@ impl<T: Item> RmaWindow<T> for FaultyRmaWindow<'_, T> {
         unsafe { self.window.peek(place) }
     }
     fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
+        self.is_fenced.set(true);
         self.window.fence(work)
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of fits: known values from other programs, recovered parameters, the coverage of intervals, and designs that
 //! are refused.
 
-use crate::simulated_machines::NUMBERS;
+use crate::synthetic_machines::NUMBERS;
 use apexmap_study::model_fit;
 use apexmap_theory::fit::quality::{aicc, smape};
 use apexmap_theory::fit::{self, Fit, Observation, Options, Role, identify};

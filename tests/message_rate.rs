@@ -163,6 +163,12 @@ fn lost_messages_are_detected() {
     }
 }
 
+/// The run itself is complete; a put of the rounds before it was lost.
+#[test]
+fn a_put_that_is_lost_before_the_clock_starts_does_not_count() {
+    assert_eq!(verdict_with_fault("ping_pong", "put", 64, Fault::FirstLost), Ok(()));
+}
+
 #[test]
 fn corrupted_messages_are_detected() {
     for (kernel, operation) in cases() {

@@ -2,13 +2,14 @@
 //! some numbers.
 
 use super::common::{Scratch, refusal_message, successful_stdout};
-use crate::simulated_machines;
+use crate::synthetic_machines;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_theory::fit::quality::geometric_spread;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models;
 use apexmap_theory::models::scan::{Numbers, scan};
+use std::cell::RefCell;
 use std::path::Path;
 
 const ALPHAS: [f64; 7] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
@@ -120,12 +121,26 @@ fn a_report_compares_compact_models_with_the_large_one() {
     assert!((geometric_spread([1.0, 2.0, 4.0].into_iter()) - 2.0).abs() < 1e-12);
     assert!(geometric_spread(std::iter::once(1.0)).is_nan());
     let scratch = Scratch::new();
-    let plan = simulated_machines::Plan { words: &[1 << 26], noise: 0.02, ..simulated_machines::ONE_RANK };
-    let folder = simulated_machines::folder(&scratch, "ladder", plan, &simulated_machines::NUMBERS, true);
+    let plan = synthetic_machines::Plan { words: &[1 << 26], noise: 0.02, ..synthetic_machines::ONE_RANK };
+    let folder = synthetic_machines::folder(&scratch, "ladder", plan, &synthetic_machines::NUMBERS, true);
     let folder = Folder::open(&folder).expect("a folder");
     let samples = Samples::from(folder.table().expect("a table"));
-    apexmap_pages::report::make(&folder, &samples).expect("a report");
+    let pages = RefCell::new(Vec::new());
+    let progress = |line: &str| {
+        let page = std::fs::read_to_string(folder.report()).expect("a page before the fits");
+        pages.borrow_mut().push((line.to_owned(), page));
+    };
+    apexmap_pages::report::make(&folder, &samples, &progress).expect("a report");
+    let pages = pages.into_inner();
+    let count = pages.len();
+    for (number, (line, page)) in pages.iter().enumerate() {
+        let of = format!(" {} of {count}: apex_map.sequential", number + 1);
+        assert!(line.starts_with("fitting apex_map.") && line.ends_with(&of), "{line}");
+        assert!(page.contains(&format!("The fits of models ({count}) are not finished")), "{line}");
+    }
+    assert!(count > 1 && pages[0].0.starts_with("fitting apex_map.surface 1 of"), "{count}");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
+    assert!(!page.contains("are not finished"), "the page is the first one");
     assert!(page.contains("How well few numbers describe the machine"), "no ladder");
     assert!(page.contains("<td>apex_map.linear</td><td class=\"number\">2</td>"), "two numbers of the linear model");
     // The model is fitted, or refused with advice for its parameters.

@@ -2,6 +2,7 @@
 //! refusals.
 
 use apexmap_base::point::{Point, Value};
+use apexmap_base::sample::Phase;
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Comm, Transport, World, threads};
 use apexmap_measure::kernels::random_access::division::divide;
@@ -14,8 +15,12 @@ use apexmap_measure::kernels::shared::updates::random_stream::{Generator, Index,
 use apexmap_measure::kernels::shared::updates::table::{Pending, Table};
 use apexmap_measure::kernels::{self, Outcome, Ranks};
 use apexmap_measure::numerics::gf2;
+use apexmap_measure::progress;
 use apexmap_theory::models::hypercube;
 use proptest::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
 
 pub fn run(point: Point) -> Outcome {
     let point = kernels::complete(point).expect("a point that can be run");
@@ -567,6 +572,34 @@ fn check_operation(name: &str, configure: &dyn Fn(Point) -> Point) {
         Ok(()),
         "{name}"
     );
+}
+
+#[test]
+fn the_reported_share_of_a_verification_never_falls() {
+    for operation in ["xor", "add"] {
+        let point = table("random_access.sequential", 1, 1 << 12).with_parameter("operation", operation);
+        let point = kernels::complete(point).expect("a point that can be run");
+        let run = |comm: &threads::ThreadComm, arena: &mut Arena| {
+            let shares = Rc::new(RefCell::new(Vec::new()));
+            let list = shares.clone();
+            progress::set_reporter(Duration::ZERO, move |phase, share| {
+                list.borrow_mut().extend(share.filter(|_| phase == Phase::Verifying));
+            });
+            let kernel = kernels::find(&point.kernel).expect("a kernel");
+            let outcome = kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena });
+            assert_eq!(outcome.expect("a run").verdict, Ok(()));
+            shares.take()
+        };
+        let shares = threads::run(1, run).swap_remove(0).expect("no panic");
+        assert!(shares.len() > 2 && shares.is_sorted(), "{operation}: {shares:?}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "stream = \"lsfr\" is none of its choices")]
+fn an_unknown_stream_is_not_taken_for_another() {
+    let point = kernels::complete(table("random_access.sequential", 1, 64)).expect("a point");
+    Problem::with_local_table(&point.with_parameter("stream", "lsfr"), 1);
 }
 
 #[test]

@@ -4,65 +4,18 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_measure::comm::arena::Arena;
 use apexmap_measure::comm::threads::{self, ThreadComm};
-use apexmap_measure::comm::{Collectives, Comm};
 use apexmap_measure::kernels::shared::messages::measure::{Exchange, measure};
 use apexmap_measure::kernels::{self, Outcome};
 use std::cell::Cell;
 
-/// One rank with a clock that only the test moves.
-struct ManualClock<'a> {
-    comm: &'a ThreadComm,
-    now: &'a Cell<f64>,
-}
+use super::common::forwarding::{Clock, Forwarding};
 
-impl Comm for ManualClock<'_> {
-    fn rank(&self) -> usize {
-        self.comm.rank()
-    }
-    fn size(&self) -> usize {
-        self.comm.size()
-    }
-    fn ranks_on_node(&self) -> usize {
-        self.comm.ranks_on_node()
-    }
+/// A clock that only the test moves.
+struct ManualClock<'a>(&'a Cell<f64>);
 
-    fn first_on_node(&self) -> bool {
-        self.comm.first_on_node()
-    }
-    fn is_oversubscribed(&self) -> bool {
-        self.comm.is_oversubscribed()
-    }
-    fn wall_time(&self) -> f64 {
-        self.now.get()
-    }
-    fn relax(&self) {
-        self.comm.relax();
-    }
-}
-
-impl Collectives for ManualClock<'_> {
-    type BarrierRequest = <ThreadComm as Collectives>::BarrierRequest;
-
-    fn barrier(&self) {
-        self.comm.barrier();
-    }
-    fn ibarrier(&self) -> Self::BarrierRequest {
-        self.comm.ibarrier()
-    }
-    fn test(&self, request: &mut Self::BarrierRequest) -> bool {
-        self.comm.test(request)
-    }
-    fn broadcast(&self, words: &mut [u64]) {
-        self.comm.broadcast(words);
-    }
-    fn gather(&self, words: &[u64]) -> Option<Vec<u64>> {
-        self.comm.gather(words)
-    }
-    fn all_reduce_sum(&self, value: u64) -> u64 {
-        self.comm.all_reduce_sum(value)
-    }
-    fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
-        self.comm.all_to_all_v(send, counts, receive);
+impl Clock for ManualClock<'_> {
+    fn wall_time(&self, _: &ThreadComm) -> f64 {
+        self.0.get()
     }
 }
 
@@ -102,7 +55,7 @@ fn run(rounds: &[f64], bookkeeping: f64, in_turn: f64) -> Outcome {
     let measure_rank = |comm: &ThreadComm, arena: &mut Arena| -> Result<Outcome> {
         let now = Cell::new(0.0);
         let exchange = ScriptedExchange { now: &now, rounds, bookkeeping, in_turn, stamped: 0 };
-        measure(&ManualClock { comm, now: &now }, &point, arena, exchange, 4.0)
+        measure(&Forwarding { comm, changes: ManualClock(&now) }, &point, arena, exchange, 4.0)
     };
     threads::run(1, measure_rank).remove(0).expect("no panic").expect("an outcome")
 }

@@ -84,6 +84,7 @@
 //! - `intervals`: coverage of intervals, over launches and within one; correlated samples
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
+//! - `facade`: the public library: traits of its types, points without a parameter
 //! - `manual`: launches run by their scripts elsewhere; outputs cut, damaged, foreign, imported twice
 //! - `notebooks`: they run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's parameters
@@ -98,9 +99,9 @@
 //! - `placement`: warnings about ranks and memory in the wrong place
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! Helpers: `browser` opens and queries HTML pages; `common` has shared functions; `faulty` is a faulty transport;
-//! `made_up` simulates machines that follow a model; `mock` is a scripted launcher for the driver; `mpi_worker` builds
-//! and launches MPI programs; `needs` checks for installed software.
+//! Helpers: `browser` opens and queries HTML pages; `common` has shared functions; `faulty_transport` loses and changes
+//! messages; `mock` is a scripted launcher for the driver; `mpi_worker` builds and launches MPI programs; `needs` checks
+//! for installed software; `synthetic_machines` makes results of machines that follow a model.
 
 #[macro_use]
 mod needs;
@@ -141,6 +142,7 @@ mod driver;
 mod explain;
 mod explorer;
 mod export;
+mod facade;
 mod faults;
 mod faulty_transport;
 mod figure;
@@ -190,9 +192,12 @@ mod report;
 mod residence;
 mod resume;
 mod samples;
+<<<<<<< HEAD
 mod screens;
 mod simulated_machines;
 mod site;
+=======
+>>>>>>> u38-speed
 mod slurm;
 mod spec;
 mod staircase;
@@ -200,6 +205,7 @@ mod stamping;
 mod store;
 mod submit;
 mod subsample;
+mod synthetic_machines;
 mod terminal;
 mod text_table;
 mod threads;

@@ -2,12 +2,14 @@
 //! detected.
 
 use super::common::small_point;
+use super::faulty_transport::{Fault, Faulty};
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Comm, Transport, World, threads};
 use apexmap_measure::kernels::apex_map::access::{Access, WritePattern};
 use apexmap_measure::kernels::apex_map::access_all::{AccessSpec, access_all};
 use apexmap_measure::kernels::apex_map::chains::chase_all;
+use apexmap_measure::kernels::apex_map::neighbours;
 use apexmap_measure::kernels::apex_map::writes::{Loop, run as run_loop};
 #[cfg(target_arch = "x86_64")]
 use apexmap_measure::kernels::shared::sums::vectors::Kind;
@@ -382,4 +384,21 @@ fn wrong_words_of_rank_0_and_its_neighbours_are_detected() {
         let why = run_on(&point, spoil, |_| ()).verdict.expect_err(neighbours);
         assert_eq!(why.contains("neighbours"), bad == 1, "{neighbours}: {why}");
     }
+}
+
+#[test]
+fn lost_and_wrong_messages_of_neighbours_are_counted_separately() {
+    let point = with_settings(&small_point("apex_map.neighbours", 3), &[("neighbours", "send".into())]);
+    let verdict = |fault| {
+        let run = |comm: &threads::ThreadComm, arena: &mut Arena| {
+            neighbours::run(&Faulty::new(comm, fault), &point, 3, arena).expect("a run")
+        };
+        threads::run(3, run).into_iter().map(|outcome| outcome.expect("no panic")).next().expect("rank 0").verdict
+    };
+    assert_eq!(verdict(Fault::None), Ok(()));
+    let lost = verdict(Fault::Lost { every: 1 }).expect_err("lost messages");
+    assert!(lost.ends_with("messages between neighbours were lost or never sent"), "{lost}");
+    let wrong = verdict(Fault::Corrupted { every: 1, item: 0 }).expect_err("wrong messages");
+    assert!(wrong.ends_with("sums of words that the neighbours read or received are wrong"), "{wrong}");
+    assert!(!wrong.contains("lost"), "{wrong}");
 }

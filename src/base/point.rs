@@ -1,5 +1,7 @@
 //! The parameters of one run, with the names of the papers.
 
+use crate::error::{self, Error};
+use crate::name_lookup::suggest;
 use crate::units::plural;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -110,6 +112,7 @@ impl fmt::Display for LaunchSize {
 ///
 /// A point of a plan holds every parameter of its kernel, in the parameter's base unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[must_use]
 pub struct Point {
     /// Id of the kernel: `apex_map.two_sided`.
     pub kernel: String,
@@ -131,10 +134,22 @@ impl Point {
         self
     }
 
-    /// Returns an integer parameter.
+    /// Returns a parameter, in its base unit.
+    ///
+    /// # Errors
+    /// If the point has no such parameter.
+    pub fn parameter(&self, name: &str) -> error::Result<&Value> {
+        self.params.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.params.keys().map(String::as_str).collect();
+            Error::input(format!("this point of {} has no parameter {name}", self.kernel), suggest(name, &names))
+        })
+    }
+
+    /// Returns an integer parameter of a complete point.
     ///
     /// # Panics
-    /// Panics if the point has no such parameter. Plans and the worker complete and check every point before a kernel gets it.
+    /// Panics if the point has no such parameter. Plans and the worker complete and check every point before a kernel gets it;
+    /// other code uses [`Point::parameter`].
     pub fn integer(&self, name: &str) -> u64 {
         match self.params.get(name) {
             Some(Value::Integer(v)) => *v,
@@ -142,7 +157,7 @@ impl Point {
         }
     }
 
-    /// Returns a real parameter; an integer is accepted.
+    /// Returns a real parameter of a complete point; an integer is accepted.
     ///
     /// # Panics
     /// Panics like [`Point::integer`].
@@ -153,7 +168,7 @@ impl Point {
         }
     }
 
-    /// Returns a parameter whose value is a word.
+    /// Returns a parameter of a complete point whose value is a word.
     ///
     /// # Panics
     /// Panics like [`Point::integer`].

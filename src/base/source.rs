@@ -1,7 +1,7 @@
 //! The cited papers, one constant each. Kernels, models and reports refer to them.
 
 /// A citation.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The authors as in the paper, without affiliations.
     pub authors: &'static str,

@@ -1,6 +1,7 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::conclude::{conclude, display};
+use super::fit_progress::FitProgress;
 use super::show_card;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::provenance::Host;
@@ -135,7 +136,9 @@ fn write(card: &Card, host: &Host, arguments: &Arguments, folder: &Path) -> Resu
     card.write(&folder.own_card())?;
     card.write(&path)?;
     let odd: String = calibrate::contradictions(card, host).iter().map(|text| format!("warning: {text}\n")).collect();
-    report::make(&folder, &Samples::from(folder.table()?))?;
+    let progress = FitProgress::new();
+    report::make(&folder, &Samples::from(folder.table()?), &|text| progress.show(text))?;
+    drop(progress);
     let (text, path, report) = (show_card::classic_text(card), path.display(), folder.report());
     print(&format!(
         "{text}{odd}machine card: {path}; `apexmap card {path} --all` shows all its numbers\nreport: {}\n",

@@ -61,10 +61,12 @@ pub fn prepare(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> 
 /// Describes other contents of a folder; returns `None` if the folder is free or holds this comparison.
 fn other_contents(path: &Path, wanted: &Record) -> Result<Option<String>> {
     let has = |name: &str| path.join(name).exists();
-    if has("journals") || has("samples.parquet") {
-        return Ok(Some("a result".into()));
-    }
     let file = path.join(RECORD_FILE);
+    if has("journals") || has("samples.parquet") {
+        // Both keep figures in the same folder, so a comparison would remove those of the result.
+        let contents = if file.is_file() { "a result and a comparison" } else { "a result" };
+        return Ok(Some(contents.into()));
+    }
     if !file.is_file() {
         let page = has("compare.html") || has("cells.csv");
         return Ok(page.then(|| format!("a comparison without {RECORD_FILE}")));

@@ -12,6 +12,7 @@ mod conclude;
 pub mod diagnostics;
 mod export;
 mod fit;
+mod fit_progress;
 mod job;
 mod live;
 mod models;

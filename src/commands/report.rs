@@ -1,6 +1,7 @@
 //! `apexmap report`: redraws a result's figures and rewrites its report.
 
 use super::card::CardArguments;
+use super::fit_progress::FitProgress;
 use super::plot::style;
 use super::samples;
 use apexmap_base::error::{Error, Result};
@@ -91,7 +92,9 @@ fn redraw(arguments: &Arguments) -> Result<()> {
     };
     let folder = Folder::create(&place.path)?;
     let samples = samples::read_folder(&folder).map_err(named)?;
-    let made = report::make_from(&folder, &samples, Some(&embedded.program)).map_err(named)?;
+    let progress = FitProgress::new();
+    let made = report::make_from(&folder, &samples, Some(&embedded.program), &|text| progress.show(text)).map_err(named)?;
+    drop(progress);
     let text = regular_file::read_text(&folder.report()).map_err(|e| Error::file("read", &folder.report(), e))?;
     new_file::write_user_file_contents(&out, text)?;
     print_summary(&made, &folder, &samples, &out)
@@ -118,7 +121,9 @@ impl Drop for TemporaryFolder {
 
 /// Makes the report, and prints the summary.
 pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
-    let made = report::make(folder, samples)?;
+    let progress = FitProgress::new();
+    let made = report::make(folder, samples, &|text| progress.show(text))?;
+    drop(progress);
     print_summary(&made, folder, samples, &folder.report())
 }
 

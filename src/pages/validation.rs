@@ -9,7 +9,8 @@ use apexmap_study::model_fit::figures;
 use apexmap_study::validate::{Check, Count, PublishedFit, SINGLE, Validation, Verdict, digits, papers};
 use apexmap_theory::fit::Point;
 use apexmap_theory::machine::Card;
-use apexmap_theory::models;
+use apexmap_theory::models::hypercube::AllToAll;
+use apexmap_theory::models::{self, LOOK_AHEAD, Model, RANKS};
 use apexmap_theory::paper_tables;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     }
     let mut pictures = Vec::new();
     for (name, caption, curves) in [
-        ratios(report),
+        ratios(report)?,
         bottlenecks()?,
         efficiency_over_p()?,
         efficiency_over_q(report)?,
@@ -129,12 +130,17 @@ fn line(check: &Check) -> CheckLine<'_> {
     }
 }
 
+/// Returns the indices of P and of Q among the variables of a model that has both.
+fn ranks_and_look_ahead(model: &dyn Model) -> Option<(usize, usize)> {
+    let about = model.about();
+    Some((about.variable_index(RANKS.name)?, about.variable_index(LOOK_AHEAD.name)?))
+}
+
 /// Returns the figures of a fit: model and measurement over P, and over Q if it varies at one P.
 fn fit_figures(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
     let Some(fit) = &fitted.fit else { return Ok(Vec::new()) };
     let model = models::find(fitted.model)?;
-    let index_of = |name: &str| model.about().variables.iter().position(|variable| variable.name == name);
-    let (Some(ranks), Some(look_ahead)) = (index_of("P"), index_of("Q")) else {
+    let Some((ranks, look_ahead)) = ranks_and_look_ahead(model) else {
         return Ok(figures::model_figures(model, &fit.points, &fitted.source));
     };
     let most_q = fit.points.iter().map(|point| point.x[look_ahead]).find(|q| *q == 1024.0);
@@ -166,12 +172,13 @@ fn curves(title: &str, subtitle: &str, x: Quantity, y: Quantity, series: Vec<Ser
 /// A figure's file name, caption and data.
 type CaptionedCurves = (&'static str, &'static str, Curves);
 
-fn ratios(report: &Validation) -> CaptionedCurves {
+fn ratios(report: &Validation) -> Result<CaptionedCurves> {
     let mut all_series = Vec::new();
     for fitted in &report.fits {
         let Some(fit) = &fitted.fit else { continue };
-        let of_1024 = |point: &&Point| point.x.get(1).is_none_or(|q| *q == 1024.0);
-        let ratio = |point: &Point| (point.x[0], point.measured / point.predicted);
+        let Some((ranks, look_ahead)) = ranks_and_look_ahead(models::find(fitted.model)?) else { continue };
+        let of_1024 = |point: &&Point| point.x[look_ahead] == 1024.0;
+        let ratio = |point: &Point| (point.x[ranks], point.measured / point.predicted);
         all_series.push(series(fitted.model, fit.points.iter().filter(of_1024).map(ratio)));
     }
     let subtitle =
@@ -179,7 +186,7 @@ fn ratios(report: &Validation) -> CaptionedCurves {
     let (x, y) =
         (quantity("P (processors or nodes)", Unit::None, true), quantity("measured / fitted", Unit::None, false));
     let curves = curves("Published measurements relative to the models fitted to them", subtitle, x, y, all_series);
-    ("measured-by-fitted", "Measured / fitted over P, at Q = 1024. At 1 the model equals the measurement.", curves)
+    Ok(("measured-by-fitted", "Measured / fitted over P, at Q = 1024. At 1 the model equals the measurement.", curves))
 }
 
 fn bottlenecks() -> Result<CaptionedCurves> {
@@ -239,11 +246,12 @@ fn efficiency_over_q(report: &Validation) -> Result<CaptionedCurves> {
     let pairs = paper_tables::table("hypercube-table-4")?.pairs("look_ahead", "gups");
     let mut all_series = vec![series("measured", pairs.into_iter().map(|(q, gups)| (q, gups / (32.0 * SINGLE))))];
     let by_parts = report.fits.iter().find(|fitted| fitted.model == "random_access.all_to_all");
-    if let Some(fit) = by_parts.and_then(|fitted| fitted.fit.as_ref()) {
-        let of_32 = fit.points.iter().filter(|point| point.x[0] == 32.0);
+    let fit = by_parts.and_then(|fitted| fitted.fit.as_ref());
+    if let Some((fit, (ranks, look_ahead))) = fit.zip(ranks_and_look_ahead(&AllToAll)) {
+        let of_32 = fit.points.iter().filter(|point| point.x[ranks] == 32.0);
         all_series.push(series(
             "fitted model of several terms",
-            of_32.map(|point| (point.x[1], point.predicted / 1e9 / (32.0 * SINGLE))),
+            of_32.map(|point| (point.x[look_ahead], point.predicted / 1e9 / (32.0 * SINGLE))),
         ));
     }
     let (x, y) = (

@@ -71,6 +71,7 @@ use table::FigureTable;
 
 /// A figure with all its data. [`svg()`] and [`save`] draw it.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub enum Figure {
     /// 3-D performance surface (Apex-Map paper, Figures 3 to 6).
     Surface(Grid, View),

@@ -137,6 +137,7 @@ const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Outp
 
 /// The work of one run of a point, over all ranks. All rates are computed from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct Work {
     /// Number of accesses, updates or messages.
     pub operations: f64,
@@ -169,7 +170,7 @@ pub struct Outcome {
 }
 
 /// The description of a kernel, for help, validation, stores and reports.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct About {
     /// `family.variant`, unique.
     pub id: &'static str,

@@ -35,6 +35,7 @@ impl Basis {
 
 /// Summary statistics of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct Summary {
     /// Number of samples, at least 1.
     pub n: usize,

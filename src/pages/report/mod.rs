@@ -13,6 +13,7 @@ mod input;
 mod ladder;
 mod live;
 mod model_fits;
+mod model_tables;
 pub mod nic_figures;
 mod overview;
 mod own_figures;
@@ -21,6 +22,7 @@ pub mod placement;
 pub mod ratio;
 pub mod regimes;
 pub mod share;
+mod sources;
 pub mod summary;
 mod warnings;
 
@@ -28,7 +30,6 @@ use crate::explorer::{self, Explorer};
 use crate::html::{self, Banner, Corners, Picture, Viewer};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, plural};
-use apexmap_measure::kernels::{self, About};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -37,16 +38,17 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
-use apexmap_theory::bounds;
 use apexmap_theory::trade::{self, Trade};
 use embedded::Embedded;
 use failures::Failure;
 use first_screen::FirstScreen;
 use input::Input;
+use model_fits::PlannedFits;
 use overview::Overview;
 use placement::PlacedLaunch;
 use regimes::Regime;
 use serde::Serialize;
+use sources::Sources;
 
 const TEMPLATE: &str = include_str!("report.html");
 
@@ -136,16 +138,6 @@ struct Parameters {
     own: bool,
 }
 
-/// Methods and sources.
-#[derive(Serialize)]
-struct Sources {
-    methods: Vec<&'static str>,
-    sources: Vec<String>,
-    rates: Vec<String>,
-    /// Whether some kernels could have bounds.
-    unbounded: bool,
-}
-
 /// A surface and the tables derived from it.
 #[derive(Serialize)]
 struct Section {
@@ -159,12 +151,13 @@ struct Section {
     regime_names: Vec<String>,
 }
 
-/// Draws all figures of a result and writes its report.
+/// Draws all figures of a result and writes its report: first without the fits of models, which may take long, then with them. Calls
+/// `progress` with a line before each fit.
 ///
 /// # Errors
-/// If the result cannot be read, or a file cannot be written.
-pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
-    make_from(folder, samples, None)
+/// If the result has no manifest, or if a file cannot be written.
+pub fn make(folder: &Folder, samples: &Samples, progress: &dyn Fn(&str)) -> Result<ReportOutput> {
+    make_from(folder, samples, None, progress)
 }
 
 /// Makes the report as [`make`] does, from a folder with the data of an older page. `redrawn` is the version of the program that made
@@ -172,7 +165,12 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
 ///
 /// # Errors
 /// As [`make`].
-pub fn make_from(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result<ReportOutput> {
+pub fn make_from(
+    folder: &Folder,
+    samples: &Samples,
+    redrawn: Option<&str>,
+    progress: &dyn Fn(&str),
+) -> Result<ReportOutput> {
     if !folder.manifest().is_file() {
         return Err(Error::input(
             format!("{} holds samples but no manifest.json, which a report requires", folder.path.display()),
@@ -194,13 +192,14 @@ pub fn make_from(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> R
     let viewer = live::viewer(&input);
     let card = warnings::list_for_card(folder, &current)?;
     let classic = classic::section(&input)?;
-    let explained = model_fits::section(&input)?;
+    let fits = PlannedFits::new(&input);
+    let explained = fits.pending();
     let first = match &classic {
         None => FirstScreen::take(&input, &mut parameters, &mut surfaces, !viewer.surfaces.is_empty())?,
         Some(_) => FirstScreen::default(),
     };
     let embedded = Embedded::from_folder(folder, &manifest)?;
-    let context = Context {
+    let mut context = Context {
         head: Head::from_input(&input, samples.len() - current.len(), &card),
         overview,
         first,
@@ -223,17 +222,27 @@ pub fn make_from(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> R
         sources: Sources::from_samples(&current),
         failures: failures::list(&current),
         intervals: current.method(),
-        undrawn: input.undrawn.take(),
+        undrawn: Vec::new(),
     };
-    let page = match &context.explorer {
-        Some(_) => html::render_with(TEMPLATE, &context, explorer::STYLE, &explorer::script())?,
-        None => html::render(TEMPLATE, &context)?,
-    };
+    if context.explained.pending > 0 {
+        folder.replace_text(&folder.report(), &render(&context)?)?;
+    }
+    context.explained = fits.run(progress)?;
+    context.explorer = explorer::explorer(&current, &context.explained.applied)?;
+    context.undrawn = input.undrawn.take();
+    let page = render(&context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(card).chain(wrong).chain(context.undrawn);
     Ok(ReportOutput { warnings: warnings.collect(), rows: summary, cores: input.cores, health: input.health })
+}
+
+fn render(context: &Context) -> Result<String> {
+    match &context.explorer {
+        Some(_) => html::render_with(TEMPLATE, context, explorer::STYLE, &explorer::script()),
+        None => html::render(TEMPLATE, context),
+    }
 }
 
 /// Returns the banner for a disturbed machine; `None` if it was quiet.
@@ -295,38 +304,6 @@ impl Parameters {
         effects.extend(nic_figures::draw_streams(input)?);
         Ok(Self { effects, own })
     }
-}
-
-impl Sources {
-    fn from_samples(samples: &Samples) -> Self {
-        let abouts: Vec<&About> = samples.kernels().iter().map(|(kernel, _)| kernel.about()).collect();
-        let rate = |about: &&About| {
-            format!("{}: {}", kernels::family(about.id), columns::describe_of(about.headline, [about.id]).label)
-        };
-        Self {
-            methods: distinct(abouts.iter().map(|about| about.method)),
-            sources: abouts.iter().map(|about| cite(about)).collect(),
-            rates: distinct(abouts.iter().map(rate)),
-            unbounded: abouts.iter().any(|about| bounds::family(about.id).is_some()),
-        }
-    }
-}
-
-fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut seen: Vec<T> = Vec::new();
-    for item in items {
-        if !seen.contains(&item) {
-            seen.push(item);
-        }
-    }
-    seen
-}
-
-fn cite(about: &'static About) -> String {
-    format!(
-        "{}: {}. {}, \u{201c}{},\u{201d} {}.",
-        about.id, about.summary, about.source.authors, about.source.title, about.place
-    )
 }
 
 /// Returns whether a group is drawn. If there are too many groups, some are drawn, evenly spread, including the first and the

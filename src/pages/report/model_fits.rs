@@ -1,11 +1,12 @@
 //! The section on models: each model that explains a kernel of the result, fitted to it, and the predictions of the machine card.
 
 use super::input::Input;
-use super::ladder::{self, LadderRow, percent};
+use super::ladder::{self, LadderRow};
+use super::model_tables::{self, NumberRow, format_interval};
 use crate::explorer::AppliedModel;
 use crate::html::{Picture, picture};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{Unit, amount, is_informative, plural};
+use apexmap_base::units::{amount, plural};
 use apexmap_study::model_fit::figures::{self, ModelFigure};
 use apexmap_study::model_fit::groups::{FitGroup, groups, left_out};
 use apexmap_study::model_fit::{self, Data, card};
@@ -14,7 +15,6 @@ use apexmap_theory::fit::{self, Fit, Options};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::{self, Model};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Maximum number of groups per model, those with the most points; the others are listed.
 const MAX_GROUPS: usize = 3;
@@ -28,6 +28,8 @@ const MAX_POINTS: usize = 200;
 /// The section of a report.
 #[derive(Serialize)]
 pub struct ModelSection {
+    /// Number of fits that are not finished.
+    pub pending: usize,
     /// Fits of groups with compact models, one line each.
     ladder: Vec<LadderRow>,
     entries: Vec<FitEntry>,
@@ -58,16 +60,6 @@ struct FitEntry {
     oversubscribed: bool,
 }
 
-/// A parameter of the machine.
-#[derive(Serialize)]
-struct NumberRow {
-    name: String,
-    meaning: String,
-    value: String,
-    interval: String,
-    bootstrap: String,
-}
-
 /// A model that could not be fitted, or a card that could not predict, with the groups in question.
 #[derive(Serialize)]
 struct RefusedModel {
@@ -77,38 +69,63 @@ struct RefusedModel {
     next: String,
 }
 
-/// Fits every model to the groups that it explains, and draws the fits.
-///
-/// # Errors
-/// If a file cannot be written. A model that cannot be fitted is not an error; the section lists it.
-pub fn section(input: &Input) -> Result<ModelSection> {
-    let mut section = FitSections { input, number: 0, explained: empty(&input.card) };
-    for model in models::ALL {
-        let about = model.about();
-        let groups = match groups(input.samples, *model) {
-            Ok(groups) => groups,
-            Err(refusal) => {
-                section.refuse(*model, about.explains.join(", "), &refusal);
-                continue;
+/// The fits of a report: each model with the groups that it explains.
+pub struct PlannedFits<'a> {
+    section: FitSections<'a>,
+    fits: Vec<(&'static dyn Model, FitGroup)>,
+}
+
+impl<'a> PlannedFits<'a> {
+    /// Selects the fits. Lists the models that explain kernels of the result but none of its points.
+    pub fn new(input: &'a Input<'a>) -> Self {
+        let mut section = FitSections { input, number: 0, explained: empty(&input.card) };
+        let mut fits = Vec::new();
+        for model in models::ALL {
+            let about = model.about();
+            let groups = match groups(input.samples, *model) {
+                Ok(groups) => groups,
+                Err(refusal) => {
+                    section.refuse(*model, about.explains.join(", "), &refusal);
+                    continue;
+                }
+            };
+            if let Some((points, why)) = left_out(input.samples, *model).filter(|_| !groups.is_empty()) {
+                section.refuse(*model, plural(points, "point"), &why);
             }
-        };
-        if let Some((points, why)) = left_out(input.samples, *model).filter(|_| !groups.is_empty()) {
-            section.refuse(*model, plural(points, "point"), &why);
-        }
-        for (number, group) in groups.iter().enumerate() {
-            if number < MAX_GROUPS {
-                section.add(*model, group)?;
-            } else {
-                section.explained.unshown.push(format!("{} on {}", about.id, group.label));
+            for (number, group) in groups.into_iter().enumerate() {
+                if number < MAX_GROUPS {
+                    fits.push((*model, group));
+                } else {
+                    section.explained.unshown.push(format!("{} on {}", about.id, group.label));
+                }
             }
         }
+        Self { section, fits }
     }
-    ladder::keep_compact(&mut section.explained.ladder);
-    Ok(section.explained)
+
+    /// Returns the section before the fits.
+    pub fn pending(&self) -> ModelSection {
+        ModelSection { pending: self.fits.len(), ..empty(&self.section.input.card) }
+    }
+
+    /// Fits the models, and draws the fits. Calls `progress` with a line before each fit.
+    ///
+    /// # Errors
+    /// If a file cannot be written. A model that cannot be fitted is not an error; the section lists it.
+    pub fn run(mut self, progress: &dyn Fn(&str)) -> Result<ModelSection> {
+        let count = self.fits.len();
+        for (number, (model, group)) in self.fits.iter().enumerate() {
+            progress(&format!("fitting {} {} of {count}: {}", model.about().id, number + 1, group.label));
+            self.section.add(*model, group)?;
+        }
+        ladder::keep_compact(&mut self.section.explained.ladder);
+        Ok(self.section.explained)
+    }
 }
 
 fn empty(card: &Option<Card>) -> ModelSection {
     ModelSection {
+        pending: 0,
         ladder: Vec::new(),
         entries: Vec::new(),
         refused: Vec::new(),
@@ -204,8 +221,8 @@ impl FitSections<'_> {
             fitted: true,
             sentence: model_fit::sentence(model, fit, curve),
             bottleneck: model_fit::bottleneck(model, &fit.points),
-            numbers: numbers(model, fit),
-            quality: quality(model, fit, curve),
+            numbers: model_tables::numbers(model, fit),
+            quality: model_tables::quality(model, fit, curve),
             shown,
             folded,
             ..entry(model, group, data)
@@ -237,7 +254,7 @@ impl FitSections<'_> {
             sentence: card::sentence(model, card, predicted),
             bottleneck: model_fit::bottleneck(model, &predicted.points),
             numbers: finite.map(number).collect(),
-            quality: prediction_quality(model, predicted),
+            quality: model_tables::prediction_quality(model, predicted),
             shown,
             folded,
             ..entry(model, group, data)
@@ -259,38 +276,6 @@ impl FitSections<'_> {
         }
         Ok((shown, folded))
     }
-}
-
-/// Returns how well a card predicts, and the terms at the slowest and the fastest point.
-fn prediction_quality(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<(&'static str, String)> {
-    let mut lines = vec![
-        ("SMAPE", percent(predicted.smape)),
-        ("points within a factor of 1.25", percent(predicted.near)),
-        ("median of measured / predicted", format!("{:.2}", predicted.bias)),
-    ];
-    let slower = |a: &&fit::Point, b: &&fit::Point| a.predicted.total_cmp(&b.predicted);
-    let (points, numbers) = (&predicted.points, &predicted.numbers.values);
-    let terms_at = |point: &fit::Point| model_fit::budget(&model.budget(&point.x, numbers));
-    let place = |point: &fit::Point| model_fit::place(model, &point.x, &model_fit::varying_variables(points));
-    let line = |point: &fit::Point| format!("{} at {}", terms_at(point), place(point));
-    if let Some(slowest) = points.iter().min_by(slower).filter(|point| !terms_at(point).is_empty()) {
-        lines.push(("terms of the slowest point", line(slowest)));
-        lines.extend(points.iter().max_by(slower).map(|fastest| ("terms of the fastest point", line(fastest))));
-        lines.push(("terms, mean fraction of the predicted time", mean_budget(model, predicted)));
-    }
-    lines
-}
-
-/// Returns the mean share of each term; all points have the same weight.
-fn mean_budget(model: &dyn Model, predicted: &card::CardPrediction) -> String {
-    let mut sums: Vec<(&str, f64)> = Vec::new();
-    for point in &predicted.points {
-        let terms = model.budget(&point.x, &predicted.numbers.values);
-        let total: f64 = terms.iter().map(|term| term.1).sum();
-        sums.resize(terms.len(), ("", 0.0));
-        sums.iter_mut().zip(terms).for_each(|(sum, (name, seconds))| *sum = (name, sum.1 + seconds / total));
-    }
-    model_fit::budget(&sums)
 }
 
 /// Returns the parts of an entry that fits and predictions share.
@@ -315,76 +300,4 @@ fn subtitle(group: &FitGroup, data: &Data, description: &str) -> String {
     let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than hardware threads" } else { "" };
     let (samples, points) = (plural(data.samples, "sample"), plural(group.points, "point"));
     group.samples.stamp_subtitle(format!("{}; {samples} of {points}; {description}{over}", group.label))
-}
-
-fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
-    if high.is_finite() && !is_informative((low, high)) {
-        return "not known".into();
-    }
-    format!("{} to {}", amount(low, unit), amount(high, unit))
-}
-
-fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
-    let number = |name: &str, value: Option<f64>, interval: String, bootstrap: String| {
-        let parameter = models::scan::parameter(model, name);
-        let unit = parameter.map_or(Unit::None, |parameter| parameter.unit());
-        NumberRow {
-            name: parameter.map_or(name.to_owned(), |parameter| format!("{name} ({})", parameter.symbol)),
-            meaning: parameter.map_or(String::new(), |parameter| parameter.meaning()),
-            value: value.map_or(String::new(), |value| amount(value, unit)),
-            interval,
-            bootstrap,
-        }
-    };
-    let unit = |name: &str| models::scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit());
-    let fitted = fit.estimates.iter().map(|estimate| {
-        let ends = |ends| format_interval(ends, unit(estimate.number));
-        let bootstrap = estimate.bootstrap.map_or(String::new(), ends);
-        number(estimate.number, Some(estimate.value), ends((estimate.low, estimate.high)), bootstrap)
-    });
-    let held = fit.held.iter().map(|(name, value)| {
-        let card = fit.not_identified.contains(name);
-        let how = if card { "from the card, because these points do not identify it" } else { "given" };
-        number(name, Some(*value), how.into(), String::new())
-    });
-    let absent = fit.absent.iter().map(|name| number(name, None, "no point depends on it".into(), String::new()));
-    let at_most = fit.at_most.iter().map(|hidden| {
-        let how = format!("at most {}: {} hides it", amount(hidden.most, unit(hidden.number)), hidden.of);
-        number(hidden.number, None, how, String::new())
-    });
-    fitted.chain(held).chain(at_most).chain(absent).collect()
-}
-
-fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
-    let quality = &fit.quality;
-    let mut lines = vec![
-        ("points, launches", format!("{}, {}", quality.points, quality.launches)),
-        ("SMAPE", percent(quality.smape)),
-        ("spread of ln(measured/predicted)", format!("{:.3}", quality.log_spread)),
-        ("geometric standard deviation of measured/predicted", format!("{:.3}", quality.geometric_spread)),
-    ];
-    if quality.fitted_points < quality.points {
-        lines.push(("fitted points, evenly spread; the others are predicted", quality.fitted_points.to_string()));
-    }
-    lines.extend(quality.left_out.map(|error| ("SMAPE of held-out points", percent(error))));
-    lines.extend(quality.largest_left_out.map(|(ranks, error)| {
-        ("SMAPE at the largest P, from a fit without it", format!("{} at P = {ranks}", percent(error)))
-    }));
-    lines.extend(curve.map(|curve| ("held-out SMAPE of the empirical baseline", percent(curve.left_out))));
-    lines.extend(curve.map(|curve| ("baseline, chosen from all points", curve.curve.to_string())));
-    lines.extend(curve.map(|curve| {
-        let shown = model_fit::lines(model, fit, curve);
-        ("SMAPE of a variable's values left out one by one: model, baseline", shown.join("; "))
-    }));
-    lines.extend(quality.aicc.map(|aicc| ("AICc", format!("{aicc:.1}"))));
-    let terms: BTreeMap<&str, usize> = fit.points.iter().fold(BTreeMap::new(), |mut terms, point| {
-        *terms.entry(point.bottleneck).or_default() += 1;
-        terms
-    });
-    let share = |(name, count): (&str, usize)| format!("{name} {}", percent(count as f64 / fit.points.len() as f64));
-    lines.push((
-        "bottleneck, fraction of the observations",
-        terms.into_iter().map(share).collect::<Vec<_>>().join(", "),
-    ));
-    lines
 }

@@ -19,6 +19,7 @@ pub struct CubeAxis {
 
 /// An array over the combinations of its axes' values.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Cube<T, D: Dimension> {
     /// Axes in the order of the array's dimensions.
     pub axes: Vec<CubeAxis>,

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub struct ColumnHandle(usize);
 
 /// A table under construction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct TableBuilder {
     rows: usize,
     /// Column names; values after the first one is set.

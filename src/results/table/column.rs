@@ -123,7 +123,7 @@ impl Column {
 }
 
 /// A column under construction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ColumnBuilder {
     kind: Kind,
     cells: PackedColumnBuilder,

@@ -78,7 +78,7 @@ impl PackedColumn {
 }
 
 /// [`PackedColumn`] values under construction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PackedColumnBuilder {
     packed: PackedColumn,
     /// Codes of the distinct values, while they are few.

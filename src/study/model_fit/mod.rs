@@ -19,7 +19,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 use apexmap_theory::fit::{Observation, Point, Role};
 use apexmap_theory::machine::{Card, catalogue};
-use apexmap_theory::models::{Break, Model, Parameter, card_number};
+use apexmap_theory::models::{self, Break, Model, Parameter, card_number};
 use std::collections::HashMap;
 
 /// The data that a model is fitted to.
@@ -292,11 +292,7 @@ pub fn varying_variables(points: &[Point]) -> Vec<usize> {
 /// Returns the work that a baseline divides rates by: P if it is a variable and the rate is of all ranks, otherwise 1.
 pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
     let about = model.about();
-    let ranks = about
-        .variables
-        .iter()
-        .position(|variable| variable.name == "P")
-        .filter(|_| about.column == "operations_per_second");
+    let ranks = about.variable_index(models::RANKS.name).filter(|_| about.column == "operations_per_second");
     move |x| ranks.map_or(1.0, |index| x[index])
 }
 
@@ -307,7 +303,7 @@ pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
 pub fn setting(model: &dyn Model, text: &str) -> Result<(&'static str, Option<String>)> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
     let numbers: Vec<_> = model.about().parameters.iter().map(|parameter| parameter.number).collect();
-    match apexmap_theory::models::scan::parameter(model, name) {
+    match models::scan::parameter(model, name) {
         Some(parameter) => Ok((parameter.number, value)),
         None => Err(Error::input(format!("{} has no parameter \"{name}\"", model.about().id), suggest(name, &numbers))),
     }

@@ -20,7 +20,7 @@ pub fn find_break(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
     let is_fitted = |index: &usize| matches!(roles[*index], Role::Fit | Role::StartAt(_) | Role::OrHold(_));
     (0..roles.len()).filter(is_fitted).find_map(|index| {
         let Break::Location(name) = about.parameters[index].breaks else { return None };
-        Some((index, about.variables.iter().position(|variable| variable.name == name)?))
+        Some((index, about.variable_index(name)?))
     })
 }
 

@@ -3,6 +3,7 @@
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
 use super::{Observation, Point, bits, distinct_points, identify, interval};
+use crate::models::RANKS;
 use apexmap_measure::numerics::mix::mix;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -191,7 +192,7 @@ fn lines_left_out(task: &Task, optimum: &Optimum) -> Vec<LinesLeftOut> {
 }
 
 fn largest_left_out(task: &Task, optimum: &Optimum) -> Option<(f64, f64)> {
-    let variable_index = task.model.about().variables.iter().position(|variable| variable.name == "P")?;
+    let variable_index = task.model.about().variable_index(RANKS.name)?;
     let largest = task.data.iter().map(|observation| observation.x[variable_index]).max_by(f64::total_cmp)?;
     if task.data.iter().all(|observation| observation.x[variable_index] == largest) {
         return None;

@@ -156,6 +156,7 @@ impl Parameter {
 
 /// A prediction and the term of the model that sets it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct Prediction {
     /// Rate in [`About::unit`].
     pub value: f64,
@@ -164,7 +165,7 @@ pub struct Prediction {
 }
 
 /// Description of a model.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct About {
     /// `family.formula`, unique.
     pub id: &'static str,
@@ -190,6 +191,14 @@ pub struct About {
     pub design: &'static str,
     /// Effects that the model leaves out.
     pub assumes: &'static str,
+}
+
+impl About {
+    /// Returns the index of a variable in `x` of [`Model::predict`]; `None` if the model has no variable of this name.
+    #[must_use]
+    pub fn variable_index(&self, name: &str) -> Option<usize> {
+        self.variables.iter().position(|variable| variable.name == name)
+    }
 }
 
 /// An analytic model.
@@ -288,8 +297,10 @@ const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default
     Variable { name, unit, meaning, default, words: &[], domain: Domain::Any }
 }
 
-const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
-const LOOK_AHEAD: Variable =
+/// The variable P of most models.
+pub const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
+/// The variable Q of the models of RandomAccess.
+pub const LOOK_AHEAD: Variable =
     variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
 
 /// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it

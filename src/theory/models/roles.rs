@@ -118,11 +118,13 @@ fn network_bound(nodes: f64, dimensions: usize, bucket: f64, numbers: [f64; 5]) 
     rate.is_finite().then(|| bound(rate, "bisection"))
 }
 
-/// Returns the parameters of a card. Parameters from index `optional` may be missing.
-fn from_card(model: &dyn Model, card: &Card, optional: usize) -> Result<Vec<f64>> {
-    let parameters = model.about().parameters;
-    parameter_values(parameters, card, |parameter| {
-        let is_optional = parameters[optional..].contains(parameter);
+/// The time to find an owner by division, the paper's t_div.
+const DIVISION: Parameter = Parameter::new_given(catalogue::DIVISION_SECONDS.name, "t_div", 1e-11, 1e-3, 20e-9);
+
+/// Returns the parameters of a card. Those of division and of the network may be missing.
+fn from_card(model: &dyn Model, card: &Card) -> Result<Vec<f64>> {
+    parameter_values(model.about().parameters, card, |parameter| {
+        let is_optional = *parameter == DIVISION || NETWORK.contains(parameter);
         card_number(card, parameter.number).or(is_optional.then_some(f64::NAN))
     })
 }
@@ -182,7 +184,7 @@ impl Model for Roles {
                 Parameter::new_given(catalogue::ROLE_0_SECONDS.name, "T_0", 1e-10, 1e-3, 100e-9),
                 Parameter::new_given(catalogue::ROLE_1_SECONDS.name, "T_1", 1e-10, 1e-3, 100e-9),
                 Parameter::new_given(catalogue::ROLE_2_SECONDS.name, "T_2", 1e-10, 1e-3, 100e-9),
-                Parameter::new_given(catalogue::DIVISION_SECONDS.name, "t_div", 1e-11, 1e-3, 20e-9),
+                DIVISION,
                 NETWORK[0],
                 NETWORK[1],
                 NETWORK[2],
@@ -236,7 +238,7 @@ impl Model for Roles {
     }
 
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        from_card(self, card, 6)
+        from_card(self, card)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
@@ -325,6 +327,6 @@ impl Model for Routed {
     }
 
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        from_card(self, card, 2)
+        from_card(self, card)
     }
 }

@@ -14,7 +14,7 @@
 pub mod access;
 pub mod access_all;
 pub mod chains;
-mod neighbours;
+pub mod neighbours;
 mod one_sided;
 mod sequential;
 mod two_sided;

@@ -70,7 +70,8 @@ pub const KERNEL: Variant = Variant {
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
-fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+/// Runs the kernel at a point. Collective.
+pub fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     // Every rank has the memory of rank 0 in a world of one rank.
     let mut own = point.clone().with_parameter("M", super::local_words(point));
     own.ranks = 1;
@@ -80,7 +81,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) ->
     let block = point.integer("L") as usize;
     comm.barrier();
     let mut outcome = None;
-    let mut report = [0; 3];
+    let mut report = [0; 4];
     if comm.rank() == 0 {
         outcome = Some(time(&SingleRank(comm), (&own, stream), (memory, granted), Arrays::OneByOne, |locations| {
             let sum = sum_all(memory, Location::offsets(locations), block);
@@ -100,18 +101,24 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) ->
             "send" => mailbox.as_mut().into_iter().for_each(|(inbox, outbox)| neighbour.send(inbox, outbox)),
             _ => neighbour.idle(),
         }
-        report = [neighbour.bytes, (comm.wall_time() - start).to_bits(), neighbour.wrong];
+        report = [neighbour.bytes, (comm.wall_time() - start).to_bits(), neighbour.wrong, neighbour.lost];
     }
     comm.barrier();
     let reports = comm.gather(&report).unwrap_or_else(|| report.to_vec());
     let neighbour_reports = || reports.chunks_exact(report.len()).skip(1);
     let rate: f64 = neighbour_reports().map(|row| row[0] as f64 / f64::from_bits(row[1])).sum();
-    let wrong: u64 = neighbour_reports().map(|row| row[2]).sum();
+    let [wrong, lost] = [2, 3].map(|column: usize| neighbour_reports().map(|row| row[column]).sum::<u64>());
     // Only the outcome of rank 0 is used.
     let mut outcome = outcome.unwrap_or(Outcome { seconds: 0.0, outputs: Default::default(), verdict: Ok(()) });
     outcome.outputs.insert("background_bytes_per_second", Value::Real(rate));
-    if wrong > 0 && outcome.verdict.is_ok() {
-        outcome.verdict = Err(format!("{wrong} sums of words that the neighbours read or received are wrong"));
+    let problems = [
+        (lost, "messages between neighbours were lost or never sent"),
+        (wrong, "sums of words that the neighbours read or received are wrong"),
+    ];
+    let problems: Vec<String> =
+        problems.iter().filter(|(count, _)| *count > 0).map(|(count, problem)| format!("{count} {problem}")).collect();
+    if !problems.is_empty() && outcome.verdict.is_ok() {
+        outcome.verdict = Err(problems.join("; "));
     }
     Ok(outcome)
 }

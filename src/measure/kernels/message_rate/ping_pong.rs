@@ -237,6 +237,7 @@ impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
 impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
     fn clear(&mut self) {
         self.window.fence(|memory| memory.fill(0));
+        self.lost = false;
     }
 
     fn run_round(&mut self, round: u32) {

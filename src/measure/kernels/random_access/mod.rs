@@ -75,7 +75,7 @@ const STREAM: Parameter = parameter(
     "stream",
     "stream",
     "stream: lfsr (the shift register of the definition) or lcg (a linear congruential generator)",
-    Domain::Choice(random_stream::StreamKind::NAMES),
+    Domain::Choice(&random_stream::STREAM_NAMES),
 );
 const INDEX: Parameter = parameter(
     "index",

@@ -2,7 +2,7 @@
 
 use super::layout::{Layout, Owners};
 use super::operation::Operation;
-use super::random_stream::{COMMON_OFFSET, Generator, INDEX_CHOICES, Index, StreamKind};
+use super::random_stream::{COMMON_OFFSET, Generator, INDEX_CHOICES, Index, STREAM_CHOICES, StreamKind};
 use crate::comm::arena::Pages;
 use apexmap_base::point::Point;
 use std::ops::Range;
@@ -100,7 +100,7 @@ impl Problem {
     fn with_parts(point: &Point, parts: usize, streams: usize) -> Self {
         let words = point.integer("N_words");
         let bits = words.trailing_zeros();
-        let kind = StreamKind::from_name(point.text("stream"));
+        let kind = STREAM_CHOICES.meaning(point, "stream");
         let seed_offset = u128::from(point.integer("seed").wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
         let common = (u128::from(COMMON_OFFSET) + seed_offset) % u128::from(kind.period());
         Self {

@@ -22,6 +22,7 @@ use apexmap_base::error::Result;
 use apexmap_base::sample::Phase;
 use hash::{count_wrong, hash_words, update_hash};
 use reports::Report;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use undo::undo;
 
@@ -140,7 +141,7 @@ pub fn measure_timed<C: Collectives>(
 
     // The clock has stopped on all ranks, so helper threads disturb no rank.
     let crew = Crew::new(comm.ranks_on_node());
-    let run_hash = table_hash(&crew, &table, first);
+    let run_hash = table_hash(&crew, &table, first, 0.0..UNDO_START);
     let (demanded, errors) = match problem.operation {
         Operation::Xor => {
             let demanded = undo(comm, problem, &crew, &mut table, |share| {
@@ -192,9 +193,10 @@ fn combine_blocks(
     total.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the hash of the table after the run.
-fn table_hash(crew: &Crew, table: &Table, first: u64) -> u64 {
-    combine_blocks(crew, table, first, hash_words, |a, b| a ^ b, |share| report_progress(UNDO_START * share))
+/// Returns the hash of a table after all updates. Reports progress over `shares` of the verification.
+fn table_hash(crew: &Crew, table: &Table, first: u64, shares: Range<f64>) -> u64 {
+    let note = |share| report_progress(shares.start + (shares.end - shares.start) * share);
+    combine_blocks(crew, table, first, hash_words, |a, b| a ^ b, note)
 }
 
 /// Returns the number of words that differ from their value before the run.

@@ -2,8 +2,9 @@
 
 use super::lru::{AccessPattern, BlockHits, Ratios};
 use apexmap_base::units::WORD_BYTES;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Caches in bytes as one rank can use them, and the number of pages whose translations a core holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,56 +45,108 @@ pub struct SurfacePoint {
 pub const LINE: f64 = 64.0;
 const INDEX: f64 = 1.0 / 8.0;
 
-/// Maximum number of cached hit ratios. A fit requests the same ones thousands of times.
+/// Maximum number of cached hit ratios, and of cached points. A fit requests the same ones thousands of times.
 const MAX_CACHED_RATIOS: usize = 1 << 16;
+const MAX_CACHED_POINTS: usize = 1 << 12;
 
 /// Step, in logarithms of the number of foreign lines, between computed hit ratios. Values between steps are interpolated;
 /// otherwise each step of a fit would compute new ones.
 const INTERPOLATION_STEP: f64 = 0.125;
 
 thread_local! {
-    static KNOWN: RefCell<HashMap<[u64; 7], Ratios>> = RefCell::new(HashMap::new());
+    static KNOWN_RATIOS: RefCell<HashMap<[u64; 7], Ratios>> = RefCell::new(HashMap::new());
+    static KNOWN_POINTS: RefCell<HashMap<[u64; 9], Rc<PointHits>>> = RefCell::new(HashMap::new());
 }
 
-/// Returns the shares for the power law of Apex-Map, if others bring `others` lines into the last cache per access.
-pub fn power_law_shares(place: SurfacePoint, sizes: Sizes, others: f64) -> AccessShares {
-    let (own, block) = (place.memory / place.ranks * WORD_BYTES as f64, place.block * WORD_BYTES as f64);
-    let hit_ratios = |unit: f64, once: f64, room: f64, others: f64| {
-        let SurfacePoint { alpha, ranks, .. } = place;
-        let lines = (own / unit).max(1.0);
-        interpolate_ratios(AccessPattern { alpha, lines, ranks, block: (block / unit).max(1.0), once, others }, room)
-    };
-    // A single rank reads its indices from one array repeatedly.
-    let once = if place.ranks > 1.0 { INDEX } else { 0.0 };
-    let [l1, l2, l3] = sizes.caches.map(|bytes| bytes / LINE);
-    let caches = [hit_ratios(LINE, once, l1, 0.0), hit_ratios(LINE, once, l2, 0.0), hit_ratios(LINE, once, l3, others)];
-    let pages = hit_ratios(place.page, 0.0, sizes.tlb_entries, 0.0);
-    let to_shares = |which: fn(&Ratios) -> BlockHits| {
-        Shares::from_hits(caches.map(|cache| which(&cache)), 1.0 - which(&pages).lines)
-    };
-    AccessShares { own: to_shares(|ratios| ratios.own), served: to_shares(|ratios| ratios.served) }
+/// Hit ratios of all caches at a point. They depend on sizes, and L3's on the lines that others bring in, but on no cost. A fit of
+/// costs therefore computes them once.
+pub struct PointHits {
+    l1: Ratios,
+    l2: Ratios,
+    /// Accesses to L3 without foreign lines, and its size in lines.
+    l3_accesses: AccessPattern,
+    l3_lines: f64,
+    l3_alone: OnceCell<Ratios>,
+    /// Hit ratios of L3 by the number of interpolation steps, in ascending order.
+    l3_steps: RefCell<Vec<(i64, Ratios)>>,
+    pages: Ratios,
 }
 
-/// Returns the hit ratios of a cache of `room` units, interpolated in the number of foreign lines.
-fn interpolate_ratios(accesses: AccessPattern, room: f64) -> Ratios {
-    if accesses.others == 0.0 {
-        return cached_ratios(accesses, room);
+impl PointHits {
+    /// Returns the hit ratios at a point for the power law of Apex-Map.
+    pub fn find(place: SurfacePoint, sizes: Sizes) -> Rc<Self> {
+        let SurfacePoint { alpha, memory, block, ranks, page } = place;
+        let [l1, l2, l3] = sizes.caches;
+        let key = [alpha, memory, block, ranks, page, l1, l2, l3, sizes.tlb_entries].map(f64::to_bits);
+        KNOWN_POINTS.with_borrow_mut(|points| {
+            if points.len() >= MAX_CACHED_POINTS {
+                points.clear();
+            }
+            Rc::clone(points.entry(key).or_insert_with(|| Rc::new(Self::compute(place, sizes))))
+        })
     }
-    let step = accesses.others.ln() / INTERPOLATION_STEP;
-    let [low, high] = [step.floor(), step.floor() + 1.0]
-        .map(|step| cached_ratios(AccessPattern { others: (step * INTERPOLATION_STEP).exp(), ..accesses }, room));
-    let number = |from: f64, to: f64| from + (step - step.floor()) * (to - from);
-    let interpolate = |from: BlockHits, to: BlockHits| BlockHits {
-        lines: number(from.lines, to.lines),
-        whole: number(from.whole, to.whole),
-    };
-    Ratios { own: interpolate(low.own, high.own), served: interpolate(low.served, high.served) }
+
+    fn compute(place: SurfacePoint, sizes: Sizes) -> Self {
+        let (own, block) = (place.memory / place.ranks * WORD_BYTES as f64, place.block * WORD_BYTES as f64);
+        let accesses_of = |unit: f64, once: f64| {
+            let SurfacePoint { alpha, ranks, .. } = place;
+            let lines = (own / unit).max(1.0);
+            AccessPattern { alpha, lines, ranks, block: (block / unit).max(1.0), once, others: 0.0 }
+        };
+        // A single rank reads its indices from one array repeatedly.
+        let of_lines = accesses_of(LINE, if place.ranks > 1.0 { INDEX } else { 0.0 });
+        let [l1, l2, l3] = sizes.caches.map(|bytes| bytes / LINE);
+        Self {
+            l1: cached_ratios(of_lines, l1),
+            l2: cached_ratios(of_lines, l2),
+            l3_accesses: of_lines,
+            l3_lines: l3,
+            l3_alone: OnceCell::new(),
+            l3_steps: RefCell::default(),
+            pages: cached_ratios(accesses_of(place.page, 0.0), sizes.tlb_entries),
+        }
+    }
+
+    /// Returns the shares of the levels, if others bring `others` lines into the last cache per access.
+    pub fn shares(&self, others: f64) -> AccessShares {
+        let caches = [self.l1, self.l2, self.l3_ratios(others)];
+        let to_shares = |which: fn(&Ratios) -> BlockHits| {
+            Shares::from_hits(caches.map(|cache| which(&cache)), 1.0 - which(&self.pages).lines)
+        };
+        AccessShares { own: to_shares(|ratios| ratios.own), served: to_shares(|ratios| ratios.served) }
+    }
+
+    /// Returns the hit ratios of L3, interpolated in the number of foreign lines.
+    fn l3_ratios(&self, others: f64) -> Ratios {
+        if others == 0.0 {
+            return *self.l3_alone.get_or_init(|| cached_ratios(self.l3_accesses, self.l3_lines));
+        }
+        let step = others.ln() / INTERPOLATION_STEP;
+        let [low, high] = [step.floor(), step.floor() + 1.0].map(|step| self.l3_ratios_at(step));
+        let number = |from: f64, to: f64| from + (step - step.floor()) * (to - from);
+        let interpolate = |from: BlockHits, to: BlockHits| BlockHits {
+            lines: number(from.lines, to.lines),
+            whole: number(from.whole, to.whole),
+        };
+        Ratios { own: interpolate(low.own, high.own), served: interpolate(low.served, high.served) }
+    }
+
+    fn l3_ratios_at(&self, step: f64) -> Ratios {
+        let mut known = self.l3_steps.borrow_mut();
+        let place = known.binary_search_by_key(&(step as i64), |(step, _)| *step).unwrap_or_else(|place| {
+            let others = (step * INTERPOLATION_STEP).exp();
+            let ratios = cached_ratios(AccessPattern { others, ..self.l3_accesses }, self.l3_lines);
+            known.insert(place, (step as i64, ratios));
+            place
+        });
+        known[place].1
+    }
 }
 
 fn cached_ratios(accesses: AccessPattern, room: f64) -> Ratios {
     let AccessPattern { alpha, lines, ranks, block, once, others } = accesses;
     let key = [alpha, lines, ranks, block, once, others, room].map(f64::to_bits);
-    KNOWN.with_borrow_mut(|cache| {
+    KNOWN_RATIOS.with_borrow_mut(|cache| {
         if cache.len() >= MAX_CACHED_RATIOS {
             cache.clear();
         }

@@ -33,8 +33,8 @@ use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
 use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
-use costs::{MEMORY, Memory, REMOTE, Remote, TERMS};
-use hits::{AccessShares, Sizes, SurfacePoint, power_law_shares};
+use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
+use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
 
 /// Bandwidth of a process: 8 L divided by the time of an access. This time is the sum of issue, misses by level, address
 /// translation, polls, and a remote block for the share of the accesses that leaves the rank.
@@ -164,7 +164,11 @@ fn foreign_lines(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f
     let (rate, cache_lines) = (GivenNumbers::from(p).displacements, cache / hits::LINE);
     let mut lines = if rate > 0.0 { cache_lines } else { return 0.0 };
     for _ in 0..STEPS {
-        lines = cache_lines * (rate * (seconds(lines) + drawing)).min(1.0);
+        let next = cache_lines * (rate * (seconds(lines) + drawing)).min(1.0);
+        if next == lines {
+            break;
+        }
+        lines = next;
     }
     lines
 }
@@ -201,25 +205,24 @@ impl Served {
         let on_node = if on_node > 0.0 { on_node } else { ranks };
         let (place, remote) = (SurfacePoint { alpha, memory, block, ranks, page }, remote_share(ranks as usize, alpha));
         let sizes = sizes(p, on_node);
-        let served = |foreign| Self { shares: power_law_shares(place, sizes, foreign), remote, on_node };
+        let hits = PointHits::find(place, sizes);
+        let served = |foreign| Self { shares: hits.shares(foreign), remote, on_node };
         // With several ranks, all accesses were drawn before the clock started.
         let drawing = if ranks > 1.0 { 0.0 } else { GivenNumbers::from(p).drawing };
-        served(foreign_lines(p, sizes.caches[2], drawing, |lines| sum_terms(&served(lines).terms(x, p)).0))
+        served(foreign_lines(p, sizes.caches[2], drawing, |lines| served(lines).terms(x, p).iter().sum()))
     }
 
     /// Returns the seconds of each of [`TERMS`] in an access.
-    fn terms(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+    fn terms(&self, x: &[f64], p: &[f64]) -> Budget {
         let Variables { block, ranks, by, .. } = Variables::from(x);
         let (core, remote) = (Memory(&p[SIZES.len()..MEMORY_END]), Remote::from_way(by, &p[MEMORY_END..RANKS_END]));
-        let budget =
-            costs::access_budget(core, remote, block, (&self.shares.own, &self.shares.served), self.remote, ranks);
-        TERMS.into_iter().zip(budget).collect()
+        costs::access_budget(core, remote, block, (&self.shares.own, &self.shares.served), self.remote, ranks)
     }
 
     /// Returns the seconds of all terms: those of an access alone, and the wait for the scarcest shared limit beyond the time
     /// of the access.
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
-        let mut terms = self.terms(x, p);
+        let mut terms: Vec<_> = TERMS.into_iter().zip(self.terms(x, p)).collect();
         let shared = if Variables::from(x).ranks > 1.0 {
             self.shared_limits(x, p)
         } else {

@@ -1,7 +1,7 @@
 //! Checks operations that cannot be undone: applies all updates again, to a second table.
 
 use super::undo::{Demand, deliver};
-use super::{Problem, Table, UNDO_START, report_progress, table_hash};
+use super::{Problem, Table, UNDO_END, UNDO_START, report_progress, table_hash};
 use crate::comm::Collectives;
 use crate::crew::Crew;
 
@@ -21,9 +21,9 @@ pub fn replay<C: Collectives>(
         demand.fullest = delivery.fullest.max(demand.fullest);
         demand.updates += delivery.received.len() as u64;
         delivery.received.iter().for_each(|&value| table.update(value));
-        report_progress(UNDO_START + (1.0 - UNDO_START) * delivery.share_done);
+        report_progress(UNDO_START + (UNDO_END - UNDO_START) * delivery.share_done);
     });
-    demand.hash = table_hash(crew, &table, first);
+    demand.hash = table_hash(crew, &table, first, UNDO_END..1.0);
     let wrong = run_table.words.iter().zip(table.words.iter()).filter(|(made, right)| made != right).count();
     (demand, wrong as u64)
 }

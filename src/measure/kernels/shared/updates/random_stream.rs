@@ -16,14 +16,11 @@ pub enum StreamKind {
     Lcg,
 }
 
+/// The choices of the `stream` parameter. The first is the default.
+pub(crate) const STREAM_CHOICES: Choices<StreamKind> = Choices(&[("lfsr", StreamKind::Lfsr), ("lcg", StreamKind::Lcg)]);
+pub(crate) const STREAM_NAMES: [&str; 2] = STREAM_CHOICES.words();
+
 impl StreamKind {
-    /// The choices of the `stream` parameter. The first is the default.
-    pub const NAMES: &[&str] = &["lfsr", "lcg"];
-
-    pub fn from_name(name: &str) -> Self {
-        if name == "lcg" { StreamKind::Lcg } else { StreamKind::Lfsr }
-    }
-
     /// Returns the length of the cycle, or `u64::MAX` if 64 bits cannot hold it.
     pub fn period(self) -> u64 {
         match self {
