@@ -54,7 +54,12 @@ pub fn look_up<'a>(kind: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Re
         entries_with(&|id| id.split_once('.').is_some_and(|(family, last)| family == normalised || last == normalised))
     };
     let matching = if exact.is_empty() { by_part() } else { exact };
-    if !matching.is_empty() {
+    let is_family = |index: &usize| entries[*index].0.split('.').next() == Some(normalised.as_str());
+    // A last part is ambiguous if it is also in the names of other families: "random" is in random_access.
+    let family_of = |index: usize| entries[index].0.split('.').next();
+    let others = entries_with(&|id| id.split('.').next().is_some_and(|family| family.contains(&normalised)));
+    let is_ambiguous = |index: &usize| others.iter().any(|other| family_of(*other) != family_of(*index));
+    if !matching.is_empty() && (matching.iter().all(is_family) || !matching.iter().any(is_ambiguous)) {
         return Ok(NameMatch::Entries(matching));
     }
     let mentions_name = |text: &str| text.to_lowercase().contains(&name.to_lowercase());

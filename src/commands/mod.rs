@@ -20,6 +20,7 @@ mod query;
 mod report;
 mod run;
 mod samples;
+mod selection;
 mod show_card;
 mod snippet;
 mod status;

@@ -1,9 +1,11 @@
 //! `apexmap status`: shows the samples, launches, jobs and failures of a result.
 
+use super::samples::read;
 use apexmap_base::error::Result;
 use apexmap_base::regular_file::read_text;
-use apexmap_base::terminal::{note, print};
-use apexmap_base::units::plural;
+use apexmap_base::terminal::{note, print, terminal_width};
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::units::{plural, short_number};
 use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
@@ -21,17 +23,25 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
-#[command(after_help = "Example: apexmap status results/quickstart")]
+#[command(after_help = "Examples:
+  apexmap status results/quickstart
+  apexmap status results/quickstart --columns     the columns, for --where, --select, --group-by and figures")]
 pub struct Arguments {
     /// The result folder
     #[arg(default_value = "results/quickstart")]
     result: PathBuf,
+    /// List the columns of the samples instead: name, name in the papers, unit, values and meaning
+    #[arg(long)]
+    columns: bool,
 }
 
 /// // A result without a sweep file: one sample completes a point.
 const ANY: Repeat = Repeat { min: 1, max: 1, width: None, budget_seconds: None };
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.columns {
+        return print(&list_columns(&read(&arguments.result)?.current()));
+    }
     let folder = Folder::open(&arguments.result)?;
     let records = folder.outcomes()?;
     let samples = records.iter().flat_map(|record| &record.samples);
@@ -61,6 +71,23 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     failures(&records, &keys, &mut text);
     intervals(&folder, &mut text);
     print(&text)
+}
+
+/// Returns a table of the columns that have values.
+fn list_columns(samples: &Samples) -> String {
+    let mut table = TextTable::new([Align::Left; 4]).with_width(terminal_width());
+    table.add_row(["column", "unit", "values", "meaning"]);
+    for name in samples.table().names() {
+        let about = samples.describe(name);
+        let given = if about.symbol == *name { name.clone() } else { format!("{}, {name}", about.symbol) };
+        let values = match samples.distinct_numbers(name).as_slice() {
+            [] => samples.value_list(name),
+            [only] => short_number(*only),
+            [least, .., most] => format!("{} to {}", short_number(*least), short_number(*most)),
+        };
+        table.add_row([&given, about.unit.symbol(), &values, &about.label]);
+    }
+    table.to_string()
 }
 
 /// Reads the manifest; prints a note if that fails.

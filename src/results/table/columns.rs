@@ -237,6 +237,16 @@ pub fn label(column: &str, value: &Value) -> String {
     format!("{} = {text}", short(column))
 }
 
+/// Returns the condition that selects a value: `pages == "huge"`, `P == 2`.
+pub fn equation(column: &str, value: &Value) -> String {
+    match value {
+        Value::Text(word) => {
+            format!("{} == \"{}\"", short(column), word.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+        number => format!("{} == {number}", short(column)),
+    }
+}
+
 /// Formats a count in the largest of these units (name and binary exponent) that divides it, otherwise as a plain number.
 fn format_count(count: u64, units: &[(u32, &str)]) -> String {
     let unit = units.iter().find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));

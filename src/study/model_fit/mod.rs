@@ -195,7 +195,8 @@ pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
 
 /// Decides which parameters are held, fitted or unknown. `held` comes first, then the parameters to fit (`free` ones
 /// even if they are usually given), then the card, then `reported` values of the operating system or the samples. A
-/// fitted parameter takes the card's value if the points do not identify it, unless it is `free`.
+/// fitted parameter takes the card's value if the points do not identify it, or the model's typical value if it has one, unless
+/// it is `free`.
 pub fn roles(
     model: &dyn Model,
     reported: &dyn Fn(&str) -> Option<f64>,
@@ -211,6 +212,9 @@ pub fn roles(
         let on_card = card.and_then(|card| card_number(card, name));
         if let (Some(value), false, false) = (on_card, parameter.is_given, free.contains(&name)) {
             return Role::OrHold(value);
+        }
+        if !parameter.is_given && parameter.is_first_guess_typical && !free.contains(&name) {
+            return Role::OrAssume(parameter.first_guess);
         }
         let value = on_card.or_else(|| reported(name)).or(parameter.default);
         if free.contains(&name) || !parameter.is_given {
