@@ -392,9 +392,6 @@ fn unidentified_parameters_are_taken_from_a_card_or_assumed_and_named() {
     let text = successful_stdout(&[&fit[..], &sizes].concat());
     assert!(text.contains("assumed: not identified by the data"), "{text}");
     assert!(text.contains("the fit assumes typical values") && text.contains("l3_alone_seconds"), "{text}");
-    let free = ["--free", "l3_alone_seconds"];
-    let error = refusal_message(&[&fit[..], &sizes, &free].concat());
-    assert!(error.contains("cannot identify l3_alone_seconds") && error.contains("--machine CARD"), "{error}");
     let card = scratch.join("one-size.toml");
     let text = successful_stdout(&[&fit[..], &["--machine", card.to_str().expect("a path")]].concat());
     assert!(text.contains("from the card: not identified by the data"), "{text}");

@@ -9,7 +9,13 @@ pub fn nearest_name<'a>(
     known_names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
 ) -> Option<&'a str> {
     let lowercase = name.to_lowercase();
-    let distance = |candidate: &str| strsim::damerau_levenshtein(&lowercase, &candidate.to_lowercase());
+    // "alfa" sounds like "alpha".
+    let sound = |text: &str| text.to_lowercase().replace("ph", "f");
+    let sound_of_name = sound(name);
+    let distance = |candidate: &str| {
+        let spelt = strsim::damerau_levenshtein(&lowercase, &candidate.to_lowercase());
+        spelt.min(strsim::damerau_levenshtein(&sound_of_name, &sound(candidate)))
+    };
     // For equal distances, prefer the longest common beginning: people mistype ends.
     let common_prefix = |candidate: &str| name.chars().zip(candidate.chars()).take_while(|(a, b)| a == b).count();
     let known_names = known_names.into_iter();

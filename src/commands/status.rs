@@ -5,7 +5,7 @@ use apexmap_base::error::Result;
 use apexmap_base::regular_file::read_text;
 use apexmap_base::terminal::{note, print, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::{plural, short_number};
+use apexmap_base::units::{amount, plural};
 use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
@@ -73,7 +73,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&text)
 }
 
-/// Returns a table of the columns that have values.
+/// Maximum number of words of a column to list.
+const MAX_WORDS: usize = 4;
+
+/// Returns a table of the columns with their values.
 fn list_columns(samples: &Samples) -> String {
     let mut table = TextTable::new([Align::Left; 4]).with_width(terminal_width());
     table.add_row(["column", "unit", "values", "meaning"]);
@@ -81,9 +84,12 @@ fn list_columns(samples: &Samples) -> String {
         let about = samples.describe(name);
         let given = if about.symbol == *name { name.clone() } else { format!("{}, {name}", about.symbol) };
         let values = match samples.distinct_numbers(name).as_slice() {
-            [] => samples.value_list(name),
-            [only] => short_number(*only),
-            [least, .., most] => format!("{} to {}", short_number(*least), short_number(*most)),
+            [] => match samples.words(name).as_slice() {
+                words if words.len() <= MAX_WORDS => words.join(", "),
+                words => format!("{} words", words.len()),
+            },
+            [only] => amount(*only, about.unit),
+            [least, .., most] => format!("{} to {}", amount(*least, about.unit), amount(*most, about.unit)),
         };
         table.add_row([&given, about.unit.symbol(), &values, &about.label]);
     }
