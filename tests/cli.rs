@@ -112,8 +112,8 @@ fn ready_sweeps_are_listed_printed_and_written_without_overwriting() {
     assert!(list.contains("What is my cache hierarchy") && list.contains("mpi, srun"), "{list}");
     let text = std::fs::read_to_string("sweeps/protocol.toml").expect("a sweep");
     assert_eq!(successful_stdout(&["sweeps", "protocol"]), text);
-    let found = successful_stdout(&["sweeps", "bandwidth"]);
-    assert!(found.contains("stream") && !found.contains("protocol "), "{found}");
+    let sweeps = successful_stdout(&["sweeps", "bandwidth"]);
+    assert!(sweeps.contains("stream") && !sweeps.contains("protocol "), "{sweeps}");
     assert!(String::from_utf8_lossy(&apexmap(&["run", "memory"]).stderr).contains("memory-sizes, "));
     assert!(refusal_message(&["compare", "results/one"]).contains("a comparison needs two results"));
     assert!(refusal_message(&["sweeps", "protocl"]).contains("did you mean \"protocol\"?"));

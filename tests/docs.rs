@@ -194,12 +194,12 @@ fn commands_with_a_card() -> Vec<Vec<String>> {
         let is = |word: &str| arguments.iter().any(|argument| argument == word);
         is("bottleneck") || is("report") && is("--card")
     };
-    let mut found: Vec<Vec<String>> = pages().iter().flat_map(|(_, text)| commands(text)).filter(needs_card).collect();
-    found.retain(|arguments| arguments.iter().any(|word| word == "results/quickstart"));
+    let mut chosen: Vec<Vec<String>> = pages().iter().flat_map(|(_, text)| commands(text)).filter(needs_card).collect();
+    chosen.retain(|arguments| arguments.iter().any(|word| word == "results/quickstart"));
     // The report writes the card into the result, which the other commands need.
-    found.sort_by_key(|arguments| arguments[0] != "report");
-    found.dedup();
-    found
+    chosen.sort_by_key(|arguments| arguments[0] != "report");
+    chosen.dedup();
+    chosen
 }
 
 #[test]
@@ -266,8 +266,9 @@ fn follow(mistake: &[String], help: &str) -> Vec<String> {
         return replace("1-64", range);
     }
     let right = help.split('"').nth(1).expect("a name");
-    let known = ["bandwidth", "latency", "GB/s", "alfa", "random_access.hypercub"];
-    let wrong = known.into_iter().find(|wrong| mistake.iter().any(|word| word.contains(wrong))).expect("a mistake");
+    let mistaken_names = ["bandwidth", "latency", "GB/s", "alfa", "random_access.hypercub"];
+    let wrong =
+        mistaken_names.into_iter().find(|wrong| mistake.iter().any(|word| word.contains(wrong))).expect("a mistake");
     replace(wrong, right)
 }
 

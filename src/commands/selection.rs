@@ -22,7 +22,9 @@ impl Selection {
         for text in &self.conditions {
             samples.condition(text)?;
         }
-        Ok(Some(&self.conditions).filter(|all| !all.is_empty()).map(|all| condition::join(all)))
+        Ok(Some(&self.conditions)
+            .filter(|conditions| !conditions.is_empty())
+            .map(|conditions| condition::join(conditions)))
     }
 
     /// Returns the current samples of a result that meet all conditions.

@@ -28,9 +28,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     if let ([word], None) = (arguments.names.as_slice(), &arguments.write)
         && ready::find_by_name(word).is_none()
-        && let found @ [_, ..] = ready::search(&word.to_string_lossy()).as_slice()
+        && let sweeps @ [_, ..] = ready::search(&word.to_string_lossy()).as_slice()
     {
-        return print(&list(found.iter().copied()));
+        return print(&list(sweeps.iter().copied()));
     }
     let chosen: Vec<&ReadySweep> = arguments.names.iter().map(|name| ready::find(name)).collect::<Result<_>>()?;
     match &arguments.write {

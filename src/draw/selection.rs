@@ -124,7 +124,7 @@ pub fn select(samples: &Samples, request: &Request) -> Result<Selected> {
     }
 }
 
-/// Returns the first column, besides the axes, in which samples of a cell differ.
+/// Returns the first column, besides the axes, that differs within a cell.
 fn mixed_column(samples: &Samples, by: &[&str]) -> Result<Option<String>> {
     let cells: Vec<Cell> = samples.cells(by)?;
     let differs = |name: &&str| cells.iter().any(|cell| !cell.samples.is_constant(name));

@@ -43,7 +43,7 @@ pub struct QueryGroups {
     pub left_out: usize,
 }
 
-/// Returns the columns, besides `by`, in which points of some groups differ but points of other groups do not, if grouping by
+/// Returns the columns, besides `by`, that differ within some groups but not within all, if grouping by
 /// them too leaves one point in each group. Without them, a table would compare medians of one point with medians of several.
 ///
 /// # Errors

@@ -19,11 +19,15 @@ const SYNONYMS: [(&str, &[&str]); 8] = [
 /// Maximum number of columns to suggest.
 const MAX_SUGGESTIONS: usize = 2;
 
-/// Returns the advice about an unknown column: the columns among `names` that the user may mean, and the command that lists all.
+/// Returns the advice about an unknown column: the columns among `names` that the user may mean, and the command that lists the rest.
 pub fn advise(given: &str, names: &[String]) -> String {
-    let all = "`apexmap status RESULT --columns` lists the columns";
+    let list_hint = "`apexmap status RESULT --columns` lists the columns";
     let similar: Vec<String> = similar(given, names).iter().map(|name| format!("\"{name}\"")).collect();
-    if similar.is_empty() { all.to_owned() } else { format!("did you mean {}? {all}", similar.join(" or ")) }
+    if similar.is_empty() {
+        list_hint.to_owned()
+    } else {
+        format!("did you mean {}? {list_hint}", similar.join(" or "))
+    }
 }
 
 /// Returns the columns that a user may mean: one with a similar name, those with this unit, those whose names or labels have
@@ -48,7 +52,7 @@ fn similar<'a>(given: &str, names: &'a [String]) -> Vec<&'a str> {
         select(&|name, about| word.len() > 2 && (name.contains(&word) || about.label.to_lowercase().contains(&word))),
     ]
     .into_iter()
-    .find(|found| !found.is_empty())
+    .find(|suggested| !suggested.is_empty())
     .unwrap_or_default()
 }
 

@@ -77,8 +77,8 @@ impl<'a> Parser<'a> {
         let ends = |suffix: &str| !rest[suffix.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
         let of_name =
             |kind: &NameType| if let NameType::Quantity(unit) = kind { units::suffix_names(*unit) } else { Vec::new() };
-        let known = self.known_names.iter().flat_map(|(_, kind)| of_name(kind));
-        known.filter(|suffix| rest.starts_with(*suffix) && ends(suffix)).max_by_key(|suffix| suffix.len())
+        let suffixes = self.known_names.iter().flat_map(|(_, kind)| of_name(kind));
+        suffixes.filter(|suffix| rest.starts_with(*suffix) && ends(suffix)).max_by_key(|suffix| suffix.len())
     }
 
     /// Returns the token of a number, with its unit if one follows.
