@@ -35,7 +35,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
     ),
     ("theory", &[&["statistics", "trade", "codes"], &["machine", "models", "fit", "paper_tables"], &["bounds"]]),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
-    ("draw", &[&["figure"], &["plot"]]),
+    ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual", "site"], &["campaign"]]),
     ("study", &[&["model_fit", "calibrate"], &["answers", "validate"]]),
     ("pages", &[&["html", "explorer"], &["report", "compare", "validation"]]),

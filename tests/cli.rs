@@ -74,6 +74,10 @@ fn a_misspelt_command_gets_the_nearest_suggestion() {
     }
     assert!(refusal_message(&["sweeps/none.toml"]).contains("there is no command \"sweeps/none.toml\""));
     assert_eq!(apexmap(&["run", "sweeps/none.toml"]).status.code(), Some(3));
+    let error = refusal_message(&["plot", "results/quickstart", "countour"]);
+    assert!(error.contains("error: <KIND> cannot be") && error.contains("did you mean \"contour\"?"), "{error}");
+    let error = refusal_message(&["export", "results/quickstart", "--format", "parquet"]);
+    assert!(error.contains("help: the samples are already Parquet: RESULT/samples.parquet"), "{error}");
     // Advice from clap also begins with `help:`.
     assert!(refusal_message(&["plan", "--point"]).contains("help: a similar argument exists: '--points'"));
 }
@@ -93,6 +97,8 @@ fn kernels_and_models_are_listed_by_family_and_partial_name() {
     described("two_sided", "apex_map.two_sided");
     described("apex-map", "apex_map.one_sided");
     described("one_sided", "random_access.one_sided");
+    let random = successful_stdout(&["kernels", "random"]);
+    assert!(random.contains("message_rate.random ") && random.contains("random_access.hypercube "), "{random}");
     assert!(successful_stdout(&["kernels", "latency"]).contains("message_rate.ping_pong  Latency"));
     assert!(refusal_message(&["kernels", "apex_mpa"]).contains("did you mean \"apex_map\"?"));
     assert!(successful_stdout(&["models", "hypercube"]).contains("numbers of the machine:"));
@@ -106,6 +112,10 @@ fn ready_sweeps_are_listed_printed_and_written_without_overwriting() {
     assert!(list.contains("What is my cache hierarchy") && list.contains("mpi, srun"), "{list}");
     let text = std::fs::read_to_string("sweeps/protocol.toml").expect("a sweep");
     assert_eq!(successful_stdout(&["sweeps", "protocol"]), text);
+    let sweeps = successful_stdout(&["sweeps", "bandwidth"]);
+    assert!(sweeps.contains("stream") && !sweeps.contains("protocol "), "{sweeps}");
+    assert!(String::from_utf8_lossy(&apexmap(&["run", "memory"]).stderr).contains("memory-sizes, "));
+    assert!(refusal_message(&["compare", "results/one"]).contains("a comparison needs two results"));
     assert!(refusal_message(&["sweeps", "protocl"]).contains("did you mean \"protocol\"?"));
     let scratch = Scratch::new();
     let folder = scratch.to_str().expect("a path");

@@ -3,6 +3,7 @@
 use apexmap_base::condition::{Condition, Formula, NameType};
 use apexmap_base::error::Error;
 use apexmap_base::point::Value;
+use apexmap_base::units::Unit;
 use proptest::prelude::*;
 
 fn names_and_types() -> Vec<(&'static str, NameType)> {
@@ -120,6 +121,39 @@ fn every_error_shows_its_place_and_the_expected_text() {
         assert_eq!(place.span, start..end, "{text}");
         assert!(error.message.contains(expected_message) && error.help.contains(expected_advice), "{text}: {error}");
         assert_eq!(error.exit_code(), 2);
+    }
+}
+
+#[test]
+fn a_number_with_a_unit_is_converted_to_the_unit_of_its_name() {
+    let names = [
+        ("bytes", NameType::Quantity(Unit::Bytes)),
+        ("M", NameType::Quantity(Unit::Words)),
+        ("n", NameType::Quantity(Unit::None)),
+    ];
+    let holds = |text: &str| {
+        let lookup = |name: &str| Some(Value::Integer(if name == "n" { 3 } else { 4096 }));
+        Condition::parse(text, &names).unwrap_or_else(|error| panic!("{text}: {error}")).is_true_for(&lookup)
+    };
+    for (text, expected) in [
+        ("bytes == 4 KiB", true),
+        ("4KiB == bytes", true),
+        ("M == 32 KiB && bytes < 1 MB", true),
+        ("M == 4 kwords", true),
+        ("bytes > (4 KiB)", false),
+        ("n == 3", true),
+    ] {
+        assert_eq!(holds(text), Some(expected), "{text}");
+    }
+    for (text, expected) in [
+        ("n == 3 KiB", "KiB is not a unit of n"),
+        ("bytes == 2 * 4 KiB", "needs a column"),
+        ("-4 KiB < bytes", "needs a column"),
+        ("1 KiB < 2 KiB", "needs a column"),
+        ("bytes == 4 GHz", "operator is missing"),
+    ] {
+        let error = Condition::parse(text, &names).expect_err(text);
+        assert!(error.message.contains(expected), "{text}: {error}");
     }
 }
 

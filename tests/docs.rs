@@ -2,7 +2,8 @@
 
 pub mod generated_parts;
 
-use super::common::{Scratch, manifest, sample, table, write};
+use super::common::{Scratch, manifest, output, sample, table, write};
+use super::simulated_machines;
 use apexmap_base::point::Point;
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
@@ -10,6 +11,7 @@ use apexmap_run::site::Site;
 use apexmap_run::sweep::{self, Machine};
 use apexmap_theory::codes;
 use apexmap_theory::machine::Card;
+use std::collections::HashSet;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -92,7 +94,25 @@ fn every_command_in_the_guide_is_valid() {
     assert!(count > 40, "only {count} commands were found");
 }
 
-/// Creates a folder with small results for the commands of the guide.
+/// Returns the quickstart with its own axes, but with little memory, few accesses and a fixed number of samples.
+fn small_quickstart() -> String {
+    let text = std::fs::read_to_string(root().join("sweeps/quickstart.toml")).expect("the quickstart");
+    let replace_line = |line: &str| match line.split_once(" = ").map(|(key, _)| key) {
+        Some("M") => "M = \"64 kwords per rank\"\nN = 2".to_owned(),
+        Some("I") => "I = 64".to_owned(),
+        Some("launches") => "launches = 2".to_owned(),
+        Some("min") => "min = 3".to_owned(),
+        Some("budget") => String::new(),
+        _ => line.to_owned(),
+    };
+    let small = text.lines().map(replace_line).collect::<Vec<_>>().join("\n");
+    for (kept, replaced) in [("[[together]]\nL = ", "beyond caches\""), ("pages = [\"huge\"", "110 s")] {
+        assert!(small.contains(kept) && !small.lines().any(|line| !line.starts_with('#') && line.contains(replaced)));
+    }
+    small
+}
+
+/// Creates a folder with small results for the commands of the guide. One of them has the card of a simulated machine.
 fn results() -> Scratch {
     let scratch = Scratch::new();
     symlink(root().join("sweeps"), scratch.join("sweeps")).expect("a link");
@@ -103,16 +123,20 @@ fn results() -> Scratch {
         let run = Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program");
         assert!(run.status.success(), "{name}: {}", String::from_utf8_lossy(&run.stderr));
     };
+    sweep("quickstart", &small_quickstart());
     let repeat = "[launch]\nlaunches = 2\n[repeat]\nmin = 6\n";
     let surface = "[fixed]\npages = \"base\"\nM = \"64 kwords per rank\"\nI = 64\nN = 2\n[axes]\nalpha = [0.001, 0.1, 1]\n\
                    L = [1, 64, 256, 4096]\n[[together]]\nkernel = [\"apex_map.sequential\", \"apex_map.two_sided\"]\n\
                    ranks = [1, 2]\n";
-    for name in ["quickstart", "base", "new"] {
+    for name in ["base", "new"] {
         sweep(name, &format!("{surface}{repeat}"));
     }
     let ranks = "[fixed]\nkernel = \"random_access.hypercube\"\nN_words = \"16 kwords per rank\"\n\
                  [axes]\nranks = [1, 2, 4]\n";
     sweep("random-access-ranks", &format!("{ranks}{repeat}"));
+    let mountain = "[fixed]\nkernel = \"calibrate.stride\"\nranks = 1\nreads = 4096\n\
+                    [axes]\nbytes = [\"16 KiB\", \"64 KiB\"]\nstride = [1, 2, 8]\n";
+    sweep("memory-mountain", &format!("{mountain}{repeat}"));
     scratch
 }
 
@@ -127,14 +151,15 @@ fn the_guide_commands_run_on_a_small_result() {
         Some((_, rest)) => scratch.join("results").join(rest.split(['[', '/']).next().unwrap_or_default()).is_dir(),
         None => !word.ends_with(".toml"),
     };
-    let (mut count, mut wrong) = (0, Vec::new());
+    let (mut seen, mut count, mut wrong) = (HashSet::new(), 0, Vec::new());
     for (path, text) in pages() {
         for arguments in commands(&text) {
             let reads = arguments.first().is_some_and(|command| READ_COMMANDS.contains(&command.as_str()));
-            // A calibrated card takes minutes, and so does a comparison of a machine with itself.
-            let slow = ["--card", "bottleneck", "apex_map.surface", "--self"];
+            // A calibrated card takes minutes, and so does a comparison of a machine with itself. Another test has the card of a
+            // simulated machine.
+            let slow = ["--card", "bottleneck", "--self"];
             let slow = arguments.iter().any(|word| slow.contains(&word.as_str()));
-            if !reads || slow || !arguments.iter().all(is_available) {
+            if !reads || slow || !arguments.iter().all(is_available) || !seen.insert(arguments.clone()) {
                 continue;
             }
             count += 1;
@@ -144,7 +169,8 @@ fn the_guide_commands_run_on_a_small_result() {
             // --fail-if finds a difference (exit code 5), it cannot decide, or a fit is refused because few noisy
             // samples cannot identify its parameters.
             let error = String::from_utf8_lossy(&output.stderr);
-            let refused = arguments[0] == "fit" && error.contains("cannot identify");
+            let is_surface = arguments.iter().any(|word| word == "apex_map.surface");
+            let refused = arguments[0] == "fit" && error.contains("cannot identify") && !is_surface;
             let undecided = arguments[0] == "compare" && error.contains("undecided whether");
             let done = refused || undecided || matches!(output.status.code(), Some(0 | 5));
             if !done {
@@ -154,6 +180,125 @@ fn the_guide_commands_run_on_a_small_result() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(count > 20, "only {count} commands ran");
+}
+
+/// Runs apexmap in a folder. Returns its standard output and standard error together, and the exit code.
+fn run_in(folder: &Path, arguments: &[String]) -> (String, Option<i32>) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    let output = output(program.args(arguments).current_dir(folder));
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    (text, output.status.code())
+}
+
+/// Returns the documented commands that need a machine card.
+fn commands_with_a_card() -> Vec<Vec<String>> {
+    let needs_card = |arguments: &Vec<String>| {
+        let is = |word: &str| arguments.iter().any(|argument| argument == word);
+        is("bottleneck") || is("report") && is("--card")
+    };
+    let mut chosen: Vec<Vec<String>> = pages().iter().flat_map(|(_, text)| commands(text)).filter(needs_card).collect();
+    chosen.retain(|arguments| arguments.iter().any(|word| word == "results/quickstart"));
+    // The report writes the card into the result, which the other commands need.
+    chosen.sort_by_key(|arguments| arguments[0] != "report");
+    chosen.dedup();
+    chosen
+}
+
+#[test]
+fn documented_commands_with_a_card_run_on_a_simulated_machine() {
+    let scratch = Scratch::new();
+    let plan =
+        simulated_machines::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..simulated_machines::ONE_RANK };
+    let numbers = &simulated_machines::NUMBERS;
+    let folder = simulated_machines::folder(&scratch, "quickstart", plan, numbers, false);
+    std::fs::create_dir_all(scratch.join("results/calibrate")).expect("a folder");
+    std::fs::rename(folder, scratch.join("results/quickstart")).expect("moved");
+    std::fs::rename(scratch.join("quickstart.toml"), scratch.join("results/calibrate/card.toml")).expect("moved");
+    let commands = commands_with_a_card();
+    assert!(commands.iter().any(|arguments| arguments[0] == "plot"), "{commands:?}");
+    for mut arguments in commands {
+        // The card of a simulated machine names no host.
+        arguments.extend((arguments[0] == "report").then(|| "--card-of-another-host".to_owned()));
+        let (text, code) = run_in(&scratch, &arguments);
+        assert_eq!(code, Some(0), "apexmap {}: {text}", arguments.join(" "));
+    }
+}
+
+/// Mistakes, and the beginning of the advice.
+const MISTAKES: &[(&str, &str)] = &[
+    ("plot results/quickstart contour", "choose one value with --where 'kernel =="),
+    ("plot results/quickstart contour --where 'alpha > 0.01 || L == 1'", "choose one value with --where '(alpha >"),
+    ("plot results/quickstart surface --where 'pages == \"base\"'", "draw curves over it: apexmap plot"),
+    (
+        "plot results/quickstart curves --x alpha --y pages --where 'pages == \"base\"'",
+        "choose one value with --where 'pages",
+    ),
+    ("plot results/memory-mountain surface --x bandwidth", "did you mean \"bytes_per_second"),
+    ("query results/quickstart --select bandwidth", "did you mean \"bytes_per_second"),
+    ("query results/quickstart --select latency", "did you mean \"cycles_per_operation"),
+    ("plot results/quickstart heat --z GB/s --where 'P == 1'", "did you mean \"bytes_per_second"),
+    ("query results/quickstart --where 'alfa == 1'", "did you mean \"alpha\"?"),
+    ("query results/quickstart --where 'pages == huge'", "write \"huge\" in double quotes"),
+    ("query results/quickstart --group-by alfa", "did you mean \"alpha\"?"),
+    ("fit results/quickstart --where 'P == 1'", "choose one: apexmap fit results/quickstart --model"),
+    ("predict random_access.hypercube --machine red-storm --ranks 1-64", "write 1..64"),
+    ("predict random_access.hypercub --machine red-storm --ranks 4", "did you mean \"random_access.hypercube\"?"),
+];
+
+/// Returns the command that the help of a mistake suggests: a whole command, a condition, or a word instead of another.
+fn follow(mistake: &[String], help: &str) -> Vec<String> {
+    if let Some((_, command)) = help.split_once("apexmap ").filter(|_| !help.contains("--columns")) {
+        let command = command.split(", or").next().unwrap_or_default();
+        return words(command.trim());
+    }
+    let replace = |wrong: &str, right: &str| mistake.iter().map(|word| word.replace(wrong, right)).collect();
+    if let Some((_, condition)) = help.split_once("--where '") {
+        let condition = condition.split('\'').next().expect("a condition");
+        let mut command = mistake.to_vec();
+        if let Some(index) = command.iter().position(|word| word == "--where") {
+            command.drain(index..index + 2);
+        }
+        command.extend(["--where".to_owned(), condition.to_owned()]);
+        return command;
+    }
+    if let Some(word) = help.strip_prefix("write \"").and_then(|rest| rest.split('"').next()) {
+        return replace(word, &format!("\"{word}\""));
+    }
+    if let Some(range) = help.strip_prefix("write ").and_then(|rest| rest.split(' ').next()) {
+        return replace("1-64", range);
+    }
+    let right = help.split('"').nth(1).expect("a name");
+    let mistaken_names = ["bandwidth", "latency", "GB/s", "alfa", "random_access.hypercub"];
+    let wrong =
+        mistaken_names.into_iter().find(|wrong| mistake.iter().any(|word| word.contains(wrong))).expect("a mistake");
+    replace(wrong, right)
+}
+
+#[test]
+fn the_help_of_each_mistake_leads_to_a_command_that_works() {
+    let scratch = results();
+    let mut wrong = Vec::new();
+    for (mistake, expected) in MISTAKES {
+        let mut arguments = words(mistake);
+        let (text, code) = run_in(&scratch, &arguments);
+        let help =
+            |text: &str| text.split_once("help: ").map(|(_, help)| help.lines().next().unwrap_or_default().to_owned());
+        let first = help(&text).unwrap_or_default();
+        if code != Some(2) || !first.starts_with(expected) {
+            wrong.push(format!("apexmap {mistake}: {text}"));
+            continue;
+        }
+        let (mut text, mut code, mut steps) = (text, code, 0);
+        while let (Some(next), true, true) = (help(&text), code == Some(2), steps < 2) {
+            arguments = follow(&arguments, &next);
+            (text, code) = run_in(&scratch, &arguments);
+            steps += 1;
+        }
+        if code != Some(0) {
+            wrong.push(format!("apexmap {mistake}\nled to {arguments:?}: {text}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

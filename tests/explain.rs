@@ -381,7 +381,7 @@ fn every_fitted_number_is_tested_on_each_row_left_out() {
 }
 
 #[test]
-fn unidentified_parameters_are_taken_from_a_card_or_refused() {
+fn unidentified_parameters_are_taken_from_a_card_or_assumed_and_named() {
     let scratch = Scratch::new();
     let plan =
         synthetic_machines::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..synthetic_machines::ONE_RANK };
@@ -389,8 +389,9 @@ fn unidentified_parameters_are_taken_from_a_card_or_refused() {
     let path = folder.to_str().expect("a path");
     let fit = ["fit", path, "--model", "apex_map.surface", "--where", "L >= 256"];
     let sizes = ["--hold", "l2_bytes=512KiB", "--hold", "l3_bytes=32MB", "--hold", "l3_cores=8"];
-    let error = refusal_message(&[&fit[..], &sizes].concat());
-    assert!(error.contains("cannot identify") && error.contains("--machine CARD"), "{error}");
+    let text = successful_stdout(&[&fit[..], &sizes].concat());
+    assert!(text.contains("assumed: not identified by the data"), "{text}");
+    assert!(text.contains("the fit assumes typical values") && text.contains("l3_alone_seconds"), "{text}");
     let card = scratch.join("one-size.toml");
     let text = successful_stdout(&[&fit[..], &["--machine", card.to_str().expect("a path")]].concat());
     assert!(text.contains("from the card: not identified by the data"), "{text}");

@@ -97,6 +97,8 @@ fn wrong_columns_and_conditions_without_matches_are_refused_with_help() {
         (query, ["--where", "L > 99"], "no sample meets the condition"),
         (query, ["--where", "L > 99"], "in this result L is 1, 2"),
         (query, ["--where", "L == 1 and P == 2"], "written &&, || and !"),
+        (query, ["--select", "bandwidth"], "did you mean \"bytes_per_second\" or \"bytes_per_second_per_rank\"?"),
+        (query, ["--select", "bandwith_of_nothing"], "--columns` lists the columns"),
         (query, ["--group-by", ","], "names no column"),
         (export, ["--format=csv", "--parameters=L"], "--parameters is for --format extra-p"),
         (query, ["--where", "Lx > 99"], "[--where:1:1]"),

@@ -9,7 +9,13 @@ pub fn nearest_name<'a>(
     known_names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
 ) -> Option<&'a str> {
     let lowercase = name.to_lowercase();
-    let distance = |candidate: &str| strsim::damerau_levenshtein(&lowercase, &candidate.to_lowercase());
+    // "alfa" sounds like "alpha".
+    let sound = |text: &str| text.to_lowercase().replace("ph", "f");
+    let sound_of_name = sound(name);
+    let distance = |candidate: &str| {
+        let spelt = strsim::damerau_levenshtein(&lowercase, &candidate.to_lowercase());
+        spelt.min(strsim::damerau_levenshtein(&sound_of_name, &sound(candidate)))
+    };
     // For equal distances, prefer the longest common beginning: people mistype ends.
     let common_prefix = |candidate: &str| name.chars().zip(candidate.chars()).take_while(|(a, b)| a == b).count();
     let known_names = known_names.into_iter();
@@ -54,7 +60,12 @@ pub fn look_up<'a>(kind: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Re
         entries_with(&|id| id.split_once('.').is_some_and(|(family, last)| family == normalised || last == normalised))
     };
     let matching = if exact.is_empty() { by_part() } else { exact };
-    if !matching.is_empty() {
+    let is_family = |index: &usize| entries[*index].0.split('.').next() == Some(normalised.as_str());
+    // A last part is ambiguous if it is also in the names of other families: "random" is in random_access.
+    let family_of = |index: usize| entries[index].0.split('.').next();
+    let others = entries_with(&|id| id.split('.').next().is_some_and(|family| family.contains(&normalised)));
+    let is_ambiguous = |index: &usize| others.iter().any(|other| family_of(*other) != family_of(*index));
+    if !matching.is_empty() && (matching.iter().all(is_family) || !matching.iter().any(is_ambiguous)) {
         return Ok(NameMatch::Entries(matching));
     }
     let mentions_name = |text: &str| text.to_lowercase().contains(&name.to_lowercase());

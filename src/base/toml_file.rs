@@ -40,6 +40,15 @@ impl TomlSource<'_> {
         self.text[..offset].matches('\n').count() + 1
     }
 
+    /// Returns the ends of a range such as `1..4096` in the line at a byte offset.
+    fn range_at(&self, offset: usize) -> Option<(&str, &str)> {
+        let start = self.text.get(..offset)?.rfind('\n').map_or(0, |newline| newline + 1);
+        let value = self.text[start..].lines().next()?.split_once('=')?.1.split('#').next()?;
+        let (from, to) = value.split_once("..")?;
+        let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
+        (is_number(from) && is_number(to)).then_some((from.trim(), to.trim()))
+    }
+
     /// Converts an error of the TOML parser, or of serde about a key or a type.
     pub fn parse_error(&self, error: &toml::de::Error) -> Error {
         // serde names its own integer types.
@@ -59,6 +68,9 @@ impl TomlSource<'_> {
             }
             Some((key, [])) if message.starts_with("missing field") => {
                 (format!("the key \"{key}\" is missing here"), format!("add {key} = ..."))
+            }
+            _ if let Some((from, to)) = self.range_at(span.start) => {
+                ("a range is written as a table".into(), format!("write {{ from = {from}, to = {to}, factor = 2 }}"))
             }
             _ if message.contains("expected a sequence") => {
                 (message.to_owned(), "write a list, [a, b], or the table's name in double brackets, [[name]]".into())

@@ -1,15 +1,14 @@
 //! The command line of `apexmap`.
 //!
-//! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete; 5 a condition of
-//! `--fail-if` is met; 6 the set-up is at fault; 70 internal error; 129, 130, 143 interrupted.
+//! The exit codes are in [`EXIT_CODES`].
 
 mod completions;
 mod man;
 
 use crate::commands::{self as explore, diagnostics::show, is_sweep};
 use apexmap_base::crash;
-use apexmap_base::error::{Error, Result};
-use apexmap_base::name_lookup::nearest_name;
+use apexmap_base::error::{EXIT_CODES, Error, Result};
+use apexmap_base::name_lookup::{nearest_name, suggest};
 use apexmap_base::terminal::{note_raw, supports_colours, to_printable};
 use apexmap_measure::cli::{kernels, worker};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -18,24 +17,26 @@ use std::process::ExitCode;
 
 /// Measures how fast a machine delivers data, from the best case of locality to the worst
 #[derive(Parser)]
-#[command(name = "apexmap", version, about, after_help = AFTER_HELP, subcommand_required = true, arg_required_else_help = true)]
+#[command(name = "apexmap", version, about, after_help = after_help(), subcommand_required = true, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-const AFTER_HELP: &str = "Examples:
+const EXAMPLES: &str = "Examples:
   apexmap run                    measure this machine (20 s to 2 min) and write a report
   apexmap sweeps                 ready sweeps, by the question they answer
   apexmap plan memory-sizes      show the points of a sweep, and which are done
   apexmap run memory-sizes       run or resume a sweep
   apexmap plot results/quickstart contour --where 'P == 1'
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
-  apexmap kernels                list the kernels
+  apexmap kernels                list the kernels";
 
-Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete, or a check undecided; \
-5 a condition of `--fail-if` is met; 6 all launches fail for the same reason (a set-up fault); 70 internal error; \
-129, 130, 143 interrupted.";
+/// Returns the text below the commands: examples and exit codes.
+fn after_help() -> String {
+    let code = |(code, meaning): &(&str, &str)| format!("\n  {code:<13}  {meaning}");
+    format!("{EXAMPLES}\n\nExit codes:{}", EXIT_CODES.iter().map(code).collect::<String>())
+}
 
 #[derive(Subcommand)]
 enum Command {
@@ -45,7 +46,7 @@ enum Command {
     Kernels(kernels::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
-    /// Print a manual page, or write those of all commands
+    /// Print a manual page for `man -l -`, or write those of all commands
     Man(man::Arguments),
     /// Internal: launchers start this on each rank
     #[command(hide = true)]
@@ -54,9 +55,7 @@ enum Command {
 
 /// Runs the command line of `apexmap` on the arguments of this process, and prints errors to standard error.
 ///
-/// Returns the exit code: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete; 5 a
-/// condition of `--fail-if` is met; 6 all launches fail for the same reason (a set-up fault); 70 internal error; 129, 130, 143
-/// interrupted.
+/// Returns one of the [`EXIT_CODES`].
 pub fn main() -> ExitCode {
     ExitCode::from(crash::guard(code))
 }
@@ -64,7 +63,7 @@ pub fn main() -> ExitCode {
 fn code() -> u8 {
     let result = match Cli::try_parse() {
         Ok(cli) => run(&cli.command),
-        Err(error) => match wrong_command(&error) {
+        Err(error) => match wrong_command(&error).or_else(|| wrong_value(&error)) {
             Some(error) => Err(error),
             None => return print_usage(&error),
         },
@@ -114,6 +113,28 @@ fn wrong_command(error: &clap::Error) -> Option<Error> {
         "`apexmap --help` lists the commands".into()
     };
     Some(Error::input(format!("there is no command \"{word}\""), next))
+}
+
+/// Returns the error for a value that a flag does not accept.
+fn wrong_value(error: &clap::Error) -> Option<Error> {
+    let text = |kind| if let Some(ContextValue::String(text)) = error.get(kind) { Some(text.as_str()) } else { None };
+    let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let Some(ContextValue::Strings(accepted)) = error.get(ContextKind::ValidValue) else { return None };
+    if error.kind() != ErrorKind::InvalidValue || accepted.is_empty() {
+        return None;
+    }
+    let flag = flag.split(" <").next().unwrap_or(flag);
+    let accepted: Vec<&str> = accepted.iter().map(String::as_str).collect();
+    let help = match value {
+        "parquet" if accepted.contains(&"extra-p") => {
+            "the samples are already Parquet: RESULT/samples.parquet".to_owned()
+        }
+        "xlsx" | "excel" if accepted.contains(&"extra-p") => {
+            "write CSV, which spreadsheets open: --format csv".to_owned()
+        }
+        _ => suggest(value, &accepted),
+    };
+    Some(Error::input(format!("{flag} cannot be \"{value}\""), help))
 }
 
 /// Prints help, the version or an error of clap, with `help:` as the label of advice.

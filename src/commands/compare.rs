@@ -40,11 +40,11 @@ use std::path::{Path, PathBuf};
 Ratios are speeds relative to the first machine; above 1 means faster.")]
 pub struct Arguments {
     /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets selects samples
-    #[arg(required_unless_present = "control", num_args = 2.., value_name = "RESULT")]
+    #[arg(required_unless_present = "control", num_args = 1.., value_name = "RESULT")]
     inputs: Vec<String>,
     /// Measure this sweep (a file or a ready sweep) in launches that alternate between A and B, and print how many differences a
     /// comparison of A and B finds; all are false
-    #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "cards", "condition", "ignore", "fail_if"])]
+    #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "cards", "conditions", "ignore", "fail_if"])]
     control: Option<PathBuf>,
     /// Launches of A, and of B, per rank count [default: those of the sweep, at least 3]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=50))]
@@ -74,9 +74,9 @@ pub struct Arguments {
     /// Decide in this way which points differ, in maps and counts
     #[arg(long, value_name = "HOW", default_value = "adjusted")]
     significance: Decision,
-    /// Select samples of all results
+    /// Select samples of all results; given twice, both conditions must be true
     #[arg(long = "where", value_name = "CONDITION")]
-    condition: Option<String>,
+    conditions: Vec<String>,
     /// Exit with code 5 if a condition is met. slower=5%: points of the second result are slower by more than 5 %, beyond their
     /// uncertainty, or did not finish (code 4 if the check could hardly detect that); noisy: a machine was disturbed
     #[arg(long, value_name = "CONDITION,...", value_delimiter = ',')]
@@ -116,7 +116,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "add --fail-if slower=5%, for example",
         ));
     }
-    let mut machines = read_machines(&arguments.inputs, arguments.condition.as_deref())?;
+    if let [only] = arguments.inputs.as_slice() {
+        let help = format!(
+            "name the other one: apexmap compare {only} OTHER; or measure how often a comparison finds a false difference: apexmap compare --self SWEEP"
+        );
+        return Err(Error::input("a comparison needs two results", help));
+    }
+    let mut machines = read_machines(&arguments.inputs, &arguments.conditions)?;
     give_cards(&mut machines, &arguments.cards)?;
     name_all(&mut machines, &arguments.names)?;
     let Conditions { limit, noisy } = Conditions::parse(&arguments.fail_if)?;
@@ -264,11 +270,11 @@ fn default_folder(machines: &[Machine]) -> PathBuf {
 }
 
 /// Reads all machines in the order given. Published machines are predicted at the points of the measured ones.
-fn read_machines(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machine>> {
+fn read_machines(inputs: &[String], conditions: &[String]) -> Result<Vec<Machine>> {
     let cards: Vec<Option<Card>> = inputs.iter().map(|input| card(input)).collect::<Result<_>>()?;
     let mut measured = Vec::new();
     for (input, _) in inputs.iter().zip(&cards).filter(|(_, card)| card.is_none()) {
-        measured.push(open(input, condition)?);
+        measured.push(open(input, conditions)?);
     }
     let mut published = Vec::new();
     for (input, card) in inputs.iter().zip(&cards) {
@@ -306,7 +312,7 @@ fn card(given: &str) -> Result<Option<Card>> {
 }
 
 /// Opens a result folder or a Parquet file, with an optional condition in brackets.
-fn open(given: &str, common: Option<&str>) -> Result<Machine> {
+fn open(given: &str, common: &[String]) -> Result<Machine> {
     let (path, own) = match given.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
         Some((path, own)) if !Path::new(given).exists() => (path, Some(own)),
         _ => (given, None),
@@ -327,17 +333,17 @@ fn open(given: &str, common: Option<&str>) -> Result<Machine> {
             format!("{}; or name a result folder, or a Parquet file of samples", suggest(path, &published)),
         ));
     };
-    let samples = choose(given, &samples, [common, own])?;
+    let samples = choose(given, &samples, common, own)?;
     let mut machine = Machine::from_samples(given, samples, manifest)?;
     machine.card = card.or(machine.card);
     machine.run = file.canonicalize().ok().map(|path| path.to_string_lossy().into());
     Ok(machine)
 }
 
-fn choose(given: &str, samples: &Samples, conditions: [Option<&str>; 2]) -> Result<Samples> {
+fn choose(given: &str, samples: &Samples, common: &[String], own: Option<&str>) -> Result<Samples> {
     let mut chosen = samples.current();
-    for (text, place) in conditions.into_iter().zip([given, "--where"]) {
-        let Some(text) = text else { continue };
+    let common = common.iter().map(|text| (text.as_str(), "--where"));
+    for (text, place) in common.chain(own.map(|text| (text, given))) {
         let condition = samples.condition(text).map_err(|mut error| {
             error.location.iter_mut().for_each(|position| position.file = place.into());
             Error { message: format!("{given}: {}", error.message), ..error }

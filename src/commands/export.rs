@@ -1,6 +1,7 @@
 //! `apexmap export`: writes samples in the formats of other programs.
 
 use super::samples::{names, read};
+use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::terminal::{note, write_data};
@@ -34,9 +35,8 @@ pub struct Arguments {
     /// Output format
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
-    /// Select samples, such as 'P == 2 && alpha <= 0.1'
-    #[arg(long = "where", value_name = "CONDITION")]
-    condition: Option<String>,
+    #[command(flatten)]
+    selection: Selection,
     /// Columns to write, comma-separated [default: all]; for extra-p the metrics [default: seconds and the kernels' headline
     /// rates]
     #[arg(long, value_name = "COLUMNS")]
@@ -53,8 +53,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    export_samples(arguments).map_err(|error| arguments.selection.complete(error, &arguments.result))
+}
+
+fn export_samples(arguments: &Arguments) -> Result<()> {
     let all_samples = read(&arguments.result)?;
-    let condition = arguments.condition.as_deref().map(|text| all_samples.condition(text)).transpose()?;
+    let condition = arguments.selection.condition(&all_samples)?;
+    let condition = condition.map(|text| all_samples.condition(&text)).transpose()?;
     let stale = arguments.stale && arguments.format != Format::ExtraP;
     let samples = if stale { all_samples.clone() } else { all_samples.current() };
     let samples = condition.as_ref().map_or_else(|| samples.clone(), |condition| samples.filter(condition));

@@ -2,6 +2,7 @@
 
 use super::predict::{Format, format_interval, number, pretty};
 use super::samples;
+use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
@@ -26,16 +27,16 @@ use std::path::{Path, PathBuf};
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
 
 Parameters that are not fitted (sizes) come from --hold, then --machine, then the result's host. Parameters that the data do not \
-identify keep the values of the card of --machine and are listed; without a card the fit is refused.")]
+identify keep the values of the card of --machine, or typical values if the model has them, and are listed; otherwise the fit is \
+refused.")]
 pub struct Arguments {
     /// A result folder
     result: PathBuf,
     /// Model to fit; `apexmap models` lists them
     #[arg(long)]
-    model: String,
-    /// Select the samples to fit, such as 'P <= 64 && pages == "huge"'
-    #[arg(long = "where", value_name = "CONDITION")]
-    condition: Option<String>,
+    model: Option<String>,
+    #[command(flatten)]
+    selection: Selection,
     /// Machine card with values for parameters that are not fitted or not identified by the data
     #[arg(long, value_name = "CARD")]
     machine: Option<String>,
@@ -60,9 +61,14 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let model = models::find(&arguments.model)?;
+    fit_model(arguments).map_err(|error| arguments.selection.complete(error, &arguments.result))
+}
+
+fn fit_model(arguments: &Arguments) -> Result<()> {
+    let named = arguments.model.as_deref().map(models::find).transpose()?;
     let folder = Folder::open(&arguments.result)?;
-    let samples = samples::read_folder(&folder)?.choose(arguments.condition.as_deref())?;
+    let samples = arguments.selection.choose(&samples::read_folder(&folder)?)?;
+    let model = named.ok_or_else(|| no_model_error(&samples))?;
     let data = model_fit::observations(&samples, model, &variables(model, &arguments.set)?)?;
     let manifest = Manifest::read(&folder)?;
     let roles = roles(model, arguments, &manifest, &samples)?;
@@ -87,6 +93,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
         }))?),
         Format::Toml => print_data(&fit.card(&manifest.machine, &source)?.to_toml()),
+    }
+}
+
+/// Creates the error about a missing --model. It names the models of the result's kernels.
+fn no_model_error(samples: &Samples) -> Error {
+    let kernels = samples.good().words("kernel").into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let explains = |about: &models::About| about.explains.iter().any(|id| kernels.iter().any(|kernel| kernel == id));
+    let fitting: Vec<&str> =
+        models::ALL.iter().map(|model| model.about()).filter(|about| explains(about)).map(|about| about.id).collect();
+    let measured = kernels.join(", ");
+    match fitting.as_slice() {
+        [] => Error::input(
+            format!("no model explains the kernels of this result ({measured})"),
+            "`apexmap models` lists the models with their kernels",
+        ),
+        [first, ..] => Error::input(
+            format!("no model is named; those of {measured} are {}", fitting.join(", ")),
+            format!("choose one: apexmap fit RESULT --model {first}"),
+        ),
     }
 }
 
@@ -145,6 +170,9 @@ const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 
 /// Remark on a parameter that is usually fitted but has only the card's value.
 const NOT_IDENTIFIED: &str = "from the card: not identified by the data";
+
+/// Remark on a parameter whose value is typical of machines, because neither the data nor a card give it.
+const ASSUMED: &str = "assumed: not identified by the data";
 
 /// Maximum number of points in the table of residuals.
 const MAX_POINTS: usize = 24;
@@ -208,7 +236,11 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
         ]);
     }
     for (name, value) in &fit.held {
-        let how = if fit.not_identified.contains(name) { NOT_IDENTIFIED } else { "given" };
+        let how = match (fit.not_identified.contains(name), fit.assumed.contains(name)) {
+            (true, _) => NOT_IDENTIFIED,
+            (_, true) => ASSUMED,
+            _ => "given",
+        };
         table.add_row([*name, &amount(*value, unit(name)), how]);
     }
     for hidden in &fit.at_most {

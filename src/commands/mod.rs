@@ -24,6 +24,7 @@ mod query;
 mod report;
 mod run;
 mod samples;
+mod selection;
 mod show;
 mod show_card;
 mod site;

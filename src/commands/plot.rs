@@ -1,12 +1,16 @@
 //! `apexmap plot`: draws a figure of any result.
 
 use super::samples::{column, folder, names, read};
+use super::selection::Selection;
 use apexmap_base::error::Result;
-use apexmap_base::terminal::print;
+use apexmap_base::terminal::{note, print};
 use apexmap_draw::figure::{self, Style};
 use apexmap_draw::plot::{self, FigureKind, Request};
+use apexmap_draw::selection;
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
+use apexmap_results::samples::Samples;
+use apexmap_results::table::columns;
 use apexmap_results::table::derived_columns::SHARE;
 use apexmap_theory::codes::{self, Code};
 use std::path::{Path, PathBuf};
@@ -28,18 +32,18 @@ pub struct Arguments {
     /// was reached; elasticity: the power of --x with which --z grows, 1 if doubling --x doubles it
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(FigureKind::ALL.map(|(name, _)| name)))]
     kind: String,
-    /// First axis: a parameter by the paper's name, or a column
-    #[arg(long, default_value = "L")]
-    x: String,
-    /// Second axis of a grid; for curves, the parameters that distinguish them, comma-separated, or none
-    #[arg(long, default_value = "alpha")]
-    y: String,
+    /// First axis: a parameter by the paper's name, or a column [default: L, or the sweep's own axis]
+    #[arg(long)]
+    x: Option<String>,
+    /// Second axis of a grid; for curves, the parameters that distinguish them, comma-separated, or '' [default: alpha, or the
+    /// sweep's own axis]
+    #[arg(long)]
+    y: Option<String>,
     /// Column to show, such as bytes_per_second, cycles_per_operation or seconds [default: the kernel's headline rate]
     #[arg(long)]
     z: Option<String>,
-    /// Select samples, such as 'P == 2 && alpha <= 0.1'
-    #[arg(long = "where", value_name = "CONDITION")]
-    condition: Option<String>,
+    #[command(flatten)]
+    selection: Selection,
     /// Mark known codes on contour or heat over alpha and L, and those of a TOML file [default file: codes.toml in the result]
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     codes: Option<Option<PathBuf>>,
@@ -71,7 +75,11 @@ pub fn codes(file: Option<&Path>, result: &Path) -> Result<Vec<Code>> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let samples = read(&arguments.result)?.choose(arguments.condition.as_deref())?;
+    draw(arguments).map_err(|error| arguments.selection.complete(error, &arguments.result))
+}
+
+fn draw(arguments: &Arguments) -> Result<()> {
+    let samples = arguments.selection.choose(&read(&arguments.result)?)?;
     let (_, kind) =
         FigureKind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline = || kernels::find(samples.first_word("kernel")).ok().map(|kernel| kernel.about().headline);
@@ -80,21 +88,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(given) => column("--z", given, &samples)?,
         None => share.or_else(headline).unwrap_or("seconds"),
     };
-    let x = column("--x", &arguments.x, &samples)?;
-    let request = Request {
-        kind,
-        title: arguments.title.clone().unwrap_or_else(|| plot::title(&samples, kind, x, z)),
-        x: x.into(),
-        by: names("--y", &arguments.y, &samples)?.into_iter().map(str::to_owned).collect(),
-        z: z.into(),
-    }
-    .orient();
+    let (x, by) = axes(arguments, kind, &samples)?;
+    let title = arguments.title.clone().unwrap_or_else(|| plot::title(&samples, kind, &x, z));
+    let request = Request { kind, title, x, by, z: z.into() }.orient();
+    let selected = selection::select(&samples, &request)?;
+    let samples = selected.samples;
     let drawn = plot::figure(&samples, &request)?;
     let drawn = plot::add_bounds(&samples, &request, drawn)?;
     let drawn = match &arguments.codes {
         Some(file) => plot::add_codes(&request, drawn, &codes(file.as_deref(), &arguments.result)?)?,
         None => drawn,
     };
+    selected.notes.iter().for_each(|line| note(&format!("note: {line}")));
     let files = match &arguments.out {
         Some(out) => vec![out.clone()],
         None if arguments.result.is_file() => vec![PathBuf::from(&arguments.kind).with_extension("svg")],
@@ -108,4 +113,21 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         print(&format!("{}\n", file.display()))?;
     }
     Ok(())
+}
+
+/// Returns the columns of the axes: those of --x and --y, or the defaults. A note names axes that the sweep chose.
+fn axes(arguments: &Arguments, kind: FigureKind, samples: &Samples) -> Result<(String, Vec<String>)> {
+    let x = arguments.x.as_deref().map(|given| column("--x", given, samples)).transpose()?;
+    let to_owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let by = arguments.y.as_deref().map(|list| names("--y", list, samples)).transpose()?.map(to_owned);
+    if let (Some(x), Some(by)) = (x, &by) {
+        return Ok((x.to_owned(), by.clone()));
+    }
+    let axes = selection::default_axes(samples, kind, x)?;
+    let by = by.unwrap_or(axes.by);
+    if axes.is_own {
+        let y = by.iter().map(|name| columns::short(name)).collect::<Vec<_>>().join(",");
+        note(&format!("note: the axes are those of the sweep: --x {} --y '{y}'", columns::short(&axes.x)));
+    }
+    Ok((axes.x, by))
 }

@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             None => variables.push((name.to_owned(), values(variable(model, name)?, text)?)),
         }
     }
-    let numbers = Numbers::new(model, &card, &numbers)?;
+    let numbers = Numbers::new(model, &card, &numbers).map_err(|error| name_usable_machines(model, error))?;
     let rows = scan::scan(model, &numbers, &variables)?;
     if let (Some(kind), Some(out)) = (arguments.plot, &arguments.out) {
         let kind = match kind {
@@ -104,6 +104,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
+/// Adds the published machines that a model can use to the help of an error about missing numbers.
+fn name_usable_machines(model: &dyn Model, error: Error) -> Error {
+    let id = model.about().id;
+    let usable = match models::published_machines(model).as_slice() {
+        [] => format!("no published machine has all numbers of {id}; a calibrated card has"),
+        machines => format!("published machines with all numbers of {id}: {}", machines.join(", ")),
+    };
+    Error { help: format!("{}; {usable}", error.help), ..error }
+}
+
 pub fn pretty(value: &impl serde::Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(value);
     text.map(|text| text + "\n").map_err(|e| Error::internal(format!("cannot write JSON: {e}")))
@@ -122,8 +132,15 @@ pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
 
 /// Parses a finite, non-negative number with or without a unit.
 pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
-    let value =
-        units::parse(text, unit).map_err(|reason| Error::input(format!("{name}: {reason}"), "correct the value"))?;
+    let help = || match (text.split_once('-'), units::suffix_names(unit).as_slice()) {
+        // `1-64` is meant as a range.
+        (Some((from, to)), _) if [from, to].iter().all(|end| end.trim().parse::<u64>().is_ok()) => {
+            format!("write {}..{} for powers of two, or a list, {},{}", from.trim(), to.trim(), from.trim(), to.trim())
+        }
+        (_, []) => "write a number, such as 64 or 1e6".to_owned(),
+        (_, suffixes) => format!("write a number, or one with a unit: {}", suffixes.join(", ")),
+    };
+    let value = units::parse(text, unit).map_err(|reason| Error::input(format!("{name}: {reason}"), help()))?;
     if !value.is_finite() || value < 0.0 {
         let message = format!("{name} must be finite and not negative, found {text}");
         return Err(Error::input(message, "correct the value"));

@@ -2,6 +2,7 @@
 
 use super::predict::pretty;
 use super::samples::{names, read};
+use super::selection::Selection;
 use apexmap_base::error::Result;
 use apexmap_base::terminal::{note, print, print_data, terminal_width};
 use apexmap_base::units::plural;
@@ -34,9 +35,8 @@ lists a kernel's parameters and outputs.")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
-    /// Select samples, such as 'P == 2 && alpha <= 0.1'
-    #[arg(long = "where", value_name = "CONDITION")]
-    condition: Option<String>,
+    #[command(flatten)]
+    selection: Selection,
     /// Columns to group by, comma-separated, by the papers' names or their own; '' for a single group [default: the parameters
     /// that vary]
     #[arg(long, value_name = "COLUMNS")]
@@ -50,11 +50,24 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let samples = read(&arguments.result)?.choose(arguments.condition.as_deref())?;
-    let by = match &arguments.group_by {
+    show(arguments).map_err(|error| arguments.selection.complete(error, &arguments.result))
+}
+
+fn show(arguments: &Arguments) -> Result<()> {
+    let samples = arguments.selection.choose(&read(&arguments.result)?)?;
+    let mut by = match &arguments.group_by {
         Some(list) => names("--group-by", list, &samples)?,
         None => samples.axes(),
     };
+    let further = query::missing_columns(&samples, &by)?;
+    if !further.is_empty() {
+        let short: Vec<&str> = further.iter().map(|name| columns::short(name)).collect();
+        note(&format!(
+            "note: grouped by {} too, because some groups would mix its values; --where chooses one value",
+            short.join(" and ")
+        ));
+        by.extend(further);
+    }
     let selected = match &arguments.select {
         Some(list) => names("--select", list, &samples)?,
         None => samples.headlines(),

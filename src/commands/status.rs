@@ -1,10 +1,11 @@
 //! `apexmap status`: shows the samples, launches, jobs and failures of a result.
 
+use super::samples::read;
 use super::status_state::{Facts, JobRow, ResultState, ask};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::terminal::{note, print, print_data};
+use apexmap_base::terminal::{note, print, print_data, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::plural;
+use apexmap_base::units::{amount, plural};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap status results/quickstart
+  apexmap status results/quickstart --columns     the columns, for --where, --select, --group-by and figures
   apexmap status --all             all results in the folder results, with one question to the batch system
 
 With --exit-code, the exit code is that of the state: 0 done, 4 incomplete, 6 the last job met a set-up fault, 10 queued, 11 running.")]
@@ -28,6 +30,9 @@ pub struct Arguments {
     /// List all results in a folder, one per line
     #[arg(long)]
     all: bool,
+    /// List the columns of the samples instead: name, name in the papers, unit, values and meaning
+    #[arg(long, conflicts_with_all = ["all", "json", "exit_code"])]
+    columns: bool,
     /// Print the state as JSON; docs/results.md lists the fields
     #[arg(long)]
     json: bool,
@@ -42,6 +47,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return list(arguments.result.as_deref().unwrap_or(Path::new("results")), arguments.json, &site);
     }
     let path = arguments.result.as_deref().unwrap_or(Path::new("results/quickstart"));
+    if arguments.columns {
+        return print_data(&list_columns(&read(path)?.current()));
+    }
     let facts = Facts::read(path)?;
     let answers = ask(std::slice::from_ref(&facts), &site)?;
     let state = facts.state(&answers)?;
@@ -131,6 +139,29 @@ fn describe(facts: &Facts, state: &ResultState) -> Result<String> {
     }
     intervals(&facts.folder, &mut text);
     Ok(text)
+}
+
+/// Maximum number of words of a column to list.
+const MAX_WORDS: usize = 4;
+
+/// Returns a table of the columns with their values.
+fn list_columns(samples: &Samples) -> String {
+    let mut table = TextTable::new([Align::Left; 4]).with_width(terminal_width());
+    table.add_row(["column", "unit", "values", "meaning"]);
+    for name in samples.table().names() {
+        let about = samples.describe(name);
+        let given = if about.symbol == *name { name.clone() } else { format!("{}, {name}", about.symbol) };
+        let values = match samples.distinct_numbers(name).as_slice() {
+            [] => match samples.words(name).as_slice() {
+                words if words.len() <= MAX_WORDS => words.join(", "),
+                words => format!("{} words", words.len()),
+            },
+            [only] => amount(*only, about.unit),
+            [least, .., most] => format!("{} to {}", amount(*least, about.unit), amount(*most, about.unit)),
+        };
+        table.add_row([&given, about.unit.symbol(), &values, &about.label]);
+    }
+    table.to_string()
 }
 
 /// Returns name, title and size of the sweep.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap sweeps                                  list the ready sweeps
+  apexmap sweeps bandwidth                        list those about a word
   apexmap sweeps memory-sizes                     print one
   apexmap sweeps memory-sizes > my.toml           change it, then: apexmap run my.toml
   apexmap sweeps --write sweeps                   write all into the folder sweeps
@@ -25,19 +26,25 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if let ([word], None) = (arguments.names.as_slice(), &arguments.write)
+        && ready::find_by_name(word).is_none()
+        && let sweeps @ [_, ..] = ready::search(&word.to_string_lossy()).as_slice()
+    {
+        return print(&list(sweeps.iter().copied()));
+    }
     let chosen: Vec<&ReadySweep> = arguments.names.iter().map(|name| ready::find(name)).collect::<Result<_>>()?;
     match &arguments.write {
         Some(folder) if chosen.is_empty() => write(&ready::READY_SWEEPS.iter().collect::<Vec<_>>(), folder),
         Some(folder) => write(&chosen, folder),
-        None if chosen.is_empty() => print(&list()),
+        None if chosen.is_empty() => print(&list(ready::READY_SWEEPS)),
         None => print_data(&chosen.iter().map(|sweep| sweep.text).collect::<Vec<_>>().join("\n")),
     }
 }
 
-fn list() -> String {
+fn list<'a>(sweeps: impl IntoIterator<Item = &'a ReadySweep>) -> String {
     let mut table = TextTable::new([Align::Left; 3]).with_width(terminal_width());
     table.add_row(["sweep", "needs", "question"]);
-    for sweep in ready::READY_SWEEPS {
+    for sweep in sweeps {
         table.add_row([sweep.name.to_owned(), sweep.needs(), sweep.question()]);
     }
     format!(

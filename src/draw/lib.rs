@@ -5,3 +5,4 @@
 
 pub mod figure;
 pub mod plot;
+pub mod selection;

@@ -71,8 +71,14 @@ impl Request {
     }
 
     /// Returns the columns of the axes.
-    fn axes(&self) -> Vec<&str> {
+    pub fn axes(&self) -> Vec<&str> {
         std::iter::once(&self.x).chain(&self.by).map(String::as_str).collect()
+    }
+
+    /// Returns the axes that need several values: both of a grid, the horizontal one of curves.
+    pub fn spanned_axes(&self) -> impl Iterator<Item = &str> {
+        let count = if self.kind == FigureKind::Curves { 1 } else { 2 };
+        self.axes().into_iter().take(count)
     }
 }
 

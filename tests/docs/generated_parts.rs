@@ -5,6 +5,7 @@
 //! `APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated`
 
 use apexmap_base::disturbance::Fact;
+use apexmap_base::error::EXIT_CODES;
 use apexmap_base::units::{Unit, si_number, suffix_names};
 use apexmap_measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
 use apexmap_results::table::quietness::Cause;
@@ -168,6 +169,9 @@ fn describe_model(model: &dyn Model) -> String {
     let explains = if explains.is_empty() { "no kernel yet".into() } else { explains.join(", ") };
     let _ = writeln!(text, "* Predicts: `{}` of {explains}.", about.column);
     let _ = writeln!(text, "* Assumes: {}.", about.assumes);
+    let machines = models::published_machines(model);
+    let machines = if machines.is_empty() { "none has all numbers".to_owned() } else { machines.join(", ") };
+    let _ = writeln!(text, "* Published machines: {machines}.");
     if !about.parameters.is_empty() {
         let _ = writeln!(text, "* To fit it, measure {}.", about.design);
     }
@@ -286,6 +290,13 @@ fn sweeps_page_lists_every_ready_sweep_and_every_key() {
         row(&mut text, &[quantity, suffix_names(unit).join(", ").as_str(), unit.symbol()]);
     }
     check("docs/sweeps.md", "keys", &text);
+}
+
+#[test]
+fn guide_lists_every_exit_code() {
+    let mut text = table(&["exit code", "meaning"]);
+    EXIT_CODES.iter().for_each(|(code, meaning)| row(&mut text, &[code, meaning]));
+    check("docs/README.md", "exit codes", &text);
 }
 
 #[test]

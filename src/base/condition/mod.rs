@@ -1,20 +1,23 @@
 //! Conditions on points, such as `L * P <= M` or `kernel == "apex_map.two_sided" && alpha > 0.5`.
 //!
 //! Operators, from the highest precedence: `^` (left-associative), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`, `&&`,
-//! `||`. Parentheses group. Numbers are reals in the base units of the parameters (words, bytes, seconds). Words are written in
-//! double quotes. The parser checks types. It stores a condition in postfix order, so evaluation needs no recursion and a long
-//! condition cannot overflow the stack.
+//! `||`. Parentheses group. Numbers are reals in the base units of the parameters (words, bytes, seconds); a number compared
+//! with a column of a result may have a unit (`bytes == 256 MiB`). Words are written in double quotes. The parser checks types. It
+//! stores a condition in postfix order, so evaluation needs no recursion and a long condition cannot overflow the stack.
 
 mod parse;
 
 use crate::error::Result;
 use crate::point::Value;
+use crate::units::Unit;
 
 /// The type of a name in a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NameType {
     /// A number, in the base unit of its parameter or column.
     Number,
+    /// A number with this unit: the condition may compare it with a number in a related unit, as in `bytes == 256 MiB`.
+    Quantity(Unit),
     /// A word from this list.
     Word(Vec<String>),
 }
@@ -89,7 +92,20 @@ impl Condition {
     /// Fails on syntax errors, unknown names (the error suggests the nearest known one), operands of a wrong type, words that a
     /// name never takes, and conditions that are neither true nor false. The error's place is a span of `text`.
     pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
-        parse::parse(text, known_names, Type::Truth)
+        parse::parse(text, known_names, Type::Truth, None)
+    }
+
+    /// Parses like [`Condition::parse`]. `advise` returns the help about an unknown name, because a list of all known names
+    /// may be long.
+    ///
+    /// # Errors
+    /// Those of [`Condition::parse`].
+    pub fn parse_with_advice(
+        text: &str,
+        known_names: &[(&str, NameType)],
+        advise: &dyn Fn(&str) -> String,
+    ) -> Result<Self> {
+        parse::parse(text, known_names, Type::Truth, Some(advise))
     }
 
     /// Returns each name in the condition once.
@@ -137,6 +153,13 @@ impl Condition {
     }
 }
 
+/// Joins conditions: all of them must be true.
+pub fn join(conditions: &[String]) -> String {
+    let part =
+        |text: &String| if conditions.len() > 1 && text.contains("||") { format!("({text})") } else { text.clone() };
+    conditions.iter().map(part).collect::<Vec<_>>().join(" && ")
+}
+
 /// An arithmetic expression over names: `100 * gups / (32 * single)`.
 #[derive(Clone, Debug)]
 pub struct Formula(Condition);
@@ -147,7 +170,7 @@ impl Formula {
     /// # Errors
     /// Fails like [`Condition::parse`], and if the result is a word or a truth value instead of a number.
     pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
-        parse::parse(text, known_names, Type::Number).map(Self)
+        parse::parse(text, known_names, Type::Number, None).map(Self)
     }
 
     /// Evaluates the formula. Returns `None` if `lookup` has no value for one of the names.

@@ -79,8 +79,11 @@ pub fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
         number(estimate.number, Some(estimate.value), ends((estimate.low, estimate.high)), bootstrap)
     });
     let held = fit.held.iter().map(|(name, value)| {
-        let card = fit.not_identified.contains(name);
-        let how = if card { "from the card, because these points do not identify it" } else { "given" };
+        let how = match (fit.not_identified.contains(name), fit.assumed.contains(name)) {
+            (true, _) => "from the card, because these points do not identify it",
+            (_, true) => "assumed, because these points do not identify it",
+            _ => "given",
+        };
         number(name, Some(*value), how.into(), String::new())
     });
     let absent = fit.absent.iter().map(|name| number(name, None, "no point depends on it".into(), String::new()));

@@ -43,6 +43,25 @@ pub struct QueryGroups {
     pub left_out: usize,
 }
 
+/// Returns the columns, besides `by`, that differ within some groups but not within all, if grouping by
+/// them too leaves one point in each group. Without them, a table would compare medians of one point with medians of several.
+///
+/// # Errors
+/// If a column is missing.
+pub fn missing_columns<'a>(samples: &'a Samples, by: &[&'a str]) -> Result<Vec<&'a str>> {
+    let (mut by, given) = (by.to_vec(), by.len());
+    loop {
+        let cells = samples.cells(&by)?;
+        let mixed: Vec<&str> = samples.mixed_columns(&by).collect();
+        let count = |name: &str| cells.iter().filter(|cell| !cell.samples.is_constant(name)).count();
+        match mixed.into_iter().find(|name| count(name) > 0) {
+            None => return Ok(by.split_off(given)),
+            Some(name) if count(name) < cells.len() => by.push(name),
+            Some(_) => return Ok(Vec::new()),
+        }
+    }
+}
+
 /// Groups these samples by the columns `by` and summarises the columns `selected`.
 ///
 /// # Errors

@@ -33,9 +33,9 @@ use crate::samples::design::Design;
 use crate::table::Table;
 use crate::table::column::Column;
 use crate::table::columns;
+use crate::table::similar;
 use apexmap_base::condition::Condition;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::name_lookup::suggest;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_measure::kernels::{self, Kernel};
@@ -74,7 +74,7 @@ pub struct Mixture {
     pub name: String,
     /// Values of the parameter.
     pub values: String,
-    /// A condition that selects one of the values.
+    /// A condition that selects the value with most points.
     pub choice: String,
 }
 
@@ -222,12 +222,10 @@ impl Samples {
     /// Returns a column.
     ///
     /// # Errors
-    /// If it does not exist. The error names the nearest column and lists all, parameters with the papers' names.
+    /// If it does not exist. The error suggests the columns that the name may mean.
     pub fn require(&self, name: &str) -> Result<&Column> {
-        self.column(name).ok_or_else(|| {
-            let names: Vec<&str> = self.table.names().iter().map(|name| columns::short(name)).collect();
-            Error::input(format!("the result has no column \"{name}\""), suggest(name, &names))
-        })
+        let advise = || similar::advise(name, self.table.names());
+        self.column(name).ok_or_else(|| Error::input(format!("the result has no column \"{name}\""), advise()))
     }
 
     /// Returns a column of numbers.
@@ -373,12 +371,14 @@ impl Samples {
 
     /// Describes how the samples differ in this column.
     pub fn mixture(&self, column: &str) -> Mixture {
-        let name = columns::short(column).to_owned();
-        let choice = match self.sorted_values(column).first() {
-            Some(Value::Text(word)) => format!("{name} == \"{word}\""),
-            first => format!("{name} == {}", first.map_or_else(String::new, Value::to_string)),
-        };
-        Mixture { name, choice, values: self.value_list(column) }
+        let points = |part: &Samples| part.group_by(&["key"]).len();
+        let mut parts: Vec<(Value, usize)> = Vec::new();
+        for part in self.group_by(&[column]) {
+            parts.extend(part.first_value(column).map(|value| (value, points(&part))));
+        }
+        parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| columns::order(&a.0, &b.0)));
+        let choice = parts.first().map_or_else(String::new, |(value, _)| columns::equation(column, value));
+        Mixture { name: columns::short(column).to_owned(), choice, values: self.value_list(column) }
     }
 
     /// Lists the distinct values of a column in order. A long list ends with dots.

@@ -1,7 +1,7 @@
 //! Selects samples by a condition of the user.
 
 use crate::samples::Samples;
-use crate::table::columns;
+use crate::table::{columns, similar};
 use apexmap_base::condition::{Condition, NameType};
 use apexmap_base::error::{Error, Result};
 
@@ -15,7 +15,7 @@ impl Samples {
         for name in self.table().names() {
             let kind = match self.column(name) {
                 Some(column) if column.is_words() => NameType::Word(column.dictionary().to_vec()),
-                _ => NameType::Number,
+                _ => NameType::Quantity(columns::describe(name).unit),
             };
             let short = columns::short(name);
             if short != name {
@@ -23,7 +23,8 @@ impl Samples {
             }
             typed_names.push((name.as_str(), kind));
         }
-        Condition::parse(text, &typed_names).map_err(|mut error| {
+        let advise = |name: &str| similar::advise(name, self.table().names());
+        Condition::parse_with_advice(text, &typed_names, &advise).map_err(|mut error| {
             if let Some(place) = &mut error.location {
                 place.file = "--where".into();
             }

@@ -276,6 +276,16 @@ pub fn point_label(point: &Point, is_shown: impl Fn(&str) -> bool) -> String {
     std::iter::once(caption(&point.kernel)).chain(ranks).chain(shown).collect::<Vec<_>>().join(", ")
 }
 
+/// Returns the condition that selects a value: `pages == "huge"`, `P == 2`.
+pub fn equation(column: &str, value: &Value) -> String {
+    match value {
+        Value::Text(word) => {
+            format!("{} == \"{}\"", short(column), word.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+        number => format!("{} == {number}", short(column)),
+    }
+}
+
 /// Compares values: numbers by size, words alphabetically.
 pub fn order(a: &Value, b: &Value) -> Ordering {
     match (a.as_f64(), b.as_f64()) {

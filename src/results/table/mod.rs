@@ -11,6 +11,7 @@ pub mod disturbance_columns;
 pub mod frame;
 mod packed;
 pub mod quietness;
+pub mod similar;
 
 pub use builder::TableBuilder;
 

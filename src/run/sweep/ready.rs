@@ -97,6 +97,19 @@ pub fn find_by_name(path: &Path) -> Option<&'static ReadySweep> {
     READY_SWEEPS.iter().find(|sweep| sweep.name == name)
 }
 
+/// Returns the ready sweeps whose name, title or question has this word.
+pub fn search(word: &str) -> Vec<&'static ReadySweep> {
+    let word = word.to_lowercase();
+    let mentions = |text: &str| text.to_lowercase().contains(&word);
+    let has = |sweep: &&ReadySweep| {
+        let file = sweep.file();
+        mentions(sweep.name)
+            || mentions(&file.title.unwrap_or_default())
+            || mentions(&file.question.unwrap_or_default())
+    };
+    READY_SWEEPS.iter().filter(has).collect()
+}
+
 /// The ready sweep with this name.
 ///
 /// # Errors
@@ -130,6 +143,12 @@ fn advice(path: &Path) -> String {
     let list_hint = "`apexmap sweeps` lists the ready sweeps";
     match nearest_name(&name, READY_SWEEPS.iter().map(|sweep| sweep.name)) {
         Some(other) => format!("did you mean \"{other}\"? {list_hint}"),
-        None => format!("check the path; {list_hint}"),
+        None => match search(&name).as_slice() {
+            [] => format!("check the path; {list_hint}"),
+            found => {
+                let names: Vec<&str> = found.iter().map(|sweep| sweep.name).collect();
+                format!("sweeps about \"{name}\": {}; {list_hint}", names.join(", "))
+            }
+        },
     }
 }

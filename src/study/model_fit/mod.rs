@@ -144,7 +144,10 @@ const OF_MACHINES: [&str; 2] = ["host", "transport"];
 /// Requires one kernel, and one point of the sweep at each point of the model. Columns that change together with the
 /// model's variables are allowed, and so are seeds.
 fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Result<()> {
-    for name in samples.mixed_columns(&["seed"]) {
+    // The model knows the size of the granted pages; then the requested kind makes no difference.
+    let knows_pages = model.about().variables.iter().any(|variable| variable.name == "page_bytes");
+    let ignored: &[&str] = if knows_pages { &["seed", "pages"] } else { &["seed"] };
+    for name in samples.mixed_columns(ignored) {
         let separates = OF_MACHINES.contains(&name) || model.fixed_variables().contains(&columns::short(name));
         let whole = name == "kernel" && !spans_kernels(model) || separates;
         let mixed = match whole {
@@ -152,7 +155,9 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
             false => points.iter().map(|(_, point)| point).find(|point| !point.is_constant(name)),
         };
         let Some(mixed) = mixed else { continue };
-        let Mixture { name, values, choice } = mixed.mixture(name);
+        // Of all samples, not only of this point, the choice keeps most.
+        let choice = samples.mixture(name).choice;
+        let Mixture { name, values, .. } = mixed.mixture(name);
         return Err(Error::input(
             format!("{} has no variable {name}, but the samples differ in it ({name} = {values})", model.about().id),
             format!("fix one value with --where '{choice}'"),
@@ -195,7 +200,8 @@ pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
 
 /// Decides which parameters are held, fitted or unknown. `held` comes first, then the parameters to fit (`free` ones
 /// even if they are usually given), then the card, then `reported` values of the operating system or the samples. A
-/// fitted parameter takes the card's value if the points do not identify it, unless it is `free`.
+/// fitted parameter takes the card's value if the points do not identify it, or the model's typical value if it has one, unless
+/// it is `free`.
 pub fn roles(
     model: &dyn Model,
     reported: &dyn Fn(&str) -> Option<f64>,
@@ -211,6 +217,9 @@ pub fn roles(
         let on_card = card.and_then(|card| card_number(card, name));
         if let (Some(value), false, false) = (on_card, parameter.is_given, free.contains(&name)) {
             return Role::OrHold(value);
+        }
+        if !parameter.is_given && parameter.is_first_guess_typical && !free.contains(&name) {
+            return Role::OrAssume(parameter.first_guess);
         }
         let value = on_card.or_else(|| reported(name)).or(parameter.default);
         if free.contains(&name) || !parameter.is_given {

@@ -135,6 +135,12 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
         let names = fit.not_identified.join(", ");
         text += &format!(" These points do not identify {names}: held at the values of the machine card.");
     }
+    if !fit.assumed.is_empty() {
+        let names = fit.assumed.join(", ");
+        text += &format!(
+            " These points do not identify {names}: the fit assumes typical values, which no measurement of this machine supports."
+        );
+    }
     if let Some(baseline) = baseline.filter(|_| fit.quality.left_out.is_some()) {
         let but = match (failure.is_some(), explains) {
             (true, _) => Some("with such an error"),

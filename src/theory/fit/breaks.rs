@@ -17,7 +17,8 @@ const MIN_VALUES_PER_SIDE: usize = 3;
 /// Returns the parameter that is a break and is to be fitted, and its variable, both as indices.
 pub fn find_break(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
     let about = model.about();
-    let is_fitted = |index: &usize| matches!(roles[*index], Role::Fit | Role::StartAt(_) | Role::OrHold(_));
+    let is_fitted =
+        |index: &usize| matches!(roles[*index], Role::Fit | Role::StartAt(_) | Role::OrHold(_) | Role::OrAssume(_));
     (0..roles.len()).filter(is_fitted).find_map(|index| {
         let Break::Location(name) = about.parameters[index].breaks else { return None };
         Some((index, about.variable_index(name)?))

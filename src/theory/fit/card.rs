@@ -17,7 +17,11 @@ impl Fit {
     pub fn card(&self, name: &str, source: &str) -> Result<Card> {
         let mut card = Card::new(name, &format!("parameters of {} fitted to a measurement", self.model), source);
         for (number, value) in &self.held {
-            card.set_base(number, *value, "given to the fit")?;
+            let how = match self.assumed.contains(number) {
+                true => "assumed: the points do not identify it",
+                false => "given to the fit",
+            };
+            card.set_base(number, *value, how)?;
         }
         for estimate in &self.estimates {
             let how = format!(

@@ -92,6 +92,8 @@ pub struct Fit {
     pub held: Vec<(&'static str, f64)>,
     /// Parameters among `held` that were to be fitted, but that the points do not identify: [`Role::OrHold`].
     pub not_identified: Vec<&'static str>,
+    /// Parameters among `held` whose value is assumed, because the points do not identify them: [`Role::OrAssume`].
+    pub assumed: Vec<&'static str>,
     /// Parameters known only to be at most as large as another parameter.
     pub at_most: Vec<ParameterBound>,
     /// Parameters on which no point depends.
@@ -134,6 +136,9 @@ pub enum Role {
     StartAt(f64),
     /// Fitted if the points identify it. Otherwise fixed at this value, in the base unit.
     OrHold(f64),
+    /// Fitted if the points identify it. Otherwise fixed at this typical value, in the base unit, which no measurement of this
+    /// machine supports.
+    OrAssume(f64),
     /// Neither known nor fitted. The fit is rejected if a prediction depends on it.
     Unknown,
 }
@@ -218,6 +223,8 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
     let name = |index: usize| model.about().parameters[index].number;
     let not_identified = |index: &usize| matches!(roles[*index], Role::OrHold(_)) && !is_free(index);
     let not_identified = (0..parameters.len()).filter(not_identified).map(name).collect();
+    let is_assumed = |index: &usize| matches!(roles[*index], Role::OrAssume(_)) && !is_free(index);
+    let assumed = (0..parameters.len()).filter(is_assumed).map(name).collect();
     let held = given.map(|index| (name(index), parameters[index])).collect();
     let (used, used_optimum) = interval::drop_bounded_parameters(&task, &optimum);
     let covariance = interval::covariance(&used, &used_optimum);
@@ -234,6 +241,7 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
         model: model.about().id,
         held,
         not_identified,
+        assumed,
         at_most,
         absent: absent.iter().map(|&index| name(index)).collect(),
         joint: covariance.map(|covariance| card::joint_fit(&used, &used_optimum, &covariance)),
@@ -276,12 +284,13 @@ fn prepare<'a>(
     let value = |(parameter, role): (&Parameter, &Role)| match role {
         Role::Hold(value) | Role::StartAt(value) => *value,
         // On another machine, the held value may be zero.
-        Role::OrHold(value) if (parameter.min..=parameter.max).contains(value) => *value,
-        Role::OrHold(_) | Role::Fit | Role::Unknown => parameter.first_guess,
+        Role::OrHold(value) | Role::OrAssume(value) if (parameter.min..=parameter.max).contains(value) => *value,
+        Role::OrHold(_) | Role::OrAssume(_) | Role::Fit | Role::Unknown => parameter.first_guess,
     };
     let base = parameters.iter().zip(roles).map(value).collect();
     let mut free: Vec<usize> = (0..parameters.len()).filter(|&index| !matches!(roles[index], Role::Hold(_))).collect();
-    let or_hold = |role: &Role| if let Role::OrHold(value) = role { Some(*value) } else { None };
+    let or_hold =
+        |role: &Role| if let Role::OrHold(value) | Role::OrAssume(value) = role { Some(*value) } else { None };
     let or_hold = roles.iter().map(or_hold).collect();
     let mut task = Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold, hidden: Vec::new() };
     let absent: Vec<usize> = free.iter().copied().filter(|&index| !affects_predictions(&task, index)).collect();

@@ -268,8 +268,7 @@ impl Card {
         }
         Error::input(
             format!("the card of {} has no {}", self.name, names.join(", ")),
-            "add [numbers.NAME] to the card for each, give them with --set NAME=..., or measure a card: apexmap calibrate; \
-             `apexmap models MODEL` lists the published machines that have all",
+            "add [numbers.NAME] to the card for each, give them with --set NAME=..., or measure a card: apexmap calibrate",
         )
     }
 

@@ -114,6 +114,8 @@ pub struct Parameter {
     pub breaks: Break,
     /// Value if no source gives one.
     pub default: Option<f64>,
+    /// Whether the first guess is typical of machines, so that fits may assume it if the points do not identify the parameter.
+    pub is_first_guess_typical: bool,
 }
 
 /// Relation of a parameter to a place where the model jumps.
@@ -130,7 +132,24 @@ pub enum Break {
 impl Parameter {
     /// Creates a parameter that fits estimate between these bounds.
     pub const fn new_fitted(number: &'static str, symbol: &'static str, min: f64, max: f64, first: f64) -> Self {
-        Self { number, symbol, min, max, first_guess: first, is_given: false, breaks: Break::Unrelated, default: None }
+        let breaks = Break::Unrelated;
+        let first_guess = first;
+        Self {
+            number,
+            symbol,
+            min,
+            max,
+            first_guess,
+            is_given: false,
+            breaks,
+            default: None,
+            is_first_guess_typical: false,
+        }
+    }
+
+    /// Allows fits to assume the first guess.
+    pub const fn with_typical_guess(self) -> Self {
+        Self { is_first_guess_typical: true, ..self }
     }
 
     /// Creates a parameter that is taken from a machine card or the machine.

@@ -1,8 +1,11 @@
 //! The parser of conditions: precedence climbing (Pratt), reading one token ahead. It checks the type of every part.
 
-use super::{Condition, NameType, OPERATORS, Operator, OperatorRule, Step, Type};
+mod tokens;
+
+use super::{Condition, NameType, Operator, OperatorRule, Step, Type};
 use crate::error::{Error, Result};
 use crate::name_lookup::suggest;
+use crate::units::{self, Unit};
 use std::ops::Range;
 use std::path::Path;
 
@@ -19,6 +22,8 @@ const OPERAND_HELP: &str = "expected a number, a name, a word in double quotes o
 #[derive(Debug)]
 enum Token<'a> {
     Number(f64),
+    /// A number with a unit: `256 MiB`.
+    Quantity(f64, &'static str),
     Word(String),
     Name(&'a str),
     Open,
@@ -34,11 +39,14 @@ struct Part {
     span: Range<usize>,
     /// Index after the last step of its code.
     end: usize,
+    /// The unit of a number that has one and is not converted yet.
+    unit: Option<&'static str>,
 }
 
 struct Parser<'a> {
     text: &'a str,
     known_names: &'a [(&'a str, NameType)],
+    advise: Option<Advise<'a>>,
     /// The next token and its span.
     token: Token<'a>,
     span: Range<usize>,
@@ -47,10 +55,18 @@ struct Parser<'a> {
     names: Vec<String>,
 }
 
+/// Returns the advice about an unknown name.
+pub type Advise<'a> = &'a dyn Fn(&str) -> String;
+
 /// Parses a text whose result has the type `expected`.
-pub fn parse(text: &str, known_names: &[(&str, NameType)], expected: Type) -> Result<Condition> {
+pub fn parse(
+    text: &str,
+    known_names: &[(&str, NameType)],
+    expected: Type,
+    advise: Option<Advise>,
+) -> Result<Condition> {
     let (code, names) = (Vec::new(), Vec::new());
-    let mut parser = Parser { text, known_names, token: Token::End, span: 0..0, depth: 0, steps: code, names };
+    let mut parser = Parser { text, known_names, advise, token: Token::End, span: 0..0, depth: 0, steps: code, names };
     parser.advance()?;
     if let Token::End = parser.token {
         return Err(parser.error_at(0..text.len(), "the condition is empty", CONDITION_HELP));
@@ -120,6 +136,11 @@ impl<'a> Parser<'a> {
             }
             Token::Close | Token::End => return Err(self.error_at(start, "an operand is missing here", OPERAND_HELP)),
             Token::Number(number) => (Step::Number(number), Type::Number),
+            Token::Quantity(number, unit) => {
+                self.advance()?;
+                let part = self.push_step(Step::Number(number), Type::Number, start);
+                return Ok(Part { unit: Some(unit), ..part });
+            }
             Token::Word(word) => (Step::Word(word), Type::Word),
             Token::Name(name @ ("true" | "false")) => (Step::Truth(name == "true"), Type::Truth),
             Token::Name(name) => {
@@ -133,7 +154,7 @@ impl<'a> Parser<'a> {
 
     fn push_step(&mut self, step: Step, kind: Type, span: Range<usize>) -> Part {
         self.steps.push(step);
-        Part { kind, span, end: self.steps.len() }
+        Part { kind, span, end: self.steps.len(), unit: None }
     }
 
     fn parse_nested(
@@ -178,11 +199,9 @@ impl<'a> Parser<'a> {
             return Err(self.error_at(span, format!("conditions have no functions, found \"{name}\""), CONDITION_HELP));
         }
         let Some((_, kind)) = self.known_names.iter().find(|(other, _)| *other == name) else {
-            let others: Vec<_> = self.known_names.iter().map(|(other, _)| *other).collect();
-            let help = suggest(name, &others) + "; words are written in double quotes";
-            return Err(self.error_at(span, format!("the condition names \"{name}\", which is unknown here"), help));
+            return Err(self.unknown_name(name, span));
         };
-        let kind = if let NameType::Number = kind { Type::Number } else { Type::Word };
+        let kind = if let NameType::Word(_) = kind { Type::Word } else { Type::Number };
         let index = self.names.iter().position(|other| other == name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
             self.names.len() - 1
@@ -190,8 +209,61 @@ impl<'a> Parser<'a> {
         Ok(self.push_step(Step::Name(index), kind, span))
     }
 
+    /// Returns the error about an unknown name. It may be a word without quotes, or a name that this program does not know.
+    fn unknown_name(&self, name: &str, span: Range<usize>) -> Error {
+        let is_word = |(_, kind): &&(&str, NameType)| matches!(kind, NameType::Word(words) if words.iter().any(|word| word == name));
+        let help = match (self.known_names.iter().find(is_word), self.advise) {
+            (Some((column, _)), _) => format!("write \"{name}\" in double quotes: it is a word of {column}"),
+            (None, Some(advise)) => advise(name),
+            (None, None) => {
+                let others: Vec<_> = self.known_names.iter().map(|(other, _)| *other).collect();
+                suggest(name, &others) + "; words are written in double quotes"
+            }
+        };
+        self.error_at(span, format!("the condition names \"{name}\", which is unknown here"), help)
+    }
+
+    /// Returns the unit of a part that is a name alone.
+    fn unit_of_name(&self, part: &Part) -> Option<(&'a str, Unit)> {
+        let Step::Name(index) = self.steps[part.end - 1] else { return None };
+        let name = &self.names[index];
+        self.known_names.iter().find_map(|(other, kind)| match kind {
+            NameType::Quantity(unit) if other == name => Some((*other, *unit)),
+            _ => None,
+        })
+    }
+
+    /// Converts a number with a unit to the base unit of the name that it is compared with.
+    fn convert_quantity(&mut self, quantity: &Part, name: &Part) -> Result<()> {
+        let Some(suffix) = quantity.unit else { return Ok(()) };
+        let Some((name, unit)) = self.unit_of_name(name) else { return self.refuse_quantity(quantity) };
+        let Some(scale) = units::scale(unit, suffix) else {
+            let message = format!("{suffix} is not a unit of {name}");
+            let help = match units::suffix_names(unit).as_slice() {
+                [] => format!("write the number without a unit: {name} is a pure number"),
+                names => format!("its units are {}", names.join(", ")),
+            };
+            return Err(self.error_at(quantity.span.clone(), message, help));
+        };
+        if let Step::Number(number) = &mut self.steps[quantity.end - 1] {
+            *number = scale.apply(*number);
+        }
+        Ok(())
+    }
+
+    fn refuse_quantity(&self, quantity: &Part) -> Result<()> {
+        let help = "compare it with one column, as in bytes == 256 MiB, or write the number in the base unit";
+        Err(self.error_at(quantity.span.clone(), "a number with a unit needs a column to compare it with", help))
+    }
+
     fn join_operands(&mut self, operator: &'static Operator, left: &Part, right: &Part) -> Result<Part> {
         let span = left.span.start..right.span.end;
+        if let (OperatorRule::Equality(_) | OperatorRule::Order(_), Type::Number, Type::Number) =
+            (&operator.rule, left.kind, right.kind)
+        {
+            self.convert_quantity(left, right)?;
+            self.convert_quantity(right, left)?;
+        }
         let kind = match operator.rule {
             OperatorRule::Arithmetic(_) | OperatorRule::Logic(_) => {
                 let kind = if let OperatorRule::Logic(_) = operator.rule { Type::Truth } else { Type::Number };
@@ -220,7 +292,8 @@ impl<'a> Parser<'a> {
 
     fn require_kind(&self, part: &Part, kind: Type, symbol: &str) -> Result<()> {
         if part.kind == kind {
-            return Ok(());
+            // A sum or a product has no column whose base unit the number could have.
+            return if part.unit.is_some() { self.refuse_quantity(part) } else { Ok(()) };
         }
         let message = format!("\"{symbol}\" needs {}, but this is {}", kind.name(), part.kind.name());
         Err(self.error_at(part.span.clone(), message, CONDITION_HELP))
@@ -241,90 +314,5 @@ impl<'a> Parser<'a> {
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         Err(self.error_at(word.span.clone(), format!("{name} is never \"{text}\""), suggest(text, &words)))
-    }
-
-    /// Reads the next token into `token` and `span`.
-    fn advance(&mut self) -> Result<()> {
-        let remaining = &self.text[self.span.end..];
-        let rest = remaining.trim_start();
-        let start = self.text.len() - rest.len();
-        let Some(first) = rest.chars().next() else {
-            (self.token, self.span) = (Token::End, start..start);
-            return Ok(());
-        };
-        let operator = OPERATORS.iter().find(|operator| rest.starts_with(operator.symbol));
-        let (token, length) = match first {
-            '(' => (Token::Open, 1),
-            ')' => (Token::Close, 1),
-            '"' => self.read_word(start)?,
-            '0'..='9' | '.' => self.read_number(start)?,
-            _ if first.is_alphabetic() || first == '_' => {
-                let is_name_character = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-                let length = rest.find(|c| !is_name_character(c)).unwrap_or(rest.len());
-                (Token::Name(&rest[..length]), length)
-            }
-            _ if operator.is_some() => {
-                operator.map(|operator| (Token::Binary(operator), operator.symbol.len())).expect("found")
-            }
-            '!' => (Token::Not, 1),
-            _ => return Err(self.unexpected_character(first, start)),
-        };
-        (self.token, self.span) = (token, start..start + length);
-        Ok(())
-    }
-
-    fn unexpected_character(&self, character: char, start: usize) -> Error {
-        let message = match character {
-            '=' => "\"=\" is no comparison; equality is written \"==\"".to_owned(),
-            '&' => "\"and\" is written \"&&\"".to_owned(),
-            '|' => "\"or\" is written \"||\"".to_owned(),
-            ';' => "conditions are joined by && or ||, not by \";\"".to_owned(),
-            '\'' => "write words in double quotes".to_owned(),
-            _ => format!("\"{character}\" has no meaning in a condition"),
-        };
-        self.error_at(start..start + character.len_utf8(), message, CONDITION_HELP)
-    }
-
-    /// Reads a word in double quotes. `\"` and `\\` are a quote and a backslash.
-    fn read_word(&self, start: usize) -> Result<(Token<'a>, usize)> {
-        let mut word = String::new();
-        let mut characters = self.text[start..].char_indices().skip(1);
-        while let Some((offset, character)) = characters.next() {
-            match character {
-                '"' => return Ok((Token::Word(word), offset + 1)),
-                '\\' => match characters.next() {
-                    Some((_, escaped @ ('"' | '\\'))) => word.push(escaped),
-                    other => {
-                        let end = start + offset + 1 + other.map_or(0, |(_, other)| other.len_utf8());
-                        return Err(self.error_at(start + offset..end, "unknown escape", "write \\\" or \\\\"));
-                    }
-                },
-                other => word.push(other),
-            }
-        }
-        Err(self.error_at(start..self.text.len(), "this word has no closing quote", "write \" after the word"))
-    }
-
-    /// Reads a number: `12`, `0.5`, `1e-3`, `0x1F`.
-    fn read_number(&self, start: usize) -> Result<(Token<'a>, usize)> {
-        let rest = &self.text[start..];
-        let hexadecimal = rest.starts_with("0x");
-        let mut previous = ' ';
-        let is_end = |character: char| {
-            let sign = matches!(character, '+' | '-') && matches!(previous, 'e' | 'E') && !hexadecimal;
-            previous = character;
-            !(character.is_alphanumeric() || matches!(character, '.' | '_') || sign)
-        };
-        let length = rest.find(is_end).unwrap_or(rest.len());
-        let digits = &rest[..length];
-        let value = match hexadecimal {
-            true => u64::from_str_radix(&digits[2..], 16).ok().map(|whole| whole as f64),
-            false => digits.parse().ok(),
-        };
-        value.map(|value| (Token::Number(value), length)).ok_or_else(|| {
-            let help =
-                "write a number such as 64, 0.5 or 1e6, in the base unit (words, bytes, seconds), without a suffix";
-            self.error_at(start..start + length, format!("cannot read the number {digits}"), help)
-        })
     }
 }

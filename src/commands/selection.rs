@@ -1,0 +1,53 @@
+//! `--where`: the samples that a command uses.
+
+use apexmap_base::condition;
+use apexmap_base::error::{Error, Result};
+use apexmap_results::samples::Samples;
+use std::path::Path;
+
+/// The flag of commands that select samples.
+#[derive(clap::Args)]
+pub struct Selection {
+    /// Select samples, such as 'P == 2 && alpha <= 0.1' or 'bytes == 256 MiB'; given twice, both conditions must be true
+    #[arg(long = "where", value_name = "CONDITION")]
+    conditions: Vec<String>,
+}
+
+impl Selection {
+    /// Returns the conditions joined to one, or `None` without a condition.
+    ///
+    /// # Errors
+    /// If one of them is invalid. The error shows the place in this one.
+    pub fn condition(&self, samples: &Samples) -> Result<Option<String>> {
+        for text in &self.conditions {
+            samples.condition(text)?;
+        }
+        Ok(Some(&self.conditions)
+            .filter(|conditions| !conditions.is_empty())
+            .map(|conditions| condition::join(conditions)))
+    }
+
+    /// Returns the current samples of a result that meet all conditions.
+    ///
+    /// # Errors
+    /// If a condition is invalid, or no sample meets all.
+    pub fn choose(&self, samples: &Samples) -> Result<Samples> {
+        samples.choose(self.condition(samples)?.as_deref())
+    }
+
+    /// Completes the help of an error: a condition that it suggests is joined to those of the user, and `RESULT` is the result.
+    pub fn complete(&self, error: Error, result: &Path) -> Error {
+        let path = result.display().to_string();
+        if self.conditions.is_empty() {
+            return Error { help: error.help.replace("RESULT", &path), ..error };
+        }
+        // The empty last part stands for the suggested condition.
+        let own = condition::join(&[&self.conditions[..], &[String::new()]].concat()).replace('\'', "'\\''");
+        let help = error.help.replace("--where '", &format!("--where '{own}"));
+        // Whole commands that an error suggests keep the conditions.
+        let own = format!(" --where '{}'", own.trim_end_matches(" && "));
+        let help = help.replace("RESULT curves", &format!("{path} curves{own}"));
+        let help = help.replace("fit RESULT", &format!("fit {path}{own}"));
+        Error { help: help.replace("RESULT", &path), ..error }
+    }
+}
