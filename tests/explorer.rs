@@ -2,11 +2,11 @@
 //! mouse and keyboard, compared with `apexmap query`.
 
 use crate::bounds::card;
+use crate::browser;
 use crate::cdp::Page;
 use crate::common::{self, Scratch, launch, manifest, sample, successful_stdout};
 use crate::mock::noisy_facts;
 use crate::simulated_machines::{self, NUMBERS, ONE_RANK};
-use crate::{browser, needs};
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Sample, Status};
