@@ -50,7 +50,7 @@ pub struct Axis {
     pub label: String,
     pub numeric: bool,
     pub log: bool,
-    /// As apexmap query prints them; they are in the address.
+    /// As `apexmap query` prints them; they are in the address.
     pub values: Vec<String>,
     /// As the report prints them: `64 Mwords`.
     pub names: Vec<String>,
