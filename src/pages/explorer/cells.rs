@@ -129,10 +129,8 @@ pub fn explorer(samples: &Samples, models: &[AppliedModel]) -> Result<Option<Exp
             continue;
         }
         if cells.len() < count {
-            notes.push(format!(
-                "{id}: {} of {count} cells, in whole maps. apexmap query prints the rest.",
-                cells.len()
-            ));
+            notes
+                .push(format!("{id}: {} of {count} cells, in whole maps. apexmap query prints the rest.", cells.len()));
         }
         let mut names = quantity_columns(&samples, kernel);
         let fitting = (medians_left / cells.len()).max(1);
