@@ -9,7 +9,8 @@
 //!
 //! ```text
 //! src/commands   the commands, one file each: arguments and output; src/cli parses them, src/facade.rs is the public interface
-//! src/pages      html: style and parts of pages; report: a result; compare: machines; validation: models and papers
+//! src/pages      html: style and parts of pages; explorer: the panel of all cells, with its script; report: a result;
+//!                compare: machines; validation: models and papers
 //! src/study      calibrate: the numbers of a machine card; model_fit: fits of models to samples; validate: models against papers;
 //!                answers: the short answers of ready sweeps
 //! src/run        sweep: specification, plan, driver; launch: launchers; batch: batch systems; submit: batch jobs;

@@ -2,11 +2,11 @@
 //! mouse and keyboard, compared with `apexmap query`.
 
 use crate::bounds::card;
+use crate::browser;
 use crate::cdp::Page;
 use crate::common::{self, Scratch, launch, manifest, sample, successful_stdout};
 use crate::mock::noisy_facts;
 use crate::simulated_machines::{self, NUMBERS, ONE_RANK};
-use crate::{browser, needs};
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Sample, Status};
@@ -15,11 +15,13 @@ use apexmap_draw::figure::bands;
 use apexmap_draw::figure::ticks::{self, Scale};
 use apexmap_measure::kernels;
 use apexmap_pages::explorer::{self, AppliedModel, Explorer, ExplorerCell};
+use apexmap_pages::html;
 use apexmap_pages::report;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
+use apexmap_results::table::TableBuilder;
 use apexmap_study::model_fit;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::apex_map::Surface;
@@ -284,6 +286,55 @@ fn the_keyboard_reaches_every_cell_and_control() {
     assert_eq!(page.console, Vec::<String>::new());
 }
 
+const TEMPLATE: &str = r#"{% extends "page.html" %}{% block title %}one{% endblock %}{% block main %}<h1>one</h1>{% include "explorer.html" %}{% endblock %}"#;
+
+#[test]
+fn a_kernel_with_one_number_has_a_map_of_one_row_and_one_slice() {
+    needs!(Browser);
+    let scratch = Scratch::new();
+    let mut rows = TableBuilder::default();
+    for (kernel, size, launch) in ["apex_map.sequential", "random_access.sequential"]
+        .into_iter()
+        .flat_map(|k| (0..8u64).map(move |s| (k, s % 4, s / 4)))
+    {
+        rows.begin_row();
+        let mut set = |name: &str, value: Value| rows.set(name, &value);
+        set("kernel", Value::from(kernel));
+        set("status", Value::from("ok"));
+        set("launch", Value::from(format!("{launch:04}").as_str()));
+        set("memory_words", Value::Integer(1024 << size));
+        let rate = Value::Real((size + 1) as f64 * 1e8 * (1.0 + launch as f64));
+        set("operations_per_second", rate.clone());
+        set("bytes_per_second_per_rank", rate);
+    }
+    let data = explorer::explorer(&Samples::from(rows.finish()), &[]).expect("data").expect("numbers vary");
+    let context = json!({ "explorer": data });
+    let report = scratch.join("page.html");
+    let text = html::render_with(TEMPLATE, &context, explorer::STYLE, &explorer::script()).expect("a page");
+    std::fs::write(&report, text).expect("written");
+    browser::check_usable(&report);
+    let mut page = Page::open(&scratch, &format!("file://{}", report.display()), (1280, 900), 1.0, false);
+    let shown = page.evaluate(
+        "[...document.querySelectorAll('#explorer canvas')].map((canvas) => canvas.hidden).concat(
+           [...document.querySelectorAll('#explorer .bar label span')].map((label) => label.textContent))",
+    );
+    assert_eq!(shown, json!([false, false, true, "kernel", "colour", "x"]));
+    page.evaluate("document.querySelector('#explorer [data-part=map]').focus()");
+    page.press("End");
+    page.press("Enter");
+    let shown = page.evaluate(SHOWN);
+    // The geometric mean of 400 and 800 million.
+    assert_eq!((&shown["median"], &shown["places"]), (&"566 MB/s".into(), &json!(["8192"])));
+    let pinned = "#explorer?kernel=apex_map.sequential&x=M&colour=bytes_per_second_per_rank&pin=8192";
+    assert_eq!(shown["address"], pinned);
+    page.evaluate("document.querySelector('#explorer select').focus()");
+    page.press("ArrowDown");
+    let shown = page.evaluate(SHOWN);
+    assert!(shown["address"].as_str().expect("a text").contains("kernel=random_access.sequential"), "{shown}");
+    assert_eq!(page.evaluate("document.activeElement.tagName"), "SELECT");
+    assert_eq!(page.console, Vec::<String>::new());
+}
+
 #[test]
 fn disturbed_failed_and_missing_cells_are_marked_as_such() {
     needs!(Browser);
@@ -473,7 +524,7 @@ fn the_panel_has_the_medians_of_query_for_every_cell() {
 
 #[test]
 fn a_large_result_keeps_whole_maps_and_says_what_it_omits() {
-    let mut rows = apexmap_results::table::TableBuilder::default();
+    let mut rows = TableBuilder::default();
     for (words, alpha, block) in
         (0..5u64).flat_map(|m| (0..60u64).flat_map(move |a| (0..50u64).map(move |l| (m, a, l))))
     {

@@ -12,7 +12,7 @@ class Apexmap(CargoPackage):
     # The tarball of `make dist` contains all crates, so the build needs no network.
     url = "file:///path/to/apexmap-0.2.0.tar.gz"
 
-    license("MIT OR Apache-2.0")
+    license("(MIT OR Apache-2.0) AND ISC")
 
     version("0.2.0")
 

@@ -125,23 +125,18 @@ pub fn explorer(samples: &Samples, models: &[AppliedModel]) -> Result<Option<Exp
         let count = cells.len();
         cells = keep_slices(cells, x, y, cells_left);
         if cells.is_empty() {
-            notes.push(format!("{id}: all {count} cells are omitted. `apexmap query` prints them."));
+            notes.push(format!("{id}: all {count} cells are omitted. apexmap query prints them."));
             continue;
         }
         if cells.len() < count {
-            notes.push(format!(
-                "{id}: {} of {count} cells, in whole maps. `apexmap query` prints the rest.",
-                cells.len()
-            ));
+            notes
+                .push(format!("{id}: {} of {count} cells, in whole maps. apexmap query prints the rest.", cells.len()));
         }
         let mut names = quantity_columns(&samples, kernel);
         let fitting = (medians_left / cells.len()).max(1);
         if fitting < names.len() {
-            notes.push(format!(
-                "{id}: {} are omitted, the last: {}.",
-                plural(names.len() - fitting, "column"),
-                names[names.len() - 1]
-            ));
+            let omitted = plural(names.len() - fitting, "column");
+            notes.push(format!("{id}: {omitted} of results are omitted. apexmap query prints them."));
             names.truncate(fitting);
         }
         cells_left -= cells.len();

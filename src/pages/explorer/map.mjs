@@ -49,7 +49,7 @@ export function drawMap(context, view) {
   context.font = FONT;
   drawTiles(context, view);
   drawActive(context, view);
-  if (view.scale) drawLines(context, view);
+  drawLines(context, view);
   drawAxes(context, view);
   if (view.scale) drawColourBar(context, view);
 }
@@ -117,14 +117,17 @@ function drawCross(context, rect, colour) {
   context.stroke();
 }
 
-function drawLines(context, view) {
-  const { grid, geometry, state, scale, kernel } = view;
-  const values = grid.cells.map((cells) => cells.map((cell) => place(scale, medianOf(cell, state.colour))));
+// Returns the lines of a map at each level, in grid coordinates.
+export function contoursOf(grid, quantity, scale) {
+  const values = grid.cells.map((cells) => cells.map((cell) => place(scale, medianOf(cell, quantity))));
+  return levels(scale).map((level) => ({ level, lines: isoLines(values, place(scale, level)) }));
+}
+
+function drawLines(context, { geometry, state, contours, kernel }) {
   const [toX, toY] = [interpolator(geometry.x.centres), interpolator(geometry.y.centres)];
   const labels = [];
-  for (const level of levels(scale)) {
-    const lines = isoLines(values, place(scale, level))
-      .map((line) => line.map(([x, y]) => [geometry.toX(toX(x)), geometry.toY(toY(y))]));
+  for (const { level, lines: onGrid } of contours) {
+    const lines = onGrid.map((line) => line.map(([x, y]) => [geometry.toX(toX(x)), geometry.toY(toY(y))]));
     for (const [colour, width] of [["rgba(255,255,255,.65)", 3], ["#000000", 1]]) {
       context.strokeStyle = colour;
       context.lineWidth = width;

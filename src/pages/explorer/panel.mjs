@@ -2,7 +2,7 @@
 import { firstPlace, gridOf, mediansOf, sliceAxes, step } from "./grid.mjs";
 import { roundOutwards, scaleOf } from "./scale.mjs";
 import { chooseAxis, fromAddress, initialState, toAddress } from "./state.mjs";
-import { drawMap, mapGeometry } from "./map.mjs";
+import { contoursOf, drawMap, mapGeometry } from "./map.mjs";
 import { drawSlice, sliceGeometry, slicePoints, sliceScale } from "./slice.mjs";
 import { readoutOf, tableColumns } from "./readout.mjs";
 
@@ -37,7 +37,8 @@ class Explorer {
     const make = page.make;
     this.bar = make("div", { class: "bar" });
     this.map = make("canvas", { tabindex: 0, role: "application", "aria-roledescription": "map of cells", "data-part": "map" });
-    this.slices = { x: make("canvas", { role: "img", "data-part": "slice-x" }), y: make("canvas", { role: "img", "data-part": "slice-y" }) };
+    const slice = (side) => make("canvas", { role: "img", "data-part": "slice-" + side, "aria-label": "Slice along " + side });
+    this.slices = { x: slice("x"), y: slice("y") };
     this.readout = make("dl", { class: "readout" });
     this.pinButton = make("button", { type: "button", onclick: () => this.togglePin(this.active) });
     this.live = make("p", { class: "live", role: "status", "aria-live": "polite" });
@@ -89,6 +90,7 @@ class Explorer {
     const { log } = this.kernel.quantities[state.colour];
     const scale = scaleOf(mediansOf(this.grid, state.colour), log);
     this.scale = scale && roundOutwards(scale);
+    this.contours = this.scale ? contoursOf(this.grid, state.colour, this.scale) : [];
     this.fillBar();
     this.fillTable();
     this.update();
@@ -274,7 +276,7 @@ class Explorer {
     this.geometry = mapGeometry(kernel, state, grid, scale, size);
     const { left, top, width, height } = this.geometry.area;
     this.map.dataset.area = [left, top, width, height].join(" ");
-    drawMap(context, { kernel, state, grid, geometry: this.geometry, size, scale, colours: this.data.colours, theme, active });
+    drawMap(context, { kernel, state, grid, geometry: this.geometry, size, scale, contours: this.contours, colours: this.data.colours, theme, active });
     this.map.ariaLabel = this.mapLabel();
     this.drawSlices(theme);
   }

@@ -158,6 +158,7 @@ fn fill(
     engine.add_global("script", script);
     engine.add_template("page.html", include_str!("page.html"))?;
     engine.add_template("parts.html", include_str!("parts.html"))?;
+    engine.add_template("explorer.html", include_str!("../explorer/explorer.html"))?;
     engine.add_template("this.html", template)?;
     engine.get_template("this.html")?.render(minijinja::Value::from(minijinja::value::Serde(context)))
 }
