@@ -3,7 +3,7 @@
 pub mod generated_parts;
 
 use super::common::{Scratch, manifest, output, sample, table, write};
-use super::simulated_machines;
+use super::synthetic_machines;
 use apexmap_base::point::Point;
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
@@ -208,9 +208,9 @@ fn commands_with_a_card() -> Vec<Vec<String>> {
 fn documented_commands_with_a_card_run_on_a_simulated_machine() {
     let scratch = Scratch::new();
     let plan =
-        simulated_machines::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..simulated_machines::ONE_RANK };
-    let numbers = &simulated_machines::NUMBERS;
-    let folder = simulated_machines::folder(&scratch, "quickstart", plan, numbers, false);
+        synthetic_machines::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..synthetic_machines::ONE_RANK };
+    let numbers = &synthetic_machines::NUMBERS;
+    let folder = synthetic_machines::folder(&scratch, "quickstart", plan, numbers, false);
     std::fs::create_dir_all(scratch.join("results/calibrate")).expect("a folder");
     std::fs::rename(folder, scratch.join("results/quickstart")).expect("moved");
     std::fs::rename(scratch.join("quickstart.toml"), scratch.join("results/calibrate/card.toml")).expect("moved");

@@ -6,7 +6,7 @@ use crate::browser;
 use crate::cdp::Page;
 use crate::common::{self, Scratch, launch, manifest, sample, successful_stdout};
 use crate::mock::noisy_facts;
-use crate::simulated_machines::{self, NUMBERS, ONE_RANK};
+use crate::synthetic_machines::{self, NUMBERS, ONE_RANK};
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Sample, Status};
@@ -558,7 +558,7 @@ fn a_large_result_keeps_whole_maps_and_says_what_it_omits() {
 #[test]
 fn the_terms_of_a_model_are_those_at_each_cell() {
     let scratch = Scratch::new();
-    let path = simulated_machines::folder(&scratch, "simulated", ONE_RANK, &NUMBERS, true);
+    let path = synthetic_machines::folder(&scratch, "simulated", ONE_RANK, &NUMBERS, true);
     let samples = Samples::from(Folder::open(&path).expect("a folder").table().expect("a table")).current();
     let applied = AppliedModel::new(&Surface, "fitted".into(), NUMBERS.into(), &samples);
     let data = explorer::explorer(&samples, &[applied]).expect("data").expect("numbers vary");

@@ -192,12 +192,8 @@ mod report;
 mod residence;
 mod resume;
 mod samples;
-<<<<<<< HEAD
 mod screens;
-mod simulated_machines;
 mod site;
-=======
->>>>>>> u38-speed
 mod slurm;
 mod spec;
 mod staircase;

@@ -93,7 +93,8 @@ fn redraw(arguments: &Arguments) -> Result<()> {
     let folder = Folder::create(&place.path)?;
     let samples = samples::read_folder(&folder).map_err(named)?;
     let progress = FitProgress::new();
-    let made = report::make_from(&folder, &samples, Some(&embedded.program), &|text| progress.show(text)).map_err(named)?;
+    let made =
+        report::make_from(&folder, &samples, Some(&embedded.program), &|text| progress.show(text)).map_err(named)?;
     drop(progress);
     let text = regular_file::read_text(&folder.report()).map_err(|e| Error::file("read", &folder.report(), e))?;
     new_file::write_user_file_contents(&out, text)?;
