@@ -169,7 +169,7 @@ fn judge_file_system(path: &Path) -> Outcome {
 struct Silent;
 
 impl Watcher for Silent {
-    fn begin(&mut self, _: &[OpenLaunch], _: Repeat) {}
+    fn begin(&mut self, _: &[OpenLaunch], _: Repeat, _: usize) {}
     fn report_launch(&mut self, _: &str, _: u32, _: LaunchSize, _: usize) {}
     fn report_placement(&mut self, _: &Launch) {}
     fn report_start(&mut self, _: &Point, _: &[f64]) {}
