@@ -324,7 +324,7 @@ fn a_kernel_with_one_number_has_a_map_of_one_row_and_one_slice() {
     page.press("Enter");
     let shown = page.evaluate(SHOWN);
     // The geometric mean of 400 and 800 million.
-    assert_eq!((&shown["median"], &shown["places"]), (&"566 MB/s".into(), &json!(["8192"])));
+    assert_eq!((&shown["median"], &shown["places"]), (&"566 MB/s".into(), &json!(["64 KiB"])));
     let pinned = "#explorer?kernel=apex_map.sequential&x=M&colour=bytes_per_second_per_rank&pin=8192";
     assert_eq!(shown["address"], pinned);
     page.evaluate("document.querySelector('#explorer select').focus()");
