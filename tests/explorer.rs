@@ -201,7 +201,7 @@ fn the_mouse_shows_and_pins_cells_as_query_prints_them() {
     assert_eq!(shown["button"], "Unpin");
     let start = "#explorer?kernel=apex_map.sequential&x=L&y=alpha&colour=bytes_per_second_per_rank&at.M=65536";
     assert_eq!(shown["address"], format!("{start}&pin=64%2C0.01"));
-    assert!(shown["live"].as_str().expect("a text").starts_with("Pinned: M 65536, alpha 0.01, L 64"), "{shown}");
+    assert!(shown["live"].as_str().expect("a text").starts_with("Pinned: M 512 KiB, alpha 0.01, L 64"), "{shown}");
     // The address alone restores the view in another window.
     let restored = format!("{}{start}&pin=8%2C1", address(&folder));
     page.navigate(&restored);
@@ -324,7 +324,7 @@ fn a_kernel_with_one_number_has_a_map_of_one_row_and_one_slice() {
     page.press("Enter");
     let shown = page.evaluate(SHOWN);
     // The geometric mean of 400 and 800 million.
-    assert_eq!((&shown["median"], &shown["places"]), (&"566 MB/s".into(), &json!(["8192"])));
+    assert_eq!((&shown["median"], &shown["places"]), (&"566 MB/s".into(), &json!(["64 KiB"])));
     let pinned = "#explorer?kernel=apex_map.sequential&x=M&colour=bytes_per_second_per_rank&pin=8192";
     assert_eq!(shown["address"], pinned);
     page.evaluate("document.querySelector('#explorer select').focus()");

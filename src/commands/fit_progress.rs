@@ -1,32 +1,32 @@
 //! Progress of fits: on a terminal a line that is replaced, otherwise a line every few seconds.
 
-use apexmap_base::terminal::{note, to_printable};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use apexmap_base::terminal::{error_width, note, note_raw, to_printable};
 use std::cell::Cell;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Shortest time between two plain lines. Short fits print nothing.
 const QUIET: Duration = Duration::from_secs(2);
 
+/// Moves the cursor to the start of the line and clears it.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
 pub struct FitProgress {
-    line: Option<ProgressBar>,
     latest: Cell<Instant>,
 }
 
 impl FitProgress {
     pub fn new() -> Self {
-        let line = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)).with_style(style)
-        });
-        Self { line, latest: Cell::new(Instant::now()) }
+        Self { latest: Cell::new(Instant::now()) }
     }
 
     /// Shows what happens now.
     pub fn show(&self, text: &str) {
-        match &self.line {
-            Some(line) => line.set_message(to_printable(text).into_owned()),
+        match error_width() {
+            // A full line would move the cursor to the next one.
+            Some(width) => {
+                let text: String = to_printable(text).chars().take(width - 1).collect();
+                note_raw(&format!("{CLEAR_LINE}{text}"));
+            }
             None if self.latest.get().elapsed() >= QUIET => {
                 note(text);
                 self.latest.set(Instant::now());
@@ -38,8 +38,8 @@ impl FitProgress {
 
 impl Drop for FitProgress {
     fn drop(&mut self) {
-        if let Some(line) = &self.line {
-            line.finish_and_clear();
+        if error_width().is_some() {
+            note_raw(CLEAR_LINE);
         }
     }
 }

@@ -35,7 +35,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK};
+use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
 use apexmap_theory::trade::{self, Trade};
@@ -171,13 +171,7 @@ pub fn make_from(
     redrawn: Option<&str>,
     progress: &dyn Fn(&str),
 ) -> Result<ReportOutput> {
-    if !folder.manifest().is_file() {
-        return Err(Error::input(
-            format!("{} holds samples but no manifest.json, which a report requires", folder.path.display()),
-            "use the complete result folder; `apexmap plot`, `query`, `export` and `compare` need only samples.parquet",
-        ));
-    }
-    let manifest = Manifest::read(folder)?;
+    let manifest = manifest(folder)?;
     let current = samples.current();
     let input = Input::read(folder, &manifest, &current)?;
     let mut summary = Vec::new();
@@ -236,6 +230,16 @@ pub fn make_from(
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(card).chain(wrong).chain(context.undrawn);
     Ok(ReportOutput { warnings: warnings.collect(), rows: summary, cores: input.cores, health: input.health })
+}
+
+fn manifest(folder: &Folder) -> Result<Manifest> {
+    if folder.manifest().is_file() {
+        return Manifest::read(folder);
+    }
+    Err(Error::input(
+        format!("{} holds samples but no manifest.json, which a report requires", folder.path.display()),
+        "use the complete result folder; `apexmap plot`, `query`, `export` and `compare` need only samples.parquet",
+    ))
 }
 
 fn render(context: &Context) -> Result<String> {

@@ -113,7 +113,10 @@ impl PointHits {
         let to_shares = |which: fn(&Ratios) -> BlockHits| {
             Shares::from_hits(caches.map(|cache| which(&cache)), 1.0 - which(&self.pages).lines)
         };
-        AccessShares { own: to_shares(|ratios| ratios.own), served: to_shares(|ratios| ratios.served) }
+        let own = to_shares(|ratios| ratios.own);
+        // A single rank serves no other.
+        let is_alone = self.l3_accesses.ranks <= 1.0;
+        AccessShares { own, served: if is_alone { own } else { to_shares(|ratios| ratios.served) } }
     }
 
     /// Returns the hit ratios of L3, interpolated in the number of foreign lines.
