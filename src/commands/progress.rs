@@ -277,6 +277,9 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(view) = &mut self.view {
             view.finish();
+            if !self.health.is_empty() {
+                note(&format!("last samples: {}", self.health));
+            }
         }
         if self.launches > 0 {
             note(&self.counts.summary(self.elapsed_seconds()));

@@ -99,7 +99,8 @@ impl View {
         };
         let newest = maps.add_samples(&chosen);
         let stamp = samples.stamp_subtitle(String::new());
-        let remark = if stamp.is_empty() { stamp } else { format!(", {}", stamp.trim()) };
+        // The line of a map has little space.
+        let remark = if stamp.is_empty() { stamp } else { format!(", {}", stamp.trim().replace(" samples)", ")")) };
         Ok(Self { maps, newest, samples: chosen.len(), remark })
     }
 

@@ -12,8 +12,10 @@ use ratatui_core::style::{Color, Style};
 /// Lines of a map besides its cells: title, values of the horizontal axis, and colour scale.
 const OTHER_LINES: u16 = 3;
 /// Largest width of a cell, and its height in half lines.
-const MAX_WIDTH: usize = 14;
-const MAX_HALVES: usize = 4;
+const MAX_WIDTH: usize = 20;
+const MAX_HALVES: usize = 6;
+/// Values in cells are shorter than this; longer ones are hard to compare.
+const MAX_LABEL: usize = 7;
 /// Largest width of the colour scale.
 const SCALE_WIDTH: u16 = 24;
 /// Values span this factor before colours follow their logarithm, as in figures.
@@ -155,18 +157,23 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Returns the unit of all values and the number of each cell, if they fit into the cells.
+    /// Returns the unit of all values and the number of each cell, if they fit into the cells. The unit is that of the smallest
+    /// value, so that it keeps its digits, or that of the largest.
     fn labels(&self) -> Option<(String, Vec<String>)> {
-        let values: Vec<f64> = self.shown.iter().filter_map(|shown| value(*shown)).collect();
-        let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let text = units::amount(largest, self.map.quantity.unit);
-        let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
-        let factor = 10_f64.powi((largest / number.parse::<f64>().ok()?).log10().round() as i32);
-        let label = |shown: &Shown| value(*shown).map_or(String::new(), |value| short(value / factor));
-        let labels: Vec<String> = self.shown.iter().map(label).collect();
-        let fits = self.halves > 1 && labels.iter().all(|label| label.len() < self.width);
-        let is_multiple = (largest / factor / number.parse::<f64>().ok()? - 1.0).abs() < 0.01;
-        (fits && is_multiple).then(|| (unit.to_owned(), labels))
+        let values = || self.shown.iter().filter_map(|shown| value(*shown));
+        let smallest = values().fold(f64::INFINITY, f64::min);
+        let largest = values().fold(f64::NEG_INFINITY, f64::max);
+        [smallest, largest].into_iter().find_map(|reference| {
+            let text = units::amount(reference, self.map.quantity.unit);
+            let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+            let number: f64 = number.parse().ok()?;
+            let factor = 10_f64.powi((reference / number).log10().round() as i32);
+            let label = |shown: &Shown| value(*shown).map_or(String::new(), |value| short(value / factor));
+            let labels: Vec<String> = self.shown.iter().map(label).collect();
+            let fits = self.halves > 1 && labels.iter().all(|label| label.len() < self.width.min(MAX_LABEL));
+            let is_multiple = (reference / factor / number - 1.0).abs() < 0.01;
+            (fits && is_multiple).then(|| (unit.to_owned(), labels))
+        })
     }
 
     fn write_labels(&self, buffer: &mut Buffer, top: u16, labels: &[String]) {

@@ -1,10 +1,11 @@
 //! The frame of a run on a terminal: the map of the group that is being measured, a bar, and lines about the run.
 
 use super::colours::Colours;
-use super::map::Maps;
+use super::map::{Map, Maps};
 use super::picture::{Picture, frame, write};
 use super::viewport::{self, Viewport};
 use apexmap_base::sample::Sample;
+use apexmap_base::terminal::{to_printable, wrap_lines};
 use apexmap_results::disk::Folder;
 use apexmap_run::sweep::plan::Plan;
 use ratatui_core::buffer::Buffer;
@@ -26,6 +27,8 @@ pub struct LiveView {
     current: Option<usize>,
     launch: String,
     hertz: Option<f64>,
+    /// Number of lines below the map.
+    further_lines: u16,
 }
 
 impl LiveView {
@@ -49,6 +52,7 @@ impl LiveView {
             current: None,
             launch: String::new(),
             hertz: None,
+            further_lines: 0,
         })
     }
 
@@ -81,10 +85,17 @@ impl LiveView {
         self.maps.forget_launch(&self.launch);
     }
 
-    /// Shows the map, a bar that is filled to `share`, and these lines. The first is next to the bar.
+    /// Shows the map, a bar that is filled to `share`, and these texts. The first is next to the bar. Long texts are wrapped.
     pub fn draw(&mut self, share: f64, texts: &[&str]) {
         let (width, height) = viewport::space();
-        let others = texts.len() as u16;
+        let filled = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
+        let bar = "█".repeat(filled) + &"░".repeat(BAR - filled);
+        let text = to_printable(&format!("{bar} {}", texts.join("\n"))).into_owned();
+        let wrapped = wrap_lines(&text, Some(usize::from(width)));
+        let further: Vec<&str> = wrapped.lines().collect();
+        // The height changes as rarely as possible.
+        self.further_lines = self.further_lines.max(further.len() as u16).min(height);
+        let others = self.further_lines;
         let size = (width, viewport::map_lines(height, others));
         let map = self.current.map(|number| &self.maps.maps[number]);
         let picture = map.map(|map| Picture::new(map, self.colours, size)).filter(|p| p.height() + others <= height);
@@ -93,11 +104,8 @@ impl LiveView {
         if let Some(picture) = &picture {
             picture.draw(&mut buffer, 0, "");
         }
-        let filled = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
-        let bar = "█".repeat(filled) + &"░".repeat(BAR - filled);
-        for (line, text) in (lines..).zip(texts) {
-            let text = if line == lines { format!("{bar} {text}") } else { (*text).to_owned() };
-            write(&mut buffer, (0, line), &text, Style::new());
+        for (line, text) in (lines..).zip(further) {
+            write(&mut buffer, (0, line), text, Style::new());
         }
         self.viewport.draw(buffer);
     }
@@ -107,11 +115,13 @@ impl LiveView {
         self.viewport.print_above(text);
     }
 
-    /// Leaves the maps with values on the terminal, if they are few; else the last one.
+    /// Leaves the maps with values on the terminal, if they are few; else the last one. Strips are left only without surfaces.
     pub fn finish(&mut self) {
         let (width, height) = viewport::space();
         let size = (width, viewport::map_lines(height, 0));
-        let filled = || self.maps.maps.iter().filter(|map| map.has_values() && map.has_cells());
+        let has_surface = self.maps.maps.iter().any(|map| map.has_values() && map.is_surface());
+        let is_left = |map: &&Map| map.has_values() && map.has_cells() && (map.is_surface() || !has_surface);
+        let filled = || self.maps.maps.iter().filter(is_left);
         let last = self.current.map(|number| &self.maps.maps[number]);
         let maps: Vec<_> = if filled().count() <= MAX_LEFT { filled().collect() } else { last.into_iter().collect() };
         let frames = maps.into_iter().map(|map| viewport::lines(&frame(map, self.colours, size, "")));
