@@ -10,7 +10,7 @@ use apexmap_study::answers::memory_sizes;
 use apexmap_study::answers::stream::{self, Stream};
 use serde::Serialize;
 
-/// What the first screen shows, besides the corners and the sentences.
+/// The parts of the first screen besides the corners and the sentences.
 #[derive(Default, Serialize)]
 pub struct FirstScreen {
     /// The main picture.

@@ -35,7 +35,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK};
+use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
 use apexmap_theory::trade::{self, Trade};
