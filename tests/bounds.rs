@@ -447,7 +447,7 @@ fn a_share_above_the_limit_reports_a_wrong_card() {
     assert_eq!(output.rows[0].limit, "131 %, above the limit: card is wrong");
     let warning = output.warnings.iter().find(|text| text.contains("1 point above the limit: the card is wrong"));
     assert!(warning.is_some_and(|text| text.contains("calibrate again")), "{:?}", output.warnings);
-    let summary = page.find("Fraction of the limit:").expect("a summary");
+    let summary = page.find("Fraction of the bound:").expect("a summary");
     assert!(page[summary..].split("</p>").next().is_some_and(|text| text.contains("the card is wrong")));
 }
 

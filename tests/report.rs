@@ -45,7 +45,11 @@ fn the_report_opens_in_a_browser_without_errors_or_external_resources() {
     assert_eq!(console, Vec::<String>::new());
     let section = |number: usize| format!("data-file=\"performance-surface-{number}\"");
     assert!(dom.contains(&section(1)) && dom.contains(&section(2)), "a surface for each kernel");
-    assert_eq!(dom.matches("<script").count(), 3, "the data of viewer and explorer, and the page's own script");
+    assert_eq!(
+        dom.matches("<script").count(),
+        4,
+        "the data of viewer and explorer, the result, and the page's own script"
+    );
     assert!(!dom.contains("<img") && !dom.contains("<link rel=\"stylesheet\""));
     assert!(dom.contains("id=\"models\""), "a section about models");
     for attribute in ["src=\"", "href=\"", "url("] {

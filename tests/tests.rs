@@ -146,6 +146,7 @@ mod facade;
 mod faults;
 mod faulty_transport;
 mod figure;
+mod first_screen;
 mod fit;
 mod forecast;
 mod fuzz;

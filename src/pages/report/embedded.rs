@@ -99,12 +99,12 @@ impl Embedded {
             (None, _) => return Err(refuse("holds no result")),
             _ => return Err(refuse("holds several results")),
         };
-        let version = |name: &str| {
+        let version_of = |name: &str| {
             let value = serde_json::from_str::<serde_json::Value>(data).ok()?;
             value.get(name)?.as_u64()
         };
-        for (name, known) in [("format", FORMAT), ("schema", SCHEMA_VERSION)] {
-            if version(name).is_some_and(|found| found > u64::from(known)) {
+        for (name, newest) in [("format", FORMAT), ("schema", SCHEMA_VERSION)] {
+            if version_of(name).is_some_and(|version| version > u64::from(newest)) {
                 return Err(Error::input(
                     format!("{} comes from a newer version of apexmap", path.display()),
                     "draw it with that version; the head of the page names it",

@@ -10,7 +10,7 @@ use apexmap_study::answers::memory_sizes;
 use apexmap_study::answers::stream::{self, Stream};
 use serde::Serialize;
 
-/// What the first screen shows, besides the corners and the sentences.
+/// The parts of the first screen besides the corners and the sentences.
 #[derive(Default, Serialize)]
 pub struct FirstScreen {
     /// The main picture.
@@ -26,14 +26,18 @@ pub struct FirstScreen {
 const MIN_CURVE_POINTS: usize = 3;
 
 impl FirstScreen {
-    /// Chooses the first screen, and takes its picture out of its section. `has_surface`: whether the page has an interactive
-    /// surface.
+    /// Chooses the first screen, and takes its picture out of its section. A calibration begins with its table instead.
+    /// `has_surface`: whether the page has an interactive surface.
     pub fn take(
         input: &Input,
+        is_calibration: bool,
+        has_surface: bool,
         parameters: &mut Parameters,
         surfaces: &mut Surfaces,
-        has_surface: bool,
     ) -> Result<Self> {
+        if is_calibration {
+            return Ok(Self::default());
+        }
         let stream = stream::answer(input.samples, input.card.as_ref(), input.cores)?;
         if stream.is_some() && input.samples.distinct_numbers("ranks").len() < MIN_CURVE_POINTS {
             parameters.effects.clear();

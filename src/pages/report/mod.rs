@@ -188,10 +188,8 @@ pub fn make_from(
     let classic = classic::section(&input)?;
     let fits = PlannedFits::new(&input);
     let explained = fits.pending();
-    let first = match &classic {
-        None => FirstScreen::take(&input, &mut parameters, &mut surfaces, !viewer.surfaces.is_empty())?,
-        Some(_) => FirstScreen::default(),
-    };
+    let first =
+        FirstScreen::take(&input, classic.is_some(), !viewer.surfaces.is_empty(), &mut parameters, &mut surfaces)?;
     let embedded = Embedded::from_folder(folder, &manifest)?;
     let mut context = Context {
         head: Head::from_input(&input, samples.len() - current.len(), &card),

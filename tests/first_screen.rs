@@ -1,0 +1,160 @@
+//! Tests of the first screens of reports, on a telephone, without scripts and on paper; and of reports drawn again from the result
+//! that they hold.
+
+use crate::browser;
+use crate::common::{Scratch, apexmap, refusal_message, successful_stdout};
+use std::path::{Path, PathBuf};
+
+const SURFACE: &str = r#"
+title = "A small map"
+[fixed]
+kernel = "apex_map.sequential"
+ranks = 1
+M = "64 kwords"
+I = 64
+N = 2
+[axes]
+alpha = [0.01, 1.0]
+L = [1, 16]
+[repeat]
+min = 6
+"#;
+
+/// Runs a sweep, and returns its folder.
+fn run(scratch: &Scratch, sweep: &str) -> PathBuf {
+    let (path, out) = (scratch.join("sweep.toml"), scratch.join("result"));
+    std::fs::write(&path, sweep).unwrap();
+    let run = apexmap(&["run", "--out", out.to_str().unwrap(), path.to_str().unwrap()]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    out
+}
+
+fn text(page: &Path) -> String {
+    std::fs::read_to_string(page).unwrap()
+}
+
+#[test]
+fn memory_sizes_begin_with_the_staircase_in_bytes_and_the_gain_of_huge_pages() {
+    let scratch = Scratch::new();
+    let ready = include_str!("../sweeps/memory-sizes.toml");
+    let figure = &ready[ready.find("[[figure]]").expect("a figure")..];
+    let sweep = format!(
+        "{}[axes]\nM = {{ from = \"4 kwords\", to = \"256 kwords\", factor = 2 }}\nalpha = [0.1, 1.0]\npages = [\"huge\", \"base\"]\n\
+         L = [1, 16]\n[repeat]\nmin = 2\n{figure}",
+        "[fixed]\nkernel = \"apex_map.sequential\"\nranks = 1\nI = 256\nN = 4\n"
+    );
+    let page = text(&run(&scratch, &sweep).join("report.html"));
+    let first = page.split("data-file=\"").nth(1).unwrap();
+    assert!(first.starts_with("figure-1"), "{}", &first[..40]);
+    let figure = first.split("</figure>").next().unwrap();
+    assert!(figure.contains("2 MiB pages") && figure.contains("4 KiB pages") && figure.contains("64 KiB"), "{figure}");
+    assert!(page.contains("<li>huge pages: ") && page.contains("relative to base pages"));
+    let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
+    assert!(place("data-file=\"figure-1\"") < place("<h2 id=\"live\">"), "surfaces come later");
+}
+
+#[test]
+fn the_page_of_stream_names_the_four_operations_in_a_table_and_in_sentences() {
+    let scratch = Scratch::new();
+    let sweep = "[fixed]\nkernel = \"calibrate.stream\"\nbytes = \"1 MiB\"\n[axes]\naccess = [\"read\", \"copy\", \"scale\", \"add\", \"triad\"]\n\
+                 ranks = [1, 2]\n[repeat]\nmin = 2\n[[figure]]\nkind = \"curves\"\nx = \"P\"\ny = \"access\"\nz = \"bytes_per_second\"\n";
+    let page = text(&run(&scratch, sweep).join("report.html"));
+    let table = page.split("<table class=\"bars\">").nth(1).unwrap().split("</table>").next().unwrap();
+    for operation in ["copy", "scale", "add", "triad"] {
+        assert!(table.contains(&format!("<tr><th>{operation}</th>")), "{operation}: {table}");
+    }
+    let sentence = page.split("STREAM on ").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(["copy", "scale", "add", "triad"].iter().all(|operation| sentence.contains(operation)), "{sentence}");
+    assert!(!page.contains("<figure"), "two numbers of ranks need no curves");
+}
+
+#[test]
+fn a_telephone_shows_the_map_first_and_a_page_without_scripts_shows_it_as_a_picture() {
+    needs!(Browser);
+    let scratch = Scratch::new();
+    let page = run(&scratch, SURFACE).join("report.html");
+    browser::check_usable(&page);
+    let result = browser::ask(
+        &page,
+        "await frame();
+         const still = document.querySelector('.still'), told = { live: still.checkVisibility() };
+         const phone = document.createElement('iframe');
+         phone.style.cssText = 'width: 390px; height: 844px; border: 0';
+         phone.srcdoc = '<!DOCTYPE html>' + document.documentElement.outerHTML.replace(/<script(?! type)[^]*?<\\/script>/g, '');
+         document.body.append(phone);
+         await new Promise((done) => (phone.onload = done));
+         const inner = phone.contentDocument, viewer = inner.querySelector('.viewer');
+         told.canvas = viewer.querySelector('canvas').getBoundingClientRect().top;
+         viewer.hidden = true; // as without scripts
+         const box = inner.querySelector('.still svg').getBoundingClientRect();
+         told.still = [box.top, box.right, box.bottom];
+         told.remarks = inner.querySelector('.notes').open;
+         return told;",
+    );
+    assert_eq!((&result["live"], &result["remarks"]), (&false.into(), &false.into()), "{result}");
+    let still: Vec<f64> = result["still"].as_array().unwrap().iter().map(|side| side.as_f64().unwrap()).collect();
+    assert!(result["canvas"].as_f64().unwrap() < 420.0, "{result}");
+    assert!(still[0] < 420.0 && still[1] <= 390.0 && still[2] < 844.0 && still[2] > still[0], "{result}");
+}
+
+#[test]
+fn a_page_is_drawn_again_from_the_result_that_it_holds() {
+    let scratch = Scratch::new();
+    let out = run(&scratch, SURFACE);
+    let (old, new) = (scratch.join("old.html"), scratch.join("new.html"));
+    std::fs::rename(out.join("report.html"), &old).unwrap();
+    std::fs::remove_dir_all(&out).unwrap();
+    let (old, new) = (old.to_str().unwrap(), new.to_str().unwrap());
+    let stdout = successful_stdout(&["report", old, "--out", new]);
+    assert!(stdout.contains("report: ") && stdout.contains("new.html"), "{stdout}");
+    let (before, after) = (text(Path::new(old)), text(Path::new(new)));
+    assert!(after.contains("Drawn again by apexmap") && !before.contains("Drawn again by apexmap"));
+    let svg = |page: &str| page.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap().to_owned();
+    assert_eq!(svg(&before), svg(&after));
+    // The new page holds the result, too; without --out, the page gets another name.
+    assert!(successful_stdout(&["report", new]).contains("new.redrawn.html"));
+    assert_eq!(svg(&text(&scratch.join("new.redrawn.html"))), svg(&before));
+}
+
+#[test]
+fn a_damaged_page_is_refused_by_name_with_the_next_step() {
+    let scratch = Scratch::new();
+    let out = run(&scratch, SURFACE);
+    let page = text(&out.join("report.html"));
+    let start = "<script type=\"application/json\" id=\"result\">";
+    let (head, rest) = page.split_once(start).expect("data");
+    let (data, tail) = rest.split_once("</script>").unwrap();
+    let value: serde_json::Value = serde_json::from_str(data).unwrap();
+    let with = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut value = value.clone();
+        change(&mut value);
+        format!("{head}{start}{value}</script>{tail}")
+    };
+    let samples = |text: &str| {
+        let text = text.to_owned();
+        with(&move |value| value["files"]["samples.parquet"] = text.clone().into())
+    };
+    let manifest = value["files"]["manifest.json"].as_str().unwrap().to_owned();
+    for (text, words) in [
+        (head.to_owned(), "holds no result"),
+        (format!("{page}{page}"), "holds several results"),
+        (with(&|value| value["format"] = 99.into()), "newer version"),
+        (with(&|value| value["schema"] = 99_999.into()), "newer version"),
+        (with(&|value| value["files"]["../evil"] = "x".into()), "unknown file"),
+        (with(&|value| value["files"] = serde_json::json!({})), "holds no manifest.json"),
+        (samples("!"), "samples.parquet"),
+        // A file in the place of another: the checksum of the manifest does not match.
+        (samples(&manifest), "does not match its checksum"),
+        (format!("{head}{start}{{</script>{tail}"), "is damaged"),
+    ] {
+        let path = scratch.join("bad.html");
+        std::fs::write(&path, text).unwrap();
+        let output = apexmap(&["report", path.to_str().unwrap()]);
+        let message = String::from_utf8_lossy(&output.stderr).replace('\n', " ");
+        assert!(!output.status.success() && message.contains(words), "{words}: {message}");
+        assert!(message.contains("bad.html") && message.contains("help:"), "{words}: {message}");
+        assert!(!scratch.join("bad.redrawn.html").exists());
+    }
+    let error = refusal_message(&["report", out.to_str().unwrap(), "--out", "x.html"]);
+    assert!(error.contains("--out needs a report"), "{error}");
+}
