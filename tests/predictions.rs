@@ -134,8 +134,8 @@ fn a_report_compares_compact_models_with_the_large_one() {
     let pages = pages.into_inner();
     let count = pages.len();
     for (number, (line, page)) in pages.iter().enumerate() {
-        let of = format!(" {} of {count}: apex_map.sequential", number + 1);
-        assert!(line.starts_with("fitting apex_map.") && line.ends_with(&of), "{line}");
+        let end = format!(" {} of {count}: apex_map.sequential", number + 1);
+        assert!(line.starts_with("fitting apex_map.") && line.ends_with(&end), "{line}");
         assert!(page.contains(&format!("The fits of models ({count}) are not finished")), "{line}");
     }
     assert!(count > 1 && pages[0].0.starts_with("fitting apex_map.surface 1 of"), "{count}");

@@ -46,7 +46,10 @@ pub const EXIT_CODES: [(&str, &str); 8] = [
     ("0", "done"),
     ("2", "wrong flag, sweep or parameters"),
     ("3", "missing prerequisite: a launcher, memory, a file that can be read or written"),
-    ("4", "points failed or are incomplete, or a check of `compare` is undecided"),
+    (
+        "4",
+        "points failed or have too few samples (the quickstart only warns of these), or a check of `compare` is undecided",
+    ),
     ("5", "a condition of `--fail-if` is met: `compare` found a slow point, or `run` or `compare` a disturbed machine"),
     ("6", "a set-up fault: all launches fail for the same reason"),
     ("70", "internal error"),

@@ -100,7 +100,7 @@ pub fn select(samples: &Samples, request: &Request) -> Result<Selected> {
         let mixture = selected.samples.mixture(&column);
         let candidates = if spanning.is_empty() { parts.iter().collect() } else { spanning };
         let size = |part: &&Samples| part.group_by(&["key"]).len();
-        // Of equal parts, the first one, as in the mixture.
+        // The first one of equal parts, as in the mixture.
         let Some(most) = candidates.iter().map(size).max() else { break };
         let value = |part: &Samples| part.first_value(&column);
         let mut best: Vec<_> =

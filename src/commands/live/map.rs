@@ -51,7 +51,7 @@ struct MapCell {
     values_by_launch: BTreeMap<String, Vec<f64>>,
 }
 
-/// What a cell of a map shows.
+/// The content of a cell of a map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shown {
     Value(f64),
@@ -132,7 +132,7 @@ impl Maps {
         Ok(maps)
     }
 
-    /// Adds a group. Values of a third and further axes have maps of their own.
+    /// Adds a group. Values of a third and further axes have separate maps.
     fn add_group(&mut self, group: &SampleGroup) -> Result<()> {
         let (shown, further) = group.axes.split_at(group.axes.len().min(2));
         let further: Vec<&str> = further.iter().map(String::as_str).collect();

@@ -33,7 +33,7 @@ pub fn write(buffer: &mut Buffer, (x, y): (u16, u16), text: &str, style: Style) 
 pub struct Picture<'a> {
     map: &'a Map,
     colours: Colours,
-    /// What the cells show, row by row, and their range of values.
+    /// Contents of the cells, row by row, and their range of values.
     shown: Vec<Shown>,
     scale: Option<Scale>,
     /// Values of the axes that are shown, the vertical ones from above.
@@ -277,7 +277,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Returns the map in a frame of its own.
+/// Returns the map in a separate frame.
 pub fn frame(map: &Map, colours: Colours, (width, height): (u16, u16), remark: &str) -> Buffer {
     let picture = Picture::new(map, colours, (width, height));
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, picture.height()));

@@ -155,7 +155,7 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
             false => points.iter().map(|(_, point)| point).find(|point| !point.is_constant(name)),
         };
         let Some(mixed) = mixed else { continue };
-        // Of all samples, not only of this point, the choice keeps most.
+        // The choice keeps most samples of the whole result, not only of this point.
         let choice = samples.mixture(name).choice;
         let Mixture { name, values, .. } = mixed.mixture(name);
         return Err(Error::input(

@@ -135,14 +135,14 @@ impl PointHits {
     }
 
     fn l3_ratios_at(&self, step: f64) -> Ratios {
-        let mut known = self.l3_steps.borrow_mut();
-        let place = known.binary_search_by_key(&(step as i64), |(step, _)| *step).unwrap_or_else(|place| {
+        let mut steps = self.l3_steps.borrow_mut();
+        let place = steps.binary_search_by_key(&(step as i64), |(step, _)| *step).unwrap_or_else(|place| {
             let others = (step * INTERPOLATION_STEP).exp();
             let ratios = cached_ratios(AccessPattern { others, ..self.l3_accesses }, self.l3_lines);
-            known.insert(place, (step as i64, ratios));
+            steps.insert(place, (step as i64, ratios));
             place
         });
-        known[place].1
+        steps[place].1
     }
 }
 
