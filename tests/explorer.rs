@@ -513,7 +513,7 @@ fn the_panel_has_the_medians_of_query_for_every_cell() {
             for (k, part) in ["median", "low", "high"].into_iter().enumerate() {
                 match group["values"][name][part].as_f64() {
                     Some(value) => {
-                        assert!((shown[k].as_f64().expect("a number") / value - 1.0).abs() < 1e-8, "{shown} {group}")
+                        assert!((shown[k].as_f64().expect("a number") / value - 1.0).abs() < 1e-8, "{shown} {group}");
                     }
                     None => assert!(shown[k].is_null(), "{shown} {group}"),
                 }

@@ -46,7 +46,6 @@ macro_rules! commands {
     ($($(#[$about:meta])* $name:ident => $module:ident,)*) => {
         /// The commands, in the order of `apexmap --help`.
         #[derive(clap::Subcommand)]
-        #[expect(clippy::large_enum_variant, reason = "a program has one of them")]
         pub enum Command {
             $($(#[$about])* $name($module::Arguments),)*
         }

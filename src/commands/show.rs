@@ -51,11 +51,11 @@ const MAX_LINES: usize = 60;
 pub fn run(arguments: &Arguments) -> Result<()> {
     let condition = arguments.condition.as_deref();
     let folder = samples::folder(&arguments.result).map(|path| Folder::open(&path)).transpose()?;
-    if let Some(folder) = folder.as_ref().filter(|folder| std::io::stderr().is_terminal() && is_being_measured(folder))
+    let is_followed = |folder: &&Folder| std::io::stderr().is_terminal() && is_being_measured(folder);
+    if let Some(folder) = folder.as_ref().filter(is_followed)
+        && !follow(folder, condition)?
     {
-        if !follow(folder, condition)? {
-            return Ok(());
-        }
+        return Ok(());
     }
     let samples = samples::read(&arguments.result)?.current();
     if samples.good().is_empty() {
