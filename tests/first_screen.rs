@@ -49,6 +49,7 @@ fn memory_sizes_begin_with_the_staircase_in_bytes_and_the_gain_of_huge_pages() {
     let figure = first.split("</figure>").next().unwrap();
     assert!(figure.contains("2 MiB pages") && figure.contains("4 KiB pages") && figure.contains("64 KiB"), "{figure}");
     assert!(page.contains("<li>huge pages: ") && page.contains("relative to base pages"));
+    assert!(!page.contains("Rate on 4 KiB pages"), "the staircase shows it");
     let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
     assert!(place("data-file=\"figure-1\"") < place("<h2 id=\"live\">"), "surfaces come later");
 }
@@ -63,6 +64,7 @@ fn the_page_of_stream_names_the_four_operations_in_a_table_and_in_sentences() {
     for operation in ["copy", "scale", "add", "triad"] {
         assert!(table.contains(&format!("<tr><th>{operation}</th>")), "{operation}: {table}");
     }
+    assert!(table.contains("style=\"width: 100"), "the longest bar: {table}");
     let sentence = page.split("STREAM on ").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(["copy", "scale", "add", "triad"].iter().all(|operation| sentence.contains(operation)), "{sentence}");
     assert!(!page.contains("<figure"), "two numbers of ranks need no curves");

@@ -105,7 +105,8 @@ fn surface_on_huge_pages<'a>(input: &'a Input, group: &SampleGroup) -> Option<&'
 /// Compares the rates on base pages with those on huge pages, for groups that were measured for this comparison.
 fn describe_pages(input: &Input) -> Result<Option<String>> {
     let mut parts = Vec::new();
-    for group in input.groups.iter().filter(|group| group.samples.describe(group.headline).unit != Unit::Seconds) {
+    let is_rate = |group: &&SampleGroup| group.samples.describe(group.headline).unit != Unit::Seconds;
+    for group in input.groups.iter().filter(|group| !group.is_surface()).filter(is_rate) {
         let Some(surface) = surface_on_huge_pages(input, group) else { continue };
         let on_huge = surface.measured_cells(surface.headline)?;
         let ratio = |(cell, summary): &(Cell, Summary)| {

@@ -70,8 +70,8 @@ pub fn answer(samples: &Samples, card: Option<&Card>, cores: Option<u32>) -> Res
         let cell = cells.iter().find(|cell| cell.by == [Value::from(name), Value::Integer(*count as u64)])?;
         cell.summary(RATE)
     };
-    let medians = cells.iter().filter_map(|cell| cell.summary(RATE)).map(|summary| summary.median);
-    let best = medians.fold(0.0, f64::max);
+    let shown = OPERATIONS.iter().flat_map(|name| counts.iter().filter_map(|count| summary_of(name, count)));
+    let best = shown.map(|summary| summary.median).fold(0.0, f64::max);
     let rows = OPERATIONS.map(|name| {
         let rates = counts.iter().map(|count| summary_of(name, count).map(|s| rate(&s, best)).unwrap_or_default());
         let last = counts.last().and_then(|count| summary_of(name, count));
