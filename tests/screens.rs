@@ -42,10 +42,11 @@ fn shown(columns: u16, folder: &Path, arguments: &[&str]) -> String {
     text
 }
 
-/// Checks that lines of several words fit.
+/// Checks that lines of several words fit. A line of progress replaces the one before.
 fn assert_fits(columns: usize, arguments: &[&str], text: &str) {
     assert!(!text.is_empty(), "{arguments:?}");
-    for line in text.lines().filter(|line| line.split_whitespace().count() > 1) {
+    let lines = text.lines().flat_map(|line| line.split("\r\x1b[K"));
+    for line in lines.filter(|line| line.split_whitespace().count() > 1) {
         assert!(line.chars().count() <= columns, "{arguments:?}: {} columns: {line:?}\n{text}", line.chars().count());
     }
 }
