@@ -112,7 +112,7 @@ fn small_quickstart() -> String {
     small
 }
 
-/// Creates a folder with small results for the commands of the guide. One of them has the card of a simulated machine.
+/// Creates a folder with small results for the commands of the guide.
 fn results() -> Scratch {
     let scratch = Scratch::new();
     symlink(root().join("sweeps"), scratch.join("sweeps")).expect("a link");

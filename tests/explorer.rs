@@ -5,6 +5,7 @@ use crate::bounds::card;
 use crate::browser;
 use crate::cdp::Page;
 use crate::common::{self, Scratch, launch, manifest, sample, successful_stdout};
+use crate::fuzz::targets::UNITS;
 use crate::mock::noisy_facts;
 use crate::synthetic_machines::{self, NUMBERS, ONE_RANK};
 use apexmap_base::disturbance::Facts;
@@ -37,18 +38,6 @@ use std::sync::OnceLock;
 const ALPHAS: [f64; 4] = [0.001, 0.01, 0.1, 1.0];
 const BLOCKS: [u64; 4] = [1, 8, 64, 512];
 const MEMORY: [u64; 2] = [1 << 16, 1 << 20];
-const UNITS: [Unit; 10] = [
-    Unit::None,
-    Unit::Words,
-    Unit::Bytes,
-    Unit::Seconds,
-    Unit::Hertz,
-    Unit::Cycles,
-    Unit::BytesPerSecond,
-    Unit::PerSecond,
-    Unit::UpdatesPerSecond,
-    Unit::SecondsPerByte,
-];
 
 fn point(alpha: f64, block: u64, words: u64) -> Point {
     let point = Point::new("apex_map.sequential", 1).with_parameter("M", words).with_parameter("L", block);
@@ -418,7 +407,10 @@ fn modules_agree_with_the_crate_under_node() {
     std::fs::write(&vectors, text.to_string()).expect("written");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut node = Command::new("node");
-    node.arg(root.join("tests/explorer/modules.mjs")).arg(root.join("src/pages/explorer")).arg(vectors);
+    node.arg("--test-reporter=tap")
+        .arg(root.join("tests/explorer/modules.mjs"))
+        .arg(root.join("src/pages/explorer"))
+        .arg(vectors);
     let output = common::output(&mut node);
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && text.contains("# pass 13"), "{text}");
@@ -497,7 +489,9 @@ fn the_panel_has_the_medians_of_query_for_every_cell() {
     let text = successful_stdout(&[&arguments[..], &["--format", "json"]].concat());
     let groups: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let seconds = kernel.quantities.iter().position(|quantity| quantity.name == "seconds").expect("seconds");
-    for (cell, group) in kernel.cells.iter().zip(groups.as_array().expect("groups")) {
+    let groups = groups.as_array().expect("groups");
+    assert_eq!(groups.len(), kernel.cells.len());
+    for (cell, group) in kernel.cells.iter().zip(groups) {
         let place: Vec<&str> =
             kernel.axes.iter().zip(&cell.at).map(|(axis, index)| axis.values[*index].as_str()).collect();
         let by = &group["by"];

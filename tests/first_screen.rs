@@ -1,4 +1,4 @@
-//! Tests of the first screens of reports, on a telephone, without scripts and on paper; and of reports drawn again from the result
+//! Tests of the first screens of reports, on a telephone and without scripts; and of reports drawn again from the result
 //! that they hold.
 
 use crate::browser;

@@ -1,7 +1,7 @@
 //! Runs every case that fuzzing found, and the seeds for more: `fuzz/`.
 
 #[path = "../fuzz/src/lib.rs"]
-mod targets;
+pub mod targets;
 
 use std::path::{Path, PathBuf};
 use targets::TARGETS;

@@ -26,7 +26,7 @@ struct Context {
     pictures: Vec<Picture>,
 }
 
-fn quantity(label: &str, unit: Unit) -> Quantity {
+pub fn quantity(label: &str, unit: Unit) -> Quantity {
     Quantity { label: label.into(), unit, log: true }
 }
 

@@ -1,15 +1,12 @@
 //! Tests of figures as PDF files and slides, of the colours of many curves, and of the first view of surfaces.
 
 use crate::common::{Scratch, output};
+use crate::page::quantity;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::*;
 use ndarray::Array2;
 use std::collections::HashSet;
 use std::process::Command;
-
-fn quantity(label: &str, unit: Unit) -> Quantity {
-    Quantity { label: label.into(), unit, log: true }
-}
 
 /// Returns a grid over alpha and L whose value is lowest at alpha = 1, L = 1.
 fn grid() -> Grid {

@@ -65,6 +65,8 @@
 //! - `launchers`: launchers that misbehave, and that no process of theirs stays behind
 //! - `protocol`: lines cut from arbitrary bytes, and the order of a launch's events
 //! - `figure`: surfaces, contours, curves
+//! - `pictures`: PDF files and slides, colours of many curves, first views of surfaces
+//! - `codes`: places of known codes, against exact traces; files of own codes; marks and ratios
 //! - `explorer`: the panel of all cells: its data, its modules under node, and the panel in a browser with mouse and keyboard
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `terminal`: text for a terminal is printable and bounded; a terminal that fails ends no measurement
@@ -74,7 +76,7 @@
 //! - `limits`: sizes that no machine has are refused
 //! - `memory`: launches use the memory that plans predict; kills for too much memory
 //! - `new_file`: files are written completely, and no link is followed
-//! - `in_order`: work on all processors, with results in order
+//! - `parallel`: work on all processors, with results in order
 //! - `crash`: a panic that escapes gives one message
 //! - `faults`: failing calls, kills, signals, full disks and concurrent drivers lose nothing
 //! - `resume`: complete runs: killed, resumed, failed, inspected
@@ -82,13 +84,14 @@
 //! - `fit`: known values, recovered parameters, coverage of intervals, refused designs
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
 //! - `intervals`: coverage of intervals, over launches and within one; correlated samples
+//! - `condition`: conditions of samples: parsing, values, errors with places
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `facade`: the public library: traits of its types, points without a parameter
 //! - `manual`: launches run by their scripts elsewhere; outputs cut, damaged, foreign, imported twice
 //! - `notebooks`: they run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's parameters
-//! - `predicted`: figures of predictions without a result, compact models in reports, missing numbers of a card
+//! - `predictions`: figures of predictions without a result, compact models in reports, missing numbers of a card
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
@@ -97,9 +100,10 @@
 //! - `compare_terms`: why one machine is faster than another, term by term
 //! - `control`: differences found between launches of the same point
 //! - `placement`: warnings about ranks and memory in the wrong place
+//! - `first_screen`: first screens of reports; reports drawn again from the result that they hold
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! Helpers: `browser` opens and queries HTML pages; `common` has shared functions; `faulty_transport` loses and changes
+//! Helpers: `browser` opens and queries HTML pages; `cdp` drives them by mouse and keyboard; `common` has shared functions; `faulty_transport` loses and changes
 //! messages; `mock` is a scripted launcher for the driver; `mpi_worker` builds and launches MPI programs; `needs` checks
 //! for installed software; `synthetic_machines` makes results of machines that follow a model.
 

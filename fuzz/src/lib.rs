@@ -100,7 +100,8 @@ pub fn condition(data: &[u8]) {
     }
 }
 
-const UNITS: [Unit; 10] = [
+/// All units.
+pub const UNITS: [Unit; 10] = [
     Unit::None,
     Unit::Words,
     Unit::Bytes,

@@ -14,6 +14,11 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Returns whether all samples are selected.
+    pub fn is_empty(&self) -> bool {
+        self.conditions.is_empty()
+    }
+
     /// Returns the conditions joined to one, or `None` without a condition.
     ///
     /// # Errors

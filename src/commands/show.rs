@@ -5,6 +5,7 @@ use super::live::map::{Map, Maps};
 use super::live::picture::{Picture, frame, write};
 use super::live::viewport::{self, Viewport};
 use super::samples;
+use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print_styled, terminal_width};
 use apexmap_base::units::{self, plural};
@@ -33,9 +34,8 @@ pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     #[arg(default_value = "results/quickstart")]
     result: PathBuf,
-    /// Select samples, such as 'P == 2 && alpha <= 0.1'
-    #[arg(long = "where", value_name = "CONDITION")]
-    condition: Option<String>,
+    #[command(flatten)]
+    selection: Selection,
 }
 
 /// Shortest time between two reads of a result that is being measured.
@@ -49,11 +49,10 @@ const PLAIN_WIDTH: usize = 80;
 const MAX_LINES: usize = 60;
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let condition = arguments.condition.as_deref();
     let folder = samples::folder(&arguments.result).map(|path| Folder::open(&path)).transpose()?;
     let is_followed = |folder: &&Folder| std::io::stderr().is_terminal() && is_being_measured(folder);
     if let Some(folder) = folder.as_ref().filter(is_followed)
-        && !follow(folder, condition)?
+        && !follow(folder, &arguments.selection)?
     {
         return Ok(());
     }
@@ -64,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             format!("`apexmap status {}` shows its launches and failures", arguments.result.display()),
         ));
     }
-    let view = View::new(folder.as_ref(), &samples, condition)?;
+    let view = View::new(folder.as_ref(), &samples, &arguments.selection)?;
     let colours = Colours::detect(&std::io::stdout());
     let width = terminal_width().map_or(PLAIN_WIDTH, |width| width.saturating_sub(1)).max(1) as u16;
     let pictures = view.maps.maps.iter().filter(|map| map.has_values()).map(|map| {
@@ -85,12 +84,11 @@ struct View {
 }
 
 impl View {
-    fn new(folder: Option<&Folder>, samples: &Samples, condition: Option<&str>) -> Result<Self> {
-        let chosen =
-            if condition.is_some() && !samples.is_empty() { samples.choose(condition)? } else { samples.clone() };
+    fn new(folder: Option<&Folder>, samples: &Samples, selection: &Selection) -> Result<Self> {
+        let chosen = if samples.is_empty() { samples.clone() } else { selection.choose(samples)? };
         // Points without samples are known from the plan, to which a condition on measured columns does not apply.
-        let planned = match (folder, condition) {
-            (Some(folder), None) => folder.plan_lines::<Entry>()?,
+        let planned = match (folder, selection.is_empty()) {
+            (Some(folder), true) => folder.plan_lines::<Entry>()?,
             _ => None,
         };
         let mut maps = match planned {
@@ -126,13 +124,13 @@ fn age(folder: &Folder) -> Option<Duration> {
 }
 
 /// Draws the map until the result is no longer measured. Returns false if the user ended it.
-fn follow(folder: &Folder, condition: Option<&str>) -> Result<bool> {
+fn follow(folder: &Folder, selection: &Selection) -> Result<bool> {
     let interrupt = Interrupt::catch();
     let colours = Colours::detect(&std::io::stderr());
     let mut viewport = Viewport::default();
     while is_being_measured(folder) {
         let begun_at = Instant::now();
-        let view = View::new(Some(folder), &Samples::from(folder.load()?.table).current(), condition)?;
+        let view = View::new(Some(folder), &Samples::from(folder.load()?.table).current(), selection)?;
         viewport.draw(watch_frame(&view, colours, folder));
         let pause = READ_EVERY.max(begun_at.elapsed() * REST);
         while begun_at.elapsed() < pause {

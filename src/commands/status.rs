@@ -1,5 +1,6 @@
 //! `apexmap status`: shows the samples, launches, jobs and failures of a result.
 
+use super::predict::pretty;
 use super::samples::read;
 use super::status_state::{Facts, JobRow, ResultState, ask};
 use apexmap_base::error::{Error, Result};
@@ -54,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let answers = ask(std::slice::from_ref(&facts), &site)?;
     let state = facts.state(&answers)?;
     if arguments.json {
-        print_data(&to_json(&state)?)?;
+        print_data(&pretty(&state)?)?;
     } else {
         print(&describe(&facts, &state)?)?;
     }
@@ -63,10 +64,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         std::process::exit(state.exit_code.into());
     }
     Ok(())
-}
-
-fn to_json<T: serde::Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|e| Error::internal(e.to_string()))
 }
 
 /// Lists the results in a folder.
@@ -81,7 +78,7 @@ fn list(folder: &Path, as_json: bool, site: &Site) -> Result<()> {
     let answers = ask(&results, site)?;
     let states = results.iter().map(|facts| facts.state(&answers)).collect::<Result<Vec<_>>>()?;
     if as_json {
-        return print_data(&to_json(&states)?);
+        return print_data(&pretty(&states)?);
     }
     if states.is_empty() {
         return print(&format!("{} has no result\n", folder.display()));

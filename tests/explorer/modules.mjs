@@ -1,4 +1,4 @@
-// Tests of the explorer's modules under node, against vectors of the crate: node modules.mjs MODULES VENDOR VECTORS
+// Tests of the explorer's modules under node, against vectors of the crate: node modules.mjs MODULES VECTORS
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -192,5 +192,5 @@ test("the readout has everything about a cell, and says what is not known", () =
   assert.equal(readoutOf(kernel, { colour: 0, x: 0, y: null }, [0], null)[1][2], "not measured");
   assert.equal(shareText({ share: null }, cell), "");
   assert.deepEqual(tableColumns(kernel, { colour: 0, x: 0, y: null }).map(([name]) => name),
-    ["L", "median", "95 % interval", "n", "launches", "quietness", "fraction of the limit", "terms of the models"]);
+    ["L", "median", "95 % interval", "n", "launches", "quietness", "fraction of the bound", "terms of the models"]);
 });

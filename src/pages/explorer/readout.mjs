@@ -46,7 +46,7 @@ export function readoutOf(kernel, state, at, cell) {
   if (cell.failed) rows.push(["failed", "failed samples", String(cell.failed)]);
   if (cell.quietness) rows.push(["quietness", "quietness", cell.quietness]);
   const share = shareText(kernel, cell);
-  if (share) rows.push(["share", "fraction of the limit", share]);
+  if (share) rows.push(["share", "fraction of the bound", share]);
   for (const terms of cell.terms || []) rows.push(["terms", terms.model, termsText(kernel, cell, terms)]);
   return rows;
 }
@@ -63,7 +63,7 @@ export function tableColumns(kernel, state) {
     ["launches", (cell) => String(cell.launches), "number"],
   ];
   if (kernel.cells.some((cell) => cell.quietness)) columns.push(["quietness", (cell) => cell.quietness || ""]);
-  if (kernel.share !== null) columns.push(["fraction of the limit", (cell) => shareText(kernel, cell)]);
+  if (kernel.share !== null) columns.push(["fraction of the bound", (cell) => shareText(kernel, cell)]);
   if (kernel.cells.some((cell) => (cell.terms || []).length)) {
     const terms = (cell) => (cell.terms || []).map((one) => `${one.model}: ${one.terms}`).join("; ");
     columns.push(["terms of the models", terms, "terms"]);

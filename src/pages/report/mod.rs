@@ -218,9 +218,11 @@ pub fn make_from(
     };
     if context.explained.pending > 0 {
         folder.replace_text(&folder.report(), &render(&context)?)?;
+        context.explained = fits.run(progress)?;
+        context.explorer = explorer::explorer(&current, &context.explained.applied)?;
+    } else {
+        context.explained = fits.run(progress)?;
     }
-    context.explained = fits.run(progress)?;
-    context.explorer = explorer::explorer(&current, &context.explained.applied)?;
     context.undrawn = input.undrawn.take();
     let page = render(&context)?;
     html::remove_unmade(&folder.figures(), &page)?;
