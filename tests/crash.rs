@@ -14,8 +14,10 @@ use std::process::Command;
 /// Executed by the child below: an access to memory that does not exist.
 #[inline(never)]
 fn read_missing_memory() -> u8 {
+    // The fault must not be in the first instruction, which the backtrace of a signal attributes to no function.
+    let address = std::hint::black_box(0x1000);
     // SAFETY: not sound: the test needs the fault.
-    unsafe { std::ptr::without_provenance::<u8>(0x1000).read_volatile() }
+    unsafe { std::ptr::without_provenance::<u8>(address).read_volatile() }
 }
 
 #[inline(never)]

@@ -240,7 +240,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("query results/quickstart --where 'alfa == 1'", "did you mean \"alpha\"?"),
     ("query results/quickstart --where 'pages == huge'", "write \"huge\" in double quotes"),
     ("query results/quickstart --group-by alfa", "did you mean \"alpha\"?"),
-    ("fit results/quickstart --where 'P == 1'", "choose one: apexmap fit results/quickstart --model"),
+    ("fit results/quickstart --where 'P == 1'", "choose one: apexmap fit results/quickstart --where 'P == 1' --model"),
     ("predict random_access.hypercube --machine red-storm --ranks 1-64", "write 1..64"),
     ("predict random_access.hypercub --machine red-storm --ranks 4", "did you mean \"random_access.hypercube\"?"),
 ];

@@ -261,7 +261,7 @@ fn samples_before_an_inconsistent_line_are_kept_but_do_not_count() {
     let output = case.run(launcher, LONG_LIMITS, 4);
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
     let messages = errors(&output);
-    assert!(messages.contains("0 samples in ") && messages.contains("0 of 2 points done\n"), "{messages}");
+    assert!(messages.contains("0 new samples in ") && messages.contains("0 of 2 points done\n"), "{messages}");
     let journal = std::fs::read_to_string(case.out.join("journals/0002.jsonl")).unwrap();
     assert_eq!(journal.matches("{\"event\":\"sample\"").count(), 3, "they stay where they were");
     let out = case.out.to_str().unwrap();
