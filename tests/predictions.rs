@@ -82,7 +82,7 @@ fn predictions_without_a_result_are_drawn_and_marked_as_not_measured() {
         (vec!["--set", "alpha=1", "--set", "L=1", "--plot", "curves", "--out", &file], "curves need a range"),
         (vec!["--set", "alpha=1", "--set", "L=1..64", "--plot", "curves"], "--out"),
         (vec!["--set", "alpha=1", "--set", "L=1..64", "--out", &file], "--plot"),
-        (vec!["--set", "alpha=1", "--set", "L=1..64", "--plot", "curves", "--out", "e.txt"], "neither .svg"),
+        (vec!["--set", "alpha=1", "--set", "L=1..64", "--plot", "curves", "--out", "e.txt"], "none of .svg"),
         (
             vec!["--set", "alpha=1", "--set", "L=1", "--format", "json", "--plot", "curves", "--out", &file],
             "cannot be used with",
