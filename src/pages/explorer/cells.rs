@@ -92,6 +92,9 @@ pub struct ExplorerCell {
     pub summaries: Vec<Option<ValueSummary>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<CellTerms>,
+    /// A good sample of the point.
+    #[serde(skip)]
+    first_row: Option<usize>,
 }
 
 /// A median with its interval, as an array.
@@ -110,11 +113,26 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Returns the data of the panel; `None` if no number varies in the result.
+impl Explorer {
+    /// Adds the predictions of models to the cells of these samples.
+    ///
+    /// # Errors
+    /// If the samples do not have a variable of a model; this is an internal error.
+    pub fn add_terms(&mut self, samples: &Samples, models: &[AppliedModel]) -> Result<()> {
+        for cell in self.kernels.iter_mut().flat_map(|kernel| &mut kernel.cells) {
+            if let Some(row) = cell.first_row {
+                cell.terms = terms_at(&samples.with_rows(vec![row]), models)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the data of the panel, without predictions; `None` if no number varies in the result.
 ///
 /// # Errors
 /// If a column is missing; this is an internal error.
-pub fn explorer(samples: &Samples, models: &[AppliedModel]) -> Result<Option<Explorer>> {
+pub fn explorer(samples: &Samples) -> Result<Option<Explorer>> {
     let (mut kernels, mut notes): (Vec<KernelCells>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut cells_left, mut medians_left) = (MAX_CELLS, MAX_MEDIANS);
     for (kernel, samples) in samples.kernels() {
@@ -141,7 +159,7 @@ pub fn explorer(samples: &Samples, models: &[AppliedModel]) -> Result<Option<Exp
         }
         cells_left -= cells.len();
         medians_left = medians_left.saturating_sub(cells.len() * names.len());
-        kernels.push(kernel_cells(&samples, (&axes, x, y), &names, &cells, models)?);
+        kernels.push(kernel_cells(&samples, (&axes, x, y), &names, &cells)?);
     }
     let colours = colour::hexadecimal(colour::viridis, COLOURS);
     Ok((!kernels.is_empty()).then_some(Explorer { colours, kernels, notes }))
@@ -194,12 +212,10 @@ fn kernel_cells(
     (axis_names, x, y): (&[&str], usize, Option<usize>),
     names: &[String],
     cells: &[Cell],
-    models: &[AppliedModel],
 ) -> Result<KernelCells> {
     let axes: Vec<Axis> =
         axis_names.iter().enumerate().map(|(index, name)| axis(samples, name, index, cells)).collect();
-    let cells: Vec<ExplorerCell> =
-        cells.iter().map(|cell| explorer_cell(cell, &axes, names, models)).collect::<Result<_>>()?;
+    let cells: Vec<ExplorerCell> = cells.iter().map(|cell| explorer_cell(cell, &axes, names)).collect();
     let position = |wanted: &str| names.iter().position(|name| name == wanted);
     let describe = |(index, name): (usize, &String)| {
         let described = samples.describe(name);
@@ -248,7 +264,7 @@ fn axis(samples: &Samples, name: &str, index: usize, cells: &[Cell]) -> Axis {
     }
 }
 
-fn explorer_cell(cell: &Cell, axes: &[Axis], names: &[String], models: &[AppliedModel]) -> Result<ExplorerCell> {
+fn explorer_cell(cell: &Cell, axes: &[Axis], names: &[String]) -> ExplorerCell {
     let samples = &cell.samples;
     let index = |(axis, value): (&Axis, &Value)| {
         let text = value.to_string();
@@ -256,7 +272,7 @@ fn explorer_cell(cell: &Cell, axes: &[Axis], names: &[String], models: &[Applied
     };
     let health = Health::from_samples(samples);
     let watched = samples.has(QUIETNESS);
-    Ok(ExplorerCell {
+    ExplorerCell {
         at: axes.iter().zip(&cell.by).map(index).collect(),
         n: samples.len(),
         launches: samples.launches().len(),
@@ -265,8 +281,9 @@ fn explorer_cell(cell: &Cell, axes: &[Axis], names: &[String], models: &[Applied
         disturbed: watched && health.verdict() == Quietness::Disturbed,
         bound_by: samples.first_word(BOUND_BY).to_owned(),
         summaries: names.iter().map(|name| cell.summary(name).and_then(ValueSummary::from_summary)).collect(),
-        terms: terms_at(samples, models)?,
-    })
+        terms: Vec::new(),
+        first_row: samples.rows().first().copied(),
+    }
 }
 
 fn quietness(health: &Health) -> String {

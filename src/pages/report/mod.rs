@@ -200,7 +200,7 @@ pub fn make_from(
         redrawn,
         classic,
         viewer,
-        explorer: explorer::explorer(&current, &explained.applied)?,
+        explorer: explorer::explorer(&current)?,
         corners: corners::from_groups(&input.groups, input.cores)?,
         summary: &summary,
         watched: current.has(QUIETNESS),
@@ -218,10 +218,10 @@ pub fn make_from(
     };
     if context.explained.pending > 0 {
         folder.replace_text(&folder.report(), &render(&context)?)?;
-        context.explained = fits.run(progress)?;
-        context.explorer = explorer::explorer(&current, &context.explained.applied)?;
-    } else {
-        context.explained = fits.run(progress)?;
+    }
+    context.explained = fits.run(progress)?;
+    if let Some(explorer) = &mut context.explorer {
+        explorer.add_terms(&current, &context.explained.applied)?;
     }
     context.undrawn = input.undrawn.take();
     let page = render(&context)?;
