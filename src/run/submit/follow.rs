@@ -32,17 +32,15 @@ pub fn follow(follower: &mut Follower) -> Result<Stopped> {
     follower.watcher.begin(&launches, follower.plan.repeat, failed);
     let mut tail = Tail::new(follower.folder, follower.plan, &progress)?;
     let mut state = FollowState::new(follower, &progress)?;
-    let mut is_first = true;
     loop {
         let looked_at = Instant::now();
         tail.read(follower.folder, follower.plan, follower.watcher)?;
         let has_changed = read_driver_records(follower, &mut state)? | ask_queue(follower, &mut state)?;
-        let is_retry_due = !state.postponed.is_empty()
-            && state.postponed_at.is_some_and(|moment| moment.elapsed() >= follower.ask_every);
-        // The owner's apexmap may end, or submit further jobs.
-        let is_retry_due = is_retry_due || follower.other_owner.is_some() && state.open_jobs().next().is_none();
-        if has_changed || is_retry_due || std::mem::take(&mut is_first) {
+        // The queue may accept further jobs, or the owner's apexmap may end or submit them.
+        let waits = !state.postponed.is_empty() || follower.other_owner.is_some() && state.open_jobs().next().is_none();
+        if has_changed || state.acted_at.is_none_or(|moment| waits && moment.elapsed() >= follower.ask_every) {
             act_on_parts(follower, &mut state)?;
+            state.acted_at = Some(Instant::now());
         }
         let is_over = follower.parts.iter().all(|part| state.is_settled(part));
         if is_over || follower.detaches {
@@ -149,10 +147,12 @@ fn act_on_parts(follower: &mut Follower, state: &mut FollowState) -> Result<()> 
             (NextStep::Wait, None) if extends => fill_queue(follower, state, part, &progress, samples)?,
             (NextStep::Wait, _) => {}
             (NextStep::Done, _) => {
+                state.postponed.remove(&part.name);
                 cancel_part(follower, state, &part.name, false)?;
                 state.done_parts.push(part.name.clone());
             }
             (NextStep::Stop(why), _) => {
+                state.postponed.remove(&part.name);
                 state.stopped.insert(part.name.clone(), why);
                 cancel_part(follower, state, &part.name, true)?;
             }

@@ -95,19 +95,17 @@ impl Jobs {
     /// # Errors
     /// If the folder cannot be written.
     pub fn may_ask(&self, every: Duration) -> Result<bool> {
-        let asked_at = self.asked_file().metadata().and_then(|meta| meta.modified());
-        let has_passed = |asked_at| SystemTime::now().duration_since(asked_at).is_ok_and(|passed| passed >= every);
-        let due = asked_at.map_or(true, has_passed);
+        let due = self.time_since_question().is_none_or(|passed| passed >= every);
         if due {
             new_file::replace_contents(&self.asked_file(), "")?;
         }
         Ok(due)
     }
 
-    /// Returns the time since the last recorded question.
+    /// Returns the time since the last recorded question; 0 for a time in the future, which another clock may write.
     pub fn time_since_question(&self) -> Option<Duration> {
         let asked_at = self.asked_file().metadata().and_then(|meta| meta.modified()).ok()?;
-        SystemTime::now().duration_since(asked_at).ok()
+        Some(SystemTime::now().duration_since(asked_at).unwrap_or_default())
     }
 
     /// Returns true if a program follows the jobs, and submits further ones.

@@ -61,8 +61,8 @@ pub struct FollowState {
     pub done_parts: Vec<String>,
     /// Why the queue did not accept the jobs of a part, by part.
     pub postponed: BTreeMap<String, String>,
-    /// Time of the last job that the queue did not accept.
-    pub postponed_at: Option<Instant>,
+    /// Time of the last decision about the parts.
+    pub acted_at: Option<Instant>,
     /// Time of the last question about jobs of another user.
     pub asked_at: Option<Instant>,
     /// Number of bytes of the record at the last look.
@@ -89,7 +89,7 @@ impl FollowState {
             stopped: Stopped::new(),
             done_parts: Vec::new(),
             postponed: BTreeMap::new(),
-            postponed_at: None,
+            acted_at: None,
             asked_at: None,
             record_bytes,
         })

@@ -9,7 +9,7 @@ use crate::sweep::plan::Progress;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, plural};
 use apexmap_measure::worker::unix_seconds;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 /// Largest number of jobs of a part in the queue. A longer chain grows as its jobs end.
 pub const MAX_QUEUED_JOBS: usize = 10;
@@ -30,6 +30,9 @@ pub fn fill_queue(
     let (seconds, needed) = chain(measuring, launches, follower.options.time_limit_seconds);
     let queued = state.open_jobs().filter(|job| job.part == part.name).count();
     let mut predecessor = state.open_jobs().filter(|job| job.part == part.name).last().cloned();
+    if queued >= needed.min(MAX_QUEUED_JOBS) {
+        state.postponed.remove(&part.name);
+    }
     for position in queued..needed.min(MAX_QUEUED_JOBS) {
         // A job can only wait for a job whose id is known.
         if predecessor.as_ref().is_some_and(|job| job.id.is_none()) {
@@ -70,6 +73,7 @@ fn exceeds_hours(follower: &Follower, state: &mut FollowState, part: &Part, seco
             format_hours(needed)
         );
         state.stopped.insert(part.name.clone(), reason);
+        state.postponed.remove(&part.name);
     }
     true
 }
@@ -93,6 +97,9 @@ fn submit_job(
     let id = match follower.queue.submit(&script, predecessor.and_then(|job| job.id.as_deref())) {
         Ok(Submission::Accepted(id)) => id,
         Ok(Submission::Postponed(reason)) => {
+            for file in [store.script(&name), store.part_file(&name)] {
+                let _ = std::fs::remove_file(file);
+            }
             store.append(&Line::Postponed { job: name, why: reason.clone() })?;
             postpone(follower, state, part, &reason);
             return Ok(None);
@@ -117,7 +124,6 @@ fn submit_job(
 
 /// Notes that the queue accepts no more jobs now.
 fn postpone(follower: &mut Follower, state: &mut FollowState, part: &Part, reason: &str) {
-    state.postponed_at = Some(Instant::now());
     if state.postponed.insert(part.name.clone(), reason.to_owned()).as_deref() != Some(reason) {
         let text = format!("{}: the queue accepts no further job now ({reason}); it is submitted later", part.name);
         follower.watcher.say(&text);

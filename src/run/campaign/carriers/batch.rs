@@ -227,7 +227,7 @@ fn follow_jobs(
     roles: Roles,
 ) -> Result<Stopped> {
     let Writer { campaign, folder, template, options, retry_failed } = *writer;
-    let interrupt = Interrupt::catch();
+    let (interrupt, detaches) = (Interrupt::catch(), roles.detaches);
     let records = folder.outcomes()?;
     let costs = cost::mean_sample_costs(&records);
     drop(records);
@@ -257,8 +257,11 @@ fn follow_jobs(
     for (part, reason) in &stopped {
         note(&format!("{part}: {reason}"));
     }
-    let store = Jobs::new(folder);
-    note(&format!("the jobs took {}", format_hours(node_hours::hours_used(&store, &store.read()?.1, unix_seconds()))));
+    if !detaches {
+        let store = Jobs::new(folder);
+        let used = node_hours::hours_used(&store, &store.read()?.1, unix_seconds());
+        note(&format!("the jobs took {}", format_hours(used)));
+    }
     Ok(stopped)
 }
 
