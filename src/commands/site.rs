@@ -41,8 +41,7 @@ fn describe(site: &Site) -> String {
     let mut table = TextTable::new([Align::Left; 3]).with_indent(2);
     for setting in &site.settings {
         let origin = format!("{}:{}", setting.file.display(), setting.line);
-        let value = setting.value.split_whitespace().collect::<Vec<_>>().join(" ");
-        table.add_row([setting.key.clone(), value, origin]);
+        table.add_row([setting.key.clone(), setting.value.clone(), origin]);
     }
     if site.settings.is_empty() {
         text.push_str("no setting is in force\n");

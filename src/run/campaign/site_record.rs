@@ -56,8 +56,11 @@ pub fn write(campaign: &Campaign, folder: &Folder, flags: Option<&SubmitTable>) 
     }
 }
 
-/// Returns true if the table sets the option itself. Lists and variables are joined, so they are not replaced.
+/// Returns true if the table sets the option or the environment variable itself. Lists are joined, so they are not replaced.
 fn is_set(table: &SubmitTable, option: &str) -> bool {
+    if let Some(name) = option.strip_prefix("environment.") {
+        return table.environment.contains_key(name);
+    }
     let value = serde_json::to_value(table).unwrap_or_default();
     value.get(option).is_some_and(|value| !value.is_null() && !value.is_array())
 }

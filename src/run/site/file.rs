@@ -13,6 +13,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
+/// The page with examples.
+pub const EXAMPLES: &str = "docs/clusters.md";
+
 /// The keys of a site file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -58,10 +61,11 @@ pub struct LimitRule {
 /// # Errors
 /// If the text is not a site file. The error has the place.
 pub fn parse(text: &str, path: &Path) -> Result<toml::Table> {
-    let page = TomlSource { path, text, examples: "docs/clusters.md" };
+    let page = TomlSource { path, text, examples: EXAMPLES };
     let file: SiteFile = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
     let span_of = |key: &str| {
-        find_leaves(text).into_iter().find(|(leaf, _)| leaf.starts_with(key)).map_or(0..0, |(_, span)| span)
+        let is_below = |leaf: &str| leaf.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        find_leaves(text).into_iter().find(|(leaf, _)| is_below(leaf)).map_or(0..0, |(_, span)| span)
     };
     let launchers: Vec<&str> = launch::launchers_for(TransportKind::Mpi).map(|entry| entry.id).chain(["mpi"]).collect();
     if let Some(name) = file.workers.keys().find(|name| !launchers.contains(&name.as_str())) {
@@ -109,9 +113,10 @@ fn make_absolute(table: &mut toml::Table, file: &Path) {
     if let Some(toml::Value::Table(workers)) = table.get_mut("workers") {
         workers.iter_mut().for_each(|(_, worker)| absolute(worker));
     }
-    let system = table.get_mut("submit").and_then(|submit| submit.get_mut("system"));
     // The name of a built-in system has neither slashes nor dots.
-    if let Some(system) = system.filter(|system| system.as_str().is_some_and(|text| text.contains(['/', '.']))) {
+    if let Some(system) = table.get_mut("submit").and_then(|submit| submit.get_mut("system"))
+        && system.as_str().is_some_and(|text| text.contains(['/', '.']))
+    {
         absolute(system);
     }
 }

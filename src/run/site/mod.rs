@@ -10,9 +10,9 @@ pub use file::{AccountRule, LimitRule, SiteFile};
 use crate::batch::options::SubmitTable;
 use crate::launch::LauncherEntry;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::toml_file;
+use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_measure::comm::TransportKind;
-use file::{find_leaves, merge, parse};
+use file::{EXAMPLES, find_leaves, merge, parse};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const ANY_LAUNCHER: &str = "mpi";
 pub struct Setting {
     /// The key with its tables: `submit.partition`.
     pub key: String,
-    /// The value as the file has it.
+    /// The value as TOML, in one line.
     pub value: String,
     pub file: PathBuf,
     /// The line in the file, from 1.
@@ -52,6 +52,12 @@ pub fn candidates() -> Vec<(PathBuf, String)> {
     let own = folder.map(|folder| (folder.join("apexmap/site.toml"), "of this user".to_owned()));
     let machine = (PathBuf::from(MACHINE_FILE), "of this machine".to_owned());
     named.into_iter().chain(own).chain([machine]).collect()
+}
+
+/// Returns a value of a TOML file in one line, without its comments.
+fn write_in_one_line(value: &str) -> String {
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
+    parsed.and_then(|mut table| table.remove("value")).map_or_else(|| value.to_owned(), |value| value.to_string())
 }
 
 impl Site {
@@ -78,10 +84,11 @@ impl Site {
             let path = std::path::absolute(path).map_err(|e| Error::file("find", path, e))?;
             let text = toml_file::read_text(&path, "site file", &help)?;
             let table = parse(&text, &path)?;
+            let source = TomlSource { path: &path, text: &text, examples: EXAMPLES };
             for (key, span) in find_leaves(&text) {
-                let line = text[..span.start].matches('\n').count() + 1;
+                let line = source.line_number(span.start);
                 if !settings.iter().any(|setting| setting.key == key) {
-                    let value = text.get(span).unwrap_or_default().to_owned();
+                    let value = write_in_one_line(text.get(span).unwrap_or_default());
                     settings.push(Setting { key, value, file: path.clone(), line });
                 }
             }
@@ -144,7 +151,6 @@ impl Site {
         let mut text = String::new();
         for setting in self.settings.iter().filter(|setting| !is_overridden(&setting.key)) {
             let Setting { key, value, file, line } = setting;
-            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
             let _ = writeln!(text, "{key} = {value}  # {}:{line}", file.display());
         }
         text
