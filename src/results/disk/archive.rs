@@ -79,14 +79,18 @@ fn list_files(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<()
             continue;
         }
         let kind = entry.file_type().map_err(|e| Error::file("read", &path, e))?;
+        // An archive that was unpacked gets new ones.
+        if folder == root && [ORIGIN, CHECKSUMS].contains(&name.as_str()) {
+            continue;
+        }
         if kind.is_dir() {
             list_files(root, &path, files)?;
-        } else if kind.is_symlink() {
-            check_link(root, &path)?;
-            files.push(path);
-        } else {
-            files.push(path);
+            continue;
         }
+        if kind.is_symlink() {
+            check_link(root, &path)?;
+        }
+        files.push(path);
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ pub struct JobOptions {
     pub tries: u32,
 }
 
-/// Default of the largest number of jobs for one number of nodes.
+/// Default of the largest number of jobs without a new sample, for one number of nodes.
 pub const DEFAULT_TRIES: u32 = 10;
 
 impl Submit {
@@ -202,10 +202,5 @@ impl JobOptions {
             }
         }
         Ok(())
-    }
-
-    /// Returns true if the options change how programs run. Such options are never taken from a result.
-    pub fn changes_programs(&self) -> bool {
-        !(self.modules.is_empty() && self.environment.is_empty() && self.directives.is_empty())
     }
 }

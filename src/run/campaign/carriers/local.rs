@@ -81,7 +81,7 @@ fn announce(campaign: &Campaign, folder: &Folder, conduct: Conduct) -> Result<()
         None => campaign.sweep.name.clone(),
     };
     let points = plural(campaign.plan.entries.len(), "point");
-    let [done, ..] = Progress::new(&campaign.plan, &folder.outcomes()?).counts();
+    let [done, ..] = progress(campaign)?.counts();
     let done = if done > 0 { format!(", {done} of them done") } else { String::new() };
     let path = folder.path.display();
     note(&format!("{name}: {points}{done} -> {path} (Ctrl-C is safe: rerun the same command to resume)"));
