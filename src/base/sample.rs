@@ -113,6 +113,14 @@ pub struct Launch {
     pub unix_seconds: f64,
 }
 
+impl Launch {
+    /// Returns the number of cores of the node on which all ranks run. `None` for several nodes, or if the number is unknown.
+    pub fn cores_of_node(&self) -> Option<u32> {
+        let is_one_node = self.placement.iter().all(|place| place.node == self.host.name);
+        self.host.processors.cores.filter(|_| is_one_node)
+    }
+}
+
 /// The part of a run that a rank is executing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

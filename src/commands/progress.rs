@@ -199,7 +199,7 @@ impl Watcher for Progress {
 
     fn report_placement(&mut self, launch: &Launch) {
         if let Some(view) = &mut self.view {
-            view.set_clock(launch.host.cycle_hertz);
+            view.set_hardware(launch);
         }
         let text = arrival(launch);
         // Launches of one size usually print the same message.

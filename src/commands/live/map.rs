@@ -11,6 +11,7 @@ use apexmap_results::disk::record::Record;
 use apexmap_results::disk::tabulate::Tabulation;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::{SampleGroup, key_label};
+use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{ALPHA, ColumnDescription, describe};
 use apexmap_results::table::derived_columns;
 use std::collections::{BTreeMap, HashMap};
@@ -25,7 +26,9 @@ pub struct Maps {
 
 /// The map of one group of points.
 pub struct Map {
-    /// Kernel and values that the points share: `apex_map.sequential, P = 1`.
+    /// Columns that distinguish the points of the map from those of others.
+    key: Vec<(String, Value)>,
+    /// Name in plain words: `1 core, 2 MiB pages`.
     pub label: String,
     /// The first of these: `apex_map.sequential, P = 1`.
     pub kernel_and_ranks: String,
@@ -165,7 +168,15 @@ impl Maps {
         let [x, y] = [0, 1].map(|axis| MapAxis::new(axes[axis], &values[axis]));
         let kernel_and_ranks = key_label(&key[..key.len().min(2)]);
         let quantity = samples.describe(headline);
-        self.maps.push(Map { label: key_label(key), kernel_and_ranks, quantity, x, y, cells });
+        let (key, label) = (key.to_vec(), plain_name(key, None));
+        self.maps.push(Map { key, label, kernel_and_ranks, quantity, x, y, cells });
+    }
+
+    /// Names the maps for this number of cores of the one node on which all ranks run; `None` for several nodes.
+    pub fn set_cores(&mut self, cores: Option<u32>) {
+        for map in &mut self.maps {
+            map.label = plain_name(&map.key, cores);
+        }
     }
 
     /// Adds a sample of a launch. Returns the number of its map; `None` for a point that is not in the plan.

@@ -4,7 +4,7 @@ use super::colours::Colours;
 use super::map::{Map, Maps};
 use super::picture::{Picture, frame, write};
 use super::viewport::{self, Viewport};
-use apexmap_base::sample::Sample;
+use apexmap_base::sample::{Launch, Sample};
 use apexmap_base::terminal::{to_printable, wrap_lines};
 use apexmap_results::disk::Folder;
 use apexmap_run::sweep::plan::Plan;
@@ -60,9 +60,10 @@ impl LiveView {
         launch.clone_into(&mut self.launch);
     }
 
-    /// Records the clock of the ranks, in Hz.
-    pub fn set_clock(&mut self, hertz: Option<f64>) {
-        self.hertz = hertz;
+    /// Records the clock and the cores of a launch.
+    pub fn set_hardware(&mut self, launch: &Launch) {
+        self.hertz = launch.host.cycle_hertz;
+        self.maps.set_cores(launch.cores_of_node());
     }
 
     /// Adds a sample to its map, and shows that map. A strip does not replace a surface of the same kernel and ranks. Returns

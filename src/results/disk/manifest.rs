@@ -66,12 +66,8 @@ impl Manifest {
     /// Returns the number of cores of the node on which the ranks of all launches ran. `None` if ranks of a launch ran on several
     /// nodes, or if the number is unknown.
     pub fn cores_of_node(&self) -> Option<u32> {
-        let cores = |LaunchEnd { launch, .. }: &LaunchEnd| {
-            let is_one_node = launch.placement.iter().all(|place| place.node == launch.host.name);
-            launch.host.processors.cores.filter(|_| is_one_node)
-        };
         // `None` is the smallest.
-        self.launches.iter().map(cores).min().flatten()
+        self.launches.iter().map(|end| end.launch.cores_of_node()).min().flatten()
     }
 
     /// Adds samples and launches from the journals.
