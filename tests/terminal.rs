@@ -6,14 +6,18 @@ use apexmap::commands::diagnostics::render;
 use apexmap_base::error::Error;
 use apexmap_base::terminal::{is_unprintable, to_printable};
 use apexmap_results::disk::Folder;
+use nix::sys::signal::Signal;
 use proptest::prelude::*;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_apexmap");
 
@@ -283,5 +287,72 @@ fn only_the_terminal_and_file_modules_write_output() {
             let bad_call = refused.iter().find(|word| line.contains(**word));
             assert!(bad_call.is_none(), "{}:{}: {}", file.display(), number + 1, line.trim());
         }
+    }
+}
+
+/// Takes the time of all cores until it is dropped.
+struct Load(Arc<AtomicBool>, Vec<JoinHandle<()>>);
+
+impl Load {
+    fn start() -> Self {
+        let ends = Arc::new(AtomicBool::new(false));
+        let spin = |ends: Arc<AtomicBool>| {
+            move || {
+                while !ends.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            }
+        };
+        let threads = std::thread::available_parallelism().unwrap().get();
+        let threads = (0..2 * threads).map(|_| std::thread::spawn(spin(Arc::clone(&ends)))).collect();
+        Self(ends, threads)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        self.1.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+}
+
+/// Reads from a terminal until a text appears.
+fn read_until(master: &mut File, expected: &str) {
+    let (mut shown, mut bytes) = (String::new(), [0; 4096]);
+    while !shown.contains(expected) {
+        let count = master.read(&mut bytes).unwrap_or(0);
+        assert!(count > 0, "the program ended before {expected:?}: {shown}");
+        shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+    }
+}
+
+#[test]
+fn calibrate_asks_on_a_terminal_whether_to_measure_a_disturbed_machine() {
+    let scratch = Scratch::new();
+    let _busy = Load::start();
+    let out = scratch.join("r");
+    let calibrate = || {
+        let mut command = Command::new(PROGRAM);
+        command.args(["calibrate", "--out"]).arg(&out).env("TERM", "dumb").stdout(Stdio::null());
+        command
+    };
+    let output = calibrate().stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(4) && text.contains("nothing was measured: "), "{text}");
+    assert!(text.contains("--allow-disturbed") && !text.contains("Measure anyway?"), "{text}");
+    for (answer, code) in [("no\n", 4), ("y\n", 130)] {
+        let (mut master, slave) = terminal();
+        let stdin = slave.try_clone().unwrap();
+        let mut child = calibrate().stdin(stdin).stderr(slave).spawn().unwrap();
+        read_until(&mut master, "Measure anyway?");
+        master.write_all(answer.as_bytes()).unwrap();
+        if answer == "y\n" {
+            read_until(&mut master, "machine before the first sample");
+            nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+        } else {
+            read_until(&mut master, "nothing was measured");
+        }
+        let _ = master.read_to_end(&mut Vec::new());
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{answer}");
     }
 }

@@ -42,7 +42,7 @@ impl ErrorKind {
 }
 
 /// The exit codes of the program, with their meanings.
-pub const EXIT_CODES: [(&str, &str); 8] = [
+pub const EXIT_CODES: [(&str, &str); 9] = [
     ("0", "done"),
     ("2", "wrong flag, sweep or parameters"),
     ("3", "missing prerequisite: a launcher, memory, a file that can be read or written"),
@@ -52,6 +52,7 @@ pub const EXIT_CODES: [(&str, &str); 8] = [
     ),
     ("5", "a condition of `--fail-if` is met: `compare` found a slow point, or `run` or `compare` a disturbed machine"),
     ("6", "a set-up fault: all launches fail for the same reason"),
+    ("10, 11", "with `status --exit-code`: jobs are queued, or run"),
     ("70", "internal error"),
     ("129, 130, 143", "interrupted by SIGHUP, Ctrl-C, SIGTERM; all samples are kept"),
 ];
