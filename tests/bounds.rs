@@ -608,6 +608,8 @@ fn measure_card_and_points(
     let out = scratch.join("out");
     let (file, folder) = (scratch.join("sweep.toml"), out.to_str().expect("text"));
     let arguments = ["run", file.to_str().expect("text"), "--out", folder, "--no-report"];
+    // Measurements of other tests would disturb this one.
+    let _alone = lock_launches();
     let run = apexmap(&[&arguments, more].concat());
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let folder = Folder::open(&out).expect("a result");
@@ -814,9 +816,7 @@ fn nothing_over_open_mpi_is_faster_than_its_calibration() {
     });
     let worker = OPEN_MPI.worker().to_str().expect("text");
     let launch = "transport = \"mpi\"\nlauncher = \"openmpi\"\n";
-    let measure = |scratch: &Scratch| {
-        let _alone = lock_launches();
-        measure_card_and_points(scratch, &probes, launch, MPI_POINTS, &["--worker", worker])
-    };
+    let measure =
+        |scratch: &Scratch| measure_card_and_points(scratch, &probes, launch, MPI_POINTS, &["--worker", worker]);
     assert_bounded(measure, 15, 5);
 }
