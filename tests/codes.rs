@@ -187,7 +187,7 @@ fn the_reuse_of_codes_follows_from_their_loops() {
 }
 
 #[test]
-fn the_known_codes_have_the_alpha_and_l_of_their_traces() {
+fn the_known_codes_have_the_alpha_and_l_of_their_loops() {
     // Arrays of about 400 MB, as on the map of the quickstart.
     let expected = [
         ("STREAM triad", 1.0, LONGEST_RUN),

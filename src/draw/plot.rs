@@ -42,6 +42,11 @@ impl FigureKind {
         ("bottleneck", FigureKind::Bottleneck),
         ("elasticity", FigureKind::Elasticity),
     ];
+
+    /// Returns the name of the kind.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, kind)| *kind == self).map_or("figure", |(name, _)| name)
+    }
 }
 
 /// A figure to draw: its kind and its columns.
@@ -185,9 +190,7 @@ pub fn add_codes(request: &Request, drawn: Figure, codes: &[Code]) -> Result<Fig
     };
     let (mut drawn, Some(along)) = (drawn, along) else { return Err(unplaceable("axes other than alpha and L")) };
     let (Figure::Contour(grid) | Figure::Heat(grid)) = &mut drawn else {
-        let kind =
-            FigureKind::ALL.iter().find(|(_, kind)| *kind == request.kind).map_or("this figure", |(name, _)| name);
-        return Err(unplaceable(&format!("a figure of the kind {kind}")));
+        return Err(unplaceable(&format!("a figure of the kind {}", request.kind.name())));
     };
     let place = |code: &Code| Place { x: along(code)[0], y: along(code)[1], label: code.name.clone() };
     let (within, outside): (Vec<Place>, Vec<Place>) = codes.iter().map(place).partition(|place| place.is_within(grid));

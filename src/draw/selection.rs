@@ -51,7 +51,7 @@ pub fn default_axes(samples: &Samples, kind: FigureKind, x: Option<&str>) -> Res
 
 /// Creates the error about samples that vary too few columns.
 fn nothing_varies(samples: &Samples, kind: FigureKind) -> Error {
-    let name = FigureKind::ALL.iter().find(|(_, other)| *other == kind).map_or("figure", |(name, _)| name);
+    let name = kind.name();
     let axes = samples.axes();
     let numbers = axes.iter().find(|name| samples.column(name).is_some_and(|column| !column.is_words()));
     match numbers {
@@ -99,17 +99,14 @@ pub fn select(samples: &Samples, request: &Request) -> Result<Selected> {
         }
         let mixture = selected.samples.mixture(&column);
         let candidates = if spanning.is_empty() { parts.iter().collect() } else { spanning };
-        let size = |part: &&Samples| part.group_by(&["key"]).len();
-        // The first one of equal parts, as in the mixture.
-        let Some(most) = candidates.iter().map(size).max() else { break };
-        let value = |part: &Samples| part.first_value(&column);
-        let mut best: Vec<_> =
-            candidates.into_iter().filter(|part| size(part) == most && value(part).is_some()).collect();
-        best.sort_by(|a, b| columns::order(&value(a).expect("a value"), &value(b).expect("a value")));
-        let Some(best) = best.first() else { break };
-        conditions.extend(value(best).map(|value| columns::equation(&column, &value)));
+        let points = |part: &Samples| part.group_by(&["key"]).len();
+        let ranked = candidates.into_iter().filter_map(|part| Some((part.first_value(&column)?, points(part), part)));
+        // The part with the most points; the first one of equal parts, as in the mixture.
+        let best = ranked.min_by(|a, b| b.1.cmp(&a.1).then_with(|| columns::order(&a.0, &b.0)));
+        let Some((value, _, part)) = best else { break };
+        conditions.push(columns::equation(&column, &value));
         question.get_or_insert(mixture);
-        selected.samples = (*best).clone();
+        selected.samples = part.clone();
     }
     if let Some(mixture) = question {
         return Err(Error::input(
@@ -151,7 +148,7 @@ fn left_out(column: &str, shown: &Samples, parts: &[Samples], request: &Request)
 
 /// Creates the error about an axis with one value.
 fn flat_axis(samples: &Samples, request: &Request, axis: &str) -> Error {
-    let kind = FigureKind::ALL.iter().find(|(_, kind)| *kind == request.kind).map_or("figure", |(name, _)| name);
+    let kind = request.kind.name();
     let value = samples.good().first_value(axis).map(|value| columns::label(axis, &value));
     let other = request.axes().into_iter().find(|other| *other != axis && samples.varies(other));
     let help = match other {

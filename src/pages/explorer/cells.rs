@@ -52,7 +52,7 @@ pub struct Axis {
     pub log: bool,
     /// As `apexmap query` prints them; they are in the address.
     pub values: Vec<String>,
-    /// As the report prints them: `64 Mwords`.
+    /// As the report prints them: `512 MiB`.
     pub names: Vec<String>,
     /// The numbers; empty for words.
     pub numbers: Vec<f64>,

@@ -73,7 +73,10 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
     let grid = Grid { title, subtitle, x, y, z: rate_quantity(model, &rates), values: cells, failed: Vec::new() };
     Ok(match kind {
         PredictedKind::Contour => Figure::Contour(grid),
-        _ => Figure::Surface(grid, View::default()),
+        _ => {
+            let view = View::of_grid(&grid);
+            Figure::Surface(grid, view)
+        }
     })
 }
 

@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
     fn missing_operator(&self) -> Error {
         self.error_at_token(
             format!("an operator is missing before {}", &self.text[self.span.clone()]),
-            "\"and\", \"or\" and \"not\" are written &&, || and !; numbers are in base units, without a suffix",
+            "\"and\", \"or\" and \"not\" are written &&, || and !; numbers are in base units, or have a unit if the column has one (256 MiB)",
         )
     }
 

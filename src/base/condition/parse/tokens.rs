@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         };
         value.map(|value| (value, length)).ok_or_else(|| {
             let help =
-                "write a number such as 64, 0.5 or 1e6, in the base unit (words, bytes, seconds), without a suffix";
+                "write a number such as 64, 0.5 or 1e6, in the base unit (words, bytes, seconds), or with a unit if the column has one (256 MiB)";
             self.error_at(start..start + length, format!("cannot read the number {digits}"), help)
         })
     }
