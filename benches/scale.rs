@@ -184,6 +184,7 @@ fn launch(name: &str, block: u32) -> Launch {
         host: apexmap_measure::provenance::host(),
         place: None,
         placement: vec![apexmap_measure::provenance::placement(0)],
+        node_types: Default::default(),
         environment: Default::default(),
         oversubscribed: false,
         build: "synthetic".into(),

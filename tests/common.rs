@@ -163,6 +163,7 @@ pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
                 memory: None,
             })
             .collect(),
+        node_types: Default::default(),
         environment: Default::default(),
         oversubscribed: false,
         build: build.into(),
@@ -211,6 +212,7 @@ pub fn two_rank_job(launch: &str, point: impl Fn(u64) -> Point) -> Job {
         seed: 1,
         repeat: Repeat { min: 2, max: 2, width: None, budget_seconds: None },
         preflight_seconds: 0.0,
+        node_type: None,
         environment: Default::default(),
         tasks: [1, 2].map(task).to_vec(),
     }

@@ -11,6 +11,7 @@ use apexmap_measure::kernels;
 use apexmap_measure::worker::{Job, Repeat};
 use apexmap_pages::compare::control;
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::journal::Record;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::launch::{self, CommandLine};
@@ -86,6 +87,7 @@ impl Case {
                 Ok((asked > 0 && ending.cause.is_some()).then(|| "note: remedied".to_owned()))
             },
             watcher: &mut self.recorder,
+            node_types: Default::default(),
             interrupted: &|| Ok(()),
         };
         let result = drive(&self.plan, &mut setting);
@@ -293,6 +295,42 @@ fn samples_of_another_plan_are_stale_and_repeated() {
     assert_eq!(case.states(0), [State::Done; 3]);
 }
 
+/// Returns the number of samples of each entry on nodes with this processor.
+fn counts_on(case: &Case, cpu_model: &str) -> Vec<usize> {
+    let records = case.folder.records().expect("journals");
+    let is_there = |record: &&Record| record.launch.as_ref().is_some_and(|launch| launch.host.cpu_model == cpu_model);
+    let samples: Vec<&Sample> = records.iter().filter(is_there).flat_map(|record| &record.samples).collect();
+    case.plan.entries.iter().map(|entry| samples.iter().filter(|sample| sample.key == entry.key).count()).collect()
+}
+
+#[test]
+fn a_launch_on_unlike_nodes_begins_each_unfinished_point_again() {
+    let mut case = Case::new(&[2], 1, times(3));
+    let died = Script::DiesAfter { samples: 7, in_a_run: false };
+    case.drive_with(&[Script::On("Old CPU", died.into()), Script::NeverStarts, Script::NeverStarts], false)
+        .expect_err("it did not start");
+    assert_eq!(
+        (counts_on(&case, "Old CPU"), case.states(0)),
+        (vec![3, 2, 2], vec![State::Done, State::Partial, State::Partial])
+    );
+    case.drive(&[]);
+    assert_eq!(counts_on(&case, "Example CPU"), [0, 3, 3], "three of one type, not one more");
+    assert_eq!(case.states(0), [State::Done; 3]);
+    assert_eq!(case.repetitions(1), [0, 1, 2, 3, 4], "no repetition occurs twice");
+    let lines = case.recorder.lines.join("\n");
+    assert!(lines.contains("launch 0004 runs on other nodes (Example CPU") && lines.contains("(Old CPU"), "{lines}");
+    case.drive(&[]);
+    assert!(case.jobs.is_empty(), "nothing is left");
+}
+
+#[test]
+fn a_launch_on_the_same_nodes_says_nothing_about_them() {
+    let mut case = Case::new(&[2], 2, times(2));
+    case.drive(&[Script::DiesAfter { samples: 1, in_a_run: false }]);
+    assert_eq!(case.recorder.lines, Vec::<String>::new());
+    assert_eq!(counts_on(&case, "Example CPU"), [4; 3]);
+}
+
 #[test]
 fn ranks_with_another_placement_are_measured_separately() {
     let case = Case::new(&[2], 1, times(1));
@@ -350,6 +388,7 @@ fn an_interrupted_sweep_ends_with_an_interruption_error() {
         ends_if_noisy: false,
         remedy: &|_| Ok(None),
         watcher: &mut case.recorder,
+        node_types: Default::default(),
         interrupted: &interrupted,
     };
     assert_eq!(drive(&case.plan, &mut setting).expect_err("interrupted").message, "interrupted");

@@ -170,10 +170,11 @@ fn simulate_sweep(costs: [&[f64]; 2], clocked: f64, noise: f64, repeat_rule: Rep
             seed,
             repeat: repeat_rule,
             preflight_seconds: 0.0,
+            node_type: None,
             environment: Default::default(),
             tasks: (0..costs.len()).map(task).collect(),
         };
-        let mut schedule = Schedule::new(&job);
+        let mut schedule = Schedule::new(&job, "");
         while let Some(point) = schedule.next_point() {
             // Approximately normal.
             let z: f64 = (0..12).map(|_| random.random_range(0.0..1.0)).sum::<f64>() - 6.0;

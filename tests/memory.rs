@@ -42,6 +42,7 @@ fn peak_memory(points: &[Point], ranks: usize) -> u64 {
         seed: 5,
         repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
         preflight_seconds: 0.0,
+        node_type: None,
         environment: Default::default(),
         tasks: points.iter().map(task).collect(),
     };

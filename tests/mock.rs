@@ -5,7 +5,7 @@ use apexmap_base::disturbance::{Fact, Facts};
 use apexmap_base::error::Result;
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Event, Launch, Phase, Sample, Status};
-use apexmap_measure::worker::{Job, Repeat};
+use apexmap_measure::worker::{Job, Repeat, Task};
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::launch::{CommandLine, causes};
 use apexmap_run::sweep::driver::Watcher;
@@ -54,6 +54,8 @@ pub enum Script {
     OtherBuild,
     /// Another thread has the cores half of the time, from before the first sample to the end.
     Noisy,
+    /// Runs on nodes with this processor.
+    On(&'static str, Box<Script>),
 }
 
 /// A launcher that plays scripts, with the jobs that it received.
@@ -124,8 +126,16 @@ impl Mock {
         let ok = Ok(Ending::new(Status::Ok, ""));
         let died = Ok(Ending { abrupt: true, ..Ending::new(Status::Failed, "killed by signal 9") });
         let build = if matches!(script, Script::OtherBuild) { "b2" } else { "b1" };
+        let (cpu_model, script) = match script {
+            Script::On(cpu_model, script) => (cpu_model, *script),
+            script => ("Example CPU", script),
+        };
+        let mut hello = launch(&job.launch, job.ranks, build);
+        hello.host.cpu_model = cpu_model.into();
+        let counted =
+            |task: &Task| Task { seconds_so_far: job.seconds_so_far(task, &hello.node_type()), ..task.clone() };
+        let job = &Job { tasks: job.tasks.iter().map(counted).collect(), ..job.clone() };
         if !matches!(script, Script::NeverStarts) {
-            let mut hello = launch(&job.launch, job.ranks, build);
             hello.block = job.block;
             (hello.transport, hello.launcher) = (job.transport.clone(), job.launcher.clone());
             say(Event::Hello(Box::new(hello)))?;
@@ -171,7 +181,7 @@ impl Mock {
             }
             Script::LeavesEarly => Self::begin(job, say, 0).and(ok),
             Script::NeverStarts => Ok(Ending { abrupt: true, ..Ending::new(Status::Failed, "no such launcher") }),
-            Script::OtherBuild => ok,
+            Script::OtherBuild | Script::On(..) => ok,
             Script::Noisy => {
                 say(Event::Preflight { canaries: vec![noisy_facts(); 8] })?;
                 Self::measure(job, usize::MAX, None, say)?;

@@ -149,6 +149,7 @@ pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Jo
         seed: 1,
         repeat: Repeat { min: repetitions, max: repetitions, width: None, budget_seconds: None },
         preflight_seconds: 0.0,
+        node_type: None,
         environment: Default::default(),
         tasks: points.into_iter().enumerate().map(task).collect(),
     }

@@ -210,6 +210,7 @@ fn endless_job() -> Job {
         seed: 1,
         repeat: Repeat { min: u32::MAX, max: u32::MAX, width: None, budget_seconds: None },
         preflight_seconds: 0.0,
+        node_type: None,
         environment: Default::default(),
         tasks: vec![Task { key: "k".into(), point, seconds_so_far: Vec::new(), next_repetition: 0 }],
     }

@@ -9,6 +9,7 @@ use apexmap_base::point::LaunchSize;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_run::batch::answer::{Answer, is_id};
 use apexmap_run::batch::options::{Jobs as Division, SubmitTable};
@@ -135,6 +136,7 @@ impl Cluster {
             ends_if_noisy: false,
             remedy: &|_| Ok(None),
             watcher: &mut Recorder::default(),
+            node_types: Default::default(),
             interrupted: &interrupted,
         };
         match drive(&plan, &mut setting) {
@@ -414,6 +416,24 @@ fn a_sweep_runs_in_one_job_or_one_per_node_count() {
         case.assert_whole();
         assert_eq!(case.end_states(), vec![JobState::Completed; jobs]);
     }
+}
+
+#[test]
+fn a_chain_that_continues_on_unlike_nodes_says_so_and_keeps_samples_apart() {
+    let mut case = Case::new(&[End::InOrder(5), End::Well]);
+    case.division = Division::One;
+    *case.cluster.launches.borrow_mut() = vec![Script::On("Old CPU", Script::Well.into())];
+    assert!(case.follow().expect("an end").is_empty());
+    let records = case.cluster.folder.records().expect("journals");
+    let progress = Progress::new(&case.cluster.plan, &records);
+    assert_eq!((progress.counts(), progress.node_types.len(), case.cluster.jobs.len()), ([6, 0, 0, 0], 2, 2));
+    let (old, new): (Vec<&Record>, Vec<&Record>) = records
+        .iter()
+        .partition(|record| record.launch.as_ref().is_some_and(|launch| launch.host.cpu_model == "Old CPU"));
+    let count = |records: &[&Record]| records.iter().map(|record| record.samples.len()).sum::<usize>();
+    assert_eq!((count(&old), count(&new)), (5, 36), "36 of one type, beside 5 of the other");
+    let lines = case.recorder.lines.join("\n");
+    assert_eq!(lines.matches("runs on other nodes").count(), 1, "{lines}");
 }
 
 #[test]

@@ -45,6 +45,7 @@
 //! - `store`: journals, Parquet, cells
 //! - `damage`: results with files that are damaged, copied or written by others: readable data are read, the rest is
 //!   reported
+//! - `node_types`: samples of unlike nodes have no common median, figure, fit, card or comparison
 //! - `samples`: varying columns, groups, mixtures, the registry of columns
 //! - `cube`: medians as arrays over named axes, their slices, ratios and slopes, and the map of elasticities
 //! - `archive`: results as one file with checksums
@@ -177,6 +178,7 @@ mod mpi_worker;
 mod network;
 mod new_file;
 mod node;
+mod node_types;
 mod notebooks;
 mod numerics;
 mod page;

@@ -29,6 +29,7 @@ fn job(ranks: usize, repeat: Repeat) -> Job {
         seed: 11,
         repeat,
         preflight_seconds: 0.0,
+        node_type: None,
         environment: Default::default(),
         tasks: tasks.into(),
     }
@@ -188,6 +189,22 @@ fn earlier_samples_count_and_numbering_continues() {
     assert_eq!((repetitions(0), repetitions(1), repetitions(2)), (vec![], vec![4, 5], vec![0, 1, 2]));
 }
 
+#[test]
+fn earlier_samples_count_only_on_their_type_of_nodes() {
+    let own = apexmap_measure::provenance::node_type();
+    for (node_type, counted) in [(own, 1), ("Other CPU, 64 cores", 0)] {
+        let mut job = Job { node_type: Some(node_type.into()), ..job(1, times(2, 2)) };
+        job.tasks.truncate(1);
+        job.tasks[0] = Task { seconds_so_far: vec![1.0], next_repetition: 4, ..job.tasks[0].clone() };
+        let events = work(&job);
+        let repetitions: Vec<u32> = samples(&events).iter().map(|sample| sample.repetition).collect();
+        assert_eq!(repetitions, (4..6 - counted).collect::<Vec<_>>(), "{node_type}");
+        let Some(Event::Hello(launch)) = events.first() else { panic!("no greeting") };
+        assert_eq!(launch.node_types.keys().collect::<Vec<_>>(), [own]);
+        assert_eq!(launch.node_type(), own);
+    }
+}
+
 /// A run that takes minutes.
 #[test]
 fn a_worker_ends_during_a_run_when_its_pipe_is_closed() {
@@ -301,7 +318,7 @@ fn the_width_decides_the_repetitions_between_minimum_and_maximum() {
 
 #[test]
 fn a_failed_point_is_not_repeated() {
-    let mut schedule = Schedule::new(&job(1, times(3, 3)));
+    let mut schedule = Schedule::new(&job(1, times(3, 3)), "");
     let mut runs = [0; 5];
     while let Some(index) = schedule.next_point() {
         runs[index] += 1;
@@ -318,7 +335,7 @@ proptest! {
         let mut job = Job { seed, ..job(1, times(min, min + 2)) };
         let first = job.tasks[0].clone();
         job.tasks = so_far.iter().map(|&n| Task { seconds_so_far: vec![1.0; n], ..first.clone() }).collect();
-        let mut schedule = Schedule::new(&job);
+        let mut schedule = Schedule::new(&job, "");
         let mut runs = vec![0; so_far.len()];
         while let Some(index) = schedule.next_point() {
             runs[index] += 1;

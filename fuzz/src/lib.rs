@@ -127,7 +127,7 @@ pub fn units(data: &[u8]) {
 /// Reads a worker's job. It ends.
 pub fn job(data: &[u8]) {
     let Ok(job) = serde_json::from_slice::<Job>(data) else { return };
-    let mut schedule = Schedule::new(&job);
+    let mut schedule = Schedule::new(&job, "");
     let max_runs = job.tasks.len().saturating_mul(job.repeat.max.max(1) as usize);
     let mut runs = 0;
     while let Some(index) = schedule.next_point()

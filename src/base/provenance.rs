@@ -1,6 +1,6 @@
 //! Provenance: the machine and the build that produced a measurement.
 
-use crate::units::plural;
+use crate::units::{self, plural};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -72,6 +72,35 @@ pub struct Host {
     /// The system's setting for transparent huge pages: `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
     pub load: Option<f64>,
+}
+
+impl Host {
+    /// Returns the [`node_type`] of this host, from the memory and the caches that it reports.
+    pub fn node_type(&self) -> String {
+        let last_cache_bytes = self.caches.iter().map(|cache| cache.bytes).max();
+        node_type(&self.cpu_model, &self.processors, last_cache_bytes, self.memory_bytes)
+    }
+}
+
+/// Returns the name of a type of nodes: `Example CPU, 2 packages, 64 cores, 2 NUMA nodes, last cache 32 MiB, 256 GiB`. Nodes with
+/// equal names count as equal. `memory_bytes` is 0 if unknown.
+pub fn node_type(cpu_model: &str, processors: &Processors, last_cache_bytes: Option<u64>, memory_bytes: u64) -> String {
+    let model =
+        ["(R)", "(TM)", "(r)", "(tm)"].into_iter().fold(cpu_model.to_owned(), |name, mark| name.replace(mark, ""));
+    // The part that a process may use depends on its job, not on the node.
+    let whole = Processors { cores: None, hardware_threads: None, ..processors.clone() };
+    let cache = last_cache_bytes.map(|bytes| format!("last cache {}", units::bytes(bytes as f64)));
+    let memory = (memory_bytes > 0).then(|| units::bytes(memory_class(memory_bytes) as f64));
+    let model = model.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = [Some(model), Some(whole.to_string()), cache, memory];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// Rounds memory up to 1, 1.25, 1.5 or 1.75 times a power of two. The system reports a few per cent less than a node has, and not
+/// the same on all nodes.
+fn memory_class(bytes: u64) -> u64 {
+    let step = (bytes.checked_next_power_of_two().unwrap_or(1 << 63) / 8).max(1);
+    bytes.div_ceil(step).saturating_mul(step)
 }
 
 /// Numbers of processors, as the system reports them.

@@ -6,7 +6,9 @@ use crate::disturbance::Facts;
 use crate::place::PlacementOrder;
 use crate::point::{Point, Value};
 use crate::provenance::{Host, MemoryPlacement, Placement};
+use crate::units::plural;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The version of the line format and of the Parquet columns that are made from it.
@@ -106,6 +108,9 @@ pub struct Launch {
     pub place: Option<PlacementOrder>,
     /// The place of each rank, in rank order.
     pub placement: Vec<Placement>,
+    /// Types of the nodes with ranks, each with the names of its nodes; empty in launches of earlier versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_types: BTreeMap<String, Vec<String>>,
     /// Whether some node has more ranks than hardware threads.
     pub oversubscribed: bool,
     /// Fingerprint of the measuring source code (see build.rs).
@@ -113,11 +118,32 @@ pub struct Launch {
     pub unix_seconds: f64,
 }
 
+/// The beginning of the type of several unlike nodes.
+pub const MIXED_NODES: &str = "mixed: ";
+
 impl Launch {
     /// Returns the number of cores of the node on which all ranks run. `None` for several nodes, or if the number is unknown.
     pub fn cores_of_node(&self) -> Option<u32> {
         let is_one_node = self.placement.iter().all(|place| place.node == self.host.name);
         self.host.processors.cores.filter(|_| is_one_node)
+    }
+
+    /// Returns the type of the nodes with ranks, or `mixed: 1 node of A; 3 nodes of B`. In launches of earlier versions, it is the
+    /// type of rank 0's host.
+    pub fn node_type(&self) -> Cow<'_, str> {
+        let mut types = self.node_types.iter();
+        match (types.next(), types.next()) {
+            (None, _) => Cow::Owned(self.host.node_type()),
+            (Some((only, _)), None) => Cow::Borrowed(only),
+            _ => {
+                let describe =
+                    |(name, nodes): (&String, &Vec<String>)| format!("{} of {name}", plural(nodes.len(), "node"));
+                Cow::Owned(format!(
+                    "{MIXED_NODES}{}",
+                    self.node_types.iter().map(describe).collect::<Vec<_>>().join("; ")
+                ))
+            }
+        }
     }
 }
 

@@ -110,6 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         shapes.extend(first);
     }
     let (mut campaign, mut measured) = stages.measure(&probes, &shapes, main_stage)?;
+    calibrate::require_one_node_type(&stages.samples()?.current())?;
     let further = calibrate::second_stage(&probes, &calibrate::first_stage_samples(&stages.samples()?), &host)?;
     if further.is_empty() {
         note(&format!("{edge_stage}: the first latencies show no edge"));
@@ -121,6 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if samples.is_empty() {
         return measured;
     }
+    calibrate::require_one_node_type(&samples)?;
     if !stages.allows_disturbed {
         calibrate::require_quiet(&samples)?;
     }

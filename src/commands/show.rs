@@ -7,7 +7,7 @@ use super::live::viewport::{self, Viewport};
 use super::samples;
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::terminal::{print_styled, terminal_width};
+use apexmap_base::terminal::{note, print_styled, terminal_width};
 use apexmap_base::units::{self, plural};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
@@ -64,6 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     let view = View::new(folder.as_ref(), &samples, &arguments.selection)?;
+    view.node_types.iter().for_each(|text| note(&format!("note: the maps show the newest type of nodes. {text}")));
     let colours = Colours::detect(&std::io::stdout());
     let width = terminal_width().map_or(PLAIN_WIDTH, |width| width.saturating_sub(1)).max(1) as u16;
     let pictures = view.maps.maps.iter().filter(|map| map.has_values()).map(|map| {
@@ -78,6 +79,8 @@ struct View {
     maps: Maps,
     /// The number of the map with the newest sample.
     newest: Option<usize>,
+    /// Sentence about the types of nodes if there are several. The maps show the newest.
+    node_types: Option<String>,
     samples: usize,
     /// Warning about disturbance.
     remark: String,
@@ -86,6 +89,8 @@ struct View {
 impl View {
     fn new(folder: Option<&Folder>, samples: &Samples, selection: &Selection) -> Result<Self> {
         let chosen = if samples.is_empty() { samples.clone() } else { selection.choose(samples)? };
+        let node_types = chosen.describe_node_types();
+        let chosen = chosen.on_newest_node_type();
         // Points without samples are known from the plan, to which a condition on measured columns does not apply.
         let planned = match (folder, selection.is_empty()) {
             (Some(folder), true) => folder.plan_lines::<Entry>()?,
@@ -100,7 +105,7 @@ impl View {
         let stamp = samples.stamp_subtitle(String::new());
         // The line of a map has little space.
         let remark = if stamp.is_empty() { stamp } else { format!(", {}", stamp.trim().replace(" samples)", ")")) };
-        Ok(Self { maps, newest, samples: chosen.len(), remark })
+        Ok(Self { maps, newest, node_types, samples: chosen.len(), remark })
     }
 
     /// Returns the map to show while the result is measured.

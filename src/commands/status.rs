@@ -209,6 +209,7 @@ fn intervals(folder: &Folder, text: &mut String) {
             }
             let samples = Samples::from(loaded.table).current().good();
             if !samples.is_empty() {
+                samples.describe_node_types().iter().for_each(|line| text.push_str(&format!("{line}\n")));
                 let _ = writeln!(text, "{}", samples.method());
             }
         }

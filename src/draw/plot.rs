@@ -8,7 +8,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::{Cell, compare, single_points};
 use apexmap_results::samples::cube::{Cube, CubeAxis, coordinate};
 use apexmap_results::samples::plain_names::plain_name;
-use apexmap_results::table::columns::{self, ColumnDescription, Role, label};
+use apexmap_results::table::columns::{self, ColumnDescription, NODE_TYPE, Role, label};
 use apexmap_results::table::derived_columns::{ATTAINABLE, BOUND_BY, bound_column};
 use apexmap_theory::bounds;
 use apexmap_theory::codes::{Code, unplaceable};
@@ -139,6 +139,9 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         ));
     }
     samples.require_numbers(&request.z)?;
+    if !by.contains(&NODE_TYPE) {
+        samples.require_one_node_type()?;
+    }
     let values = cell_values(samples, request, &request.z)?;
     if values.iter().all(|shown| shown.summary.is_none()) {
         return Err(Error::input(
@@ -380,13 +383,11 @@ fn curves(request: &Request, subtitle: String, y: ColumnDescription, values: &[C
 fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> String {
     let same = |name: &str| samples.common_value(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());
-    let mut parts: Vec<String> = ["host", "cpu_model", "kernel"]
-        .into_iter()
-        .filter_map(same)
-        .map(|v| columns::caption(&v.to_string()))
-        .collect();
+    let text = |value: Value| columns::caption(&value.to_string());
+    let mut parts: Vec<String> = ["host", "cpu_model", "kernel"].into_iter().filter_map(same).map(text).collect();
+    parts.extend(samples.has_mixed_nodes().then(|| "MIXED NODES".into()));
     parts.extend(same("ranks").map(|ranks| format!("P = {ranks}")));
-    parts.extend(same("transport").map(|transport| columns::caption(&transport.to_string())));
+    parts.extend(same("transport").map(text));
     parts.extend(number("memory_words").map(|words| format!("M = {}", units::bytes(words * 8.0))));
     parts.extend(number("page_bytes").map(|bytes| format!("{} pages", units::bytes(bytes))));
     let counts = || values.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
@@ -396,8 +397,7 @@ fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> Strin
         let (z, x) = (samples.describe(&request.z).label, columns::short(&request.x));
         parts.push(format!("d log({z}) / d log({x}) by central differences"));
     }
-    if samples.is_oversubscribed() {
-        parts.push("OVERSUBSCRIBED: more ranks than hardware threads".into());
-    }
+    let oversubscribed = samples.is_oversubscribed();
+    parts.extend(oversubscribed.then(|| "OVERSUBSCRIBED: more ranks than hardware threads".into()));
     samples.stamp_subtitle(parts.join(", "))
 }

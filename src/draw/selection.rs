@@ -4,7 +4,7 @@ use crate::plot::{FigureKind, Request};
 use apexmap_base::error::{Error, Result};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK, Role};
+use apexmap_results::table::columns::{self, ALPHA, BLOCK, NODE_TYPE, Role};
 
 /// The axes of a figure: the horizontal one, and the second axis of a grid or the columns that distinguish curves.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,8 +121,12 @@ pub fn select(samples: &Samples, request: &Request) -> Result<Selected> {
     }
 }
 
-/// Returns the first column, besides the axes, that differs within a cell.
+/// Returns the type of nodes if it differs within the figure and is no axis, or the first column, besides the axes, that differs
+/// within a cell.
 fn mixed_column(samples: &Samples, by: &[&str]) -> Result<Option<String>> {
+    if !by.contains(&NODE_TYPE) && !samples.is_constant(NODE_TYPE) {
+        return Ok(Some(NODE_TYPE.to_owned()));
+    }
     let cells: Vec<Cell> = samples.cells(by)?;
     let differs = |name: &&str| cells.iter().any(|cell| !cell.samples.is_constant(name));
     Ok(samples.mixed_columns(by).find(differs).map(str::to_owned))

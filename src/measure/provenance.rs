@@ -6,6 +6,8 @@ use apexmap_base::provenance::{Build, Cache, Host, MemoryPlacement, Placement, P
 use nix::unistd::gethostname;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
+use std::sync::OnceLock;
 
 /// Returns the build of the running program.
 pub fn build() -> Build {
@@ -69,16 +71,11 @@ pub fn load_average() -> Option<f64> {
 
 pub fn host() -> Host {
     let hardware = Hardware::this_machine();
-    let cpuinfo = read_text("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        let line = cpuinfo.lines().find(|line| line.starts_with(name))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    };
     let (tlb_entries_4k, tlb_entries_2m) = tlb_entries();
     let cycle_hertz = cycle_hertz();
     Host {
         name: host_name(),
-        cpu_model: field("model name").or_else(|| field("CPU part")).unwrap_or_else(|| "unknown".into()),
+        cpu_model: cpu_model(),
         processors: processors(hardware),
         memory_bytes: hardware.usable_memory_bytes().unwrap_or(0),
         caches: caches(hardware),
@@ -95,6 +92,32 @@ pub fn host() -> Host {
         huge_pages: huge_pages(),
         load: load_average(),
     }
+}
+
+/// Bytes of `/proc/cpuinfo` that have the model of the first processor. The kernel needs long for the whole file on large nodes.
+const CPUINFO_BYTES: u64 = 1 << 14;
+
+fn cpu_model() -> String {
+    let mut text = Vec::new();
+    // A partial text still has the first lines.
+    let _ = fs::File::open("/proc/cpuinfo").and_then(|file| file.take(CPUINFO_BYTES).read_to_end(&mut text));
+    let text = String::from_utf8_lossy(&text);
+    let field = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    field("model name").or_else(|| field("CPU part")).unwrap_or_else(|| "unknown".into())
+}
+
+/// Returns the type of this node, whatever part of it this process may use.
+pub fn node_type() -> &'static str {
+    static NODE_TYPE: OnceLock<String> = OnceLock::new();
+    NODE_TYPE.get_or_init(|| {
+        let hardware = Hardware::this_machine();
+        let caches = hardware.threads.iter().filter_map(|thread| Some(thread.caches.last()?.bytes));
+        let memory_bytes = hardware.memory_bytes.unwrap_or(0);
+        apexmap_base::provenance::node_type(&cpu_model(), &processors(hardware), caches.max(), memory_bytes)
+    })
 }
 
 fn huge_pages() -> Option<String> {

@@ -19,7 +19,7 @@ use apexmap_base::point::Point;
 use apexmap_base::provenance::{Build, MemoryPlacement, Placement};
 use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
 use apexmap_base::terminal::write_to_driver;
-use gather::{broadcast_job, gather_facts, gather_memory, gather_placement};
+use gather::{Places, broadcast_job, gather_facts, gather_memory, gather_places};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -42,10 +42,21 @@ pub struct Job {
     /// Duration of the preflight, in seconds.
     #[serde(default)]
     pub preflight_seconds: f64,
+    /// The type of the nodes on which the earlier samples of the tasks were taken, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_type: Option<String>,
     /// Environment variables, for the record of the launch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     pub tasks: Vec<Task>,
+}
+
+impl Job {
+    /// Returns the times of the task's earlier samples that count on nodes of this type. Samples of other types do not.
+    pub fn seconds_so_far(&self, task: &Task, node_type: &str) -> Vec<f64> {
+        let is_other = self.node_type.as_deref().is_some_and(|earlier| earlier != node_type);
+        if is_other { Vec::new() } else { task.seconds_so_far.clone() }
+    }
 }
 
 /// One point of a job, with the samples that earlier launches of the same block already took.
@@ -108,8 +119,9 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    pub fn new(job: &Job) -> Self {
-        let seconds_by_point: Vec<_> = job.tasks.iter().map(|task| task.seconds_so_far.clone()).collect();
+    /// Creates the order of a job on nodes of this type.
+    pub fn new(job: &Job, node_type: &str) -> Self {
+        let seconds_by_point: Vec<_> = job.tasks.iter().map(|task| job.seconds_so_far(task, node_type)).collect();
         let finished = seconds_by_point.iter().map(|seconds| job.repeat.is_satisfied(seconds)).collect();
         let random = Pcg64Mcg::seed_from_u64(seed(&[job.seed, u64::from(job.block), job.ranks as u64]));
         Self { repeat: job.repeat, seconds_by_point, finished, round: Vec::new(), random }
@@ -218,9 +230,8 @@ fn run_job<C: Collectives>(
     let tasks: Vec<(&dyn Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((require_runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.announce_words(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
-    let placement = gather_placement(comm, &job.launcher)?;
-    let mut root =
-        placement.map(|placement| Root::new(comm, job, transport, placement, placement_order)).transpose()?;
+    let places = gather_places(comm, &job.launcher)?;
+    let mut root = places.map(|places| Root::new(comm, job, transport, places, placement_order)).transpose()?;
     let mut observer = Observer::new(comm);
     preflight(comm, job, &mut observer, root.is_some())?;
     let mut world = World { transport, arena };
@@ -292,13 +303,13 @@ impl<'a> Root<'a> {
         comm: &C,
         job: &'a Job,
         transport: Transport,
-        placement: Vec<Placement>,
+        Places { placement, node_types }: Places,
         placement_order: Option<PlacementOrder>,
     ) -> Result<Self> {
         let host = provenance::host();
         let threads = host.processors.machine_hardware_threads;
         let is_crowded = threads.is_some_and(|threads| max_ranks_per_machine(&placement) > threads as usize);
-        write_event(&Event::Hello(Box::new(Launch {
+        let launch = Launch {
             schema: SCHEMA_VERSION,
             launch: job.launch.clone(),
             block: job.block,
@@ -310,13 +321,16 @@ impl<'a> Root<'a> {
             host,
             place: placement_order,
             placement,
+            node_types,
             oversubscribed: comm.is_oversubscribed() || is_crowded,
             build: provenance::build().fingerprint,
             unix_seconds: unix_seconds(),
-        })))?;
+        };
+        let schedule = Schedule::new(job, &launch.node_type());
+        write_event(&Event::Hello(Box::new(launch)))?;
         Ok(Self {
             job,
-            schedule: Schedule::new(job),
+            schedule,
             repetitions: job.tasks.iter().map(|task| task.next_repetition).collect(),
             started: comm.wall_time(),
             budget_spent: false,

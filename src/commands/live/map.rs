@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Default)]
 pub struct Maps {
     pub maps: Vec<Map>,
+    /// The type of nodes whose samples the maps show.
+    node_type: Option<String>,
     /// Map and cell of each point, by its key.
     places: HashMap<String, (usize, usize)>,
 }
@@ -179,6 +181,16 @@ impl Maps {
         }
     }
 
+    /// Shows the samples on this type of nodes from now on, and forgets those on others.
+    pub fn show_node_type(&mut self, node_type: &str) {
+        if self.node_type.as_deref() == Some(node_type) {
+            return;
+        }
+        if self.node_type.replace(node_type.to_owned()).is_some() {
+            self.maps.iter_mut().flat_map(|map| &mut map.cells).for_each(|cell| cell.values_by_launch.clear());
+        }
+    }
+
     /// Adds a sample of a launch. Returns the number of its map; `None` for a point that is not in the plan.
     pub fn add(&mut self, key: &str, launch: &str, value: Option<f64>) -> Option<usize> {
         let &(map, cell) = self.places.get(key)?;
@@ -197,7 +209,7 @@ impl Maps {
         self.add(&sample.key, launch, value.filter(|_| sample.status == Status::Ok))
     }
 
-    /// Adds the samples of a table. Returns the number of the map with the newest one.
+    /// Adds the samples of a table, which must be of one type of nodes. Returns the number of the map with the newest one.
     pub fn add_samples(&mut self, samples: &Samples) -> Option<usize> {
         let table = samples.table();
         let time = samples.column("unix_seconds");
@@ -218,6 +230,7 @@ impl Maps {
     pub fn add_journals(&mut self, folder: &Folder) -> Result<()> {
         let add = |sample: Sample, record: &mut Record<()>| {
             let launch = record.launch.as_ref();
+            launch.iter().for_each(|launch| self.show_node_type(&launch.node_type()));
             let hertz = launch.and_then(|launch| launch.host.cycle_hertz);
             self.add_sample(&sample, launch.map_or("", |launch| &launch.launch), hertz);
         };

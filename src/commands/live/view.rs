@@ -60,10 +60,11 @@ impl LiveView {
         launch.clone_into(&mut self.launch);
     }
 
-    /// Records the clock and the cores of a launch.
+    /// Records the hardware of a launch, and shows the samples on its type of nodes.
     pub fn set_hardware(&mut self, launch: &Launch) {
         self.hertz = launch.host.cycle_hertz;
         self.maps.set_cores(launch.cores_of_node());
+        self.maps.show_node_type(&launch.node_type());
     }
 
     /// Adds a sample to its map, and shows that map. A strip does not replace a surface of the same kernel and ranks. Returns

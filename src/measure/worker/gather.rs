@@ -7,6 +7,9 @@ use crate::provenance;
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::{MemoryPlacement, Placement};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Distributes rank 0's job to all ranks.
 pub fn broadcast_job<C: Collectives>(comm: &C, job: Option<Job>) -> Result<Job> {
@@ -41,16 +44,45 @@ pub fn gather_facts<C: Collectives>(comm: &C, facts: &Facts) -> Facts {
     comm.gather(&facts.to_words()).map_or(*facts, |words| Facts::combine_ranks(&words))
 }
 
-/// Gathers the placement of all ranks on rank 0. With srun, each rank takes Slurm's name of its node, because several nodes of
+/// The place of a rank, with the type of its node.
+#[derive(Serialize, Deserialize)]
+struct PlacedRank<'a> {
+    placement: Placement,
+    node_type: Cow<'a, str>,
+}
+
+/// The places of all ranks, in rank order.
+pub struct Places {
+    pub placement: Vec<Placement>,
+    /// Types of the nodes with ranks, each with the names of its nodes.
+    pub node_types: BTreeMap<String, Vec<String>>,
+}
+
+impl FromIterator<PlacedRank<'static>> for Places {
+    fn from_iter<I: IntoIterator<Item = PlacedRank<'static>>>(ranks: I) -> Self {
+        let (mut placement, mut nodes) = (Vec::new(), BTreeMap::<String, BTreeSet<String>>::new());
+        for rank in ranks {
+            nodes.entry(rank.node_type.into_owned()).or_default().insert(rank.placement.node.clone());
+            placement.push(rank.placement);
+        }
+        Self {
+            placement,
+            node_types: nodes.into_iter().map(|(name, nodes)| (name, nodes.into_iter().collect())).collect(),
+        }
+    }
+}
+
+/// Gathers the places of all ranks on rank 0. With srun, each rank takes Slurm's name of its node, because several nodes of
 /// Slurm may be one host.
 ///
 /// # Errors
 /// Fails if the placement of a rank cannot be serialised or read.
-pub fn gather_placement<C: Collectives>(comm: &C, launcher: &str) -> Result<Option<Vec<Placement>>> {
+pub fn gather_places<C: Collectives>(comm: &C, launcher: &str) -> Result<Option<Places>> {
     let mut placement = provenance::placement(comm.rank());
     let node = std::env::var("SLURMD_NODENAME").ok().filter(|_| launcher == "srun");
     placement.node = node.unwrap_or(placement.node);
-    let text = serde_json::to_vec(&placement).map_err(|e| Error::internal(e.to_string()))?;
+    let placed = PlacedRank { placement, node_type: provenance::node_type().into() };
+    let text = serde_json::to_vec(&placed).map_err(|e| Error::internal(e.to_string()))?;
     // Space for the longest text; at least one zero byte ends each text.
     let lengths = comm.gather(&[text.len() as u64 / 8 + 1]);
     let mut length = [lengths.and_then(|lengths| lengths.into_iter().max()).unwrap_or(0)];

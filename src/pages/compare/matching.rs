@@ -13,7 +13,7 @@ use apexmap_base::units::Unit;
 use apexmap_measure::kernels::{self, Domain, Kernel};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells;
-use apexmap_results::table::columns;
+use apexmap_results::table::columns::{self, NODE_TYPE};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// How rank counts are matched.
@@ -206,6 +206,12 @@ fn point_data(
         ));
     }
     let by: Vec<&str> = columns.iter().map(String::as_str).collect();
+    // Ratios over several points must not mix unlike nodes either.
+    samples.require_one_node_type().map_err(|error| Error {
+        message: format!("{}: {}", machine.given, error.message),
+        help: format!("choose one: '{}[{}]'", machine.given, samples.mixture(NODE_TYPE).choice),
+        ..error
+    })?;
     let smaller_is_better = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
     let cells = samples.cells(&by)?;
     // Points may differ in their seed.

@@ -2,7 +2,7 @@
 
 use apexmap_base::sample::Status;
 use apexmap_results::samples::Samples;
-use apexmap_results::table::columns::{self, label};
+use apexmap_results::table::columns::{self, NODE_TYPE, label};
 use serde::Serialize;
 
 /// A failed sample as text.
@@ -18,8 +18,9 @@ pub fn list(samples: &Samples) -> Vec<Failure> {
     let table = samples.table();
     let failed = samples.filter_rows(|row| table.word("status", row) != Status::Ok.name());
     let point = |row: usize| {
-        let shown =
-            columns::point_columns(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
+        let shown = columns::point_columns(table)
+            .into_iter()
+            .filter(|name| !["host", NODE_TYPE, "library", "launcher"].contains(name));
         let describe = |name: &str| table.value(name, row).map(|value| label(name, &value));
         shown.filter_map(describe).collect::<Vec<_>>().join(", ")
     };

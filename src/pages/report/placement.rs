@@ -37,7 +37,7 @@ impl<'a> PlacedLaunch<'a> {
     }
 }
 
-/// Returns warnings about ranks that were not pinned, shared cores, or had their memory on another NUMA node.
+/// Returns warnings about types of nodes, and about ranks that were not pinned, shared cores, or had their memory on another NUMA node.
 pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     let current: BTreeSet<&str> = samples.words("launch").into_iter().collect();
     let launches: Vec<&LaunchEnd> =
@@ -63,7 +63,8 @@ pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
         )
     });
     let further = warn_by_messages(&launches, samples).into_iter().chain(memory_elsewhere(&launches, samples));
-    unpinned.into_iter().chain(shared).chain(one_machine).chain(further).collect()
+    let node_types = samples.describe_node_types();
+    node_types.into_iter().chain(unpinned).chain(shared).chain(one_machine).chain(further).collect()
 }
 
 /// Returns a warning if the MPI library implements gets and puts by messages.

@@ -4,6 +4,7 @@ use crate::disk::record::Record;
 use crate::table::Table;
 use crate::table::bound_columns::bound_values;
 use crate::table::builder::{ColumnHandle, TableBuilder};
+use crate::table::columns::NODE_TYPE;
 use crate::table::derived_columns::{self, BOUND_BY};
 use crate::table::disturbance_columns::{self, References};
 use apexmap_base::disturbance::Fact;
@@ -43,7 +44,7 @@ const SAMPLE: [&str; 12] = [
 ];
 
 /// Text columns of every launch, in the order of [`Tabulation::add_launch`].
-const LAUNCH: [&str; 7] = ["launch", "transport", "library", "launcher", "host", "cpu_model", "build"];
+const LAUNCH: [&str; 8] = ["launch", "transport", "library", "launcher", "host", "cpu_model", NODE_TYPE, "build"];
 
 /// A table to which samples are added as they are read, so that memory holds little more than the table.
 pub struct Tabulation {
@@ -170,13 +171,15 @@ impl Tabulation {
 
     fn add_launch(&mut self, launch: &Launch) {
         let host = &launch.host;
-        let words = [
+        let node_type = launch.node_type();
+        let words: [&str; LAUNCH.len()] = [
             &launch.launch,
             &launch.transport,
             &launch.library,
             &launch.launcher,
             &host.name,
             &host.cpu_model,
+            &node_type,
             &launch.build,
         ];
         for (column, word) in self.launch.into_iter().zip(words) {

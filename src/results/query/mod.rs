@@ -5,6 +5,8 @@ mod write;
 pub use write::{csv, json, text, text_within};
 
 use crate::samples::Samples;
+use crate::samples::cells::Cell;
+use crate::table::columns::NODE_TYPE;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
@@ -43,21 +45,26 @@ pub struct QueryGroups {
     pub left_out: usize,
 }
 
-/// Returns the columns, besides `by`, that differ within some groups but not within all, if grouping by
-/// them too leaves one point in each group. Without them, a table would compare medians of one point with medians of several.
+/// Returns the type of nodes if it differs within a group, and the columns, besides `by`, that differ within some groups but not
+/// within all, if grouping by them too leaves one point in each group. Without them, a table would compare medians of one point
+/// with medians of several.
 ///
 /// # Errors
 /// If a column is missing.
 pub fn missing_columns<'a>(samples: &'a Samples, by: &[&'a str]) -> Result<Vec<&'a str>> {
-    let (mut by, given) = (by.to_vec(), by.len());
+    let (mut by, mut given) = (by.to_vec(), by.len());
+    let is_mixed = |cell: &Cell| !cell.samples.is_constant(NODE_TYPE);
+    let node_type = if samples.cells(&by)?.iter().any(is_mixed) { vec![NODE_TYPE] } else { Vec::new() };
+    by.extend(&node_type);
+    given += node_type.len();
     loop {
         let cells = samples.cells(&by)?;
         let mixed: Vec<&str> = samples.mixed_columns(&by).collect();
         let count = |name: &str| cells.iter().filter(|cell| !cell.samples.is_constant(name)).count();
         match mixed.into_iter().find(|name| count(name) > 0) {
-            None => return Ok(by.split_off(given)),
+            None => return Ok([node_type, by.split_off(given)].concat()),
             Some(name) if count(name) < cells.len() => by.push(name),
-            Some(_) => return Ok(Vec::new()),
+            Some(_) => return Ok(node_type),
         }
     }
 }

@@ -15,6 +15,7 @@
 //! are compared by Welch's t (B. L. Welch, Biometrika 34, 1947).
 
 use crate::samples::Samples;
+use crate::table::columns::NODE_TYPE;
 use apexmap_base::units::{is_informative, plural};
 pub use apexmap_theory::statistics::Basis;
 use apexmap_theory::statistics::autocorrelation::Autocorrelation;
@@ -184,16 +185,20 @@ pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -
 }
 
 /// Columns that [`Samples::method`] needs, of samples that are current and good.
-pub const METHOD_COLUMNS: [&str; 7] = ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds"];
+pub const METHOD_COLUMNS: [&str; 8] =
+    ["key", "kernel", "launch", NODE_TYPE, "seconds", "stale", "status", "unix_seconds"];
 
 /// Estimates.
 impl Samples {
     /// Returns median, interval and extremes of a column; `None` if no sample has a value. All tables and figures use this
     /// summary.
     ///
-    /// With several launches, launches are the unit. Samples of several points whose launches measured different points have
+    /// Samples of unlike nodes have no summary. With several launches, launches are the unit. Samples of several points whose launches measured different points have
     /// no interval.
     pub fn summary(&self, name: &str) -> Option<Summary> {
+        if !self.is_constant(NODE_TYPE) {
+            return None;
+        }
         let widening = self.widening();
         if self.is_constant("key") || self.has_same_points("launch") {
             return summarise(&self.launch_values(name), widening);

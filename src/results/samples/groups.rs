@@ -3,7 +3,7 @@
 use crate::samples::Samples;
 use crate::samples::cells::Cell;
 use crate::table::column::Column;
-use crate::table::columns::{self, ALPHA, BLOCK, ColumnDescription, caption, label};
+use crate::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE, caption, label};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_measure::kernels::Kernel;
@@ -79,7 +79,7 @@ impl Samples {
 
     /// Returns kernel, ranks, and the columns that vary and do not depend on these, alpha, L and each other. For example, M
     /// may depend on the ranks, and the number of index arrays on all of them. If columns depend on each other, those of
-    /// words remain.
+    /// words remain. The type of nodes always remains.
     pub fn key_columns(&self) -> Vec<&str> {
         // Other kernels of the sweep may have alpha and L although the kernel of these samples does not.
         let mut given = vec!["kernel", "ranks"];
@@ -88,8 +88,9 @@ impl Samples {
         let in_order = beyond.clone();
         beyond.sort_by_key(|name| !self.column(name).is_some_and(Column::is_words));
         let kept = self.independent_columns(&[given, beyond].concat());
-        let further = in_order.into_iter().filter(|name| kept.contains(name));
-        ["kernel", "ranks"].into_iter().chain(further).collect()
+        let further = in_order.into_iter().filter(|name| kept.contains(name) && *name != NODE_TYPE);
+        let node_type = Some(NODE_TYPE).filter(|_| !self.is_constant(NODE_TYPE));
+        ["kernel", "ranks"].into_iter().chain(node_type).chain(further).collect()
     }
 
     /// Returns the groups of the good samples, kernel by kernel, in the order of their keys.

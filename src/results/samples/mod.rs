@@ -26,13 +26,14 @@ pub mod estimate;
 mod frame;
 pub mod groups;
 pub mod health;
+mod node_types;
 pub mod plain_names;
 mod selection;
 
 use crate::samples::design::Design;
 use crate::table::Table;
 use crate::table::column::Column;
-use crate::table::columns;
+use crate::table::columns::{self, NODE_TYPE};
 use crate::table::similar;
 use apexmap_base::condition::Condition;
 use apexmap_base::error::{Error, Result};
@@ -325,11 +326,14 @@ impl Samples {
     }
 
     /// Returns the columns that distinguish the points: those that vary, without those that depend on others, such as accesses on L.
+    /// The type of nodes remains, because unlike nodes share no table and no figure.
     pub fn axes(&self) -> Vec<&str> {
         let design = self.design();
         let mut names = design.varying_columns();
         names.sort_by_key(|name| columns::rank(name));
-        design.independent_columns(&names)
+        let axes = design.independent_columns(&names);
+        let node_type = Some(NODE_TYPE).filter(|name| names.contains(name) && !axes.contains(name));
+        node_type.into_iter().chain(axes).collect()
     }
 
     /// Returns the columns among `names` that vary and do not depend on the others.
@@ -384,16 +388,11 @@ impl Samples {
     /// Lists the distinct values of a column in order. A long list ends with dots.
     pub fn value_list(&self, name: &str) -> String {
         const MAX_VALUES: usize = 12;
-        let values = self.sorted_values(name);
+        let mut values = self.values(name);
+        values.sort_by(columns::order);
         let mut shown: Vec<String> =
             values.iter().take(MAX_VALUES).map(|value| columns::caption(&value.to_string())).collect();
         shown.extend((values.len() > MAX_VALUES).then(|| "...".to_owned()));
         shown.join(", ")
-    }
-
-    fn sorted_values(&self, name: &str) -> Vec<Value> {
-        let mut values = self.values(name);
-        values.sort_by(columns::order);
-        values
     }
 }

@@ -35,13 +35,13 @@ fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limi
     bounds::terms(&Case { limits, point, outputs, carrier: (&launch.transport, &launch.library), nodes: nodes(launch) })
 }
 
-/// Returns the numbers of [`BOUNDS`] and the bottleneck; `None` for launches on other hosts than that of the card.
+/// Returns the numbers of [`BOUNDS`] and the bottleneck; `None` for launches on other hosts than those that the card is for.
 pub fn bound_values(
     sample: &Sample,
     launch: &Launch,
     limits: &Limits,
 ) -> Option<([Option<f64>; BOUNDS.len()], &'static str)> {
-    if !limits.is_from_host(&launch.host) && limits.accepted.is_none() {
+    if !limits.apply_to(&launch.host) {
         return None;
     }
     let bottleneck = terms(&sample.point, &sample.outputs, launch, limits)?.bottleneck()?;

@@ -16,6 +16,8 @@ use std::sync::LazyLock;
 /// Columns of the axes of surfaces: temporal and spatial locality.
 pub const ALPHA: &str = "alpha";
 pub const BLOCK: &str = "block_words";
+/// Column of the type of the nodes. Samples of unlike nodes have no common median.
+pub const NODE_TYPE: &str = "node_type";
 
 /// Meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +75,18 @@ const SAMPLE: [(&str, Unit, &str); 13] = [
     ),
 ];
 
-const LAUNCH: [(&str, Unit, &str); 10] = [
+const LAUNCH: [(&str, Unit, &str); 11] = [
     ("launch", Unit::None, "name of the launch and of its journal"),
     ("transport", Unit::None, "threads or mpi"),
     ("library", Unit::None, "message library, with its version"),
     ("launcher", Unit::None, "launcher that started the ranks"),
     ("host", Unit::None, "host of rank 0"),
     ("cpu_model", Unit::None, "processor model of that host"),
+    (
+        NODE_TYPE,
+        Unit::None,
+        "type of the nodes: processor, cores, last cache and memory; samples of unlike nodes are kept apart",
+    ),
     ("build", Unit::None, "fingerprint of the measuring code"),
     (
         "environment",
@@ -91,7 +98,7 @@ const LAUNCH: [(&str, Unit, &str); 10] = [
 ];
 
 /// Columns that identify the point of a sample, in addition to parameters.
-const POINT_COLUMNS: [&str; 5] = ["kernel", "transport", "library", "launcher", "host"];
+const POINT_COLUMNS: [&str; 5] = ["kernel", "transport", "library", "launcher", NODE_TYPE];
 
 /// All columns of this program. If several kernels have the same column, the first one describes it.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::new);
@@ -214,10 +221,13 @@ pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>)
     described
 }
 
-/// Returns the columns that identify the point of a row: kernel, ranks, parameters, transport, library, launcher and host.
+/// Returns the columns that identify the point of a row: kernel, ranks, parameters, transport, library, launcher and type of nodes.
+/// In files of earlier versions, which do not have types, hosts distinguish points.
 pub fn point_columns(table: &Table) -> Vec<&str> {
+    let by_host = table.column(NODE_TYPE).is_none();
     let is_parameter = |name: &str| REGISTRY.find(name).is_some_and(|description| description.role == Role::Parameter);
-    let is_point_column = |name: &&str| POINT_COLUMNS.contains(name) || is_parameter(name);
+    let is_point_column =
+        |name: &&str| POINT_COLUMNS.contains(name) || by_host && *name == "host" || is_parameter(name);
     table.names().iter().map(String::as_str).filter(is_point_column).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::table::Table;
 use crate::table::column::{Column, ColumnBuilder, Kind};
+use crate::table::columns::NODE_TYPE;
 use crate::table::correction::{self, Run};
 use crate::table::derived_columns::{self, CORRECTED, CORRECTION};
 use crate::table::quietness::{Reference, ReferenceValues, causes, judge};
@@ -123,7 +124,9 @@ fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
 
 fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
     let facts = FactColumns::from_table(table, &[Fact::CacheCanary, Fact::MemoryCanary]);
-    let mut points: BTreeMap<u64, Vec<(usize, &Reference)>> = BTreeMap::new();
+    // Runs on unlike nodes are corrected apart.
+    let mut points: BTreeMap<(u64, Option<u64>), Vec<(usize, &Reference)>> = BTreeMap::new();
+    let node_type = table.column(NODE_TYPE);
     if let (Some(key), Some(canary)) = (table.column("key"), table.column(Fact::CacheCanary.info().column)) {
         for (rows, context) in rows {
             let good = |&row: &usize| {
@@ -133,7 +136,10 @@ fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
             };
             for row in rows.clone().filter(good) {
                 let Some(code) = key.bits(row) else { continue };
-                points.entry(code).or_default().push((row, &context.reference));
+                points
+                    .entry((code, node_type.and_then(|column| column.bits(row))))
+                    .or_default()
+                    .push((row, &context.reference));
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::sweep::cost::MIN_SILENCE;
 use crate::sweep::driver::{DriverInputs, Watcher, drive};
 use crate::sweep::environment::messaging_variables;
 use crate::sweep::execute::{LaunchLimits, Processes};
+use crate::sweep::node_types::NodeTypes;
 use crate::sweep::plan::Context;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::LaunchSize;
@@ -110,6 +111,7 @@ impl Starter {
                 ends_if_noisy: conduct.ends_if_noisy,
                 remedy: &|ending| fallback.apply_remedy(ending),
                 watcher,
+                node_types: NodeTypes::default(),
                 interrupted,
             },
         );

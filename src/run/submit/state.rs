@@ -5,7 +5,7 @@ use super::queue::Queue;
 use super::record::{Job, Jobs, Line};
 use crate::batch::{JobOptions, JobState};
 use crate::sweep::driver::Watcher;
-use crate::sweep::plan::{Entry, Plan, Progress, State};
+use crate::sweep::plan::{Entry, Plan, PointSamples, Progress, State};
 use apexmap_base::error::Result;
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;
@@ -156,7 +156,7 @@ pub fn count_samples(plan: &Plan, progress: &Progress, part: &Part) -> (usize, b
     let (mut samples, mut is_open) = (0, false);
     for entry in plan.entries.iter().filter(|entry| part.sizes.contains(&entry.point.launch_size())) {
         for block in 0..plan.blocks {
-            samples += progress.samples_of(&entry.key, block).map_or(0, |point_samples| point_samples.seconds.len());
+            samples += progress.samples_of(&entry.key, block).map_or(0, PointSamples::count);
             is_open |= matches!(progress.state(&entry.key, block), State::Missing | State::Partial);
         }
     }

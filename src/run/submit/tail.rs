@@ -3,6 +3,7 @@
 use crate::sweep::driver::Watcher;
 use crate::sweep::execute::Ending;
 use crate::sweep::lines::{Lines, parse_event};
+use crate::sweep::node_types::NodeTypes;
 use crate::sweep::plan::{Plan, Progress};
 use crate::sweep::watch::Watch;
 use apexmap_base::error::{Error, Result};
@@ -11,7 +12,7 @@ use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, Status};
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -21,8 +22,9 @@ const MAX_LINE_BYTES: usize = 64 << 20;
 /// Follows all journals of a result.
 pub struct Tail {
     journals: HashMap<PathBuf, FollowedJournal>,
-    /// Times of the plan's points in seconds, by key and block.
-    seconds: HashMap<(String, u32), Vec<f64>>,
+    /// Times of the plan's points in seconds, by key, block and type of nodes.
+    seconds: HashMap<(String, u32), BTreeMap<String, Vec<f64>>>,
+    node_types: NodeTypes,
     /// Number of samples since the start.
     pub samples: usize,
 }
@@ -33,11 +35,14 @@ struct FollowedJournal {
     lines: Lines,
     watch: Watch,
     has_launched: bool,
+    /// The type of the nodes of its launch.
+    node_type: String,
 }
 
 impl FollowedJournal {
     fn new(offset: u64) -> Self {
-        Self { offset, lines: Lines::new(MAX_LINE_BYTES), watch: Watch::default(), has_launched: offset > 0 }
+        let (lines, watch, node_type) = (Lines::new(MAX_LINE_BYTES), Watch::default(), String::new());
+        Self { offset, lines, watch, has_launched: offset > 0, node_type }
     }
 }
 
@@ -51,11 +56,13 @@ impl Tail {
         let mut seconds = HashMap::new();
         for entry in &plan.entries {
             for block in 0..plan.blocks {
-                let known_seconds = progress.samples_of(&entry.key, block).map(|held| held.seconds.clone());
-                seconds.insert((entry.key.clone(), block), known_seconds.unwrap_or_default());
+                let held = progress.samples_of(&entry.key, block).map(|held| &held.seconds);
+                let by_name =
+                    |(index, seconds): (&usize, &Vec<f64>)| (progress.node_types[*index].clone(), seconds.clone());
+                seconds.insert((entry.key.clone(), block), held.into_iter().flatten().map(by_name).collect());
             }
         }
-        Ok(Self { journals, seconds, samples: 0 })
+        Ok(Self { journals, seconds, node_types: NodeTypes::new(&progress.node_types), samples: 0 })
     }
 
     /// Reports new events to the watcher.
@@ -84,10 +91,13 @@ impl Tail {
         match event {
             Event::Hello(launch) => {
                 journal.watch.begin_launch(&launch);
+                journal.node_type = launch.node_type().into_owned();
                 if !std::mem::replace(&mut journal.has_launched, true) {
                     let (size, points) = read_launch_size(path).unwrap_or((size_of_ranks(launch.ranks), 0));
                     watcher.report_launch(&launch.launch, launch.block, size, points);
                     watcher.report_placement(&launch);
+                    let line = self.node_types.add(&launch.launch, &journal.node_type);
+                    line.iter().for_each(|line| watcher.say(line));
                 }
             }
             Event::Preflight { canaries } => {
@@ -95,7 +105,8 @@ impl Tail {
                 watcher.report_preflight(verdict, &text);
             }
             Event::Sample(sample) => {
-                let Some(seconds) = self.seconds.get_mut(&(sample.key.clone(), sample.block)) else { return };
+                let Some(by_type) = self.seconds.get_mut(&(sample.key.clone(), sample.block)) else { return };
+                let seconds = by_type.entry(journal.node_type.clone()).or_default();
                 watcher.report_start(&sample.point, seconds);
                 let is_good = sample.status == Status::Ok;
                 seconds.extend(sample.seconds.filter(|_| is_good));

@@ -6,6 +6,7 @@ use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults;
 pub use super::groups::remaining_launches;
 use super::groups::{Group, Pending, group_points, launches_of_groups};
+use super::node_types::NodeTypes;
 use super::plan::{Entry, Plan, Progress};
 use super::protocol::Protocol;
 use super::suspicion::{FailedLaunch, Suspicion};
@@ -41,6 +42,8 @@ pub struct DriverInputs<'a> {
     /// point is blamed then.
     pub remedy: &'a dyn Fn(&Ending) -> Result<Option<String>>,
     pub watcher: &'a mut dyn Watcher,
+    /// Types of the nodes of the result's samples and of the launches so far. The driver fills them.
+    pub node_types: NodeTypes,
     /// Called several times a second. An error ends the launch and the sweep.
     pub interrupted: &'a dyn Fn() -> Result<()>,
 }
@@ -56,6 +59,7 @@ const RANK_BYTES: usize = 1 << 10;
 pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     let records = setting.folder.outcomes()?;
     let progress = Progress::new(plan, &records);
+    setting.node_types = NodeTypes::new(&progress.node_types);
     let groups = group_points(plan, &progress, setting.retry_failed);
     let costs = cost::mean_sample_costs(&records);
     let estimate = |entry: &Entry| {
@@ -238,7 +242,7 @@ fn launch_once(
     };
     setting.watcher.report_launch(launch, group.block, group.size, group.pending.len());
     let limits = limits(plan, group, setting);
-    let (watcher, interrupted) = (&mut *setting.watcher, setting.interrupted);
+    let (watcher, node_types, interrupted) = (&mut *setting.watcher, &mut setting.node_types, setting.interrupted);
     let ending = setting.executor.execute(&command, &path.with_extension("stderr"), limits, &mut |event| {
         interrupted()?;
         let Some(event) = event else {
@@ -249,6 +253,10 @@ fn launch_once(
             attempt.faulty = true;
             faults::misfit_error(launch, group.size, &reason)
         })?;
+        if let Event::Hello(hello) = &event {
+            group.begin_on(&hello.node_type());
+            node_types.add(launch, &hello.node_type()).iter().for_each(|line| watcher.say(line));
+        }
         let pending = index.map(|index| &mut group.pending[index]);
         record_event(plan, group.size, pending, &mut attempt, event, watcher)
     });
@@ -287,6 +295,7 @@ pub fn launch_job(
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
         preflight_seconds,
+        node_type: group.node_type.clone(),
         environment: messaging_variables(&[]),
         tasks: group.pending.iter().map(task).collect(),
     }

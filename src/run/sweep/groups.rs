@@ -3,10 +3,12 @@
 use super::forecast::{OpenLaunch, OpenPoint};
 use super::plan::{Entry, Plan, Progress, State};
 use apexmap_base::point::LaunchSize;
+use std::collections::BTreeMap;
 
 /// A point to measure.
 pub struct Pending {
     pub entry: usize,
+    /// Times of the samples on nodes of the group's type.
     pub seconds: Vec<f64>,
     pub next_repetition: u32,
     /// Whether it has already crashed a launch.
@@ -19,7 +21,19 @@ pub struct Pending {
 pub struct Group {
     pub block: u32,
     pub size: LaunchSize,
+    /// The type of the nodes on which the points' samples were taken: of several, the one with the most samples.
+    pub node_type: Option<String>,
     pub pending: Vec<Pending>,
+}
+
+impl Group {
+    /// Forgets the samples on nodes of other types than those of a launch that begins.
+    pub fn begin_on(&mut self, node_type: &str) {
+        if self.node_type.as_deref() != Some(node_type) {
+            self.node_type = Some(node_type.to_owned());
+            self.pending.iter_mut().for_each(|pending| pending.seconds.clear());
+        }
+    }
 }
 
 /// Returns the remaining launches. `cost` returns the wall time of one sample of a point, in seconds.
@@ -52,21 +66,37 @@ pub fn group_points(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec
                 State::Failed => retry_failed,
                 State::Missing | State::Partial => true,
             };
-            let to_pending = |&entry: &usize| {
-                let samples = progress.samples_of(&plan.entries[entry].key, block).cloned().unwrap_or_default();
-                Pending {
-                    entry,
-                    seconds: samples.seconds,
-                    next_repetition: samples.next_repetition,
-                    crashed: false,
-                    failed: false,
-                }
-            };
-            let pending: Vec<_> = entries.iter().filter(is_open).map(to_pending).collect();
-            if !pending.is_empty() {
-                groups.push(Group { block, size, pending });
+            let open: Vec<usize> = entries.iter().filter(is_open).copied().collect();
+            if !open.is_empty() {
+                groups.push(group(plan, progress, block, size, &open));
             }
         }
     }
     groups
+}
+
+/// Returns the launch of these open points, with their samples so far.
+fn group(plan: &Plan, progress: &Progress, block: u32, size: LaunchSize, open: &[usize]) -> Group {
+    let samples_of = |entry: usize| progress.samples_of(&plan.entries[entry].key, block);
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for (node_type, seconds) in open.iter().filter_map(|&entry| samples_of(entry)).flat_map(|samples| &samples.seconds)
+    {
+        *counts.entry(*node_type).or_default() += seconds.len();
+    }
+    let node_type = counts.into_iter().max_by_key(|(_, count)| *count).map(|(node_type, _)| node_type);
+    let to_pending = |&entry: &usize| {
+        let samples = samples_of(entry);
+        Pending {
+            entry,
+            seconds: samples
+                .zip(node_type)
+                .and_then(|(held, index)| held.seconds.get(&index).cloned())
+                .unwrap_or_default(),
+            next_repetition: samples.map_or(0, |held| held.next_repetition),
+            crashed: false,
+            failed: false,
+        }
+    };
+    let pending = open.iter().map(to_pending).collect();
+    Group { block, size, node_type: node_type.map(|index| progress.node_types[index].clone()), pending }
 }

@@ -16,6 +16,7 @@ pub mod groups;
 mod guardian;
 pub mod lines;
 pub mod memory;
+pub mod node_types;
 mod nodes;
 pub mod plan;
 pub mod process;

@@ -4,7 +4,7 @@ use super::memory;
 use crate::launch::LauncherEntry;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point};
-use apexmap_base::sample::Status;
+use apexmap_base::sample::{Launch, Status};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::kernels;
@@ -90,12 +90,20 @@ impl Plan {
 /// The samples of one point in one block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointSamples {
-    pub seconds: Vec<f64>,
+    /// Times of the samples by type of nodes: indices into [`Progress::node_types`].
+    pub seconds: BTreeMap<usize, Vec<f64>>,
     pub next_repetition: u32,
     /// The status of the last run, if it failed.
     pub failure: Option<Status>,
     /// Whether a launch with this point ran out of time. `min` samples suffice then.
     pub budget_spent: bool,
+}
+
+impl PointSamples {
+    /// Returns the number of samples on all types of nodes.
+    pub fn count(&self) -> usize {
+        self.seconds.values().map(Vec::len).sum()
+    }
 }
 
 /// State of a point, in one block or in all blocks.
@@ -128,6 +136,8 @@ pub struct Progress {
     repeat: Repeat,
     /// Samples by key, each with its block.
     points: HashMap<String, Vec<(u32, PointSamples)>>,
+    /// Types of the nodes of all samples, in order of first appearance.
+    pub node_types: Vec<String>,
     /// Number of samples whose key is not in the plan. They come from another build, machine or plan.
     pub stale: usize,
 }
@@ -147,16 +157,21 @@ impl Progress {
         records: &[Record<S>],
     ) -> Self {
         let points = keys.into_iter().map(|key| (key, Vec::new())).collect();
-        let mut progress = Self { blocks, repeat, points, stale: 0 };
-        for record in records {
+        let mut progress = Self { blocks, repeat, points, node_types: Vec::new(), stale: 0 };
+        for record in records.iter().filter(|record| !record.samples.is_empty()) {
+            let node_type = record.launch.as_ref().map(Launch::node_type).unwrap_or_default();
+            let index = progress.node_types.iter().position(|known| *known == *node_type).unwrap_or_else(|| {
+                progress.node_types.push(node_type.into_owned());
+                progress.node_types.len() - 1
+            });
             for sample in &record.samples {
-                progress.add(sample, record.budget_spent);
+                progress.add(sample, index, record.budget_spent);
             }
         }
         progress
     }
 
-    fn add(&mut self, sample: &impl Run, budget_spent: bool) {
+    fn add(&mut self, sample: &impl Run, node_type: usize, budget_spent: bool) {
         let Some(blocks) = self.points.get_mut(sample.key()) else {
             self.stale += 1;
             return;
@@ -170,7 +185,7 @@ impl Progress {
         samples.budget_spent |= budget_spent;
         match (sample.status(), sample.seconds()) {
             (Status::Ok, Some(seconds)) => {
-                samples.seconds.push(seconds);
+                samples.seconds.entry(node_type).or_default().push(seconds);
                 samples.failure = None;
             }
             (status, _) => samples.failure = Some(status),
@@ -182,11 +197,12 @@ impl Progress {
         self.points.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, samples)| samples)
     }
 
-    /// Returns the state of a point in a block.
+    /// Returns the state of a point in a block. It is done if the samples of one type of nodes are enough.
     pub fn state(&self, key: &str, block: u32) -> State {
         let Some(samples) = self.samples_of(key, block) else { return State::Missing };
-        let is_enough = self.repeat.is_satisfied(&samples.seconds)
-            || (samples.budget_spent && samples.seconds.len() >= self.repeat.min as usize);
+        let is_enough = samples.seconds.values().any(|seconds| {
+            self.repeat.is_satisfied(seconds) || (samples.budget_spent && seconds.len() >= self.repeat.min as usize)
+        });
         match samples {
             PointSamples { failure: Some(_), .. } => State::Failed,
             _ if is_enough => State::Done,
@@ -218,7 +234,7 @@ impl Progress {
 
     /// Returns the number of successful samples of the plan's points.
     pub fn samples(&self) -> usize {
-        self.points.values().flatten().map(|(_, samples)| samples.seconds.len()).sum()
+        self.points.values().flatten().map(|(_, samples)| samples.count()).sum()
     }
 }
 

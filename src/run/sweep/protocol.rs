@@ -33,11 +33,8 @@ enum Stage {
 impl Protocol {
     /// Creates the protocol of this job, before its first line.
     pub fn new(job: Job) -> Self {
-        let progress = |task: &Task| TaskProgress {
-            next_repetition: task.next_repetition,
-            seconds: task.seconds_so_far.clone(),
-            failed: false,
-        };
+        let progress =
+            |task: &Task| TaskProgress { next_repetition: task.next_repetition, seconds: Vec::new(), failed: false };
         Self { tasks: job.tasks.iter().map(progress).collect(), job, stage: Stage::Silent }
     }
 
@@ -90,11 +87,15 @@ impl Protocol {
         Ok(running.or(self.in_flight()))
     }
 
-    fn hello(&self, launch: &Launch) -> Result<Stage, String> {
+    fn hello(&mut self, launch: &Launch) -> Result<Stage, String> {
         let greeting = (launch.launch.as_str(), launch.block, launch.ranks, launch.transport.as_str());
         let expected = (self.job.launch.as_str(), self.job.block, self.job.ranks, self.job.transport.as_str());
         if greeting != expected || launch.placement.len() != self.job.ranks {
             return Err("a greeting of another launch".into());
+        }
+        let node_type = launch.node_type();
+        for (progress, task) in self.tasks.iter_mut().zip(&self.job.tasks) {
+            progress.seconds = self.job.seconds_so_far(task, &node_type);
         }
         Ok(Stage::Greeted)
     }

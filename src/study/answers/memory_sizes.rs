@@ -5,7 +5,7 @@ use crate::calibrate::staircase::{Rung, places};
 use apexmap_base::error::Result;
 use apexmap_base::units::{self, NumberStyle, Unit, WORD_BYTES};
 use apexmap_results::samples::Samples;
-use apexmap_results::table::columns::{ALPHA, BLOCK};
+use apexmap_results::table::columns::{ALPHA, BLOCK, NODE_TYPE};
 use serde::Serialize;
 
 const KERNEL: &str = "apex_map.sequential";
@@ -33,14 +33,15 @@ pub struct LevelEnd {
     pub outside: f64,
 }
 
-/// Returns the levels if the samples are of one core over at least five sizes of memory, with accesses to single words at uniform
+/// Returns the levels if the samples are of one core of one type of nodes over at least five sizes of memory, with accesses to single words at uniform
 /// addresses (alpha = 1, L = 1).
 ///
 /// # Errors
 /// If a column is missing.
 pub fn answer(samples: &Samples) -> Result<Option<MemorySizes>> {
     let good = samples.good();
-    if good.words("kernel") != [KERNEL] || good.distinct_numbers("ranks") != [1.0] {
+    let is_one_core = good.distinct_numbers("ranks") == [1.0] && good.is_constant(NODE_TYPE);
+    if good.words("kernel") != [KERNEL] || !is_one_core {
         return Ok(None);
     }
     let table = good.table();

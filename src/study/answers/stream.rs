@@ -6,6 +6,7 @@ use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::plain_names::plain_name;
+use apexmap_results::table::columns::NODE_TYPE;
 use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::statistics::Summary;
 use serde::Serialize;
@@ -47,13 +48,13 @@ pub struct StreamRate {
     pub fraction_of_best: f64,
 }
 
-/// Returns the table if all samples are of STREAM's kernel and include its four operations.
+/// Returns the table if all samples are of STREAM's kernel on one type of nodes and include its four operations.
 ///
 /// # Errors
 /// If a column is missing.
 pub fn answer(samples: &Samples, card: Option<&Card>, cores: Option<u32>) -> Result<Option<Stream>> {
     let good = samples.good();
-    if good.words("kernel") != [KERNEL] || good.varies("region_bytes") {
+    if good.words("kernel") != [KERNEL] || good.varies("region_bytes") || !good.is_constant(NODE_TYPE) {
         return Ok(None);
     }
     let accesses = good.words("access");

@@ -24,6 +24,7 @@ use apexmap_measure::kernels::{self, Parameter};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate;
 use apexmap_results::samples::health::Health;
+use apexmap_results::table::columns::NODE_TYPE;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::machine::{Card, DISTURBED, Entry, Number, NumberName, UNKNOWN, Word, catalogue};
 use apexmap_theory::statistics::Summary;
@@ -304,6 +305,20 @@ pub fn require_quiet(samples: &Samples) -> Result<()> {
     ))
 }
 
+/// Rejects samples on unlike nodes, because a card's numbers belong to one type.
+///
+/// # Errors
+/// If the samples are on several types of nodes.
+pub fn require_one_node_type(samples: &Samples) -> Result<()> {
+    match samples.describe_node_types() {
+        None => Ok(()),
+        Some(text) => Err(Error::measurement(
+            format!("no card was written: {text}"),
+            "calibrate each type of nodes with its own --out ANOTHER_FOLDER, and choose its nodes in the allocation, such as by --constraint",
+        )),
+    }
+}
+
 /// Makes a card from the samples. Numbers that were not measured are absent.
 pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
     let carriers: Vec<String> = ["transport", "library", "launcher"]
@@ -314,7 +329,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     let summary = format!("{}, {}, messages by {}", host.cpu_model, host.processors, carriers.join(", "));
     let mut card = Card::new(machine, &summary, "measured by apexmap calibrate");
     let origin = "as reported by the operating system";
-    for name in ["host", "cpu_model", "transport", "library", "launcher"] {
+    for name in ["host", "cpu_model", NODE_TYPE, "transport", "library", "launcher"] {
         if !samples.is_empty() {
             card.provenance.insert(name.into(), samples.first_word(name).into());
         }

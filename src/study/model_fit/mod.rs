@@ -16,7 +16,7 @@ use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Mixture;
 use apexmap_results::samples::Samples;
-use apexmap_results::table::columns;
+use apexmap_results::table::columns::{self, NODE_TYPE};
 use apexmap_theory::fit::{Observation, Point, Role};
 use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::{self, Break, Model, Parameter, card_number};
@@ -139,7 +139,7 @@ fn kernels(samples: &Samples) -> String {
 }
 
 /// Columns that identify the machine of a sample and its transport.
-const OF_MACHINES: [&str; 2] = ["host", "transport"];
+const OF_MACHINES: [&str; 3] = ["host", NODE_TYPE, "transport"];
 
 /// Requires one kernel, and one point of the sweep at each point of the model. Columns that change together with the
 /// model's variables are allowed, and so are seeds.

@@ -105,6 +105,16 @@ impl Limits {
         self.host.as_ref() == Some(&host.name) && self.cpu_model.as_ref() == Some(&host.cpu_model)
     }
 
+    /// Returns whether the card holds for this host: it was measured there or on a host with the same processor that was accepted, or
+    /// the user requested it for any host.
+    pub fn apply_to(&self, host: &Host) -> bool {
+        match self.accepted.as_deref() {
+            Some(Self::BY_NAME) => self.cpu_model.as_ref() == Some(&host.cpu_model),
+            Some(_) => true,
+            None => self.is_from_host(host),
+        }
+    }
+
     /// Reads the limits of a card. Numbers that the card does not have are `None` or empty.
     pub fn from_card(card: &Card) -> Self {
         let text = |name: &str| Some(card.provenance.get(name)?.as_str()?.to_owned());
