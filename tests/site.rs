@@ -165,6 +165,8 @@ fn the_check_starts_each_worker_with_its_launchers() {
     for launcher in ["openmpi", "mpich"] {
         let expected = format!("ok     workers.{launcher}, launcher {launcher}: ranks 2 on 1 node");
         assert!(messages.contains(&expected), "{messages}");
+        let expected = format!("ok     workers.{launcher}, MPI of jobs with {launcher}: ");
+        assert!(messages.contains(&expected), "{messages}");
     }
     assert!(!scratch.join("site-check").exists());
     let wrong = write(&scratch, "wrong.toml", &format!("[workers]\nopenmpi = \"{mpich}\"\nmpich = \"absent\"\n"));
@@ -174,5 +176,6 @@ fn the_check_starts_each_worker_with_its_launchers() {
         messages.contains("FAILED workers.openmpi, launcher openmpi: ") && messages.contains("another MPI"),
         "{messages}"
     );
+    assert!(messages.contains("FAILED workers.openmpi, MPI of jobs with openmpi: the worker"), "{messages}");
     assert!(messages.contains("FAILED workers.mpich: cannot use the worker"), "{messages}");
 }

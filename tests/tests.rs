@@ -57,6 +57,7 @@
 //! - `launch`: command lines of launchers
 //! - `command_lines`: command lines of all launchers stay as they are recorded
 //! - `causes`: recorded messages of launchers when launches fail, and their causes
+//! - `mpi_check`: the MPI of workers, launchers and modules is compared before jobs are queued
 //! - `batch`: scripts of batch systems as text, and the meaning of the systems' answers
 //! - `batch_systems`: OpenPBS, Torque, LSF and Flux, with scripts as their programs; driver and jobs are real
 //! - `submit`: sweeps as jobs on a simulated cluster, however jobs end
@@ -174,6 +175,7 @@ mod message_rate_mpi;
 mod mock;
 mod models;
 mod mpi;
+mod mpi_check;
 mod mpi_worker;
 mod network;
 mod new_file;

@@ -40,9 +40,9 @@ impl JobScript<'_> {
             "reservation" => options.reservation.clone(),
             _ => None,
         };
-        // Only login shells define the function `module`.
-        let shell = if options.modules.is_empty() { "#!/bin/bash\n" } else { "#!/bin/bash -l\n" };
-        let mut text = shell.to_owned();
+        let (arguments, interpreter) = shell(&options.modules);
+        let mut text =
+            format!("#!{interpreter}{}\n", arguments.iter().map(|word| format!(" {word}")).collect::<String>());
         let exclusive =
             template.exclusive.iter().filter(|line| options.exclusive && !is_set_by_user(line, &options.directives));
         let lines = template.directives.iter().chain(exclusive).filter_map(|line| fill(line, value));
@@ -50,17 +50,24 @@ impl JobScript<'_> {
             let _ = writeln!(text, "{}{line}", template.prefix);
         }
         text.push_str("# Written by apexmap. All samples are kept, however this job ends.\n");
-        for module in &options.modules {
-            let _ = writeln!(text, "module load {}", quote(module));
-        }
-        for (name, value) in &options.environment {
-            let _ = writeln!(text, "export {name}={}", quote(value));
-        }
+        text.push_str(&environment_lines(options));
         let _ = writeln!(text, "cd {} || exit 3", quote(&self.folder.to_string_lossy()));
         let command: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
         let _ = writeln!(text, "exec {}", command.join(" "));
         text
     }
+}
+
+/// Returns the shell of a script that loads these modules: its arguments and its path. Only login shells define the function `module`.
+pub fn shell(modules: &[String]) -> (&'static [&'static str], &'static str) {
+    (if modules.is_empty() { &[] } else { &["-l"] }, "/bin/bash")
+}
+
+/// Returns the lines that load the modules of jobs and set their variables.
+pub fn environment_lines(options: &JobOptions) -> String {
+    let modules = options.modules.iter().map(|module| format!("module load {}\n", quote(module)));
+    let variables = options.environment.iter().map(|(name, value)| format!("export {name}={}\n", quote(value)));
+    modules.chain(variables).collect()
 }
 
 /// Returns true if the user's directives contain this option with any value, or a longer option with the same beginning:

@@ -9,6 +9,7 @@ pub mod interrupt;
 mod job_limits;
 pub mod job_options;
 mod machine_name;
+mod mpi_check;
 pub mod part;
 pub mod partition;
 pub mod plan_time;

@@ -1,24 +1,26 @@
 //! Tests the settings of a site file: the workers start, their MPI is that of the launcher, and compute nodes can see the files.
 
+use super::mpi_check::{self, Comparison};
 use super::starter::Starter;
 use super::{Campaign, Request, trial, worker};
+use crate::batch::JobOptions;
+use crate::batch::options::SubmitTable;
 use crate::launch::{self, LauncherEntry, srun};
-use crate::site::Site;
+use crate::site::{AccountRule, Site, SiteFile};
 use crate::sweep::driver::Watcher;
 use crate::sweep::execute::Ending;
 use crate::sweep::forecast::OpenLaunch;
-use crate::sweep::plan::{Plan, WorkerInfo};
+use crate::sweep::plan::Plan;
 use crate::sweep::watch::Watch;
 use crate::sweep::{self, Machine};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Launch, Phase, Sample};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::worker::{self as measure_worker, Repeat};
+use apexmap_measure::worker::Repeat;
 use apexmap_results::table::quietness::Quietness;
 use nix::sys::statfs::statfs;
 use std::path::Path;
-use std::time::Duration;
 
 /// A test, and its outcome.
 pub struct SiteTest {
@@ -36,18 +38,19 @@ pub enum Outcome {
 
 type Report<'a> = &'a mut dyn FnMut(SiteTest) -> Result<()>;
 
-/// Longest time for a worker to describe itself.
-const INFO_TIMEOUT: Duration = Duration::from_secs(30);
-
 /// Tests each worker of the site file with its launchers, and the file systems of the workers and of `out`, the folder of results.
 ///
 /// # Errors
 /// If `report` or `interrupted` returns an error.
 pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, report: Report) -> Result<()> {
+    let options = job_options(site)?;
     for (key, worker) in &site.file.workers {
         let subject = format!("workers.{key}");
-        let info = match describe_worker(worker) {
+        let described = worker::query_info(worker);
+        let info = match described.and_then(|info| worker::check_info(worker, &info, TransportKind::Mpi).map(|()| info))
+        {
             Ok(info) => info,
+            Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => return Err(error),
             Err(error) => {
                 report(SiteTest { subject, outcome: Outcome::Failed(error.message) })?;
                 continue;
@@ -61,23 +64,25 @@ pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, repo
         for launcher in launch::launchers_for(TransportKind::Mpi).filter(|launcher| is_tried(launcher, key, &library)) {
             let outcome = try_launcher(launcher, worker, &library, out, interrupted)?;
             report(SiteTest { subject: format!("{subject}, launcher {}", launcher.id), outcome })?;
+            let outcome = match mpi_check::compare(launcher, worker, &library, &options)? {
+                Comparison::Fits(text) => Outcome::Passed(text),
+                Comparison::Unknown(text) => Outcome::Open(text),
+                Comparison::Differs { found, help } => Outcome::Failed(format!("{found}; {help}")),
+            };
+            report(SiteTest { subject: format!("{subject}, MPI of jobs with {}", launcher.id), outcome })?;
         }
     }
     report(SiteTest { subject: format!("folder {}", out.display()), outcome: judge_file_system(out) })
 }
 
-/// Asks a worker for its description. It must be of this version, and support MPI.
-fn describe_worker(path: &Path) -> Result<WorkerInfo> {
-    let info = worker::query_info(path, INFO_TIMEOUT)?;
-    let own_version = measure_worker::info().build.version;
-    if !info.transports.iter().any(|name| *name == TransportKind::Mpi.name()) {
-        return Err(Error::environment(format!("{} is built without MPI", path.display()), ""));
-    }
-    if info.build.version != own_version {
-        let message = format!("{} is version {}, this program is {own_version}", path.display(), info.build.version);
-        return Err(Error::environment(message, ""));
-    }
-    Ok(info)
+/// Returns the options of jobs for users without flags and without an account.
+fn job_options(site: &Site) -> Result<JobOptions> {
+    let account = AccountRule::default();
+    let site = Site { file: SiteFile { account, ..site.file.clone() }, ..site.clone() };
+    let table = site.fill_options(SubmitTable::default())?;
+    table
+        .into_options("", sweep::parse_time)
+        .map_err(|(message, help)| Error::input(format!("submit: {message}"), help))
 }
 
 /// Returns true if the key of the site file applies to the launcher. The key `mpi` applies to those that are installed and not of

@@ -4,8 +4,9 @@ use super::interrupt::Interrupt;
 use crate::sweep::Sweep;
 use crate::sweep::plan::WorkerInfo;
 use crate::sweep::process::{Output, Process};
-use apexmap_base::error::{Error, Result};
+use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::regular_file::read_text;
+use apexmap_measure::comm::TransportKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -27,31 +28,35 @@ pub fn find(worker_path: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> R
         (Some(path), None) => {
             // An absolute path names the same file for every launcher, in every working folder.
             let path = std::path::absolute(path).map_err(|e| Error::file("find", path, e))?;
-            let info = query_info(&path, INFO_TIMEOUT)?;
+            let info = query_info(&path)?;
             (path, info)
         }
     };
-    let transport = sweep.launch.transport;
+    check_info(&program, &info, sweep.launch.transport)?;
+    Ok((program, info))
+}
+
+/// Checks the description of a worker.
+///
+/// # Errors
+/// If the worker does not support the transport, or has another version than this program.
+pub fn check_info(program: &Path, info: &WorkerInfo, transport: TransportKind) -> Result<()> {
+    let path = program.display();
     if !info.transports.iter().any(|name| *name == transport.name()) {
         return Err(Error::environment(
-            format!("the worker {} does not support the transport {transport}", program.display()),
+            format!("the worker {path} does not support the transport {transport}"),
             "build a worker with MPI: cargo build --release -p apexmap-measure --features mpi; \
              then add --worker target/release/apexmap-worker",
         ));
     }
-    let own_build = apexmap_measure::worker::info().build;
-    if info.build.version != own_build.version {
+    let (version, own_version) = (&info.build.version, apexmap_measure::worker::info().build.version);
+    if *version != own_version {
         return Err(Error::environment(
-            format!(
-                "the worker {} is version {}, but this program is version {}",
-                program.display(),
-                info.build.version,
-                own_build.version
-            ),
+            format!("the worker {path} is version {version}, but this program is version {own_version}"),
             "build both from the same sources",
         ));
     }
-    Ok((program, info))
+    Ok(())
 }
 
 /// Reads the description that a worker gave of itself on another machine.
@@ -63,13 +68,16 @@ fn read_info(path: &Path) -> Result<WorkerInfo> {
     })
 }
 
-/// Longest time for a worker to describe itself.
-const INFO_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest time for programs to describe themselves.
+pub const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest description, in bytes.
 const MAX_INFO_BYTES: usize = 1 << 16;
 
-/// Asks a worker program for its description, within a time limit.
-pub fn query_info(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
+/// Asks a worker program for its description.
+///
+/// # Errors
+/// If it is no worker, does not answer in time, or on a signal.
+pub fn query_info(worker: &Path) -> Result<WorkerInfo> {
     let worker_error = |cause: &str| {
         Error::environment(
             format!("cannot use the worker {}: {cause}", worker.display()),
@@ -78,8 +86,20 @@ pub fn query_info(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     };
     let mut command = Command::new(worker);
     command.args(["worker", "--info"]);
+    let output = read_output(command, QUERY_TIMEOUT).map_err(|error| match error.kind {
+        ErrorKind::Interrupted(_) => error,
+        _ => worker_error(&error.message),
+    })?;
+    serde_json::from_slice(&output).map_err(|_| worker_error("it is not apexmap, or it is another version"))
+}
+
+/// Runs a program and returns the beginning of its standard output.
+///
+/// # Errors
+/// If it does not start or does not end its output in time, or on a signal.
+pub fn read_output(command: Command, limit: Duration) -> Result<Vec<u8>> {
     let interrupt = Interrupt::catch();
-    let mut process = Process::start(command).map_err(|error| worker_error(&error.message))?;
+    let mut process = Process::start(command)?;
     let (begun_at, mut output_bytes) = (Instant::now(), Vec::new());
     let mut read_more = |output_bytes: &mut Vec<u8>| {
         process.read(limit.saturating_sub(begun_at.elapsed()), &mut |output| {
@@ -91,9 +111,10 @@ pub fn query_info(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     while read_more(&mut output_bytes) && output_bytes.len() < MAX_INFO_BYTES {
         interrupt.check()?;
         if begun_at.elapsed() >= limit {
-            return Err(worker_error(&format!("it does not describe itself within {} s", limit.as_secs_f64())));
+            let message = format!("it does not describe itself within {} s", limit.as_secs_f64());
+            return Err(Error::environment(message, ""));
         }
     }
     process.end()?;
-    serde_json::from_slice(&output_bytes).map_err(|_| worker_error("it is not apexmap, or it is another version"))
+    Ok(output_bytes)
 }

@@ -9,6 +9,7 @@ pub mod causes;
 pub mod custom;
 pub mod hosts;
 pub mod local;
+pub mod mpi;
 pub mod openmpi;
 pub mod registry;
 pub mod srun;

@@ -33,7 +33,7 @@ pub fn describe_plugins(library: &str) -> Option<String> {
 }
 
 /// The variable that names srun's plugin.
-const TYPE: &str = "SLURM_MPI_TYPE";
+pub const TYPE: &str = "SLURM_MPI_TYPE";
 
 /// Runs a program of Slurm and returns its output. Some versions of srun list the plugins on standard error.
 fn command_output(program: &str, arguments: &[&str]) -> Option<String> {
@@ -55,13 +55,36 @@ pub fn parse_default_type(settings: &str) -> Option<&str> {
     Some(value.trim_start_matches([' ', '=']).trim())
 }
 
-/// Returns the plugin for an MPI library among the available ones.
-pub fn plugin_for(library: &str, types: &[String]) -> Option<String> {
-    let candidates: &[&str] = match library {
+/// Returns the plugins that libraries like this usually need, the best first.
+fn usual_plugins(library: &str) -> &'static [&'static str] {
+    match library {
         _ if library.contains("Open MPI") => &["pmix"],
         _ if library.contains("CRAY MPICH") => &["cray_shasta", "pmi2"],
         _ if library.contains("MPICH") || library.contains("MVAPICH") => &["pmi2"],
         _ => &[],
-    };
-    candidates.iter().find(|name| types.iter().any(|offered| offered == *name)).map(|name| (*name).to_owned())
+    }
+}
+
+/// Returns the plugin for an MPI library among the available ones.
+pub fn plugin_for(library: &str, types: &[String]) -> Option<String> {
+    let mut usual = usual_plugins(library).iter();
+    usual.find(|name| types.iter().any(|offered| offered == *name)).map(|name| (*name).to_owned())
+}
+
+/// Describes the plugin that srun takes if a worker of this MPI library usually needs another one. A library can be built for another
+/// one, so this is no proof. `chosen` is the plugin that jobs set.
+pub fn describe_misfit(library: &str, chosen: Option<&str>) -> Option<String> {
+    let by_default = || parse_default_type(&command_output("scontrol", &["show", "config"])?).map(str::to_owned);
+    let used = chosen.map(str::to_owned).or_else(|| env::var(TYPE).ok()).or_else(by_default)?;
+    let usual = usual_plugins(library);
+    // Without a plugin, apexmap sets one.
+    let fits = used == "none" || usual.is_empty() || usual.iter().any(|plugin| used.starts_with(plugin));
+    let name = library.split(['\n', ',']).next().unwrap_or_default();
+    (!fits).then(|| {
+        format!(
+            "srun takes the plugin {used}, and {name} usually needs {}: set {TYPE}={}",
+            usual.join(" or "),
+            usual[0]
+        )
+    })
 }

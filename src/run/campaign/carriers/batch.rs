@@ -7,7 +7,7 @@ use crate::campaign::job_limits::{HourLimit, check_nodes};
 use crate::campaign::job_options::job_options;
 use crate::campaign::partition::Partition;
 use crate::campaign::plan_time::PlanTime;
-use crate::campaign::{Campaign, Conduct, Display, Measured, site_record};
+use crate::campaign::{Campaign, Conduct, Display, Measured, mpi_check, site_record};
 use crate::launch;
 use crate::site::Site;
 use crate::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
@@ -147,6 +147,7 @@ pub fn carry_out(
     check_nodes(campaign, &parts)?;
     // The launcher is only needed on the machine where the jobs run.
     launch::check_worker(&campaign.worker)?;
+    mpi_check::check(campaign, &options)?;
     Folder::create(&folder.path)?;
     store.create()?;
     let _shared_lock = folder.share()?;
