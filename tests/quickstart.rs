@@ -31,7 +31,7 @@ fn plan(sweep: &Sweep) -> Plan {
 /// Returns the seconds that the sweep takes with the smallest number of samples, whatever its budget.
 fn seconds(plan: &Plan, threads: usize) -> f64 {
     let progress = Progress::new::<Sample>(plan, &[]);
-    let launches = driver::remaining_launches(plan, &progress, &|entry| estimate_on(&entry.point, threads));
+    let launches = driver::remaining_launches(plan, &progress, false, &|entry| estimate_on(&entry.point, threads));
     let fewest = Repeat { max: plan.repeat.min, width: None, budget_seconds: None, ..plan.repeat };
     Forecast::new(fewest, &launches, 0.0).outlook(0.0).seconds
 }

@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     axes(&campaign, &mut text);
     launches(
         &campaign,
-        &PlanTime::new(&campaign.plan, &records, &progress, card(&campaign, &arguments.card)?.as_ref()),
+        &PlanTime::new(&campaign.plan, &records, &progress, card(&campaign, &arguments.card)?.as_ref(), false),
         &mut text,
     );
     states(&campaign, &progress, &mut text);

@@ -27,8 +27,15 @@ pub struct PlanTime {
 }
 
 impl PlanTime {
-    /// Estimates the remaining time of a plan. The machine card is used for points without samples.
-    pub fn new(plan: &Plan, records: &[Record<SampleOutcome>], progress: &Progress, card: Option<&Card>) -> Self {
+    /// Estimates the remaining time of a plan. The machine card is used for points without samples. `retry_failed`: failed points
+    /// are measured again.
+    pub fn new(
+        plan: &Plan,
+        records: &[Record<SampleOutcome>],
+        progress: &Progress,
+        card: Option<&Card>,
+        retry_failed: bool,
+    ) -> Self {
         let costs = cost::mean_sample_costs(records);
         let limits = card.map(Limits::from_card);
         let estimate = |point: &Point| cost::estimate(point) + cost::oversubscription_cost(&plan.context, point.ranks);
@@ -49,7 +56,7 @@ impl PlanTime {
             sources.borrow_mut().insert(entry.key.clone(), source);
             cost
         };
-        let launches = driver::remaining_launches(plan, progress, &cost);
+        let launches = driver::remaining_launches(plan, progress, retry_failed, &cost);
         let count = |source: usize| sources.borrow().values().filter(|&&other| other == source).count();
         Self { repeat: plan.repeat, launches, sources: [0, 1, 2].map(count) }
     }

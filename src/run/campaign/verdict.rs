@@ -47,7 +47,7 @@ impl Campaign {
 
     /// Says how much longer the sweep would take, from the spread of its samples: `about 140 s more: run it again`.
     fn missing_time(&self, folder: &Folder, progress: &Progress) -> Result<String> {
-        let seconds = PlanTime::new(&self.plan, &folder.outcomes()?, progress, None).seconds_left();
+        let seconds = PlanTime::new(&self.plan, &folder.outcomes()?, progress, None, false).seconds_left();
         let runs = self.plan.repeat.budget_seconds.map_or(1.0, |budget| (seconds / budget).ceil().max(1.0));
         let times = if runs > 1.0 { format!(" {runs} times") } else { String::new() };
         Ok(format!("{} more: run it again{times}", describe_seconds(seconds)))

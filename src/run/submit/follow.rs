@@ -27,8 +27,10 @@ pub const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// If the batch system refuses a job, a file cannot be written, or `interrupted` returns an error. Submitted jobs continue.
 pub fn follow(follower: &mut Follower) -> Result<Stopped> {
     let progress = read_progress(follower)?;
-    let launches = driver::remaining_launches(follower.plan, &progress, follower.cost);
+    let retry_failed = follower.retry_failed;
+    let launches = driver::remaining_launches(follower.plan, &progress, retry_failed, follower.cost);
     let [.., failed] = progress.counts();
+    let failed = if retry_failed { 0 } else { failed };
     follower.watcher.begin(&launches, follower.plan.repeat, failed);
     let mut tail = Tail::new(follower.folder, follower.plan, &progress)?;
     let mut state = FollowState::new(follower, &progress)?;

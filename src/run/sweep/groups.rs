@@ -36,9 +36,15 @@ impl Group {
     }
 }
 
-/// Returns the remaining launches. `cost` returns the wall time of one sample of a point, in seconds.
-pub fn remaining_launches(plan: &Plan, progress: &Progress, cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
-    launches_of_groups(plan, &group_points(plan, progress, false), cost)
+/// Returns the remaining launches. `retry_failed`: failed points count as unfinished. `cost` returns the wall time of one sample of a
+/// point, in seconds.
+pub fn remaining_launches(
+    plan: &Plan,
+    progress: &Progress,
+    retry_failed: bool,
+    cost: &dyn Fn(&Entry) -> f64,
+) -> Vec<OpenLaunch> {
+    launches_of_groups(plan, &group_points(plan, progress, retry_failed), cost)
 }
 
 /// Returns the launches of these groups.

@@ -128,16 +128,20 @@ pub fn carry_out(
     let parts = parts(&campaign.plan, options.jobs)?;
     let options =
         request.partition.map_or(Ok(options.clone()), |partition| partition.apply_limits(options.clone(), &parts))?;
+    let retry_failed = conduct.retry_failed;
     let measuring = |progress: &Progress, sizes: &[_]| -> (f64, usize) {
         let records = folder.outcomes().unwrap_or_default();
-        PlanTime::new(&campaign.plan, &records, progress, card).measuring_time(sizes)
+        PlanTime::new(&campaign.plan, &records, progress, card, retry_failed).measuring_time(sizes)
     };
-    let retry_failed = conduct.retry_failed;
     let writer = Writer { campaign, folder: &folder, template: &template, options: &options, retry_failed };
     let hours = HourLimit::new(campaign, request.max_node_hours);
-    let planned = plan_hours(&writer, &parts, &measuring);
+    let records = folder.outcomes().unwrap_or_default();
+    let progress = Progress::new(&campaign.plan, &records);
+    let plan_time = PlanTime::new(&campaign.plan, &records, &progress, card, retry_failed);
+    drop(records);
+    let planned = plan_hours(&writer, &parts, &plan_time);
     if request.dry_run {
-        print_jobs(&writer, &parts, &measuring, planned)?;
+        print_jobs(&writer, &parts, &plan_time, planned)?;
         return hours.check(&store, planned).map(|()| None);
     }
     if let Some(owner) = store.other_owner()? {
@@ -203,12 +207,10 @@ fn describe_detached(store: &Jobs, folder: &Folder) -> Result<()> {
 }
 
 /// Returns the node hours of the jobs for the remaining points.
-fn plan_hours(writer: &Writer, parts: &[Part], measuring: &Measuring) -> PlannedHours {
-    let records = writer.folder.outcomes().unwrap_or_default();
-    let progress = Progress::new(&writer.campaign.plan, &records);
+fn plan_hours(writer: &Writer, parts: &[Part], plan_time: &PlanTime) -> PlannedHours {
     let mut planned = PlannedHours::default();
     for part in parts {
-        let (seconds, launches) = measuring(&progress, &part.sizes);
+        let (seconds, launches) = plan_time.measuring_time(&part.sizes);
         planned.add_part(part, seconds, launches, writer.options.time_limit_seconds);
     }
     planned
@@ -346,13 +348,11 @@ impl Writer<'_> {
 }
 
 /// Prints the scripts and the commands that would submit them.
-fn print_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, planned: PlannedHours) -> Result<()> {
-    let records = writer.folder.outcomes().unwrap_or_default();
-    let progress = Progress::new(&writer.campaign.plan, &records);
+fn print_jobs(writer: &Writer, parts: &[Part], plan_time: &PlanTime, planned: PlannedHours) -> Result<()> {
     let mut text = String::new();
     for part in parts {
-        let (seconds, launches) = measuring(&progress, &part.sizes);
-        if launches == 0 && !writer.retry_failed {
+        let (seconds, launches) = plan_time.measuring_time(&part.sizes);
+        if launches == 0 {
             text.push_str(&format!("# {}: nothing is left to measure\n", part.name));
             continue;
         }
