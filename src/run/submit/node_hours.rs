@@ -32,22 +32,21 @@ pub fn node_hours(nodes: usize, seconds: f64) -> f64 {
     nodes as f64 * seconds / SECONDS_PER_HOUR
 }
 
-/// Returns the node hours that jobs took until `now`, by the times of their drivers. Jobs without a readable part file do not count.
+/// Returns the node hours that jobs took until `now`, by the times of their drivers.
 pub fn hours_used(store: &Jobs, jobs: &[Job], now: f64) -> f64 {
-    let hours = |job: &Job| {
-        let part = job.has_started.then(|| Jobs::read_part(&store.part_file(&job.name)).ok()).flatten();
-        part.map_or(0.0, |file| node_hours(file.part.nodes, job.ran_seconds(now)))
-    };
-    jobs.iter().map(hours).sum()
+    let started = jobs.iter().filter(|job| job.has_started);
+    started.map(|job| job_hours(store, job, job.ran_seconds(now))).sum()
 }
 
 /// Returns the node hours that the open jobs may still take until their time limits.
 pub fn hours_reserved(store: &Jobs, jobs: &[Job], now: f64) -> f64 {
-    let hours = |job: &Job| {
-        let part = Jobs::read_part(&store.part_file(&job.name)).ok();
-        part.map_or(0.0, |file| node_hours(file.part.nodes, job.seconds - job.ran_seconds(now)))
-    };
-    jobs.iter().filter(|job| job.end.is_none()).map(hours).sum()
+    let open = jobs.iter().filter(|job| job.end.is_none());
+    open.map(|job| job_hours(store, job, job.seconds - job.ran_seconds(now))).sum()
+}
+
+/// Returns the node hours of a job in this time; 0 without a readable part file.
+fn job_hours(store: &Jobs, job: &Job, seconds: f64) -> f64 {
+    Jobs::read_part(&store.part_file(&job.name)).map_or(0.0, |file| node_hours(file.part.nodes, seconds))
 }
 
 /// Formats node hours with two digits.
