@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let template = match &arguments.system {
         Some(file) => batch::find(&file.to_string_lossy())?,
-        None => batch::find_trusted(&options.system, Site::load()?.template())?,
+        None => batch::find_trusted(&options.system, &Site::load()?.templates())?,
     };
     let mut system = System::new(template, &folder.path, &|| Ok(()));
     let cancelled = cancel(&mut system, &store, &unfinished)?;

@@ -275,7 +275,7 @@ pub fn ask(results: &[Facts], site: &Site) -> Result<BTreeMap<String, Answer>> {
     let mut answers = BTreeMap::new();
     for ((system, owner), (ids, folder)) in ids_by_system {
         let ask = |template| System::new(template, &folder, &|| Ok(())).for_user(owner).ask(&ids);
-        match batch::find_trusted(&system, site.template()).and_then(ask) {
+        match batch::find_trusted(&system, &site.templates()).and_then(ask) {
             Ok(states) => answers.extend(states),
             Err(error) => note(&format!("note: {error}")),
         }

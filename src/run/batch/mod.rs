@@ -104,12 +104,12 @@ pub fn find_built_in(name: &str) -> Result<Template> {
     }
 }
 
-/// Returns the system that a result names: a built-in one, or the template that the site file names.
+/// Returns the system that a result names: a built-in one, or a template that the site file names.
 ///
 /// # Errors
 /// If it is neither.
-pub fn find_trusted(name: &str, site_template: Option<&str>) -> Result<Template> {
-    if site_template == Some(name) { find(name) } else { find_built_in(name) }
+pub fn find_trusted(name: &str, site_templates: &[&str]) -> Result<Template> {
+    if site_templates.contains(&name) { find(name) } else { find_built_in(name) }
 }
 
 /// Returns the built-in system of this name, or the template file at this path.

@@ -21,7 +21,7 @@ pub fn job_options(
 ) -> Result<(JobOptions, Template)> {
     if let (Some(earlier), Some(_)) = (&earlier, Jobs::new(&Folder { path: campaign.folder.clone() }).other_owner()?) {
         // The jobs of another user are only watched, so their options start no program.
-        return Ok((earlier.clone(), batch::find_trusted(&earlier.system, campaign.site.template())?));
+        return Ok((earlier.clone(), batch::find_trusted(&earlier.system, &campaign.site.templates())?));
     }
     let sweep_table = campaign.sweep.launch.submit.as_ref().map(batch::Submit::to_table);
     if let (Some(earlier), None, true) = (earlier, &sweep_table, *flags == SubmitTable::default()) {
@@ -34,7 +34,7 @@ pub fn job_options(
             let message = "apexmap does not take the jobs' modules, environment variables or directives from a result";
             return Err(input_error((message.into(), "rerun the command that submitted them".into())));
         }
-        let template = batch::find_trusted(&earlier.system, site.template())?;
+        let template = batch::find_trusted(&earlier.system, &site.templates())?;
         return Ok((earlier, template));
     }
     let table = campaign.site.fill_options(flags.clone().fill_from(sweep_table.unwrap_or_default()))?;

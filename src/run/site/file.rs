@@ -113,11 +113,21 @@ fn make_absolute(table: &mut toml::Table, file: &Path) {
     if let Some(toml::Value::Table(workers)) = table.get_mut("workers") {
         workers.iter_mut().for_each(|(_, worker)| absolute(worker));
     }
-    // The name of a built-in system has neither slashes nor dots.
-    if let Some(system) = table.get_mut("submit").and_then(|submit| submit.get_mut("system"))
-        && system.as_str().is_some_and(|text| text.contains(['/', '.']))
-    {
-        absolute(system);
+    let mut tables: Vec<&mut toml::Value> = Vec::new();
+    for (key, value) in table.iter_mut() {
+        match (key.as_str(), value) {
+            ("submit", submit) => tables.push(submit),
+            ("partitions", toml::Value::Table(partitions)) => {
+                tables.extend(partitions.iter_mut().map(|(_, table)| table))
+            }
+            _ => {}
+        }
+    }
+    for system in tables.into_iter().filter_map(|table| table.get_mut("system")) {
+        // The name of a built-in system has neither slashes nor dots.
+        if system.as_str().is_some_and(|text| text.contains(['/', '.'])) {
+            absolute(system);
+        }
     }
 }
 

@@ -141,9 +141,11 @@ impl Site {
             && environment.iter().all(is_set)
     }
 
-    /// Returns the template that the site file names, if it is a file.
-    pub fn template(&self) -> Option<&str> {
-        self.file.submit.system.as_deref().filter(|system| Path::new(system).is_absolute())
+    /// Returns the templates that the site file names by their path, for all partitions or for one.
+    pub fn templates(&self) -> Vec<&str> {
+        let tables = self.file.partitions.values().chain([&self.file.submit]);
+        let systems = tables.filter_map(|table| table.system.as_deref());
+        systems.filter(|system| Path::new(system).is_absolute()).collect()
     }
 
     /// Returns the settings in the form of a site file, with their origins, except those for which `is_overridden` returns true.

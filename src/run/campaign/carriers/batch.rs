@@ -63,7 +63,7 @@ fn has_open_jobs(store: &Jobs, folder: &Folder, site: &Site) -> Result<bool> {
         return Ok(false);
     }
     let owner = store.other_owner()?;
-    let template = options.map(|options| batch::find_trusted(&options.system, site.template()));
+    let template = options.map(|options| batch::find_trusted(&options.system, &site.templates()));
     let find_queued = |template| {
         find_in_queue(&mut System::new(template, &folder.path, &|| Ok(())).for_user(owner.clone()), &open_jobs)
     };
