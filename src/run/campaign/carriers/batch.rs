@@ -142,12 +142,13 @@ pub fn carry_out(
     let planned = plan_hours(&writer, &parts, &plan_time);
     if request.dry_run {
         print_jobs(&writer, &parts, &plan_time, planned)?;
-        return hours.check(&store, planned).map(|()| None);
-    }
-    if let Some(owner) = store.other_owner()? {
+    } else if let Some(owner) = store.other_owner()? {
         return watch_jobs(&writer, &store, &parts, (&measuring, display), owner).map(Some);
     }
     hours.check(&store, planned)?;
+    if request.dry_run {
+        return Ok(None);
+    }
     check_nodes(campaign, &parts)?;
     // The launcher is only needed on the machine where the jobs run.
     launch::check_worker(&campaign.worker)?;
