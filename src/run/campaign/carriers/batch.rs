@@ -123,8 +123,8 @@ pub fn carry_out(
     let folder =
         Folder { path: std::path::absolute(&campaign.folder).map_err(|e| Error::file("find", &campaign.folder, e))? };
     let store = Jobs::new(&folder);
-    let earlier_options = if store.exist() { store.read()?.0 } else { None };
-    let (options, template) = job_options(campaign, request.flags, earlier_options)?;
+    let (earlier_options, jobs) = if store.exist() { store.read()? } else { (None, Vec::new()) };
+    let (options, template) = job_options(campaign, request.flags, earlier_options.clone())?;
     let parts = parts(&campaign.plan, options.jobs)?;
     let options =
         request.partition.map_or(Ok(options.clone()), |partition| partition.apply_limits(options.clone(), &parts))?;
@@ -150,9 +150,19 @@ pub fn carry_out(
         return Ok(None);
     }
     check_nodes(campaign, &parts)?;
+    if let Some(earlier) = earlier_options.filter(|earlier| earlier.partition != options.partition) {
+        let name = |options: &JobOptions| options.partition.clone().unwrap_or("the default partition".into());
+        note(&format!(
+            "note: earlier jobs of this result were in {}, these are in {}; samples of unlike nodes are kept apart",
+            name(&earlier),
+            name(&options)
+        ));
+    }
     // The launcher is only needed on the machine where the jobs run.
     launch::check_worker(&campaign.worker)?;
-    mpi_check::check(campaign, &options)?;
+    if !jobs.iter().any(|job| job.end.is_none()) {
+        mpi_check::check(campaign, &options)?;
+    }
     Folder::create(&folder.path)?;
     store.create()?;
     let _shared_lock = folder.share()?;
