@@ -138,7 +138,7 @@ fn modules_of_flags_are_loaded_for_the_comparison_and_those_of_a_sweep_are_not()
         code == Some(6) && text.contains("does not start in the environment of jobs: libmpi.so.40: not found"),
         "{messages}"
     );
-    // The modules of a sweep are those of whoever wrote it.
+    // The modules of a sweep are those of its author.
     fs::remove_file(site.0.scratch.join("loaded")).expect("the module was loaded");
     let (code, messages) = site.submit(OPEN_MPI.worker(), "{ system = \"slurm\", modules = [\"openmpi5\"] }", &[]);
     assert_eq!(code, Some(0), "{messages}");

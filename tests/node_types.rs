@@ -102,8 +102,11 @@ fn a_launch_on_several_types_is_mixed_and_counts_its_nodes() {
     let both = Samples::from(table.finish());
     assert_eq!((both.summary("seconds"), both.groups().expect("groups").len()), (None, 2));
     assert!(both.has_mixed_nodes());
-    let one = both.with_rows(vec![0]).describe_node_types().expect("a sentence");
-    assert!(one.starts_with("The ranks of a launch were on unlike nodes: mixed: 1 node of A; 2 nodes of B"), "{one}");
+    let sentence = both.with_rows(vec![0]).describe_node_types().expect("a sentence");
+    assert!(
+        sentence.starts_with("The ranks of a launch were on unlike nodes: mixed: 1 node of A; 2 nodes of B"),
+        "{sentence}"
+    );
 }
 
 #[test]
@@ -116,7 +119,7 @@ fn tables_and_groups_keep_types_apart_with_known_medians() {
     assert_eq!(both.median("seconds"), None);
     let labels: Vec<String> = both.groups().expect("groups").iter().map(|group| group.label()).collect();
     assert_eq!(labels, ["apex_map.two_sided, P = 2, A", "apex_map.two_sided, P = 2, B"]);
-    // A table without the type gets it, and what a user forces has no median.
+    // A table without the type gets it, and a table that a user forces has no median.
     assert_eq!(query::missing_columns(&both, &["alpha"]).expect("columns")[0], NODE_TYPE);
     let forced = query::groups(&both, &["alpha"], &["seconds"]).expect("a table");
     assert!(
@@ -148,8 +151,8 @@ fn figures_fits_cards_and_comparisons_refuse_unlike_nodes_with_a_condition_that_
         assert!(error.help.contains("--where 'node_type == \"A\"'"), "{error}");
     }
     let by_type = plot::Request { by: vec![NODE_TYPE.into()], ..request.clone() };
-    let one = both.filter_rows(|row| both.table().number("alpha", row) == 1.0);
-    assert!(plot::figure(&one, &by_type).is_ok(), "curves by type are no mixture");
+    let line = both.filter_rows(|row| both.table().number("alpha", row) == 1.0);
+    assert!(plot::figure(&line, &by_type).is_ok(), "curves by type are no mixture");
     let error = calibrate::require_one_node_type(&both).expect_err("a refusal");
     assert!(error.message.contains("kept apart") && error.help.contains("--out"), "{error}");
     let machine = |samples: &Samples| Machine::from_samples("r", samples.clone(), None).expect("a machine");

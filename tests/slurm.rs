@@ -318,6 +318,40 @@ fn a_requeued_job_resumes_its_sweep() {
     assert_eq!(text(&output).matches("submitted job").count(), 1, "{}", text(&output));
 }
 
+/// The worker of job 1 reports another processor than that of job 2.
+#[test]
+fn a_job_on_an_unlike_node_measures_from_the_beginning_and_keeps_samples_apart() {
+    needs!(Slurm);
+    let cluster = Cluster::start();
+    write_slow_sweep(&cluster.scratch, 100);
+    let (wrapper, program) = (cluster.scratch.join("worker"), env!("CARGO_BIN_EXE_apexmap"));
+    let replace = "s/\"node_types\":{\"[^\"]*\"/\"node_types\":{\"Old CPU, 4 cores\"/";
+    let script = format!(
+        "#!/bin/sh\nif [ \"$SLURM_JOB_ID\" = 1 ] && [ \"$2\" != --info ]; then\n  {program} \"$@\" | sed -u '{replace}'\nelse\n  \
+         exec {program} \"$@\"\nfi\n"
+    );
+    fs::write(&wrapper, script).expect("a file");
+    fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("rights");
+    let run = ["run", "s.toml", "--no-report", "--out", "result", "--worker", wrapper.to_str().expect("a path")];
+    let mut command = cluster.command(program, &run);
+    let follower = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
+    wait(|| format!("samples; {}", cluster.job_logs()), || cluster.samples() > 9);
+    cluster.slurm(&["scancel", "1"]);
+    let messages = text(&wait_for_follower(&cluster, follower));
+    assert!(!messages.contains("other nodes"), "{messages}");
+    let old = cluster.samples();
+    let output = cluster.apexmap(&run);
+    assert!(output.status.success(), "{}", text(&output));
+    let expected = "runs on other nodes (";
+    assert!(text(&output).contains(expected) && text(&output).contains("Old CPU, 4 cores"), "{}", text(&output));
+    assert!(cluster.job_logs().contains(expected), "the job says so too: {}", cluster.job_logs());
+    cluster.assert_whole(old + 300);
+    let status = text(&cluster.apexmap(&["status", "result"]));
+    let types = format!("from 2 types of nodes, which are kept apart: Old CPU, 4 cores ({old} samples, launch 0001); ");
+    assert!(status.contains(&types) && status.contains("(300 samples, launch 0002)"), "{status}");
+    assert!(status.contains("3 done, 0 partial"), "{status}");
+}
+
 /// Writes a sweep of two ranks on two nodes.
 fn write_ping_pong_sweep(folder: &Path, worker: &Path) {
     let text = format!(

@@ -21,8 +21,8 @@ pub enum Comparison {
     Fits(String),
     /// Neither is certain, and why.
     Unknown(String),
-    /// The launcher cannot start the worker: what was found, and the next step.
-    Differs { found: String, help: String },
+    /// The launcher cannot start the worker: the finding, and the next step.
+    Differs { finding: String, help: String },
 }
 
 /// Compares before the first job of a campaign. The modules and variables of the jobs are set in a shell only if they come from
@@ -47,8 +47,8 @@ pub fn check(campaign: &Campaign, options: &JobOptions) -> Result<()> {
             note(&format!("note: it is not certain that jobs can start the worker: {reason}"));
             Ok(())
         }
-        Comparison::Differs { found, help } => {
-            Err(Error::new(ErrorKind::Setup, format!("no job was submitted: {found}"), help))
+        Comparison::Differs { finding, help } => {
+            Err(Error::new(ErrorKind::Setup, format!("no job was submitted: {finding}"), help))
         }
     }
 }
@@ -77,14 +77,14 @@ pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: 
     };
     let path = worker.display();
     let Some(in_jobs) = answers.library else {
-        let found = format!("the worker {path} does not start {place}: {}", answers.refusal);
-        return Ok(Comparison::Differs { found, help: advise(&built_for, options) });
+        let finding = format!("the worker {path} does not start {place}: {}", answers.refusal);
+        return Ok(Comparison::Differs { finding, help: advise(&built_for, options) });
     };
     if in_jobs != library {
-        let found = format!("the worker {path} uses {}, and {place} {}", first_line(library), first_line(&in_jobs));
+        let finding = format!("the worker {path} uses {}, and {place} {}", first_line(library), first_line(&in_jobs));
         let help =
             "load the modules of the jobs (--module, or modules of the site file) here too, or leave them out".into();
-        return Ok(Comparison::Differs { found, help });
+        return Ok(Comparison::Differs { finding, help });
     }
     if launcher.id == "srun" {
         let plugin = options.environment.get(srun::TYPE).map(String::as_str);
@@ -108,8 +108,8 @@ pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: 
             Comparison::Fits(format!("{program} is {mpi}, and the worker uses {built_for}"))
         }
         Some(mpi) => {
-            let found = format!("the worker {path} uses {built_for}, but {program} {place} is {mpi}");
-            Comparison::Differs { found, help: advise(&built_for, options) }
+            let finding = format!("the worker {path} uses {built_for}, but {program} {place} is {mpi}");
+            Comparison::Differs { finding, help: advise(&built_for, options) }
         }
     })
 }
@@ -135,7 +135,7 @@ struct Answers {
     launcher: Option<(String, String)>,
     /// The library that the worker reports; `None` if it does not start.
     library: Option<String>,
-    /// What the worker printed instead.
+    /// The last line of a worker that does not start.
     refusal: String,
 }
 

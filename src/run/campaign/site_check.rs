@@ -46,7 +46,7 @@ pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, repo
     let options = job_options(site)?;
     for (key, worker) in &site.file.workers {
         let subject = format!("workers.{key}");
-        let described = worker::query_info(worker);
+        let described = worker::query_info(worker, worker::QUERY_TIMEOUT);
         let info = match described.and_then(|info| worker::check_info(worker, &info, TransportKind::Mpi).map(|()| info))
         {
             Ok(info) => info,
@@ -67,7 +67,7 @@ pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, repo
             let outcome = match mpi_check::compare(launcher, worker, &library, &options)? {
                 Comparison::Fits(text) => Outcome::Passed(text),
                 Comparison::Unknown(text) => Outcome::Open(text),
-                Comparison::Differs { found, help } => Outcome::Failed(format!("{found}; {help}")),
+                Comparison::Differs { finding, help } => Outcome::Failed(format!("{finding}; {help}")),
             };
             report(SiteTest { subject: format!("{subject}, MPI of jobs with {}", launcher.id), outcome })?;
         }

@@ -28,7 +28,7 @@ pub fn find(worker_path: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> R
         (Some(path), None) => {
             // An absolute path names the same file for every launcher, in every working folder.
             let path = std::path::absolute(path).map_err(|e| Error::file("find", path, e))?;
-            let info = query_info(&path)?;
+            let info = query_info(&path, QUERY_TIMEOUT)?;
             (path, info)
         }
     };
@@ -73,11 +73,11 @@ pub const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest description, in bytes.
 const MAX_INFO_BYTES: usize = 1 << 16;
 
-/// Asks a worker program for its description.
+/// Asks a worker program for its description, within a time limit.
 ///
 /// # Errors
 /// If it is no worker, does not answer in time, or on a signal.
-pub fn query_info(worker: &Path) -> Result<WorkerInfo> {
+pub fn query_info(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     let worker_error = |cause: &str| {
         Error::environment(
             format!("cannot use the worker {}: {cause}", worker.display()),
@@ -86,7 +86,7 @@ pub fn query_info(worker: &Path) -> Result<WorkerInfo> {
     };
     let mut command = Command::new(worker);
     command.args(["worker", "--info"]);
-    let output = read_output(command, QUERY_TIMEOUT).map_err(|error| match error.kind {
+    let output = read_output(command, limit).map_err(|error| match error.kind {
         ErrorKind::Interrupted(_) => error,
         _ => worker_error(&error.message),
     })?;

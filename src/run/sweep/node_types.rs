@@ -1,28 +1,27 @@
 //! Types of nodes of a result. Samples of unlike nodes do not count together.
 
-/// The types of nodes that a run has met.
+use std::collections::BTreeSet;
+
+/// The types of nodes that a result has samples on, and those that the user has read about.
 #[derive(Debug, Default)]
 pub struct NodeTypes {
-    known: Vec<String>,
-    announced: Vec<String>,
+    sampled: BTreeSet<String>,
+    announced: BTreeSet<String>,
 }
 
 impl NodeTypes {
     /// Starts with the types of a result's samples.
-    pub fn new(known: &[String]) -> Self {
-        Self { known: known.to_vec(), announced: Vec::new() }
+    pub fn new(sampled: &[String]) -> Self {
+        Self { sampled: sampled.iter().cloned().collect(), announced: BTreeSet::new() }
     }
 
-    /// Adds the type of a launch that begins. Returns a line for the user if the result has samples of another type, once per type.
+    /// Adds the type of a launch that begins. Returns a line for the user if the result has samples on another type, once per type.
     pub fn add(&mut self, launch: &str, node_type: &str) -> Option<String> {
-        if !self.known.iter().any(|known| known == node_type) {
-            self.known.push(node_type.to_owned());
-        }
-        if self.announced.iter().any(|announced| announced == node_type) {
+        self.sampled.insert(node_type.to_owned());
+        if !self.announced.insert(node_type.to_owned()) {
             return None;
         }
-        self.announced.push(node_type.to_owned());
-        let others: Vec<&str> = self.known.iter().map(String::as_str).filter(|known| *known != node_type).collect();
+        let others: Vec<&str> = self.sampled.iter().map(String::as_str).filter(|name| *name != node_type).collect();
         (!others.is_empty()).then(|| {
             format!(
                 "launch {launch} runs on other nodes ({node_type}) than earlier samples ({}): samples of unlike nodes are kept apart",

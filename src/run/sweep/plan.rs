@@ -160,7 +160,7 @@ impl Progress {
         let mut progress = Self { blocks, repeat, points, node_types: Vec::new(), stale: 0 };
         for record in records.iter().filter(|record| !record.samples.is_empty()) {
             let node_type = record.launch.as_ref().map(Launch::node_type).unwrap_or_default();
-            let index = progress.node_types.iter().position(|known| *known == *node_type).unwrap_or_else(|| {
+            let index = progress.node_types.iter().position(|name| *name == *node_type).unwrap_or_else(|| {
                 progress.node_types.push(node_type.into_owned());
                 progress.node_types.len() - 1
             });
