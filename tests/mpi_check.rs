@@ -11,6 +11,7 @@ use std::path::Path;
 /// Descriptions of libraries (MPI_Get_library_version) and launchers (--version), as these print them.
 const OPEN_MPI_4: &str = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022";
 const MPIRUN_4: &str = "mpirun (Open MPI) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/";
+const DEBIAN_4: &str = "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/";
 const MPIRUN_5: &str = "mpirun (Open MPI) 5.0.3\n\nReport bugs to https://www.open-mpi.org/community/help/";
 const MPICH_4: &str = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022";
 const HYDRA: &str = "HYDRA build details:\n    Version:                                 4.0.2\n    Release Date: 2022";
@@ -20,9 +21,10 @@ const MVAPICH: &str = "MVAPICH2 Version      :\t2.3.7\nMVAPICH2 Release date :\t
 
 #[test]
 fn libraries_and_launchers_are_recognised_by_their_descriptions() {
-    let names = [OPEN_MPI_4, MPIRUN_4, MPIRUN_5, MPICH_4, HYDRA, INTEL, CRAY, MVAPICH];
+    let names = [OPEN_MPI_4, MPIRUN_4, DEBIAN_4, MPIRUN_5, MPICH_4, HYDRA, INTEL, CRAY, MVAPICH];
     let names = names.map(|text| Mpi::parse(text).expect("a known MPI").to_string());
     let expected = [
+        "Open MPI 4.1.4",
         "Open MPI 4.1.4",
         "Open MPI 4.1.4",
         "Open MPI 5.0.3",

@@ -243,7 +243,11 @@ fn commands_name_the_types_of_a_result_in_one_line_and_keep_them_apart() {
     assert!(page.contains(expected), "the report says so");
     let table = String::from_utf8(apexmap(&["query", out, "--format", "csv", "--group-by", "L"]).stdout).expect("text");
     assert_eq!(table.lines().count(), 5, "two sizes on two types: {table}");
-    let refusal = apexmap(&["plot", out, "curves", "--x", "L", "--out", scratch.join("f.svg").to_str().expect("text")]);
-    let refusal = String::from_utf8_lossy(&refusal.stderr).into_owned();
-    assert!(refusal.contains("node_type ==") || refusal.contains("f.svg"), "{refusal}");
+    let figure = scratch.join("f.svg");
+    let plot = ["plot", out, "curves", "--x", "L", "--out", figure.to_str().expect("text")];
+    assert!(apexmap(&plot).status.success());
+    assert!(std::fs::read_to_string(&figure).expect("a figure").contains("Old CPU"), "a curve of each type");
+    let one_curve = apexmap(&[&plot[..], &["--y", "P"]].concat());
+    let refusal = String::from_utf8_lossy(&one_curve.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(refusal.contains("help: choose one value with --where 'node_type =="), "{refusal}");
 }

@@ -8,7 +8,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::{Cell, compare, single_points};
 use apexmap_results::samples::cube::{Cube, CubeAxis, coordinate};
 use apexmap_results::samples::plain_names::plain_name;
-use apexmap_results::table::columns::{self, ColumnDescription, NODE_TYPE, Role, label};
+use apexmap_results::table::columns::{self, ColumnDescription, Role, label};
 use apexmap_results::table::derived_columns::{ATTAINABLE, BOUND_BY, bound_column};
 use apexmap_theory::bounds;
 use apexmap_theory::codes::{Code, unplaceable};
@@ -125,8 +125,7 @@ pub fn title(samples: &Samples, kind: FigureKind, x: &str, z: &str) -> String {
 /// Makes the figure of a request from these samples.
 ///
 /// # Errors
-/// If a column is missing or holds words where numbers are drawn, if a grid does not have two axes, if nothing is left
-/// to draw, or if a cell would mix samples of different points.
+/// If a column is missing or holds words, a grid has one axis, nothing is left to draw, or points or unlike nodes are mixed.
 pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     let by = request.axes();
     if request.kind != FigureKind::Curves && by.len() != 2 {
@@ -139,9 +138,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         ));
     }
     samples.require_numbers(&request.z)?;
-    if !by.contains(&NODE_TYPE) {
-        samples.require_one_node_type()?;
-    }
+    samples.require_one_node_type(&by)?;
     let values = cell_values(samples, request, &request.z)?;
     if values.iter().all(|shown| shown.summary.is_none()) {
         return Err(Error::input(

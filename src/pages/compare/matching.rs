@@ -207,7 +207,7 @@ fn point_data(
     }
     let by: Vec<&str> = columns.iter().map(String::as_str).collect();
     // Ratios over several points must not mix unlike nodes either.
-    samples.require_one_node_type().map_err(|error| Error {
+    samples.require_one_node_type(&by).map_err(|error| Error {
         message: format!("{}: {}", machine.given, error.message),
         help: format!("choose one: '{}[{}]'", machine.given, samples.mixture(NODE_TYPE).choice),
         ..error

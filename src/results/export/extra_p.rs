@@ -5,7 +5,7 @@
 
 use crate::samples::Samples;
 use crate::samples::cells::single_points;
-use crate::table::columns;
+use crate::table::columns::{self, NODE_TYPE};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use std::collections::BTreeMap;
@@ -39,6 +39,8 @@ pub struct Input {
 pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> {
     let mut parameters = Vec::new();
     let mut words = vec!["kernel"];
+    // Samples of unlike nodes are separate regions.
+    words.extend(Some(NODE_TYPE).filter(|_| !samples.is_constant(NODE_TYPE)));
     for &name in by {
         let column = samples.require(name)?;
         // A new seed is a repetition.

@@ -29,17 +29,18 @@ impl Samples {
         self.words(NODE_TYPE).iter().any(|name| name.starts_with(MIXED_NODES))
     }
 
-    /// Requires samples on one type of nodes.
+    /// Requires good samples on one type of nodes, unless the columns `by` keep types apart.
     ///
     /// # Errors
     /// If there are several types. The help is a condition that selects one.
-    pub fn require_one_node_type(&self) -> Result<()> {
-        if self.is_constant(NODE_TYPE) {
+    pub fn require_one_node_type(&self, by: &[&str]) -> Result<()> {
+        let good = self.good();
+        if by.contains(&NODE_TYPE) || good.is_constant(NODE_TYPE) {
             return Ok(());
         }
-        let choice = self.mixture(NODE_TYPE).choice;
+        let choice = good.mixture(NODE_TYPE).choice;
         Err(Error::input(
-            format!("the samples are from unlike nodes: {}", self.value_list(NODE_TYPE)),
+            format!("the samples are from unlike nodes: {}", good.value_list(NODE_TYPE)),
             format!("choose one type with --where '{choice}'"),
         ))
     }

@@ -2,7 +2,6 @@
 
 use crate::table::Table;
 use crate::table::column::{Column, ColumnBuilder, Kind};
-use crate::table::columns::NODE_TYPE;
 use crate::table::correction::{self, Run};
 use crate::table::derived_columns::{self, CORRECTED, CORRECTION};
 use crate::table::quietness::{Reference, ReferenceValues, causes, judge};
@@ -126,7 +125,7 @@ fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
     let facts = FactColumns::from_table(table, &[Fact::CacheCanary, Fact::MemoryCanary]);
     // Runs on unlike nodes are corrected apart.
     let mut points: BTreeMap<(u64, Option<u64>), Vec<(usize, &Reference)>> = BTreeMap::new();
-    let node_type = table.column(NODE_TYPE);
+    let node_type = table.column("node_type");
     if let (Some(key), Some(canary)) = (table.column("key"), table.column(Fact::CacheCanary.info().column)) {
         for (rows, context) in rows {
             let good = |&row: &usize| {

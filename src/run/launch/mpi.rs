@@ -21,8 +21,9 @@ pub struct Mpi {
 }
 
 /// Words in descriptions of libraries (MPI_Get_library_version) and launchers (`mpirun --version`), the most specific first.
-const NAMES: [(&str, &str, Family); 7] = [
+const NAMES: [(&str, &str, Family); 8] = [
     ("Open MPI", "Open MPI", Family::OpenMpi),
+    ("OpenRTE", "Open MPI", Family::OpenMpi),
     ("Open RTE", "Open MPI", Family::OpenMpi),
     ("Intel(R) MPI", "Intel MPI", Family::Mpich),
     ("CRAY MPICH", "Cray MPICH", Family::Mpich),
