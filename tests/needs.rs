@@ -18,6 +18,10 @@ pub enum Group {
     Poppler,
     /// Python with DuckDB and the packages of the notebooks.
     Python,
+    /// EasyBuild, ReFrame and maturin, of packaging/requirements.txt.
+    PackageTools,
+    /// JUBE, of Debian's package.
+    Jube,
     /// Slurm's controller and node daemons, and the right to start them.
     Slurm,
     /// Hosts of namespaces with a switch between them; needs root, see `network::missing_requirement`.
@@ -38,7 +42,7 @@ macro_rules! needs {
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_available(self) -> bool {
-        static AVAILABLE: [OnceLock<bool>; 8] = [const { OnceLock::new() }; 8];
+        static AVAILABLE: [OnceLock<bool>; 10] = [const { OnceLock::new() }; 10];
         *AVAILABLE[self as usize].get_or_init(|| {
             let (name, missing) = match self {
                 Self::Mpi => ("MPI", missing_for_mpi()),
@@ -49,6 +53,8 @@ impl Group {
                 Self::Network => ("a simulated network", crate::network::missing_requirement()),
                 Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
+                Self::PackageTools => ("EasyBuild, ReFrame and maturin", missing_python_program()),
+                Self::Jube => ("JUBE", find_on_path("jube").is_none().then(|| "jube".into())),
             };
             let Some(missing) = missing else { return true };
             let message = format!("tests that need {name}: {missing} is missing");
@@ -100,6 +106,16 @@ pub fn browser() -> Option<PathBuf> {
 pub fn python() -> PathBuf {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
     std::env::var_os("APEXMAP_PYTHON").map_or(built, PathBuf::from)
+}
+
+/// Returns the path of a program that a package of Python has installed.
+pub fn python_program(name: &str) -> PathBuf {
+    python().with_file_name(name)
+}
+
+fn missing_python_program() -> Option<String> {
+    let programs = ["eb", "reframe", "maturin"].into_iter().map(python_program);
+    programs.into_iter().find(|program| !program.is_file()).map(|program| program.display().to_string())
 }
 
 fn find_on_path(program: &str) -> Option<PathBuf> {

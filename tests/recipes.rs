@@ -1,16 +1,18 @@
-//! Tests of recipes for other package managers: their syntax, and that they name this version. Also tests the files
+//! Tests of recipes for other package managers: their tools accept them, and they name this version. Also tests the files
 //! that `make dist` adds to its sources.
 
-use crate::common::{Scratch, apexmap};
-use crate::needs::python;
+use crate::common::{Scratch, apexmap, output};
+use crate::needs::{python, python_program};
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -22,43 +24,130 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(recipe(name)).expect("a recipe")
 }
 
+const EASYCONFIG: &str = "easybuild/apexmap-VERSION-gompi-2026.1.eb";
+
+/// Writes the easyconfig as `make dist` does, and returns its path.
+fn write_easyconfig(scratch: &Scratch) -> PathBuf {
+    let name = EASYCONFIG.replace("VERSION", VERSION);
+    let path = scratch.join(Path::new(&name).file_name().expect("a name"));
+    fs::write(&path, read(&name).replace("@SHA256@", &"0".repeat(64))).expect("written");
+    path
+}
+
+/// Runs EasyBuild, which reads its own easyconfigs too, without a module system.
+fn easybuild(scratch: &Scratch, arguments: &[&str], easyconfig: &Path) -> Output {
+    let mut command = Command::new(python_program("eb"));
+    command
+        .args(["--allow-use-as-root-and-accept-consequences", "--fetch", "--prefix"])
+        .arg(&**scratch)
+        .args(arguments);
+    output(command.arg(easyconfig).env("EB_PYTHON", python()).env("HOME", &**scratch))
+}
+
 #[test]
-fn python_recipes_can_be_parsed() {
+fn easybuild_accepts_the_easyconfig() {
+    needs!(PackageTools);
+    let scratch = Scratch::new();
+    let easyconfig = write_easyconfig(&scratch);
+    let checked = easybuild(&scratch, &["--check-contrib"], &easyconfig);
+    let text = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.success() && text.contains("All contribution checks PASSed"), "{text}");
+    // EasyBuild has all that the easyconfig needs: Rust, LLVM and the toolchain.
+    let listed = easybuild(&scratch, &["--dry-run", "--robot"], &easyconfig);
+    let text = String::from_utf8_lossy(&listed.stdout);
+    let needed = ["/Rust-1.94", "/LLVM-", "/OpenMPI-", "module: apexmap/"];
+    assert!(listed.status.success() && needed.iter().all(|name| text.contains(name)), "{text}");
+
+    fs::write(&easyconfig, fs::read_to_string(&easyconfig).expect("text").replace("'1.94.1'", "'0.94.1'"))
+        .expect("written");
+    assert!(!easybuild(&scratch, &["--dry-run", "--robot"], &easyconfig).status.success());
+}
+
+#[test]
+fn the_spack_package_is_python_with_the_features_of_cargo() {
     needs!(Python);
-    for name in ["spack/package.py", &format!("easybuild/apexmap-{VERSION}-foss-2025b.eb")] {
-        let parse = "import ast, sys; ast.parse(open(sys.argv[1]).read())";
-        let output = Command::new(python()).args(["-c", parse]).arg(recipe(name)).output().expect("Python");
-        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let text = read("spack/package.py");
+    let parse = "import ast, sys; ast.parse(sys.argv[1])";
+    let parsed = Command::new(python()).args(["-c", parse, &text]).output().expect("Python");
+    assert!(parsed.status.success(), "{}", String::from_utf8_lossy(&parsed.stderr));
+    let manifest = fs::read_to_string(recipe("../src/measure/Cargo.toml")).expect("a manifest");
+    assert!(text.contains("\"--features\", \"mpi\"") && manifest.contains("\nmpi = ["));
+}
+
+#[test]
+fn the_apptainer_definition_has_two_stages_with_their_sections() {
+    let text = read("apptainer/apexmap.def");
+    let stages: Vec<&str> = text.split("Bootstrap: docker\n").skip(1).collect();
+    let sections = |stage: &str| -> Vec<String> {
+        stage.lines().filter(|line| line.starts_with('%')).map(str::to_owned).collect()
+    };
+    let [build, last] = stages[..] else { panic!("{} stages", stages.len()) };
+    assert!(build.contains("From: rust:") && last.contains("From: debian:"));
+    assert_eq!(sections(build), ["%files", "%post"]);
+    assert_eq!(sections(last), ["%files from build", "%post", "%labels", "%test", "%runscript", "%help"]);
+    for stage in stages {
+        for section in ["%post\n", "%test\n", "%runscript\n"].into_iter().filter(|name| stage.contains(*name)) {
+            let lines = stage.split(section).nth(1).expect("a section").lines();
+            let script: Vec<&str> = lines.take_while(|line| !line.starts_with('%')).collect();
+            let output = Command::new("sh").args(["-n", "-c", &script.join("\n")]).output().expect("a shell");
+            assert!(output.status.success(), "{section}: {}", String::from_utf8_lossy(&output.stderr));
+        }
     }
 }
 
 #[test]
-fn the_apptainer_definition_has_its_sections_in_order() {
-    let text = read("apptainer/apexmap.def");
-    let sections: Vec<&str> = text.lines().filter(|line| line.starts_with('%')).collect();
-    assert_eq!(sections, ["%files", "%post", "%runscript", "%help"]);
-    let header: Vec<&str> =
-        text.lines().take_while(|line| !line.starts_with('%')).filter(|l| l.contains(": ")).collect();
-    assert!(header.contains(&"Bootstrap: docker"), "{header:?}");
-    // %post contains a shell script.
-    let post: String = text
-        .lines()
-        .skip_while(|line| *line != "%post")
-        .skip(1)
-        .take_while(|l| !l.starts_with('%'))
-        .collect::<Vec<_>>()
-        .join("\n");
-    let output = Command::new("sh").args(["-n", "-c", &post]).output().expect("a shell");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+fn recipes_name_this_version_and_build_the_worker_from_locked_sources() {
+    for name in ["spack/package.py", "apptainer/apexmap.def", EASYCONFIG] {
+        let text = read(&name.replace("VERSION", VERSION));
+        assert!(text.contains(VERSION), "{name} is of another version");
+        assert!(text.contains("src/measure") && text.contains("--locked"), "{name}");
+        assert_eq!(text.contains("@SHA256@"), name != "apptainer/apexmap.def", "{name}");
+    }
 }
 
+/// The oldest Rust of the recipes, as in Spack's notation.
 #[test]
-fn recipes_name_this_version_and_build_offline() {
-    for name in ["spack/package.py", "apptainer/apexmap.def", &format!("easybuild/apexmap-{VERSION}-foss-2025b.eb")] {
-        let text = read(name);
-        assert!(text.contains(VERSION), "{name} is of another version");
-        let builds = text.matches("apexmap-measure").count();
-        assert!(builds == 1 && text.matches("--offline").count() == 2, "{name}");
+fn recipes_ask_for_the_rust_of_the_manifest() {
+    let manifest = fs::read_to_string(recipe("../Cargo.toml")).expect("a manifest");
+    let version =
+        manifest.split("rust-version = \"").nth(1).and_then(|rest| rest.split('"').next()).expect("a version");
+    assert!(read("spack/package.py").contains(&format!("rust@{version}:")), "{version}");
+    assert!(read(&EASYCONFIG.replace("VERSION", VERSION)).contains(&format!("('Rust', '{version}")), "{version}");
+}
+
+/// Crates may state the oldest Rust that they need. Compute nodes build what src/measure needs.
+#[test]
+fn locked_crates_need_no_newer_rust_than_the_manifests_state() {
+    let mut metadata = Command::new(env!("CARGO"));
+    metadata.args(["metadata", "--locked", "--format-version", "1", "--features", "mpi"]);
+    let output = metadata.current_dir(recipe("..")).output().expect("cargo");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let by_id = |list: &Value| -> BTreeMap<String, Value> {
+        let items = list.as_array().expect("a list").iter();
+        items.map(|item| (item["id"].as_str().expect("an id").to_owned(), item.clone())).collect()
+    };
+    let (packages, nodes) = (by_id(&metadata["packages"]), by_id(&metadata["resolve"]["nodes"]));
+    let version = |package: &Value| -> (u32, u32) {
+        let text = package["rust_version"].as_str().unwrap_or("1.0");
+        let mut parts = text.split('.').map(|part| part.parse().expect("a number"));
+        (parts.next().expect("a number"), parts.next().unwrap_or(0))
+    };
+    for name in ["apexmap", "apexmap-measure"] {
+        let root = packages.iter().find(|(_, package)| package["name"] == name).expect("a member").0;
+        let (mut built, mut open) = (BTreeSet::new(), vec![root.clone()]);
+        while let Some(id) = open.pop() {
+            if !built.insert(id.clone()) {
+                continue;
+            }
+            let needed = nodes[&id]["deps"].as_array().expect("a list").iter().filter(|dependency| {
+                dependency["dep_kinds"].as_array().expect("kinds").iter().any(|kind| kind["kind"] != "dev")
+            });
+            open.extend(needed.map(|dependency| dependency["pkg"].as_str().expect("an id").to_owned()));
+        }
+        assert!(built.len() > 50, "{name}: {}", built.len());
+        for id in &built {
+            assert!(version(&packages[id]) <= version(&packages[root]), "{name}: {id}");
+        }
     }
 }
 
@@ -124,7 +213,7 @@ fn bindings_in_a_tarball_match_only_their_mpi() {
     assert!(output.status.success() && messages.contains("Open MPI") && messages.contains("MPICH"), "{messages}");
 
     let sums = fs::read_to_string(sys.join(".cargo-checksum.json")).expect("sums");
-    let sums: serde_json::Value = serde_json::from_str(&sums).expect("JSON");
+    let sums: Value = serde_json::from_str(&sums).expect("JSON");
     for name in ["build.rs", "upstream.rs"] {
         assert_eq!(sums["files"][name], sha256(&sys.join(name)), "{name}");
     }

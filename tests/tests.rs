@@ -4,7 +4,8 @@
 //! - `architecture`: imports go downwards, no file or function is too long
 //! - `contributing`: the examples of docs/extending.md compile and run
 //! - `docs`: commands, snippets and links of README and guide work; generated parts are up to date; examples run
-//! - `recipes`: recipes for Spack, EasyBuild and Apptainer have this version and can be parsed
+//! - `recipes`: recipes for Spack, EasyBuild, Apptainer and Python have this version and are accepted by their tools
+//! - `harnesses`: ReFrame and JUBE report the numbers of `apexmap query`
 //! - `licences`: licences of all dependencies
 //! - `cli`: every command has help, examples and a manual page
 //!
@@ -158,6 +159,7 @@ mod forecast;
 mod fuzz;
 mod gf2;
 mod hardware;
+mod harnesses;
 mod identity;
 mod intervals;
 mod latency;

@@ -59,6 +59,8 @@ impl TomlSource<'_> {
         let span = error.span().unwrap_or(0..0);
         // serde puts the unknown name and the known ones into backticks: unknown field `x`, expected one of `y`, `z`.
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+        let write_range = |(from, to)| format!("write {{ from = {from}, to = {to}, factor = 2 }}");
+        let range = self.range_at(span.start).map(write_range);
         let (problem, help) = match quoted.split_first() {
             Some((key, known)) if message.starts_with("unknown field") => {
                 (format!("there is no key \"{key}\" here"), suggest(key, known))
@@ -69,9 +71,7 @@ impl TomlSource<'_> {
             Some((key, [])) if message.starts_with("missing field") => {
                 (format!("the key \"{key}\" is missing here"), format!("add {key} = ..."))
             }
-            _ if let Some((from, to)) = self.range_at(span.start) => {
-                ("a range is written as a table".into(), format!("write {{ from = {from}, to = {to}, factor = 2 }}"))
-            }
+            _ if range.is_some() => ("a range is written as a table".into(), range.unwrap_or_default()),
             _ if message.contains("expected a sequence") => {
                 (message.to_owned(), "write a list, [a, b], or the table's name in double brackets, [[name]]".into())
             }
