@@ -151,6 +151,26 @@ fn locked_crates_need_no_newer_rust_than_the_manifests_state() {
     }
 }
 
+/// Builds with the profile and in the folder of this test, so that cargo finds all compiled.
+#[test]
+fn pip_installs_the_driver_from_a_wheel() {
+    needs!(PackageTools);
+    let scratch = Scratch::new();
+    let built = Path::new(env!("CARGO_BIN_EXE_apexmap")).parent().expect("a folder");
+    let profile = if built.ends_with("release") { "release" } else { "dev" };
+    let mut pip = Command::new(python());
+    pip.args(["-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--prefix"]).arg(&*scratch);
+    let target = built.parent().expect("a folder").display();
+    pip.env("MATURIN_PEP517_ARGS", format!("--offline --profile {profile} --target-dir {target}"));
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(python_program(".")).chain(std::env::split_paths(&folders));
+    pip.env("PATH", std::env::join_paths(folders).expect("a PATH"));
+    let installed = output(pip.arg(recipe("python")));
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    let version = output(Command::new(scratch.join("bin/apexmap")).arg("--version"));
+    assert_eq!(String::from_utf8_lossy(&version.stdout), format!("apexmap {VERSION}\n"));
+}
+
 #[test]
 fn module_files_name_this_version_and_set_the_site_file() {
     for name in ["modules/apexmap-VERSION.lua", "modules/apexmap-VERSION.tcl"] {
