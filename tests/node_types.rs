@@ -11,6 +11,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::tabulate::Tabulation;
 use apexmap_results::query;
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::node_types::short_names;
 use apexmap_results::table::columns::NODE_TYPE;
 use apexmap_study::calibrate;
 use apexmap_study::model_fit;
@@ -119,6 +120,12 @@ fn tables_and_groups_keep_types_apart_with_known_medians() {
     assert_eq!(both.median("seconds"), None);
     let labels: Vec<String> = both.groups().expect("groups").iter().map(|group| group.label()).collect();
     assert_eq!(labels, ["apex_map.two_sided, P = 2, A", "apex_map.two_sided, P = 2, B"]);
+    let types = ["Old CPU, 4 cores, 8 GiB", "CPU, 4 cores, 8 GiB", "CPU, 4 cores, 16 GiB"];
+    assert_eq!(short_names(&types), ["Old CPU", "CPU, 8 GiB", "CPU, 16 GiB"]);
+    let rows = [(types[1], 1.0, 1, 1.0), (types[2], 1.0, 1, 2.0)];
+    let plain: Vec<String> =
+        samples(&rows).groups().expect("groups").iter().map(|group| group.plain_label(Some(4))).collect();
+    assert_eq!(plain, ["2 cores, by messages, 16 GiB", "2 cores, by messages, 8 GiB"]);
     // A table without the type gets it, and a table that a user forces has no median.
     assert_eq!(query::missing_columns(&both, &["alpha"]).expect("columns")[0], NODE_TYPE);
     let forced = query::groups(&both, &["alpha"], &["seconds"]).expect("a table");

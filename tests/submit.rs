@@ -447,7 +447,11 @@ fn failed_points_are_measured_again_by_one_more_job_on_request() {
     };
     assert_eq!((counts(&case), case.cluster.jobs.len()), ([5, 0, 0, 1], 1));
     assert!(case.follow().expect("an end").is_empty());
-    assert_eq!(case.cluster.jobs.len(), 1, "a failed point is not measured again automatically");
+    assert_eq!(
+        (case.cluster.jobs.len(), case.recorder.points),
+        (1, 0),
+        "a failed point is not measured again automatically"
+    );
     // It fails again after a single job.
     case.retry_failed = true;
     *case.cluster.launches.borrow_mut() = vec![Script::TimesOutAfter(0)];
@@ -455,6 +459,7 @@ fn failed_points_are_measured_again_by_one_more_job_on_request() {
     assert_eq!((counts(&case), case.cluster.jobs.len()), ([5, 0, 0, 1], 2));
     assert!(case.follow().expect("an end").is_empty());
     assert_eq!((counts(&case), case.cluster.jobs.len()), ([6, 0, 0, 0], 3));
+    assert_eq!(case.recorder.points, 1, "progress counts the failed point");
     assert!(case.follow().expect("an end").is_empty());
     assert_eq!(case.cluster.jobs.len(), 3, "nothing is left");
 }
@@ -1147,6 +1152,23 @@ fn no_job_is_submitted_beyond_the_node_hours() {
     let stopped = case.follow().expect("an end");
     assert!(stopped["all"].contains("0.33 node hours, more than max_node_hours = 0.1"), "{stopped:?}");
     assert!(case.cluster.jobs.is_empty());
+}
+
+#[test]
+fn a_result_that_continues_in_another_partition_says_so() {
+    let site = LoginNode::new("case $0 in *sbatch) echo 7;; *squeue) echo \"7|PENDING|am|Priority|N/A\";; esac");
+    std::fs::write(site.scratch.join("tiny.toml"), TINY_SWEEP).expect("a file");
+    let run = |partition: &str| {
+        let arguments = ["run", "tiny.toml", "--submit=slurm", "--detach", "--out", "result", "--partition", partition];
+        let (code, messages) = site.apexmap(&arguments);
+        assert_eq!(code, Some(0), "{messages}");
+        messages
+    };
+    let sentence =
+        "earlier jobs of this result were in batch, these are in fast; samples of unlike nodes are kept apart";
+    assert!(!run("batch").contains("earlier jobs"));
+    assert!(run("fast").contains(sentence));
+    assert!(!run("fast").contains("earlier jobs"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::plain_names::plain_name;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK, ColumnDescription};
+use apexmap_results::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE};
 use apexmap_study::answers::stream::{self, Stream};
 use apexmap_theory::statistics::{Summary, median, quantile};
 use apexmap_theory::trade::Trade;
@@ -60,7 +60,11 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     let ranks = samples.distinct_numbers("ranks");
     let is_single = ranks == [1.0];
     let ranks: Vec<String> = ranks.iter().map(f64::to_string).collect();
+    let types = samples.words(NODE_TYPE).len();
     let host = manifest.launches.last().map_or(String::new(), |launch| {
+        if types > 1 {
+            return format!(" ({types} types of nodes, kept apart)");
+        }
         let host = &launch.launch.host;
         let memory = units::bytes(host.memory_bytes as f64);
         format!(" ({}, {}, {memory})", host.cpu_model, host.processors)

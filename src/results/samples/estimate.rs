@@ -226,7 +226,7 @@ impl Samples {
     pub fn method(&self) -> String {
         let good = self.good();
         let launches = |point: Samples| point.group_by(&["launch"]).len();
-        let counts: Vec<usize> = good.group_by(&["key"]).into_iter().map(launches).collect();
+        let counts: Vec<usize> = good.group_by(&["key", NODE_TYPE]).into_iter().map(launches).collect();
         let (least, most) = (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
         let several = match least == most {
             true => format!("{most} launches"),

@@ -2,6 +2,7 @@
 
 use crate::samples::Samples;
 use crate::samples::cells::Cell;
+use crate::samples::node_types::short_names;
 use crate::table::column::Column;
 use crate::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE, caption, label};
 use apexmap_base::error::Result;
@@ -15,6 +16,8 @@ use apexmap_theory::statistics::Summary;
 pub struct SampleGroup {
     /// Values of the columns that distinguish this group from others.
     pub key: Vec<(String, Value)>,
+    /// Short name of its type of nodes, if the key has it.
+    pub node_type: Option<String>,
     pub samples: Samples,
     /// The headline column of its kernel.
     pub headline: &'static str,
@@ -98,6 +101,8 @@ impl Samples {
     /// # Errors
     /// If a column to group by is missing.
     pub fn groups(&self) -> Result<Vec<SampleGroup>> {
+        let types = self.words(NODE_TYPE);
+        let short_types = short_names(&types);
         let mut groups = Vec::new();
         for (kernel, samples) in self.kernels() {
             let varying = samples.key_columns();
@@ -107,7 +112,11 @@ impl Samples {
             for cell in samples.cells(&names)? {
                 let axes =
                     if has_surface(kernel) { vec![ALPHA, BLOCK] } else { cell.samples.independent_columns(&numbers) };
+                let node_type = types.iter().position(|name| *name == cell.samples.first_word(NODE_TYPE));
+                let node_type =
+                    node_type.filter(|_| names.contains(&NODE_TYPE)).map(|index| short_types[index].clone());
                 groups.push(SampleGroup {
+                    node_type,
                     key: names.iter().map(|name| name.to_string()).zip(cell.by).collect(),
                     headline: kernel.about().headline,
                     axes: axes.into_iter().map(str::to_owned).collect(),

@@ -26,7 +26,7 @@ pub mod estimate;
 mod frame;
 pub mod groups;
 pub mod health;
-mod node_types;
+pub mod node_types;
 pub mod plain_names;
 mod selection;
 

@@ -1,7 +1,7 @@
 //! Names of groups, limits and disturbances in plain words, for first screens and first pages.
 
 use crate::samples::groups::SampleGroup;
-use crate::table::columns::{caption, label};
+use crate::table::columns::{NODE_TYPE, caption, label};
 use apexmap_base::point::Value;
 use apexmap_base::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES, bytes, plural};
 
@@ -54,9 +54,13 @@ fn page_name(size: u64) -> String {
 }
 
 impl SampleGroup {
-    /// Returns the [`plain_name`] of the group.
+    /// Returns the [`plain_name`] of the group, with a short name of its type of nodes.
     pub fn plain_label(&self, cores: Option<u32>) -> String {
-        plain_name(&self.key, cores)
+        let mut key = self.key.clone();
+        if let (Some(entry), Some(short)) = (key.iter_mut().find(|(name, _)| name == NODE_TYPE), &self.node_type) {
+            entry.1 = Value::Text(short.clone());
+        }
+        plain_name(&key, cores)
     }
 }
 
