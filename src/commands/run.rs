@@ -98,7 +98,8 @@ fn submit(
     let (campaign, partition) = plan_for_nodes(campaign, &flags, request)?;
     let (dry_run, detaches) = (arguments.submit.dry_run, arguments.submit.detach);
     let max_node_hours = arguments.submit.max_node_hours;
-    let jobs = JobRequest { flags: &flags, max_node_hours, dry_run, detaches, partition: partition.as_ref() };
+    let (partition, asks_worker) = (partition.as_ref(), request.worker_info.is_none());
+    let jobs = JobRequest { flags: &flags, max_node_hours, dry_run, detaches, asks_worker, partition };
     let card = card(&campaign, arguments)?;
     let shown = |plan: &Plan| display(plan, Some(&campaign.folder));
     let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &shown)? else { return Ok(()) };

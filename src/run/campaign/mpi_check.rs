@@ -53,6 +53,9 @@ pub fn check(campaign: &Campaign, options: &JobOptions) -> Result<()> {
     }
 }
 
+/// Launchers that belong to an MPI library.
+const OWN_LAUNCHERS: [&str; 2] = ["openmpi", "mpich"];
+
 /// Compares the MPI that the worker uses here, `library`, with the worker and the launcher in the environment of jobs with these
 /// options.
 ///
@@ -62,9 +65,8 @@ pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: 
     let Some(built_for) = Mpi::parse(library) else {
         return Ok(Comparison::Unknown(format!("apexmap does not know this MPI: {library}")));
     };
-    let programs =
-        (launcher.make)(&[]).map(|launcher| launcher.programs().iter().map(|name| (*name).to_owned()).collect());
-    let programs: Vec<String> = if launcher.takes_command { Vec::new() } else { programs.unwrap_or_default() };
+    let starter = if OWN_LAUNCHERS.contains(&launcher.id) { (launcher.make)(&[]).ok() } else { None };
+    let programs = starter.as_ref().map(|starter| starter.programs()).unwrap_or_default();
     let answers = match ask(&programs, worker, options) {
         Ok(answers) => answers,
         Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => return Err(error),
@@ -93,14 +95,11 @@ pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: 
             Some(text) => Comparison::Unknown(text),
         });
     }
+    if programs.is_empty() {
+        return Ok(Comparison::Fits(format!("the worker uses {built_for}, and launcher {} is of no MPI", launcher.id)));
+    }
     let Some((program, version)) = answers.launcher else {
-        let names = programs.join(" or ");
-        let reason = if names.is_empty() {
-            "the launcher has no version to ask for".into()
-        } else {
-            format!("{names} is not on the PATH {place}")
-        };
-        return Ok(Comparison::Unknown(reason));
+        return Ok(Comparison::Unknown(format!("{} is not on the PATH {place}", programs.join(" or "))));
     };
     Ok(match Mpi::parse(&version) {
         None => Comparison::Unknown(format!("apexmap does not know the MPI of {program}: {}", first_line(&version))),
@@ -146,7 +145,7 @@ const MARK: &str = "apexmap-mpi-check:";
 ///
 /// # Errors
 /// If the shell does not end in time, or on a signal.
-fn ask(programs: &[String], worker: &Path, options: &JobOptions) -> Result<Answers> {
+fn ask(programs: &[&str], worker: &Path, options: &JobOptions) -> Result<Answers> {
     let (login, interpreter) = shell(&options.modules);
     let mut text = environment_lines(options);
     let names: Vec<String> = programs.iter().map(|name| quote(name)).collect();

@@ -97,6 +97,8 @@ pub struct JobRequest<'a> {
     pub dry_run: bool,
     /// Submit what the queue accepts, and do not follow the jobs.
     pub detaches: bool,
+    /// Whether the worker runs on this machine, so that it can be asked for its MPI in the environment of jobs.
+    pub asks_worker: bool,
     pub partition: Option<&'a Partition>,
 }
 
@@ -160,7 +162,7 @@ pub fn carry_out(
     }
     // The launcher is only needed on the machine where the jobs run.
     launch::check_worker(&campaign.worker)?;
-    if !jobs.iter().any(|job| job.end.is_none()) {
+    if request.asks_worker && !jobs.iter().any(|job| job.end.is_none()) {
         mpi_check::check(campaign, &options)?;
     }
     Folder::create(&folder.path)?;
