@@ -68,7 +68,7 @@ fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) 
     let (block, chains) = (point.integer("L") as usize, point.integer("chains") as usize);
     let mut rank = Chains { comm, memory, block, chains, steps: Vec::new() };
     let mut outcome = time_accesses(comm, (point, stream), granted, Arrays::OneByOne, &mut rank);
-    let steps = (point.integer("I") * point.integer("N")) as f64 / chains as f64;
+    let steps = point.integer("I") as f64 * point.integer("N") as f64 / chains as f64;
     outcome.outputs.insert("chain_seconds", Value::Real(outcome.seconds / steps));
     Ok(outcome)
 }

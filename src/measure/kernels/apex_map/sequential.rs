@@ -56,7 +56,7 @@ fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) 
         let end = comm.wall_time();
         PassTally { sum, own_end: end, end, ..PassTally::default() }
     });
-    let accesses = (point.integer("I") * point.integer("N")) as f64;
+    let accesses = point.integer("I") as f64 * point.integer("N") as f64;
     outcome.outputs.extend(traffic(point, accesses, outcome.seconds));
     Ok(outcome)
 }

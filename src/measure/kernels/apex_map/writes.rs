@@ -104,7 +104,7 @@ pub fn run<C: Collectives>(
         arena.mark_restored(pages);
         Ok(())
     };
-    let accesses = (point.integer("I") * point.integer("N")) as f64;
+    let accesses = point.integer("I") as f64 * point.integer("N") as f64;
     outcome.outputs.extend(traffic(point, accesses, outcome.seconds));
     Ok(outcome)
 }

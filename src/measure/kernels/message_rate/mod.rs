@@ -77,7 +77,7 @@ fn refuse_uneven_nodes(point: &Point) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// Returns the number of nodes except the senders' own, the paper's `numNids`.
+/// Returns the number of nodes except the senders' own, the paper's `numNids`; 0 for a damaged point with too few ranks.
 fn remote_nodes(point: &Point) -> u64 {
-    point.ranks as u64 / point.integer("senders") - 1
+    (point.ranks as u64 / point.integer("senders")).saturating_sub(1)
 }

@@ -251,7 +251,7 @@ impl Kernel for Algorithm {
 
     fn work(&self, point: &Point) -> Work {
         let tables = if matches!(self.table, Division::None) { point.ranks as u64 } else { 1 };
-        work((problem::updates(point) * tables) as f64)
+        work(problem::updates(point) as f64 * tables as f64)
     }
 
     /// Returns the work of the updates that were applied. With a time bound they may be fewer than the point requests.

@@ -47,7 +47,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     },
     work: |point| {
         let bytes = point.integer("L") * WORD_BYTES;
-        work_per_rank(point, batch_count(point) * batch_size(point), "block", bytes, "8 L per block")
+        work_per_rank(point, batch_count(point).saturating_mul(batch_size(point)), "block", bytes, "8 L per block")
     },
     words: region_words,
     buffers: |point| batch_size(point) * WORD_BYTES,

@@ -50,7 +50,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
         }
     },
     work: |point| {
-        let accesses = point.integer("steps") * point.integer("chases");
+        let accesses = point.integer("steps").saturating_mul(point.integer("chases"));
         work_per_rank(point, accesses, "access", 64, "one 64-byte line per access")
     },
     words: region_words,

@@ -35,7 +35,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     },
     check,
     work: |point| {
-        let operations = (address_count(point) * point.ranks as u64) as f64;
+        let operations = address_count(point) as f64 * point.ranks as f64;
         Work { operations, operation: "place", bytes: 8.0 * operations, byte_definition: "8 per place" }
     },
     words: |_| 0,
@@ -46,7 +46,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
 };
 
 fn address_count(point: &Point) -> u64 {
-    point.integer("I") * point.integer("N")
+    point.integer("I").saturating_mul(point.integer("N"))
 }
 
 /// Runs the kernel on all ranks. Collective.

@@ -24,7 +24,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
          The last value was compared with a jump to its position in the stream.",
     ),
     check: |_| Ok(()),
-    work: |point| work_per_rank(point, batch_count(point) * BATCH as u64, "value", 8, "8 per value"),
+    work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH as u64), "value", 8, "8 per value"),
     words: |_| 0,
     buffers: |_| 0,
     rings: no_rings,
@@ -40,7 +40,7 @@ pub fn batch_count(point: &Point) -> u64 {
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let (mut generator, mut values) = (Generator::starting_after(StreamKind::Lfsr, 0), [0; BATCH]);
-    let count = batch_count(point) * BATCH as u64;
+    let count = batch_count(point).saturating_mul(BATCH as u64);
     comm.barrier();
     let start = comm.wall_time();
     for _ in 0..batch_count(point) {

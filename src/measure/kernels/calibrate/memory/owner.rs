@@ -32,7 +32,9 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
         }
         _ => Ok(()),
     },
-    work: |point| work_per_rank(point, generate::batch_count(point) * BATCH as u64, "owner", 8, "8 per value"),
+    work: |point| {
+        work_per_rank(point, generate::batch_count(point).saturating_mul(BATCH as u64), "owner", 8, "8 per value")
+    },
     words: |_| 0,
     buffers: |_| 0,
     rings: no_rings,
@@ -77,6 +79,6 @@ pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
         let expected: usize = words.iter().map(|word| first_words.partition_point(|first| first <= word) - 1).sum();
         wrong += u64::from(found_sum != expected);
     }
-    let count = generate::batch_count(point) * BATCH as u64;
+    let count = generate::batch_count(point).saturating_mul(BATCH as u64);
     Ok(gather_outcome(comm, seconds, count as f64, wrong, "batches have wrong owners"))
 }

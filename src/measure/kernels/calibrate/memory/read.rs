@@ -37,7 +37,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
          is that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
     ),
     check: refuse,
-    work: |point| work_per_rank(point, batch_count(point) * BATCH, "read", 8, "8 per read"),
+    work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH), "read", 8, "8 per read"),
     words: region_words,
     buffers: |_| 2 * BATCH * WORD_BYTES,
     rings: no_rings,
@@ -141,7 +141,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
     let places = Places { page, ..Places::anywhere(region_words(point)) };
-    let count = batch_count(point) * BATCH;
+    let count = batch_count(point).saturating_mul(BATCH);
     let (seconds, wrong) = match point.text("order") {
         "prefetched" => run_prefetched(comm, memory, places, draw, count),
         "dependent" => run_dependent(comm, memory, places, draw, count),

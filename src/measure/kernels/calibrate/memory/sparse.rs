@@ -43,7 +43,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
         }
         Ok(())
     },
-    work: |point| work_per_rank(point, batch_count(point) * BATCH, "read", 8, "8 per read"),
+    work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH), "read", 8, "8 per read"),
     words: region_words,
     buffers: |_| BATCH * WORD_BYTES,
     rings: no_rings,

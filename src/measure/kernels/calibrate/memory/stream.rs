@@ -38,7 +38,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     },
     check: require_power_of_two,
     work: |point| {
-        let count = point.integer("passes") * operation(point).words(point) as u64;
+        let count = point.integer("passes").saturating_mul(operation(point).words(point) as u64);
         work_per_rank(
             point,
             count,

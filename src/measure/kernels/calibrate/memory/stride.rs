@@ -45,7 +45,9 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
             _ => Ok(()),
         }
     },
-    work: |point| work_per_rank(point, pass_count(point) * reads_per_pass(point), "read", WORD_BYTES, "8 per read"),
+    work: |point| {
+        work_per_rank(point, pass_count(point).saturating_mul(reads_per_pass(point)), "read", WORD_BYTES, "8 per read")
+    },
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,

@@ -27,7 +27,9 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
          slowest rank. All updates were then undone, which had to restore T[i] = i.",
     ),
     check: require_power_of_two,
-    work: |point| work_per_rank(point, generate::batch_count(point) * BATCH as u64, "update", 8, "8 per update"),
+    work: |point| {
+        work_per_rank(point, generate::batch_count(point).saturating_mul(BATCH as u64), "update", 8, "8 per update")
+    },
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
@@ -54,7 +56,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     }
     let changed = table.words.iter().zip(0..).any(|(&word, position): (&u64, u64)| word != position);
     let mut generator = start_of_stream();
-    for _ in 0..generate::batch_count(point) * BATCH as u64 {
+    for _ in 0..generate::batch_count(point).saturating_mul(BATCH as u64) {
         table.update(generator.next_u64());
     }
     let errors = table.words.iter().zip(0..).filter(|&(&word, position): &(&u64, u64)| word != position).count() as u64;
@@ -62,6 +64,6 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     if wrong == 0 {
         arena.mark_restored(pages);
     }
-    let count = generate::batch_count(point) * BATCH as u64;
+    let count = generate::batch_count(point).saturating_mul(BATCH as u64);
     Ok(gather_outcome(comm, seconds, count as f64, wrong, "words of the table are wrong"))
 }

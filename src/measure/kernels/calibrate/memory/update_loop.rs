@@ -25,7 +25,9 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
          indices was compared with that of another loop.",
     ),
     check: |_| Ok(()),
-    work: |point| work_per_rank(point, generate::batch_count(point) * BATCH as u64, "value", 8, "8 per value"),
+    work: |point| {
+        work_per_rank(point, generate::batch_count(point).saturating_mul(BATCH as u64), "value", 8, "8 per value")
+    },
     words: |_| 0,
     buffers: |_| 0,
     rings: no_rings,
@@ -50,6 +52,6 @@ pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
         seconds += comm.wall_time() - start;
         wrong += u64::from(found_sum != values.iter().map(|value| index.word(*value)).sum::<u64>());
     }
-    let count = generate::batch_count(point) * BATCH as u64;
+    let count = generate::batch_count(point).saturating_mul(BATCH as u64);
     Ok(gather_outcome(comm, seconds, count as f64, wrong, "batches have wrong indices"))
 }

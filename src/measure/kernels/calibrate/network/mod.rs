@@ -47,7 +47,7 @@ fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), String> {
 
 /// Returns the work of `messages` messages per rank.
 fn work_per_rank(point: &Point, operation: &'static str, byte_definition: &'static str) -> Work {
-    let operations = (point.integer("messages") * point.ranks as u64) as f64;
+    let operations = point.integer("messages") as f64 * point.ranks as f64;
     Work { operations, operation, bytes: operations * point.integer("message_bytes") as f64, byte_definition }
 }
 

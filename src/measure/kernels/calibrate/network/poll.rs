@@ -25,7 +25,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     ),
     check: require_two_ranks,
     work: |point| Work {
-        operations: (point.integer("looks") * point.ranks as u64) as f64,
+        operations: point.integer("looks") as f64 * point.ranks as f64,
         operation: "look",
         bytes: 0.0,
         byte_definition: "none",
