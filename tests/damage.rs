@@ -375,7 +375,7 @@ const PIPES: &[&str] = &[
     ".apexmap-1-1.tmp",
     "figures/.made",
     "figures/.apexmap-1-1.tmp",
-    "figures/heat-map-1.svg",
+    "figures/heat-map-1-core.svg",
     "journals/0001.job",
     "journals/.apexmap-1-1.tmp",
     "jobs/jobs.jsonl",

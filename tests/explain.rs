@@ -516,7 +516,7 @@ fn a_report_shows_fits_refusals_and_predictions() {
         page.contains("network_bandwidth_bytes_per_second has no value, and is fitted only on request"),
         "all_to_all is refused"
     );
-    assert!(folder.figures().join("model-1-curves.png").is_file());
+    assert!(folder.figures().join("fit-random_access.hypercube-curves-random_access.hypercube.png").is_file());
     std::fs::write(&path, "name = 3").expect("a file");
     let error = apexmap_pages::report::make(&folder, &samples, &|_| ()).err().expect("no card");
     assert!(format!("{error:?}").contains("machine.toml"), "{error:?}");

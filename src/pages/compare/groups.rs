@@ -7,7 +7,8 @@ use apexmap_draw::plot;
 use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::samples::cube::Cube;
 use apexmap_results::samples::design::Design;
-use apexmap_results::samples::groups::{has_surface, key_label};
+use apexmap_results::samples::groups::has_surface;
+use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 use ndarray::Array2;
 
@@ -107,9 +108,14 @@ fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usi
     for (values, members) in points.split_by(members, &keys) {
         let is_surface = surface.iter().all(|name| numbers(points, &members, name).len() > 1);
         let key: Vec<(String, Value)> = keys.iter().map(|name| name.to_string()).zip(values).collect();
-        let named = std::iter::once(class.to_owned()).chain((!key.is_empty()).then(|| key_label(&key)));
+        let name = plain_name(&key, None);
+        // The names of single kernels are in the plain name.
+        let label = match class == kernel.id() {
+            true => plain_name(&[vec![("kernel".to_owned(), Value::Text(class.to_owned()))], key].concat(), None),
+            false => [class, &name].join(", "),
+        };
         let group = MatchedGroup {
-            label: named.collect::<Vec<_>>().join(", "),
+            label,
             kernel: kernel.id(),
             headline: kernel.about().headline,
             axes: surface.iter().rev().map(|name| name.to_string()).collect(),

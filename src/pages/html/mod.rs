@@ -175,6 +175,13 @@ fn bind_units(text: &str) -> String {
     letters.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
 }
 
+/// Returns the name of a figure's files without its ending, from the kind of figure and its group: `contours-1-core-2-MiB-pages`.
+pub fn file_name(kind: &str, group: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
+    let name = format!("{kind} {group}");
+    name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+}
+
 /// Capitalizes the first letter.
 pub fn capitalize(text: &str) -> String {
     let mut letters = text.chars();

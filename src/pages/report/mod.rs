@@ -287,7 +287,7 @@ impl Surfaces {
         let (mut sections, mut bottlenecks, mut unshown) = (Vec::new(), Vec::new(), Vec::new());
         for (number, group) in drawable.iter().enumerate() {
             if is_shown(number, drawable.len(), most) {
-                let pictures = pictures::draw_group(input, group, sections.len() + 1)?;
+                let pictures = pictures::draw_group(input, group)?;
                 bottlenecks.extend(pictures.bottleneck);
                 sections.push(section(input, group, pictures.slices, pictures.views)?);
             } else {

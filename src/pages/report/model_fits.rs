@@ -4,7 +4,7 @@ use super::input::Input;
 use super::ladder::{self, LadderRow};
 use super::model_tables::{self, NumberRow, format_interval};
 use crate::explorer::AppliedModel;
-use crate::html::{Picture, picture};
+use crate::html::{Picture, file_name, picture};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{amount, plural};
 use apexmap_study::model_fit::figures::{self, ModelFigure};
@@ -78,7 +78,7 @@ pub struct PlannedFits<'a> {
 impl<'a> PlannedFits<'a> {
     /// Selects the fits. Lists the models that explain kernels of the result but none of its points.
     pub fn new(input: &'a Input<'a>) -> Self {
-        let mut section = FitSections { input, number: 0, explained: empty(&input.card) };
+        let mut section = FitSections { input, explained: empty(&input.card) };
         let mut fits = Vec::new();
         for model in models::ALL {
             let about = model.about();
@@ -139,8 +139,6 @@ fn empty(card: &Option<Card>) -> ModelSection {
 /// The section under construction.
 struct FitSections<'a> {
     input: &'a Input<'a>,
-    /// Number of entries with pictures so far.
-    number: usize,
     explained: ModelSection,
 }
 
@@ -204,7 +202,7 @@ impl FitSections<'_> {
     }
 
     fn fit_entry(
-        &mut self,
+        &self,
         model: &dyn Model,
         group: &FitGroup,
         fit: &Fit,
@@ -216,7 +214,7 @@ impl FitSections<'_> {
         // For a compact model, show its errors rather than another surface.
         let alone = figures.len() == 1;
         figures.retain(|figure| !model.is_compact() || alone || figure.name.starts_with("ratio"));
-        let (shown, folded) = self.pictures(figures, true)?;
+        let (shown, folded) = self.pictures(model, group, figures, true)?;
         Ok(FitEntry {
             fitted: true,
             sentence: model_fit::sentence(model, fit, curve),
@@ -230,7 +228,7 @@ impl FitSections<'_> {
     }
 
     fn card_entry(
-        &mut self,
+        &self,
         model: &dyn Model,
         group: &FitGroup,
         card: &Card,
@@ -239,7 +237,7 @@ impl FitSections<'_> {
     ) -> Result<FitEntry> {
         let description = format!("predicted from the card of {}, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
         let figures = figures::model_figures(model, &predicted.points, &subtitle(group, data, &description));
-        let (shown, folded) = self.pictures(figures, false)?;
+        let (shown, folded) = self.pictures(model, group, figures, false)?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
         let finite = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
         let number = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| NumberRow {
@@ -261,15 +259,21 @@ impl FitSections<'_> {
         })
     }
 
-    /// Draws figures, and returns those to show and those to fold away.
-    fn pictures(&mut self, figures: Vec<ModelFigure>, show: bool) -> Result<(Vec<Picture>, Vec<Picture>)> {
-        self.number += 1;
+    /// Draws figures of a fit or, if it is not fitted, of a prediction. Returns those to show and those to fold away.
+    fn pictures(
+        &self,
+        model: &dyn Model,
+        group: &FitGroup,
+        figures: Vec<ModelFigure>,
+        is_fitted: bool,
+    ) -> Result<(Vec<Picture>, Vec<Picture>)> {
+        let kind = if is_fitted { "fit" } else { "prediction" };
         let (mut shown, mut folded) = (Vec::new(), Vec::new());
         let alone = figures.len() == 1;
         for figure in figures {
-            let file = format!("model-{}-{}", self.number, figure.name);
+            let file = file_name(&format!("{kind} {} {}", model.about().id, figure.name), &group.label);
             let is_main = figure.name.starts_with("ratio") || figure.name.starts_with("bottleneck") || alone;
-            let list = if show && is_main { &mut shown } else { &mut folded };
+            let list = if is_fitted && is_main { &mut shown } else { &mut folded };
             let title = figure.caption.clone();
             let drawn = picture(&self.input.folder.figures(), &figure.figure, file, title, figure.caption.clone());
             list.extend(self.input.if_drawable(&figure.caption, drawn)?);

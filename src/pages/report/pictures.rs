@@ -2,7 +2,7 @@
 
 use super::caches::{self, RankCache};
 use super::input::Input;
-use crate::html::{Picture, capitalize, picture};
+use crate::html::{Picture, capitalize, file_name, picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity, Series};
@@ -32,7 +32,7 @@ pub struct GroupPictures {
     pub bottleneck: Option<Picture>,
 }
 
-pub fn draw_group(input: &Input, group: &SampleGroup, number: usize) -> Result<GroupPictures> {
+pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
     let (folder, label) = (input.folder, group.plain_label(input.cores));
     let draw = |title: String, kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| -> Result<Picture> {
         let z = if kind == FigureKind::Bottleneck { SHARE } else { group.headline };
@@ -51,8 +51,7 @@ pub fn draw_group(input: &Input, group: &SampleGroup, number: usize) -> Result<G
         if kind == FigureKind::Contour {
             drawn = add_codes(&request, drawn, &input.codes)?;
         }
-        let file = format!("{}-{number}", name.replace(", ", " ").replace(' ', "-"));
-        picture(&folder.figures(), &drawn, file, request.title, caption)
+        picture(&folder.figures(), &drawn, file_name(name, &label), request.title, caption)
     };
     let add = |kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| {
         let title = format!("{}: {label}", capitalize(name));

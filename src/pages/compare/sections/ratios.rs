@@ -5,7 +5,7 @@ use crate::compare::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::points::PointData;
 use crate::compare::ratio::{adjust, ratio};
-use crate::html::{Picture, ViewerSurface};
+use crate::html::{Picture, ViewerSurface, file_name};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, plural};
 use apexmap_draw::figure::{
@@ -44,7 +44,7 @@ impl RatioFigures {
         let (mut sections, mut unshown): (Vec<GroupFigures>, _) = (Vec::new(), Vec::new());
         for group in comparison.groups.iter().filter(|group| !group.axes.is_empty()) {
             if sections.len() < MAX_GROUPS {
-                sections.push(GroupFigures::new(comparison, group, sections.len() + 1, folder)?);
+                sections.push(GroupFigures::new(comparison, group, folder)?);
             } else {
                 unshown.push(format!("{}.", group.label));
             }
@@ -76,11 +76,11 @@ impl Section for RatioFigures {
 }
 
 impl GroupFigures {
-    /// Draws all figures of a group; `number` is part of their file names.
+    /// Draws all figures of a group.
     ///
     /// # Errors
     /// If a figure cannot be written.
-    pub fn new(comparison: &Comparison, group: &MatchedGroup, number: usize, folder: &Path) -> Result<Self> {
+    pub fn new(comparison: &Comparison, group: &MatchedGroup, folder: &Path) -> Result<Self> {
         let of_group = Group { comparison, group };
         let machines = 1..comparison.machines.len();
         let mut drawings = Vec::new();
@@ -104,7 +104,7 @@ impl GroupFigures {
                 Figure::Winners(_) if comparison.machines.len() > 2 => &mut shown,
                 _ => &mut folded,
             };
-            let file = format!("{}-{number}", drawing.file);
+            let file = file_name(&drawing.file, &group.label);
             list.extend(Drawing { file, ..drawing }.draw(folder, &mut undrawn)?);
         }
         Ok(Self { label: group.label.clone(), shown, folded, surfaces, undrawn })
