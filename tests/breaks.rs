@@ -1,7 +1,7 @@
 //! Tests of parameters where a model jumps or bends, found from data (the eager limit of messages, sizes of caches),
 //! and of LogGP's parameters.
 
-use apexmap_theory::fit::{self, Fit, Observation, Options, Role};
+use apexmap_theory::fit::{self, Fit, MAX_STEPS, Observation, Options, Role};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::{self, Model};
 use apexmap_theory::statistics::distributions::f_quantile_beyond;
@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;
 
-const QUICK: Options = Options { seed: 1, resamples: 0, leave_out: false, most_points: 400 };
+const QUICK: Options = Options { seed: 1, resamples: 0, leave_out: false, most_points: 400, max_steps: MAX_STEPS };
 
 fn simulate_measurements(
     model: &dyn Model,

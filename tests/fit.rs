@@ -18,7 +18,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;
 
-const QUICK: Options = Options { seed: 1, resamples: 0, leave_out: false, most_points: 400 };
+const QUICK: Options = Options { seed: 1, resamples: 0, leave_out: false, most_points: 400, max_steps: fit::MAX_STEPS };
 
 fn near(a: f64, b: f64, relative: f64) {
     assert!((a / b - 1.0).abs() <= relative, "{a} is not {b}");
@@ -614,6 +614,20 @@ fn unidentified_parameters_are_held_at_card_values_and_named() {
 }
 
 #[test]
+fn a_fit_that_reaches_its_limit_of_steps_ends_and_says_so() {
+    let design = surface(40);
+    let data = design.simulate_measurements(0.1, &mut Pcg64Mcg::seed_from_u64(3));
+    let fit = |max_steps| {
+        fit::fit(design.model, &data, &design.roles(), Options { max_steps, ..QUICK }).expect("identified numbers")
+    };
+    let (settled, stopped) = (fit(QUICK.max_steps), fit(1));
+    assert_eq!(settled.stopped_after, None);
+    assert!(stopped.stopped_after.is_some_and(|steps| steps < 20), "{:?}", stopped.stopped_after);
+    let says_so = |fit: &Fit| model_fit::sentence(design.model, fit, None).contains("stopped after");
+    assert!(says_so(&stopped) && !says_so(&settled));
+}
+
+#[test]
 fn a_parameter_without_influence_on_any_point_is_omitted() {
     let design = Design::new(
         "random_access.all_to_all",
@@ -639,7 +653,7 @@ fn the_bootstrap_resamples_launches_and_is_reproducible() {
         data.extend(measured.into_iter().map(|seen| Observation { y: seen.y * common.exp(), launch, ..seen }));
     }
     let fit = |seed| {
-        let options = Options { seed, resamples: 300, leave_out: false, most_points: 400 };
+        let options = Options { seed, resamples: 300, ..QUICK };
         fit::fit(design.model, &data, &design.roles(), options).expect("a fit").estimates
     };
     let estimates = fit(4);

@@ -52,6 +52,35 @@ fn every_model_has_a_description_and_predicts_a_positive_value() {
 }
 
 #[test]
+fn rates_of_several_lists_of_parameters_are_those_of_each_list() {
+    for model in ALL {
+        let about = model.about();
+        let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first_guess).collect();
+        let mut lists = vec![first.clone()];
+        // Lists that differ in a size, in a cost or in the use of a cache by others.
+        for index in 0..first.len() {
+            let mut list = first.clone();
+            list[index] *= 1.5;
+            lists.extend([list, first.clone()]);
+        }
+        for ranks in [1.0, 64.0] {
+            let some = |v: &models::Variable| match v.domain {
+                models::Domain::Share => 0.3,
+                _ if v.name == "M" => 67108864.0,
+                _ if v.name == "P" => ranks,
+                _ => 64.0,
+            };
+            let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or_else(|| some(v))).collect();
+            let mut rates = vec![0.0; lists.len()];
+            model.predict_rates(&x, &lists, &mut rates);
+            for (list, rate) in lists.iter().zip(rates) {
+                assert_eq!(rate.to_bits(), model.predict(&x, list).value.to_bits(), "{} at {x:?}", about.id);
+            }
+        }
+    }
+}
+
+#[test]
 fn linear_models_are_linear_in_the_fitted_parameters() {
     for model in ALL.iter().filter(|model| model.about().linear) {
         let about = model.about();

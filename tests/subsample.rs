@@ -12,7 +12,7 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn options_for(max_points: usize) -> Options {
-    Options { seed: 1, resamples: 0, leave_out: false, most_points: max_points }
+    Options { resamples: 0, leave_out: false, most_points: max_points, ..Options::default() }
 }
 
 fn observations(points: impl IntoIterator<Item = Vec<f64>>) -> Vec<Observation> {

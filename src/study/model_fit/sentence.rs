@@ -16,15 +16,19 @@ fn amount_text(model: &dyn Model, name: &str, value: f64) -> String {
     amount(value, scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit()))
 }
 
+fn stop_text(steps: usize) -> String {
+    format!("the fit stopped after {steps} steps, before it had settled")
+}
+
 /// Returns the numbers of a fit that are impossible or unknown: "l2_access_seconds (52 ns) is above l3_access_seconds
-/// (0 s)".
+/// (0 s)". A fit that stopped before it had settled has such numbers, too.
 ///
 /// # Panics
 /// If the fit is of another model.
 pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
     let format_value = |name: &str, value: f64| amount_text(model, name, value);
     let estimate = |name: &&str| fit.estimates.iter().find(|estimate| estimate.number == *name);
-    let mut doubts = Vec::new();
+    let mut doubts: Vec<String> = fit.stopped_after.map(stop_text).into_iter().collect();
     for list in model.ascending_numbers() {
         let estimates: Vec<&Estimate> = list.iter().filter_map(estimate).collect();
         for pair in estimates.windows(2).filter(|pair| pair[0].value > NOISE_FACTOR * pair[1].value) {

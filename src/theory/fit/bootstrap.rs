@@ -1,7 +1,7 @@
 //! Studentised bootstrap over whole launches.
 
 use super::interval::covariance;
-use super::optimum::{Optimum, minimise};
+use super::optimum::{Optimum, Search, minimise};
 use super::task::Task;
 use super::{Estimate, Observation, Options, bits};
 use rand::{RngExt, SeedableRng};
@@ -38,7 +38,9 @@ pub fn add_intervals(task: &Task, optimum: &Optimum, estimates: &mut [Estimate],
                 .data
                 .extend((0..launches[0].len()).flat_map(|point| drawn.iter().map(move |launch| launch[point])));
         }
-        let Some(resample_optimum) = minimise(&resample, std::slice::from_ref(&optimum.theta), None) else { continue };
+        let Some(resample_optimum) = minimise(&resample, std::slice::from_ref(&optimum.theta), Search::Refit) else {
+            continue;
+        };
         let Some(resample_errors) = standard_errors(&resample, &resample_optimum) else { continue };
         for (index, values) in studentised.iter_mut().enumerate() {
             values.push((resample_optimum.theta[index] - optimum.theta[index]) / resample_errors[index]);

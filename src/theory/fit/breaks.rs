@@ -4,7 +4,8 @@
 //! among the measured values.
 
 use super::interval::loss_unit;
-use super::optimum::{Optimum, minimise};
+use super::optimum::{Optimum, Search, minimise};
+use super::prepare::prepare;
 use super::task::Task;
 use super::{Estimate, Fit, Observation, Options, Role, quality};
 use crate::models::{Break, Model};
@@ -70,7 +71,7 @@ pub fn fit(
         values[MIN_VALUES_PER_SIDE - 1..values.len() - MIN_VALUES_PER_SIDE].iter().copied().chain([largest]).collect();
     let tasks: Vec<Task> = candidates
         .iter()
-        .map(|&c| Ok(super::prepare(model, data, kept, &hold_break_at(c))?.0))
+        .map(|&c| Ok(prepare(model, data, kept, &hold_break_at(c), options.max_steps)?.0))
         .collect::<Result<_>>()?;
     let excess = excess_losses(&tasks).ok_or_else(|| super::no_rates_error(model))?;
     let (&excess_without_break, breaks) = excess.split_last().expect("a candidate");
@@ -105,13 +106,14 @@ pub fn fit(
 /// Returns the excess of the loss at each candidate over the smallest loss, in variances of a residual. `None` if a candidate
 /// gives no finite rates.
 fn excess_losses(tasks: &[Task]) -> Option<Vec<f64>> {
-    let optima: Vec<Optimum> = tasks.iter().map(|task| minimise(task, &task.starts(), None)).collect::<Option<_>>()?;
+    let optima: Vec<Optimum> =
+        tasks.iter().map(|task| minimise(task, &task.starts(), Search::Estimate)).collect::<Option<_>>()?;
     let candidate_unit = |k: usize| loss_unit(&tasks[k], &optima[k]);
     let best = (0..tasks.len()).min_by(|a, b| candidate_unit(*a).total_cmp(&candidate_unit(*b)))?;
     let unit = candidate_unit(best);
     // Losses are comparable only on the same scale.
-    let scale = Some(optima[best].scale);
-    let refit_deviance = |k: usize| Some(minimise(&tasks[k], std::slice::from_ref(&optima[k].theta), scale)?.deviance);
+    let search = Search::Profile(optima[best].scale);
+    let refit_deviance = |k: usize| Some(minimise(&tasks[k], std::slice::from_ref(&optima[k].theta), search)?.deviance);
     let losses: Vec<f64> = (0..tasks.len()).map(refit_deviance).collect::<Option<_>>()?;
     let min_loss = losses.iter().copied().fold(f64::INFINITY, f64::min);
     Some(losses.into_iter().map(|loss| (loss - min_loss) / unit).collect())

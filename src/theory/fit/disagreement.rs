@@ -4,7 +4,7 @@
 //! with a value between these. The interval of such a parameter must include the values of fits that leave one kernel out.
 
 use super::interval::covariance;
-use super::optimum::{Optimum, minimise};
+use super::optimum::{Optimum, Search, minimise};
 use super::task::Task;
 use super::{Estimate, distinct_points};
 use crate::statistics::distributions::t_quantile;
@@ -44,7 +44,7 @@ fn differing_parameters(task: &Task, optimum: &Optimum, variable: usize, word: f
     if distinct_points(rest.data.iter().copied()).len() <= rest.free.len() {
         return Vec::new();
     }
-    let Some(refit) = minimise(&rest, std::slice::from_ref(&start), None) else { return Vec::new() };
+    let Some(refit) = minimise(&rest, std::slice::from_ref(&start), Search::Refit) else { return Vec::new() };
     let Some(spread) = covariance(&rest, &refit) else { return Vec::new() };
     let t = t_quantile(rest.freedom());
     let differs = |index: &usize| (refit.theta[*index] - start[*index]).abs() > t * spread[(*index, *index)].sqrt();

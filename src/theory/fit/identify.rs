@@ -1,6 +1,7 @@
 //! Decides whether the points of a design identify the parameters, and holds those that they do not identify.
 
 use super::optimum::Optimum;
+use super::prepare::nothing_to_fit_error;
 use super::task::Task;
 use apexmap_base::error::{Error, Result};
 use nalgebra::{DMatrix, DVector};
@@ -28,7 +29,7 @@ pub fn solve_identified(task: &mut Task, mut optimum: Optimum) -> Result<Optimum
             return Ok(optimum);
         }
         if task.free.is_empty() {
-            return Err(super::nothing_to_fit_error(task.model));
+            return Err(nothing_to_fit_error(task.model));
         }
         optimum = super::find_optimum(task)?;
     }

@@ -7,10 +7,10 @@
 //! Huber and White, covers 98 to 99 % with correction CR2 and 91 to 93 % with CR3 where few points determine a parameter.)
 
 use super::bits;
-use super::optimum::{Optimum, minimise};
+use super::optimum::{Optimum, Search, minimise};
 use super::task::Task;
 use crate::statistics::distributions::t_quantile;
-use nalgebra::{DMatrix, RowDVector};
+use nalgebra::{DMatrix, DVector, RowDVector};
 use std::collections::HashMap;
 
 /// Returns the variance of a residual for the parameters' variance: Huber's K^2 [sum psi^2 / (n - p)] / [mean psi']^2 (Huber,
@@ -104,47 +104,87 @@ pub fn loss_unit(task: &Task, optimum: &Optimum) -> f64 {
     launches * mean_residual_variance(&points, task, optimum) * full_weight_share(optimum)
 }
 
-/// Returns the profile-likelihood interval of a free parameter. At its ends the loss, with all other parameters refitted,
+/// Profile-likelihood interval of a parameter.
+pub struct Profile {
+    /// Ends of the interval, in the base unit.
+    pub interval: (f64, f64),
+    /// Number of steps after which a refit stopped before it had settled. The interval may then be too narrow.
+    pub stopped_after: Option<usize>,
+}
+
+/// Returns the profile-likelihood intervals of the free parameters. At an end the loss, with all other parameters refitted,
 /// exceeds its minimum by t standard deviations. An end outside the parameter's bounds is replaced by the bound.
-pub fn profile_interval(task: &Task, optimum: &Optimum, free_index: usize) -> (f64, f64) {
-    let t = t_quantile(task.freedom());
-    let (deviation, unit) = match covariance_and_inverse(task, optimum) {
-        // The loss of an M-estimator is mean psi' times that of least squares.
-        Some((covariance, inverse)) if inverse[(free_index, free_index)] > 0.0 => (
-            covariance[(free_index, free_index)].sqrt(),
-            covariance[(free_index, free_index)] / inverse[(free_index, free_index)] * full_weight_share(optimum),
-        ),
-        _ => (1.0, loss_unit(task, optimum)),
+pub fn profiles(task: &Task, optimum: &Optimum) -> Vec<Profile> {
+    let covariance = covariance_and_inverse(task, optimum);
+    let profile = |free_index: usize| {
+        let diagonal = (free_index, free_index);
+        let (deviation, unit, path) = match &covariance {
+            // The loss of an M-estimator is mean psi' times that of least squares.
+            Some((covariance, inverse)) if inverse[diagonal] > 0.0 => (
+                covariance[diagonal].sqrt(),
+                covariance[diagonal] / inverse[diagonal] * full_weight_share(optimum),
+                inverse.column(free_index) / inverse[diagonal],
+            ),
+            _ => (1.0, loss_unit(task, optimum), DVector::zeros(task.free.len())),
+        };
+        let search = ProfileSearch { task, optimum, free_index, deviation, unit, path };
+        let [(low, low_stopped), (high, high_stopped)] = [-1.0, 1.0].map(|direction| search.end(direction));
+        Profile { interval: (low.exp(), high.exp()), stopped_after: low_stopped.or(high_stopped) }
     };
-    let (least, most) = task.bounds(free_index);
-    let end = |direction: f64| {
+    (0..task.free.len()).map(profile).collect()
+}
+
+/// Longest step of a parameter's logarithm after which the others are near their path.
+const MAX_PATH_STEP: f64 = 1.0;
+
+/// Search for the ends of the interval of a free parameter.
+struct ProfileSearch<'t, 'a> {
+    task: &'t Task<'a>,
+    optimum: &'t Optimum,
+    free_index: usize,
+    /// Standard deviation of the parameter's logarithm.
+    deviation: f64,
+    /// Growth of the loss at one standard deviation.
+    unit: f64,
+    /// How far the best logarithms of all parameters move with that of this one, near the optimum.
+    path: DVector<f64>,
+}
+
+impl ProfileSearch<'_, '_> {
+    /// Returns the logarithm of an end, and the steps of a refit that stopped before it had settled.
+    fn end(&self, direction: f64) -> (f64, Option<usize>) {
+        let Self { task, optimum, free_index, deviation, unit, ref path } = *self;
+        let t = t_quantile(task.freedom());
         let mut rest = task.clone();
         let index = rest.free.remove(free_index);
-        let mut theta = optimum.theta.clone();
-        theta.remove(free_index);
+        let path = path.clone().remove_row(free_index);
+        let (mut last_value, mut last_theta) = (optimum.theta[free_index], optimum.theta.clone());
+        last_theta.remove(free_index);
+        let mut stopped_after = None;
         // Signed root of the excess loss in standard deviations, minus t: nearly straight, and 0 at the end of the interval.
         let mut excess = |value: f64| {
             rest.base[index] = value.exp();
-            // The new optimum is near the previous one. A parameter at its bound has no gradient there, so a second start is
-            // needed to leave the bound.
-            let mut starts = vec![theta.clone()];
-            if theta.iter().enumerate().any(|(rest_index, value)| *value <= rest.bounds(rest_index).0) {
+            // The new optimum is near the last one, after a short step moved along the path. A parameter at its bound has no
+            // gradient there, so a second start is needed to leave the bound.
+            let step = Some(value - last_value).filter(|step| step.abs() < MAX_PATH_STEP).unwrap_or(0.0);
+            let moved = |rest_index: usize| {
+                let (least, most) = rest.bounds(rest_index);
+                (last_theta[rest_index] + path[rest_index] * step).clamp(least, most)
+            };
+            let mut starts = vec![(0..last_theta.len()).map(moved).collect()];
+            if last_theta.iter().enumerate().any(|(rest_index, value)| *value <= rest.bounds(rest_index).0) {
                 starts.extend(rest.positive_least_squares());
             }
-            let Some(refit) = minimise(&rest, &starts, Some(optimum.scale)) else { return f64::INFINITY };
-            theta = refit.theta;
+            let Some(refit) = minimise(&rest, &starts, Search::Profile(optimum.scale)) else { return f64::INFINITY };
+            stopped_after = stopped_after.or(refit.stopped_after());
+            (last_value, last_theta) = (value, refit.theta);
             ((refit.deviance - optimum.deviance).max(0.0) / unit).sqrt() - t
         };
-        find_crossing(
-            optimum.theta[free_index],
-            direction,
-            t,
-            t * deviation,
-            if direction < 0.0 { least } else { most },
-            &mut excess,
-        )
-    };
-    (end(-1.0).exp(), end(1.0).exp())
+        let (least, most) = task.bounds(free_index);
+        let bound = if direction < 0.0 { least } else { most };
+        let end = find_crossing(optimum.theta[free_index], direction, t, t * deviation, bound, &mut excess);
+        (end, stopped_after)
+    }
 }
 
 /// Returns where `excess`, which is -t at `centre`, crosses 0 in a direction. Uses regula falsi (Illinois), to a hundredth of

@@ -14,15 +14,17 @@ mod disagreement;
 pub mod identify;
 pub mod interval;
 pub mod optimum;
+mod prepare;
 pub mod quality;
 pub mod subsample;
 pub mod task;
 
 use crate::machine::JointFit;
-use crate::models::{Model, Parameter};
+use crate::models::Model;
 use crate::statistics::distributions::t_quantile;
 use apexmap_base::error::{Error, Result};
-use optimum::Optimum;
+use optimum::{Optimum, Search};
+use prepare::{check, prepare};
 use quality::Quality;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -104,6 +106,9 @@ pub struct Fit {
     pub quality: Quality,
     /// Covariance of all estimates; `None` if the points leave a direction undetermined.
     pub joint: Option<JointFit>,
+    /// Number of steps after which the fit, or a refit for an interval, stopped before it had settled; see
+    /// [`Options::max_steps`]. The estimates are then not the best ones, or an interval is too narrow.
+    pub stopped_after: Option<usize>,
     /// Every parameter of the model, in its order; NaN where absent.
     #[serde(skip)]
     pub parameters: Vec<f64>,
@@ -154,11 +159,17 @@ pub struct Options {
     pub leave_out: bool,
     /// Maximum number of points to fit. If there are more, an evenly spread subset is fitted, and the others are predicted.
     pub most_points: usize,
+    /// Maximum number of steps of a search for the best parameters. Each step computes all rates. A search that has not settled
+    /// by then stops, and [`Fit::stopped_after`] says so.
+    pub max_steps: usize,
 }
+
+/// Default of [`Options::max_steps`], several times what fits of measurements need.
+pub const MAX_STEPS: usize = 5000;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: 1, resamples: 499, leave_out: true, most_points: 400 }
+        Self { seed: 1, resamples: 499, leave_out: true, most_points: 400, max_steps: MAX_STEPS }
     }
 }
 
@@ -191,14 +202,16 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
 
 /// Fits the observations that are kept to a model without an unknown break.
 fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
-    let (mut task, absent) = prepare(model, data, kept, roles)?;
+    let (mut task, absent) = prepare(model, data, kept, roles, options.max_steps)?;
     let first = find_optimum(&task)?;
     let optimum = identify::solve_identified(&mut task, first)?;
     let mut parameters = task.parameters(&optimum.theta);
     let mut estimates = Vec::new();
-    for (position, &index) in task.free.iter().enumerate() {
+    let mut stopped_after = optimum.stopped_after();
+    for (profile, &index) in interval::profiles(&task, &optimum).into_iter().zip(&task.free) {
         let parameter = &model.about().parameters[index];
-        let (low, high) = interval::profile_interval(&task, &optimum, position);
+        let (low, high) = profile.interval;
+        stopped_after = stopped_after.or(profile.stopped_after);
         // The logarithm of a parameter that the data do not need runs to its bound.
         let low = if low <= parameter.min * 1.001 { 0.0 } else { low };
         let value = parameters[index];
@@ -245,6 +258,7 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
         at_most,
         absent: absent.iter().map(|&index| name(index)).collect(),
         joint: covariance.map(|covariance| card::joint_fit(&used, &used_optimum, &covariance)),
+        stopped_after,
         quality: quality::assess(&task, &optimum, &points, options.leave_out),
         points,
         estimates,
@@ -263,86 +277,6 @@ fn parameter_bounds(task: &Task, estimates: &[Estimate]) -> Vec<ParameterBound> 
     task.hidden.iter().filter_map(to_bound).collect()
 }
 
-fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
-    let about = model.about();
-    if let Some(invalid) = data.iter().find(|observation| !(observation.y.is_finite() && observation.y > 0.0)) {
-        let message = format!("{} is {} at a point: only positive rates can be fitted", about.column, invalid.y);
-        return Err(Error::input(message, "exclude such points with --where"));
-    }
-    Ok(())
-}
-
-/// Sorts the parameters into held, fitted and absent. The task holds the observations that are kept.
-fn prepare<'a>(
-    model: &'a dyn Model,
-    data: &'a [Observation],
-    kept: &[bool],
-    roles: &[Role],
-) -> Result<(Task<'a>, Vec<usize>)> {
-    let about = model.about();
-    let parameters = about.parameters;
-    let value = |(parameter, role): (&Parameter, &Role)| match role {
-        Role::Hold(value) | Role::StartAt(value) => *value,
-        // On another machine, the held value may be zero.
-        Role::OrHold(value) | Role::OrAssume(value) if (parameter.min..=parameter.max).contains(value) => *value,
-        Role::OrHold(_) | Role::OrAssume(_) | Role::Fit | Role::Unknown => parameter.first_guess,
-    };
-    let base = parameters.iter().zip(roles).map(value).collect();
-    let mut free: Vec<usize> = (0..parameters.len()).filter(|&index| !matches!(roles[index], Role::Hold(_))).collect();
-    let or_hold =
-        |role: &Role| if let Role::OrHold(value) | Role::OrAssume(value) = role { Some(*value) } else { None };
-    let or_hold = roles.iter().map(or_hold).collect();
-    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold, hidden: Vec::new() };
-    let absent: Vec<usize> = free.iter().copied().filter(|&index| !affects_predictions(&task, index)).collect();
-    if let Some(&index) = free.iter().find(|index| roles[**index] == Role::Unknown && !absent.contains(index)) {
-        let parameter = &parameters[index];
-        return Err(Error::input(
-            format!("{} has no value, and is fitted only on request: {}", parameter.number, parameter.meaning()),
-            format!("give it with --hold {0}=VALUE or --machine CARD, or fit it with --free {0}", parameter.number),
-        ));
-    }
-    free.retain(|index| !absent.contains(index));
-    task.free = free;
-    let different = distinct_points(data).len();
-    identify::hold_unidentifiable(&mut task, different);
-    if task.free.is_empty() {
-        return Err(nothing_to_fit_error(model));
-    }
-    if different <= task.free.len() {
-        let names: Vec<_> = task.free.iter().map(|&index| parameters[index].number).collect();
-        return Err(Error::input(
-            format!(
-                "{}: {different} distinct points cannot identify {} parameters: {}",
-                about.id,
-                names.len(),
-                names.join(", ")
-            ),
-            format!("measure {}, or hold a parameter with --hold NAME=VALUE or --machine CARD", about.design),
-        ));
-    }
-    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(observation, _)| observation).collect();
-    Ok((task, absent))
-}
-
-fn nothing_to_fit_error(model: &dyn Model) -> Error {
-    Error::input(
-        format!("{}: these points identify none of the parameters to fit", model.about().id),
-        format!("measure {}", model.about().design),
-    )
-}
-
-/// Returns whether any prediction depends on a parameter, at the first guesses or far from them.
-fn affects_predictions(task: &Task, index: usize) -> bool {
-    let parameter = &task.model.about().parameters[index];
-    let mut p = task.base.clone();
-    let mut predictions = |value: f64| {
-        p[index] = value;
-        task.data.iter().map(|observation| task.model.predict(&observation.x, &p).value.to_bits()).collect::<Vec<_>>()
-    };
-    let first = predictions(parameter.first_guess);
-    [parameter.min, parameter.max].into_iter().any(|value| predictions(value) != first)
-}
-
 /// Returns the distinct points of the data, in order of first appearance.
 fn distinct_points<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
     let mut seen = HashSet::new();
@@ -355,7 +289,7 @@ fn bits(x: &[f64]) -> Vec<u64> {
 }
 
 fn find_optimum(task: &Task) -> Result<Optimum> {
-    optimum::minimise(task, &task.starts(), None).ok_or_else(|| no_rates_error(task.model))
+    optimum::minimise(task, &task.starts(), Search::Estimate).ok_or_else(|| no_rates_error(task.model))
 }
 
 fn no_rates_error(model: &dyn Model) -> Error {

@@ -1,8 +1,8 @@
-//! Finds the best parameters: Levenberg-Marquardt with Huber's loss, by iteratively reweighted least squares.
+//! Finds the best parameters: Levenberg-Marquardt on Huber's loss, whose scale is estimated from the residuals.
 
 use super::task::Task;
 use crate::statistics::median;
-use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt, TerminationReason};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 
@@ -15,26 +15,64 @@ pub fn huber_limit(scale: f64, freedom: usize) -> f64 {
     (1.5 + 15.0 / freedom.max(1) as f64) * scale
 }
 
-/// Relative tolerance. The derivatives are differences, accurate to ten digits.
-const TOLERANCE: f64 = 1e-11;
+/// Purpose of a search. It decides how the scale is known, and the precision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Search {
+    /// Estimates of all points; the scale is estimated, too.
+    Estimate,
+    /// A point of a profile, with the scale of the estimates.
+    Profile(f64),
+    /// Estimates of some points, for errors and resamples. They need fewer digits.
+    Refit,
+}
+
+impl Search {
+    /// Returns the relative tolerance of the loss and of the parameters. The derivatives are differences, accurate to ten
+    /// digits. A search along a narrow valley of the loss needs them.
+    fn tolerance(self) -> f64 {
+        if self == Self::Refit { 1e-8 } else { 1e-11 }
+    }
+
+    /// Returns the change of the parameters' logarithms, or the relative change of the limit, below which the scale has settled.
+    fn settling_change(self) -> f64 {
+        if self == Self::Refit { 1e-5 } else { 1e-9 }
+    }
+}
 
 /// A smaller scale is rounding, not noise.
 const MIN_SCALE: f64 = 1e-10;
 
-struct WeightedProblem<'t, 'a> {
+/// Maximum number of estimates of the scale. It settles within a few; the limit stops two estimates that alternate.
+const MAX_ROUNDS: usize = 30;
+
+/// Residuals whose squares are Huber's loss times two: r within the limit, and beyond it the root of limit (2 |r| - limit).
+/// Least squares of them then minimise this loss.
+struct HuberProblem<'t, 'a> {
     task: &'t Task<'a>,
-    /// Square roots of the weights.
-    roots: DVector<f64>,
+    limit: f64,
     theta: DVector<f64>,
+    residuals: DVector<f64>,
 }
 
-impl LeastSquaresProblem<f64, Dyn, Dyn> for WeightedProblem<'_, '_> {
+impl<'t, 'a> HuberProblem<'t, 'a> {
+    /// Returns the root of the loss for a residual, with its sign.
+    fn root(&self, residual: f64) -> f64 {
+        if residual.abs() <= self.limit { residual } else { self.loss(residual).sqrt().copysign(residual) }
+    }
+
+    fn loss(&self, residual: f64) -> f64 {
+        loss(residual, self.limit)
+    }
+}
+
+impl LeastSquaresProblem<f64, Dyn, Dyn> for HuberProblem<'_, '_> {
     type ParameterStorage = Owned<f64, Dyn>;
     type ResidualStorage = Owned<f64, Dyn>;
     type JacobianStorage = Owned<f64, Dyn, Dyn>;
 
     fn set_params(&mut self, theta: &DVector<f64>) {
         self.theta.copy_from(theta);
+        self.residuals = self.task.residuals(theta.as_slice());
     }
 
     fn params(&self) -> DVector<f64> {
@@ -42,15 +80,13 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for WeightedProblem<'_, '_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        let residuals = self.task.residuals(self.theta.as_slice()).component_mul(&self.roots);
-        residuals.iter().all(|r| r.is_finite()).then_some(residuals)
+        self.residuals.iter().all(|r| r.is_finite()).then(|| self.residuals.map(|residual| self.root(residual)))
     }
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
         let mut jacobian = self.task.jacobian(self.theta.as_slice());
-        for mut column in jacobian.column_iter_mut() {
-            column.component_mul_assign(&self.roots);
-        }
+        let slopes = self.residuals.map(|r| if r.abs() <= self.limit { 1.0 } else { self.limit / self.root(r).abs() });
+        jacobian.column_iter_mut().for_each(|mut column| column.component_mul_assign(&slopes));
         jacobian.iter().all(|d| d.is_finite()).then_some(jacobian)
     }
 }
@@ -67,56 +103,93 @@ pub struct Optimum {
     pub limit: f64,
     /// Huber's loss as a sum of squares. Without outliers, the two are equal.
     pub deviance: f64,
+    /// Number of steps: parameters at which the residuals were computed.
+    pub steps: usize,
+    /// Whether the search ended before its limit of steps.
+    pub is_settled: bool,
+}
+
+impl Optimum {
+    /// Returns the number of steps if the search stopped before it had settled.
+    pub fn stopped_after(&self) -> Option<usize> {
+        (!self.is_settled).then_some(self.steps)
+    }
 }
 
 /// Minimises the loss from each start and returns the best result; `None` if no start gives finite rates.
-///
-/// `scale` fixes the scale, for points of a profile. `None` estimates it from the residuals.
-pub fn minimise(task: &Task, starts: &[Vec<f64>], scale: Option<f64>) -> Option<Optimum> {
-    let optima = starts.iter().filter_map(|start| minimise_from(task, start, scale));
+pub fn minimise(task: &Task, starts: &[Vec<f64>], search: Search) -> Option<Optimum> {
+    let optima = starts.iter().filter_map(|start| minimise_from(task, start, search));
     optima.min_by(|a, b| a.deviance.total_cmp(&b.deviance))
 }
 
-fn minimise_from(task: &Task, start: &[f64], fixed_scale: Option<f64>) -> Option<Optimum> {
-    let mut theta = start.to_vec();
-    let mut roots = DVector::from_element(task.data.len(), 1.0);
+/// Estimates the scale and minimises the loss in turn, until neither changes or the task's steps are used up.
+fn minimise_from(task: &Task, start: &[f64], search: Search) -> Option<Optimum> {
     let freedom = task.freedom();
-    let mut residuals = task.residuals(&theta);
+    let scale_of = |residuals: &DVector<f64>| match search {
+        Search::Profile(scale) => scale,
+        Search::Estimate | Search::Refit => robust_scale(residuals, freedom, start.len()),
+    };
+    let (mut theta, mut residuals) = (start.to_vec(), task.residuals(start));
     if !residuals.iter().all(|r| r.is_finite()) {
         return None;
     }
-    let mut scale = MIN_SCALE;
-    // Weights settle within a few rounds. The limit stops two sets of weights that alternate.
-    for round in 0..30 {
-        let next = solve(task, &theta, &roots);
-        let moved = next.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        theta = next;
-        residuals = task.residuals(&theta);
-        scale = fixed_scale.unwrap_or_else(|| robust_scale(&residuals, freedom, theta.len()));
+    let mut scale = scale_of(&residuals);
+    let (mut steps, mut is_settled) = (0, false);
+    for round in 0..MAX_ROUNDS {
         let limit = huber_limit(scale, freedom);
-        let weights = residuals.map(|r| (limit / r.abs()).min(1.0).sqrt());
-        let changed = (&weights - &roots).amax();
-        roots = weights;
-        if round > 0 && moved < 1e-9 || changed < 1e-9 {
+        let solution = solve(task, (theta, residuals), limit, search.tolerance(), task.max_steps.saturating_sub(steps));
+        (theta, residuals) = (solution.theta, solution.residuals);
+        steps += solution.steps;
+        scale = scale_of(&residuals);
+        let next_limit = huber_limit(scale, freedom);
+        // A limit beyond all residuals has no effect.
+        let is_same =
+            (next_limit / limit - 1.0).abs() < search.settling_change() || residuals.amax() <= limit.min(next_limit);
+        is_settled = solution.is_settled && (is_same || round > 0 && solution.moved < search.settling_change());
+        if is_settled || steps >= task.max_steps {
             break;
         }
     }
     let limit = huber_limit(scale, freedom);
-    Some(Optimum { deviance: deviance(&residuals, limit), theta, residuals, scale, limit })
+    Some(Optimum { deviance: deviance(&residuals, limit), theta, residuals, scale, limit, steps, is_settled })
 }
 
-/// Solves weighted least squares from `theta`. The result is never worse than `theta`.
-fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>) -> Vec<f64> {
+/// Result of one minimisation with a given scale.
+struct Solution {
+    theta: Vec<f64>,
+    residuals: DVector<f64>,
+    /// Largest change of a parameter's logarithm.
+    moved: f64,
+    steps: usize,
+    is_settled: bool,
+}
+
+/// Minimises the loss with a given limit from `theta`, whose residuals are known. The result is never worse than `theta`.
+fn solve(
+    task: &Task,
+    (theta, residuals): (Vec<f64>, DVector<f64>),
+    limit: f64,
+    tolerance: f64,
+    max_steps: usize,
+) -> Solution {
     if theta.is_empty() {
-        return Vec::new();
+        return Solution { theta, residuals, moved: 0.0, steps: 0, is_settled: true };
     }
-    let loss = |theta: &[f64]| task.residuals(theta).component_mul(roots).norm_squared();
-    let problem = WeightedProblem { task, roots: roots.clone(), theta: DVector::from_column_slice(theta) };
-    let (solved, _) = LevenbergMarquardt::new().with_tol(TOLERANCE).with_patience(50).minimize(problem);
+    let patience = (max_steps / (theta.len() + 1)).max(1);
+    let problem = HuberProblem { task, limit, theta: DVector::from_column_slice(&theta), residuals: residuals.clone() };
+    let (solved, report) = LevenbergMarquardt::new().with_tol(tolerance).with_patience(patience).minimize(problem);
     // A parameter that the data do not need runs away. Its bound gives the same loss.
     let bounded = |(index, value): (usize, &f64)| value.clamp(task.bounds(index).0, task.bounds(index).1);
     let solution: Vec<f64> = solved.theta.iter().enumerate().map(bounded).collect();
-    if loss(&solution) <= loss(theta) { solution } else { theta.to_vec() }
+    let is_exact = matches!(report.termination, TerminationReason::NoImprovementPossible(_));
+    let (steps, is_settled) = (report.number_of_evaluations, is_exact || report.termination.was_successful());
+    let new_residuals = if solution == solved.theta.as_slice() { solved.residuals } else { task.residuals(&solution) };
+    if deviance(&new_residuals, limit) <= deviance(&residuals, limit) {
+        let moved = solution.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        Solution { theta: solution, residuals: new_residuals, moved, steps, is_settled }
+    } else {
+        Solution { theta, residuals, moved: 0.0, steps, is_settled }
+    }
 }
 
 /// Returns 1.4826 x median |r|, corrected for the number of fitted parameters and the degrees of freedom.
@@ -127,6 +200,12 @@ fn robust_scale(residuals: &DVector<f64>, freedom: usize, parameters: usize) -> 
 }
 
 /// Returns Huber's loss times two: r^2 within the limit, limit (2 |r| - limit) beyond it.
+fn loss(residual: f64, limit: f64) -> f64 {
+    let size = residual.abs();
+    if size <= limit { size * size } else { limit * (2.0 * size - limit) }
+}
+
+/// Returns the sum of the losses.
 fn deviance(residuals: &DVector<f64>, limit: f64) -> f64 {
-    residuals.iter().map(|r| if r.abs() <= limit { r * r } else { limit * (2.0 * r.abs() - limit) }).sum()
+    residuals.iter().map(|&residual| loss(residual, limit)).sum()
 }

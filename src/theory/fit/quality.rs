@@ -1,6 +1,6 @@
 //! Goodness of fit, for the data of the fit and for held-out data.
 
-use super::optimum::{Optimum, minimise};
+use super::optimum::{Optimum, Search, minimise};
 use super::task::Task;
 use super::{Observation, Point, bits, distinct_points, identify, interval};
 use crate::models::RANKS;
@@ -105,7 +105,7 @@ fn fit_leaving_out<'a>(
     if distinct_points(rest.data.iter().copied()).len() < rest.free.len() {
         return None;
     }
-    let refit = minimise(&rest, std::slice::from_ref(&optimum.theta), None)?;
+    let refit = minimise(&rest, std::slice::from_ref(&optimum.theta), Search::Refit)?;
     Some((rest, refit))
 }
 

@@ -4,6 +4,7 @@ use super::Observation;
 use crate::models::Model;
 use crate::statistics::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
+use std::ops::Range;
 
 /// A fitting problem. Parameters are positive and errors of times are factors, so fits use the logarithms of the parameters.
 /// A residual is ln(predicted / measured).
@@ -19,6 +20,8 @@ pub struct Task<'a> {
     pub or_hold: Vec<Option<f64>>,
     /// Pairs of parameters. The first is at most as large as the second and shows at no point.
     pub hidden: Vec<(usize, usize)>,
+    /// Maximum number of steps of a search, see [`super::Options::max_steps`].
+    pub max_steps: usize,
 }
 
 /// Step of the central differences, in logarithms. Their error is about the step squared.
@@ -47,41 +50,43 @@ impl<'a> Task<'a> {
     }
 
     pub fn residuals(&self, theta: &[f64]) -> DVector<f64> {
-        let p = self.parameters(theta);
-        let mut residuals = self.evaluate_at_points(|x| self.model.predict(x, &p).value);
-        residuals.iter_mut().zip(&self.data).for_each(|(value, observation)| *value = (*value / observation.y).ln());
+        let p = [self.parameters(theta)];
+        let (mut residuals, mut rate) = (DVector::zeros(self.data.len()), [0.0]);
+        self.visit_points(|x, rows| {
+            self.model.predict_rates(x, &p, &mut rate);
+            rows.for_each(|row| residuals[row] = (rate[0] / self.data[row].y).ln());
+        });
         residuals
     }
 
-    /// Evaluates a function of the point at each observation. Consecutive observations of the same point share one
-    /// evaluation.
-    fn evaluate_at_points(&self, function: impl Fn(&[f64]) -> f64) -> DVector<f64> {
-        let mut last: Option<(&[f64], f64)> = None;
-        let value = |observation: &&'a Observation| {
-            let value = match last {
-                Some((x, value)) if x == observation.x => value,
-                _ => function(&observation.x),
-            };
-            last = Some((&observation.x, value));
-            value
-        };
-        DVector::from_iterator(self.data.len(), self.data.iter().map(value))
+    /// Calls a function with each point and its observations. Only consecutive observations share a call.
+    pub fn visit_points(&self, mut visit: impl FnMut(&[f64], Range<usize>)) {
+        let mut first = 0;
+        for same in self.data.chunk_by(|a, b| a.x == b.x) {
+            visit(&same[0].x, first..first + same.len());
+            first += same.len();
+        }
     }
 
-    /// Returns d ln(predicted) / d ln(parameter).
+    /// Returns d ln(predicted) / d ln(parameter). All derivatives at a point are computed together.
     pub fn jacobian(&self, theta: &[f64]) -> DMatrix<f64> {
-        let mut jacobian = DMatrix::zeros(self.data.len(), theta.len());
         let mut moved = theta.to_vec();
+        let mut parameters = Vec::new();
         for index in 0..theta.len() {
-            moved[index] = theta[index] + STEP;
-            let up = self.parameters(&moved);
-            moved[index] = theta[index] - STEP;
-            let down = self.parameters(&moved);
+            for step in [STEP, -STEP] {
+                moved[index] = theta[index] + step;
+                parameters.push(self.parameters(&moved));
+            }
             moved[index] = theta[index];
-            let predict = |x: &[f64], p: &[f64]| self.model.predict(x, p).value;
-            let slope = |x: &[f64]| (predict(x, &up) / predict(x, &down)).ln() / (2.0 * STEP);
-            jacobian.set_column(index, &self.evaluate_at_points(slope));
         }
+        let (mut jacobian, mut rates) = (DMatrix::zeros(self.data.len(), theta.len()), vec![0.0; parameters.len()]);
+        self.visit_points(|x, rows| {
+            self.model.predict_rates(x, &parameters, &mut rates);
+            for (column, ends) in rates.chunks_exact(2).enumerate() {
+                let slope = (ends[0] / ends[1]).ln() / (2.0 * STEP);
+                rows.clone().for_each(|row| jacobian[(row, column)] = slope);
+            }
+        });
         jacobian
     }
 

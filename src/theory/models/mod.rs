@@ -231,6 +231,16 @@ pub trait Model: Sync {
     /// If the number of variables or parameters differs from that in [`About`].
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction;
 
+    /// Computes the rates at `x` with several lists of parameters, as [`Model::predict`] does with each: a fit needs all
+    /// derivatives at a point. Models whose predictions have a common part compute it once.
+    ///
+    /// # Panics
+    /// As [`Model::predict`], or if `rates` is not as long as `parameters`.
+    fn predict_rates(&self, x: &[f64], parameters: &[Vec<f64>], rates: &mut [f64]) {
+        assert_eq!(parameters.len(), rates.len(), "one rate per list");
+        rates.iter_mut().zip(parameters).for_each(|(rate, p)| *rate = self.predict(x, p).value);
+    }
+
     /// Returns the variables in the order of [`About`], from values that a point or the user gives by name. All others get
     /// their defaults.
     ///

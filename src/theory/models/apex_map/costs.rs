@@ -91,12 +91,15 @@ impl Memory<'_> {
         let (gaps, ahead) = (self.gaps(lines), self.accesses_ahead(lines, poll));
         let mut farther = shares.waiting.iter().sum::<f64>();
         let mut added = [0.0; 4];
-        for (level, (served, waiting)) in shares.served.into_iter().zip(shares.waiting).enumerate() {
+        for level in 0..alone.len() {
+            let (served, waiting) = (shares.served[level], shares.waiting[level]);
             // The costs of a level without accesses may be unknown.
             if served == 0.0 && waiting == 0.0 {
                 continue;
             }
-            added[level] = (served * gaps[level]).hypot(waiting * alone[level] / (1.0 + farther * ahead));
+            // A square of seconds cannot overflow, and `hypot` takes several times as long.
+            let (gap, latency) = (served * gaps[level], waiting * alone[level] / (1.0 + farther * ahead));
+            added[level] = (gap * gap + latency * latency).sqrt();
             farther -= waiting;
         }
         if shares.untranslated > 0.0 {

@@ -109,14 +109,12 @@ impl PointHits {
 
     /// Returns the shares of the levels, if others bring `others` lines into the last cache per access.
     pub fn shares(&self, others: f64) -> AccessShares {
-        let caches = [self.l1, self.l2, self.l3_ratios(others)];
-        let to_shares = |which: fn(&Ratios) -> BlockHits| {
-            Shares::from_hits(caches.map(|cache| which(&cache)), 1.0 - which(&self.pages).lines)
-        };
-        let own = to_shares(|ratios| ratios.own);
+        let (l1, l2, l3, pages) = (&self.l1, &self.l2, self.l3_ratios(others), &self.pages);
+        let own = Shares::from_hits([l1.own, l2.own, l3.own], 1.0 - pages.own.lines);
         // A single rank serves no other.
         let is_alone = self.l3_accesses.ranks <= 1.0;
-        AccessShares { own, served: if is_alone { own } else { to_shares(|ratios| ratios.served) } }
+        let served = || Shares::from_hits([l1.served, l2.served, l3.served], 1.0 - pages.served.lines);
+        AccessShares { own, served: if is_alone { own } else { served() } }
     }
 
     /// Returns the hit ratios of L3, interpolated in the number of foreign lines.
@@ -125,8 +123,9 @@ impl PointHits {
             return *self.l3_alone.get_or_init(|| cached_ratios(self.l3_accesses, self.l3_lines));
         }
         let step = others.ln() / INTERPOLATION_STEP;
-        let [low, high] = [step.floor(), step.floor() + 1.0].map(|step| self.l3_ratios_at(step));
-        let number = |from: f64, to: f64| from + (step - step.floor()) * (to - from);
+        let below = step.floor();
+        let (low, high) = (self.l3_ratios_at(below), self.l3_ratios_at(below + 1.0));
+        let number = |from: f64, to: f64| from + (step - below) * (to - from);
         let interpolate = |from: BlockHits, to: BlockHits| BlockHits {
             lines: number(from.lines, to.lines),
             whole: number(from.whole, to.whole),
@@ -160,11 +159,14 @@ fn cached_ratios(accesses: AccessPattern, room: f64) -> Ratios {
 impl Shares {
     /// Computes the shares from the hit ratios of the caches. A larger cache holds at least as much.
     fn from_hits(caches: [BlockHits; 3], untranslated: f64) -> Self {
-        let beyond = |select: fn(&BlockHits) -> f64| {
-            let [l1, l2, l3] = caches.map(|hits| select(&hits));
-            [(l2 - l1).max(0.0), (l3 - l1.max(l2)).max(0.0), 1.0 - l1.max(l2).max(l3)]
-        };
-        Self { served: beyond(|hits| hits.lines), waiting: beyond(|hits| hits.whole), untranslated }
+        let beyond =
+            |l1: f64, l2: f64, l3: f64| [(l2 - l1).max(0.0), (l3 - l1.max(l2)).max(0.0), 1.0 - l1.max(l2).max(l3)];
+        let [l1, l2, l3] = caches;
+        Self {
+            served: beyond(l1.lines, l2.lines, l3.lines),
+            waiting: beyond(l1.whole, l2.whole, l3.whole),
+            untranslated,
+        }
     }
 
     /// Returns the shares if `share` of the accesses goes to uniformly drawn blocks of `block` bytes in a region, and the

@@ -35,6 +35,7 @@ use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
 use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
 use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
+use std::rc::Rc;
 
 /// Bandwidth of a process: 8 L divided by the time of an access. This time is the sum of issue, misses by level, address
 /// translation, polls, and a remote block for the share of the accesses that leaves the rank.
@@ -154,8 +155,11 @@ fn sizes(p: &[f64], on_node: f64) -> Sizes {
     Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
 }
 
-/// Iterations for the foreign lines per access and the time of an access, which depend on each other.
+/// Maximum number of iterations for the foreign lines per access and the time of an access, which depend on each other.
 const STEPS: usize = 12;
+
+/// Relative change of the lines at which the iteration ends. Differences of parameters by 1e-6 need this precision.
+const SETTLED_LINES: f64 = 1e-13;
 
 /// Returns the lines that others bring into the last cache per access. An access takes `seconds(lines)` plus `drawing`;
 /// others fill the whole cache in the residence time of an unused line. The iteration starts with a cache that holds nothing:
@@ -165,10 +169,11 @@ fn foreign_lines(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f
     let mut lines = if rate > 0.0 { cache_lines } else { return 0.0 };
     for _ in 0..STEPS {
         let next = cache_lines * (rate * (seconds(lines) + drawing)).min(1.0);
-        if next == lines {
+        let changed = (next - lines).abs();
+        lines = next;
+        if changed <= SETTLED_LINES * lines {
             break;
         }
-        lines = next;
     }
     lines
 }
@@ -192,6 +197,33 @@ fn card_numbers(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     parameter_values(parameters, card, value)
 }
 
+/// A point with the hit ratios of its caches, which depend on sizes but on no cost.
+struct Place {
+    sizes: Sizes,
+    hits: Rc<PointHits>,
+    remote: f64,
+    on_node: f64,
+}
+
+impl Place {
+    fn find(x: &[f64], p: &[f64]) -> Self {
+        let Variables { alpha, block, memory, ranks, page, .. } = Variables::from(x);
+        let (sizes, on_node) = (Self::sizes(x, p), ranks_on_node(x));
+        let hits = PointHits::find(SurfacePoint { alpha, memory, block, ranks, page }, sizes);
+        Self { sizes, hits, remote: remote_share(ranks as usize, alpha), on_node }
+    }
+
+    fn sizes(x: &[f64], p: &[f64]) -> Sizes {
+        sizes(p, ranks_on_node(x))
+    }
+}
+
+/// Returns the number of ranks on each node.
+fn ranks_on_node(x: &[f64]) -> f64 {
+    let Variables { ranks, on_node, .. } = Variables::from(x);
+    if on_node > 0.0 { on_node } else { ranks }
+}
+
 /// Levels that serve the accesses of a point, and the remote share.
 struct Served {
     shares: AccessShares,
@@ -201,15 +233,15 @@ struct Served {
 
 impl Served {
     fn from_point(x: &[f64], p: &[f64]) -> Self {
-        let Variables { alpha, block, memory, ranks, page, on_node, .. } = Variables::from(x);
-        let on_node = if on_node > 0.0 { on_node } else { ranks };
-        let (place, remote) = (SurfacePoint { alpha, memory, block, ranks, page }, remote_share(ranks as usize, alpha));
-        let sizes = sizes(p, on_node);
-        let hits = PointHits::find(place, sizes);
-        let served = |foreign| Self { shares: hits.shares(foreign), remote, on_node };
+        Self::from_place(&Place::find(x, p), x, p)
+    }
+
+    fn from_place(place: &Place, x: &[f64], p: &[f64]) -> Self {
+        let served =
+            |foreign| Self { shares: place.hits.shares(foreign), remote: place.remote, on_node: place.on_node };
         // With several ranks, all accesses were drawn before the clock started.
-        let drawing = if ranks > 1.0 { 0.0 } else { GivenNumbers::from(p).drawing };
-        served(foreign_lines(p, sizes.caches[2], drawing, |lines| served(lines).terms(x, p).iter().sum()))
+        let drawing = if Variables::from(x).ranks > 1.0 { 0.0 } else { GivenNumbers::from(p).drawing };
+        served(foreign_lines(p, place.sizes.caches[2], drawing, |lines| served(lines).terms(x, p).iter().sum()))
     }
 
     /// Returns the seconds of each of [`TERMS`] in an access.
@@ -234,6 +266,17 @@ impl Served {
             terms.push((name, if seconds == most { std::mem::take(&mut waits) } else { 0.0 }));
         }
         terms
+    }
+
+    /// Returns the sum of these seconds.
+    fn seconds(&self, x: &[f64], p: &[f64]) -> f64 {
+        let own: f64 = self.terms(x, p).iter().sum();
+        if Variables::from(x).ranks > 1.0 {
+            let [(node, _), (bisection, _)] = self.shared_limits(x, p);
+            own + (node.max(bisection) - own).max(0.0)
+        } else {
+            own
+        }
     }
 
     /// Returns the minimum time of an access from shared limits: memory bandwidth of a node, and bandwidth of the bisection.
@@ -300,7 +343,23 @@ impl Model for Surface {
         let (seconds, largest) = sum_terms(&terms);
         // If ranks wait for a shared limit, it is the bottleneck, however short the wait.
         let term = terms[TERMS.len()..].iter().find(|term| term.1 > 0.0).map_or(largest, |term| term.0);
-        let Variables { block, access, .. } = Variables::from(x);
-        bound(if access == READ { WORD_BYTES as f64 * block / seconds } else { f64::NAN }, term)
+        bound(rate(x, seconds), term)
     }
+
+    fn predict_rates(&self, x: &[f64], parameters: &[Vec<f64>], rates: &mut [f64]) {
+        assert_eq!(parameters.len(), rates.len(), "one rate per list");
+        let mut last_place: Option<Place> = None;
+        for (p, predicted) in parameters.iter().zip(rates) {
+            // Most lists differ in a cost, not in a size.
+            let place = last_place.take().filter(|place| place.sizes == Place::sizes(x, p));
+            let place = last_place.insert(place.unwrap_or_else(|| Place::find(x, p)));
+            *predicted = rate(x, Served::from_place(place, x, p).seconds(x, p));
+        }
+    }
+}
+
+/// Returns the bandwidth if an access takes these seconds.
+fn rate(x: &[f64], seconds: f64) -> f64 {
+    let Variables { block, access, .. } = Variables::from(x);
+    if access == READ { WORD_BYTES as f64 * block / seconds } else { f64::NAN }
 }
