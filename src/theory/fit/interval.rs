@@ -10,7 +10,7 @@ use super::bits;
 use super::optimum::{Optimum, Search, minimise};
 use super::task::Task;
 use crate::statistics::distributions::t_quantile;
-use nalgebra::{DMatrix, DVector, RowDVector};
+use nalgebra::{DMatrix, RowDVector};
 use std::collections::HashMap;
 
 /// Returns the variance of a residual for the parameters' variance: Huber's K^2 [sum psi^2 / (n - p)] / [mean psi']^2 (Huber,
@@ -118,24 +118,19 @@ pub fn profiles(task: &Task, optimum: &Optimum) -> Vec<Profile> {
     let covariance = covariance_and_inverse(task, optimum);
     let profile = |free_index: usize| {
         let diagonal = (free_index, free_index);
-        let (deviation, unit, path) = match &covariance {
+        let (deviation, unit) = match &covariance {
             // The loss of an M-estimator is mean psi' times that of least squares.
-            Some((covariance, inverse)) if inverse[diagonal] > 0.0 => (
-                covariance[diagonal].sqrt(),
-                covariance[diagonal] / inverse[diagonal] * full_weight_share(optimum),
-                inverse.column(free_index) / inverse[diagonal],
-            ),
-            _ => (1.0, loss_unit(task, optimum), DVector::zeros(task.free.len())),
+            Some((covariance, inverse)) if inverse[diagonal] > 0.0 => {
+                (covariance[diagonal].sqrt(), covariance[diagonal] / inverse[diagonal] * full_weight_share(optimum))
+            }
+            _ => (1.0, loss_unit(task, optimum)),
         };
-        let search = ProfileSearch { task, optimum, free_index, deviation, unit, path };
+        let search = ProfileSearch { task, optimum, free_index, deviation, unit };
         let [(low, low_stopped), (high, high_stopped)] = [-1.0, 1.0].map(|direction| search.end(direction));
         Profile { interval: (low.exp(), high.exp()), stopped_after: low_stopped.or(high_stopped) }
     };
     (0..task.free.len()).map(profile).collect()
 }
-
-/// Longest step of a parameter's logarithm after which the others are near their path.
-const MAX_PATH_STEP: f64 = 1.0;
 
 /// Search for the ends of the interval of a free parameter.
 struct ProfileSearch<'t, 'a> {
@@ -146,38 +141,29 @@ struct ProfileSearch<'t, 'a> {
     deviation: f64,
     /// Growth of the loss at one standard deviation.
     unit: f64,
-    /// How far the best logarithms of all parameters move with that of this one, near the optimum.
-    path: DVector<f64>,
 }
 
 impl ProfileSearch<'_, '_> {
     /// Returns the logarithm of an end, and the steps of a refit that stopped before it had settled.
     fn end(&self, direction: f64) -> (f64, Option<usize>) {
-        let Self { task, optimum, free_index, deviation, unit, ref path } = *self;
+        let Self { task, optimum, free_index, deviation, unit } = *self;
         let t = t_quantile(task.freedom());
-        let mut rest = task.clone();
+        let (mut rest, mut theta) = (task.clone(), optimum.theta.clone());
         let index = rest.free.remove(free_index);
-        let path = path.clone().remove_row(free_index);
-        let (mut last_value, mut last_theta) = (optimum.theta[free_index], optimum.theta.clone());
-        last_theta.remove(free_index);
+        theta.remove(free_index);
         let mut stopped_after = None;
         // Signed root of the excess loss in standard deviations, minus t: nearly straight, and 0 at the end of the interval.
         let mut excess = |value: f64| {
             rest.base[index] = value.exp();
-            // The new optimum is near the last one, after a short step moved along the path. A parameter at its bound has no
-            // gradient there, so a second start is needed to leave the bound.
-            let step = Some(value - last_value).filter(|step| step.abs() < MAX_PATH_STEP).unwrap_or(0.0);
-            let moved = |rest_index: usize| {
-                let (least, most) = rest.bounds(rest_index);
-                (last_theta[rest_index] + path[rest_index] * step).clamp(least, most)
-            };
-            let mut starts = vec![(0..last_theta.len()).map(moved).collect()];
-            if last_theta.iter().enumerate().any(|(rest_index, value)| *value <= rest.bounds(rest_index).0) {
+            // The new optimum is near the previous one. A parameter at its bound has no gradient there, so a second start is
+            // needed to leave the bound.
+            let mut starts = vec![theta.clone()];
+            if theta.iter().enumerate().any(|(rest_index, value)| *value <= rest.bounds(rest_index).0) {
                 starts.extend(rest.positive_least_squares());
             }
             let Some(refit) = minimise(&rest, &starts, Search::Profile(optimum.scale)) else { return f64::INFINITY };
             stopped_after = stopped_after.or(refit.stopped_after());
-            (last_value, last_theta) = (value, refit.theta);
+            theta = refit.theta;
             ((refit.deviance - optimum.deviance).max(0.0) / unit).sqrt() - t
         };
         let (least, most) = task.bounds(free_index);
