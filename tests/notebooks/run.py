@@ -36,9 +36,9 @@ def has_picture(output):
 
 
 def small_png(data):
-    """A PNG with at most 64 colours, a third of the size."""
+    """A PNG with at most 128 colours, half of the size."""
     picture, file = Image.open(io.BytesIO(base64.b64decode(data))), io.BytesIO()
-    picture.convert("RGB").quantize(64).save(file, "PNG", optimize=True)
+    picture.convert("RGB").quantize(128).save(file, "PNG", optimize=True)
     return file.getvalue()
 
 
