@@ -1,8 +1,8 @@
 //! Decides whether the points of a design identify the parameters, and holds those that they do not identify.
 
 use super::optimum::Optimum;
-use super::prepare::nothing_to_fit_error;
 use super::task::Task;
+use crate::models::Model;
 use apexmap_base::error::{Error, Result};
 use nalgebra::{DMatrix, DVector};
 
@@ -33,6 +33,13 @@ pub fn solve_identified(task: &mut Task, mut optimum: Optimum) -> Result<Optimum
         }
         optimum = super::find_optimum(task)?;
     }
+}
+
+pub fn nothing_to_fit_error(model: &dyn Model) -> Error {
+    Error::input(
+        format!("{}: these points identify none of the parameters to fit", model.about().id),
+        format!("measure {}", model.about().design),
+    )
 }
 
 /// Holds, before the first fit, all parameters that this number of points cannot identify even if the values to hold are the

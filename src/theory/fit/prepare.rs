@@ -51,7 +51,7 @@ pub fn prepare<'a>(
     let different = distinct_points(data).len();
     identify::hold_unidentifiable(&mut task, different);
     if task.free.is_empty() {
-        return Err(nothing_to_fit_error(model));
+        return Err(identify::nothing_to_fit_error(model));
     }
     if different <= task.free.len() {
         let names: Vec<_> = task.free.iter().map(|&index| parameters[index].number).collect();
@@ -67,13 +67,6 @@ pub fn prepare<'a>(
     }
     task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(observation, _)| observation).collect();
     Ok((task, absent))
-}
-
-pub fn nothing_to_fit_error(model: &dyn Model) -> Error {
-    Error::input(
-        format!("{}: these points identify none of the parameters to fit", model.about().id),
-        format!("measure {}", model.about().design),
-    )
 }
 
 /// Returns the free parameters on which no prediction depends, neither at the first guesses nor far from them.
