@@ -37,7 +37,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
     ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual", "site"], &["campaign"]]),
-    ("study", &[&["model_fit", "calibrate"], &["answers", "validate"]]),
+    ("study", &[&["model_fit", "calibrate", "nodes"], &["answers", "validate"]]),
     ("pages", &[&["html", "explorer"], &["report", "compare", "validation"]]),
 ];
 

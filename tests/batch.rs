@@ -38,6 +38,7 @@ fn options(system: &str) -> JobOptions {
 fn script(system: &str, options: &JobOptions) -> String {
     let command: Vec<String> = ["/opt/apexmap", "run", "it's $HOME.toml"].map(str::to_owned).into();
     let script = JobScript {
+        node: None,
         name: "am-001-abc",
         nodes: 4,
         ranks_per_node: Some(2),

@@ -50,7 +50,7 @@ impl Recording {
 }
 
 fn size(ranks: usize) -> LaunchSize {
-    LaunchSize { ranks, nodes: None, ranks_per_node: None }
+    LaunchSize { ranks, nodes: None, ranks_per_node: None, node: None }
 }
 
 fn launch(ranks: usize, costs: &[f64]) -> OpenLaunch {

@@ -3,6 +3,7 @@
 use crate::error::{self, Error};
 use crate::name_lookup::suggest;
 use crate::units::plural;
+use arrayvec::ArrayString;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -90,6 +91,15 @@ impl From<&str> for Value {
     }
 }
 
+/// Parameter of points that one node runs alone: the node's name.
+pub const NODE: &str = "node";
+
+/// Maximum bytes of a node's name: the longest host name of Linux.
+pub const MAX_NODE_NAME: usize = 64;
+
+/// Name of a node.
+pub type NodeName = ArrayString<MAX_NODE_NAME>;
+
 /// The number of ranks of a launch and their distribution over nodes. The launcher decides the absent values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LaunchSize {
@@ -99,12 +109,19 @@ pub struct LaunchSize {
     pub nodes: Option<usize>,
     /// Ranks per node.
     pub ranks_per_node: Option<usize>,
+    /// The node that runs the launch alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeName>,
 }
 
 impl fmt::Display for LaunchSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&plural(self.ranks, "rank"))?;
-        self.nodes.map_or(Ok(()), |nodes| write!(f, " on {}", plural(nodes, "node")))
+        match (self.node, self.nodes) {
+            (Some(node), _) => write!(f, " on node {node}"),
+            (None, Some(nodes)) => write!(f, " on {}", plural(nodes, "node")),
+            (None, None) => Ok(()),
+        }
     }
 }
 
@@ -185,7 +202,20 @@ impl Point {
             Some(Value::Integer(number)) => Some(*number as usize),
             _ => None,
         };
-        LaunchSize { ranks: self.ranks, nodes: count("nodes"), ranks_per_node: count("ranks_per_node") }
+        LaunchSize {
+            ranks: self.ranks,
+            nodes: count("nodes"),
+            ranks_per_node: count("ranks_per_node"),
+            node: self.node().and_then(|node| NodeName::from(node).ok()),
+        }
+    }
+
+    /// Returns the name of the node that runs the point alone.
+    pub fn node(&self) -> Option<&str> {
+        match self.params.get(NODE) {
+            Some(Value::Text(node)) => Some(node),
+            _ => None,
+        }
     }
 
     /// Returns `kernel P=2 L=64 alpha=0.1 ...` for messages.

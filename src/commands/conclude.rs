@@ -12,6 +12,7 @@ use apexmap_results::table::quietness::Quietness;
 use apexmap_run::campaign::{Campaign, Conduct, Measured};
 use apexmap_run::sweep::driver::Watcher;
 use apexmap_run::sweep::plan::Plan;
+use apexmap_study::nodes;
 use std::path::Path;
 
 /// Returns the progress display of a run on this terminal. A map also shows the samples that the result in this folder has.
@@ -42,6 +43,16 @@ pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, with_
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
         let next = "free the machine, and measure again with --replace or into another folder";
         return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));
+    }
+    if conduct.fails_if_slow_node {
+        let check = nodes::compare(&samples.current())?;
+        if !check.slow_nodes().is_empty() {
+            let next = format!("`apexmap query {} --each-node` compares them; {}", folder.path.display(), check.rule());
+            return Err(Error::new(ErrorKind::Regression, check.sentence(), next));
+        }
+        if !check.is_decided() {
+            return Err(Error::measurement(check.sentence(), "measure more nodes of a type"));
+        }
     }
     campaign.verdict(&folder, &measured.progress, conduct.accepts_few_samples)
 }

@@ -30,6 +30,7 @@ mod show_card;
 mod site;
 mod snippet;
 mod status;
+mod status_nodes;
 mod status_state;
 mod submit_options;
 mod sweep_arguments;

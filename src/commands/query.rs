@@ -3,11 +3,13 @@
 use super::predict::pretty;
 use super::samples::{names, read};
 use super::selection::Selection;
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data, terminal_width};
 use apexmap_base::units::plural;
 use apexmap_results::query::{self, QueryGroups};
+use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
+use apexmap_study::nodes;
 use std::path::PathBuf;
 
 /// Output formats.
@@ -44,6 +46,9 @@ pub struct Arguments {
     /// Columns to summarise, comma-separated, such as seconds,bytes_per_second [default: the kernels' headline rates]
     #[arg(long, value_name = "COLUMNS")]
     select: Option<String>,
+    /// Compare the nodes of a sweep that each node ran alone (run --each-node); points with their nodes in CSV and JSON
+    #[arg(long, conflicts_with_all = ["group_by", "select"])]
+    each_node: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -55,6 +60,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn show(arguments: &Arguments) -> Result<()> {
     let samples = arguments.selection.choose(&read(&arguments.result)?)?;
+    if arguments.each_node {
+        return compare_nodes(&samples, arguments.format);
+    }
     let mut by = match &arguments.group_by {
         Some(list) => names("--group-by", list, &samples)?,
         None => samples.axes(),
@@ -80,6 +88,20 @@ fn show(arguments: &Arguments) -> Result<()> {
     }?;
     warn(&groups);
     Ok(())
+}
+
+/// Prints the comparison of the nodes.
+fn compare_nodes(samples: &Samples, format: Format) -> Result<()> {
+    if !nodes::is_of_each_node(samples) {
+        let help = "measure with `apexmap run SWEEP --each-node`, or leave out --each-node";
+        return Err(Error::input("the nodes of this result did not run the sweep alone", help));
+    }
+    let check = nodes::compare(samples)?;
+    match format {
+        Format::Table => print(&nodes::text(&check, terminal_width())),
+        Format::Csv => print_data(&nodes::csv(&check)),
+        Format::Json => print_data(&pretty(&check)?),
+    }
 }
 
 /// Prints notes about the table to standard error, because standard output may be a file.

@@ -10,11 +10,12 @@ use apexmap_base::{new_file, regular_file};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::make_style_folder;
 use apexmap_pages::report::embedded::Embedded;
+use apexmap_pages::report::nodes::NodeReport;
 use apexmap_pages::report::{self, ReportOutput, summary};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
-use apexmap_study::answers;
+use apexmap_study::{answers, nodes};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -92,13 +93,23 @@ fn redraw(arguments: &Arguments) -> Result<()> {
     };
     let folder = Folder::create(&place.path)?;
     let samples = samples::read_folder(&folder).map_err(named)?;
+    if nodes::is_of_each_node(&samples.current()) {
+        let made = report::nodes::make(&folder, &samples, Some(&embedded.program)).map_err(named)?;
+        copy_page(&folder, &out)?;
+        return print_nodes(&made, &out);
+    }
     let progress = FitProgress::new();
     let made =
         report::make_from(&folder, &samples, Some(&embedded.program), &|text| progress.show(text)).map_err(named)?;
     drop(progress);
-    let text = regular_file::read_text(&folder.report()).map_err(|e| Error::file("read", &folder.report(), e))?;
-    new_file::write_user_file_contents(&out, text)?;
+    copy_page(&folder, &out)?;
     print_summary(&made, &folder, &samples, &out)
+}
+
+/// Copies the report of a folder to a file of the user.
+fn copy_page(folder: &Folder, out: &Path) -> Result<()> {
+    let text = regular_file::read_text(&folder.report()).map_err(|e| Error::file("read", &folder.report(), e))?;
+    new_file::write_user_file_contents(out, text)
 }
 
 /// A folder that only this user can read, and that is removed at the end.
@@ -122,10 +133,25 @@ impl Drop for TemporaryFolder {
 
 /// Makes the report, and prints the summary.
 pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
+    if nodes::is_of_each_node(&samples.current()) {
+        let made = report::nodes::make(folder, samples, None)?;
+        return print_nodes(&made, &folder.report());
+    }
     let progress = FitProgress::new();
     let made = report::make(folder, samples, &|text| progress.show(text))?;
     drop(progress);
     print_summary(&made, folder, samples, &folder.report())
+}
+
+/// Prints the comparison of nodes that each ran the sweep alone.
+fn print_nodes(made: &NodeReport, page: &Path) -> Result<()> {
+    let warnings: String = made.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
+    print(&nodes::text(&made.check, terminal_width()))?;
+    match made.health.banner() {
+        Some(banner) => print_in_red(&banner)?,
+        None => print(&format!("{}\n", made.health.sentence()))?,
+    }
+    print(&format!("{warnings}report: {}\n", page.display()))
 }
 
 fn print_summary(made: &ReportOutput, folder: &Folder, samples: &Samples, page: &Path) -> Result<()> {

@@ -9,7 +9,7 @@ use apexmap_measure::provenance;
 use apexmap_run::campaign::carriers::batch::{self, JobRequest};
 use apexmap_run::campaign::carriers::local;
 use apexmap_run::campaign::partition::plan_for_nodes;
-use apexmap_run::campaign::{Campaign, Conduct, Request, part};
+use apexmap_run::campaign::{Campaign, Conduct, Request, each_node, part};
 use apexmap_run::sweep::plan::Plan;
 use apexmap_theory::machine::Card;
 use std::path::PathBuf;
@@ -30,6 +30,10 @@ pub struct Arguments {
     /// Measure points again that failed in an earlier run
     #[arg(long)]
     pub retry_failed: bool,
+    /// Run every point on each node alone: on all nodes of the partition (--submit), of --hosts or --hostfile, or of this
+    /// allocation; the report names the slow nodes. Rerun it to measure only missing nodes
+    #[arg(long, conflicts_with = "one_job")]
+    pub each_node: bool,
     /// If the result folder holds another sweep, keep that as FOLDER.1 and start again
     #[arg(long)]
     pub replace: bool,
@@ -41,9 +45,10 @@ pub struct Arguments {
     /// Internal: the part of the sweep that a batch job measures
     #[arg(long, value_name = "FILE", hide = true)]
     pub part: Option<PathBuf>,
-    /// noisy: end with an error if the machine is disturbed, before the first sample or over all samples
-    #[arg(long, value_name = "WHAT")]
-    pub fail_if: Option<FailIf>,
+    /// noisy: end with code 5 if the machine is disturbed, before the first sample or over all samples. slow-node: end with code 5
+    /// if --each-node finds a slow node
+    #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
+    pub fail_if: Vec<FailIf>,
 }
 
 /// Conditions that end a run with an error, in addition to failed and missing points.
@@ -51,11 +56,19 @@ pub struct Arguments {
 pub enum FailIf {
     /// Other activity took time from the ranks
     Noisy,
+    /// A node is slower than the others
+    SlowNode,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let (system, is_job) = (batch_system(&arguments.submit), arguments.part.is_some());
-    let request = Request { submit: system, is_job, ..arguments.sweep.request() };
+    if arguments.fail_if.contains(&FailIf::SlowNode) && !arguments.each_node {
+        return Err(Error::input("--fail-if slow-node needs --each-node, which compares nodes", "add --each-node"));
+    }
+    let mut request = Request { submit: system, is_job, ..arguments.sweep.request() };
+    if arguments.each_node {
+        request.each_node = Some(each_node::find(&request, &arguments.submit.table()?)?);
+    }
     if let Some(path) = &arguments.part {
         return part::run(&request, path, &|plan| display(plan, None));
     }
@@ -63,7 +76,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     campaign.check_result_folder(arguments.replace)?;
     let conduct = Conduct {
         retry_failed: arguments.retry_failed,
-        ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy),
+        ends_if_noisy: arguments.fail_if.contains(&FailIf::Noisy),
+        fails_if_slow_node: arguments.fail_if.contains(&FailIf::SlowNode),
         ..Conduct::default()
     };
     let with_report = !arguments.no_report;

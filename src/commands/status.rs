@@ -2,6 +2,7 @@
 
 use super::predict::pretty;
 use super::samples::read;
+use super::status_nodes;
 use super::status_state::{Facts, JobRow, ResultState, ask};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data, terminal_width};
@@ -118,6 +119,9 @@ fn describe(facts: &Facts, state: &ResultState) -> Result<String> {
         "samples: {} successful, {} stale (another build, machine or plan)",
         state.samples.successful, state.samples.stale
     );
+    if !state.nodes.is_empty() {
+        text.push_str(&status_nodes::describe(&state.nodes));
+    }
     facts.records.iter().for_each(|record| launch(record, &mut text));
     state.jobs.iter().for_each(|job| describe_job(job, &mut text));
     if let Some(owner) = &state.owner {

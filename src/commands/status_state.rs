@@ -1,5 +1,6 @@
 //! The state of a result for `apexmap status`: its points, samples and jobs. The fields are those of `--json`.
 
+use super::status_nodes::{self, NodeStatus};
 use apexmap_base::error::Result;
 use apexmap_base::regular_file::read_text;
 use apexmap_base::terminal::note;
@@ -77,6 +78,9 @@ pub struct ResultState {
     pub points: Points,
     pub samples: SampleCounts,
     pub jobs: Vec<JobRow>,
+    /// The nodes of a sweep that each node runs alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeStatus>,
     /// The user who submitted the jobs, if it is another one.
     pub owner: Option<String>,
     pub node_hours: f64,
@@ -199,6 +203,7 @@ impl Facts {
             exit_code: state.exit_code(),
             points: Points { planned: self.keys.len(), done, partial, missing, failed },
             samples: SampleCounts { successful: self.progress.samples(), stale: self.progress.stale },
+            nodes: status_nodes::list(&self.folder, &self.progress, &rows)?,
             jobs: rows,
             owner: self.owner.clone(),
             node_hours: node_hours::hours_used(&self.store, &self.jobs, unix_seconds()),

@@ -41,6 +41,7 @@ impl SweepArguments {
             hosts: self.hosts.clone(),
             hostfile: self.hostfile.clone(),
             is_job: false,
+            each_node: None,
         }
     }
 }

@@ -6,4 +6,5 @@
 pub mod answers;
 pub mod calibrate;
 pub mod model_fit;
+pub mod nodes;
 pub mod validate;

@@ -29,6 +29,7 @@ mod regions;
 mod series_style;
 mod sheet;
 mod solid;
+mod strip;
 mod surface;
 mod svg;
 pub mod table;
@@ -53,6 +54,7 @@ pub use place::Place;
 pub use ratios::Ratios;
 pub use regions::Regions;
 pub use sheet::{Sheet, Style};
+pub use strip::{Strip, StripItem};
 pub use view::View;
 pub use winners::{MAX_WINNERS, Winners};
 
@@ -97,6 +99,8 @@ pub enum Figure {
     RatioCurve(Curves),
     /// Map of the fastest machine of each cell.
     Winners(Winners),
+    /// Values of named items, such as nodes, from the lowest to the highest.
+    Strip(Strip),
     /// Contours side by side on one scale (Apex-Map paper, Figure 7).
     Panels(Panels),
     /// Pairs of series in one colour: a measurement as markers, and its model as a line with a band.
@@ -144,6 +148,7 @@ impl Figure {
             Figure::RatioSurface(ratios, view) => Box::new(RatioSurface(ratios, *view)),
             Figure::RatioContour(ratios) => Box::new(RatioContour(ratios)),
             Figure::Winners(winners) => Box::new(winners),
+            Figure::Strip(strip) => Box::new(strip),
             Figure::Panels(panels) => Box::new(panels),
             Figure::Marked(figure, places) => figure.drawable(range, places),
             Figure::Within(figure, range) => figure.drawable(Some(*range), places),

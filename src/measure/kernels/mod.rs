@@ -20,7 +20,7 @@ pub use parameter::{Domain, Parameter};
 pub use crate::comm::Rings;
 use crate::comm::World;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{Point, Value};
+use apexmap_base::point::{NODE, Point, Value};
 use apexmap_base::source::Source;
 use apexmap_base::units::{Unit, plural};
 use std::collections::BTreeMap;
@@ -294,7 +294,7 @@ fn suggest_multi_rank_kernels(kernel: &dyn Kernel) -> String {
 pub fn complete(point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.message)?;
     let parameters = kernel.parameters();
-    let is_known = |name: &str| parameters.iter().chain(&LAUNCH_PARAMETERS).any(|p| p.name == name);
+    let is_known = |name: &str| name == NODE || parameters.iter().chain(&LAUNCH_PARAMETERS).any(|p| p.name == name);
     if let Some(name) = point.params.keys().find(|name| !is_known(name)) {
         let names: Vec<_> = parameters.iter().map(|p| p.name).collect();
         return Err(format!("{} has no parameter {name}; it has {}", kernel.id(), names.join(", ")));

@@ -73,13 +73,13 @@ impl FromIterator<PlacedRank<'static>> for Places {
 }
 
 /// Gathers the places of all ranks on rank 0. With srun, each rank takes Slurm's name of its node, because several nodes of
-/// Slurm may be one host.
+/// Slurm may be one host. Threads take the name that their job has.
 ///
 /// # Errors
 /// Fails if the placement of a rank cannot be serialised or read.
 pub fn gather_places<C: Collectives>(comm: &C, launcher: &str) -> Result<Option<Places>> {
     let mut placement = provenance::placement(comm.rank());
-    let node = std::env::var("SLURMD_NODENAME").ok().filter(|_| launcher == "srun");
+    let node = std::env::var("SLURMD_NODENAME").ok().filter(|_| ["srun", "local"].contains(&launcher));
     placement.node = node.unwrap_or(placement.node);
     let placed = PlacedRank { placement, node_type: provenance::node_type().into() };
     let text = serde_json::to_vec(&placed).map_err(|e| Error::internal(e.to_string()))?;

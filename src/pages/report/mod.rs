@@ -15,6 +15,7 @@ mod live;
 mod model_fits;
 mod model_tables;
 pub mod nic_figures;
+pub mod nodes;
 mod overview;
 mod own_figures;
 mod pictures;

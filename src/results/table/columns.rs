@@ -6,7 +6,7 @@
 use super::{derived_columns, disturbance_columns};
 use crate::table::Table;
 use apexmap_base::disturbance::Fact;
-use apexmap_base::point::{Point, Value};
+use apexmap_base::point::{NODE, Point, Value};
 use apexmap_base::units::{self, Unit};
 use apexmap_measure::kernels::{self, Parameter};
 use std::cmp::Ordering;
@@ -119,6 +119,7 @@ impl Registry {
             parameters: HashMap::new(),
         };
         registry.add("ranks", "P", Unit::None, "P (ranks)".into(), Role::Parameter);
+        registry.add(NODE, NODE, Unit::None, "node that ran the point alone".into(), Role::Parameter);
         registry.add("seconds", "seconds", Unit::Seconds, "time of the slowest rank".into(), Role::Output);
         for parameter in parameters().chain(&kernels::LAUNCH_PARAMETERS) {
             registry.add(parameter.column, parameter.name, parameter.unit, axis(parameter), Role::Parameter);
@@ -222,9 +223,9 @@ pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>)
 }
 
 /// Returns the columns that identify the point of a row: kernel, ranks, parameters, transport, library, launcher and type of nodes.
-/// In files of earlier versions, which do not have types, hosts distinguish points.
+/// In files of earlier versions, which do not have types, hosts distinguish points, unless their names are parameters.
 pub fn point_columns(table: &Table) -> Vec<&str> {
-    let by_host = table.column(NODE_TYPE).is_none();
+    let by_host = table.column(NODE_TYPE).is_none() && table.column(NODE).is_none();
     let is_parameter = |name: &str| REGISTRY.find(name).is_some_and(|description| description.role == Role::Parameter);
     let is_point_column =
         |name: &&str| POINT_COLUMNS.contains(name) || by_host && *name == "host" || is_parameter(name);

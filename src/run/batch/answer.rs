@@ -140,6 +140,33 @@ pub fn parse_node_size(text: &str) -> Option<NodeSize> {
     })
 }
 
+/// A node and its state, in the system's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedNode {
+    pub name: String,
+    pub state: String,
+}
+
+/// Returns the nodes of the default partition, or of all if none is marked, each once and in the order of the answer. Empty if the
+/// answer has no names.
+pub fn parse_nodes(text: &str) -> Vec<ListedNode> {
+    let mut nodes: Vec<ListedNode> = Vec::new();
+    for line in lines_of_default_partition(text) {
+        let mut words = line.split_whitespace().skip(8).map(str::to_owned);
+        let (Some(name), Some(state)) = (words.next(), words.next()) else { continue };
+        if nodes.iter().all(|node| node.name != name) {
+            nodes.push(ListedNode { name, state });
+        }
+    }
+    nodes
+}
+
+/// Returns the lines of the nodes with these names.
+pub fn filter_by_names(text: &str, is_wanted: impl Fn(&str) -> bool) -> String {
+    let named = |line: &&str| line.split_whitespace().nth(8).is_none_or(&is_wanted);
+    text.lines().filter(named).collect::<Vec<_>>().join("\n")
+}
+
 /// Returns the lines of nodes that a job may get: those of the default partition, if one is marked.
 fn lines_of_default_partition(text: &str) -> impl Iterator<Item = &str> {
     let is_default = |line: &&str| line.split_whitespace().next().is_some_and(|name| name.ends_with('*'));

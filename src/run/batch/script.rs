@@ -13,6 +13,8 @@ pub struct JobScript<'a> {
     /// The job's unique name for the batch system.
     pub name: &'a str,
     pub nodes: usize,
+    /// The chosen node, if the job runs on a certain one.
+    pub node: Option<&'a str>,
     /// The largest number of ranks per node among the job's launches, if known.
     pub ranks_per_node: Option<usize>,
     pub seconds: f64,
@@ -30,6 +32,7 @@ impl JobScript<'_> {
         let value = |name: &str| match name {
             "name" => Some(self.name.to_owned()),
             "nodes" => Some(self.nodes.to_string()),
+            "node" => self.node.map(str::to_owned),
             "ranks_per_node" | "cores" => self.ranks_per_node.map(|ranks| ranks.to_string()),
             "time" => Some(template.format_time(self.seconds)),
             "log" => Some(self.log.to_owned()),
@@ -44,8 +47,10 @@ impl JobScript<'_> {
         let mut text =
             format!("#!{interpreter}{}\n", arguments.iter().map(|word| format!(" {word}")).collect::<String>());
         let exclusive =
-            template.exclusive.iter().filter(|line| options.exclusive && !is_set_by_user(line, &options.directives));
-        let lines = template.directives.iter().chain(exclusive).filter_map(|line| fill(line, value));
+            template.exclusive.iter().filter(|line| options.exclusive && !is_replaced(line, &options.directives));
+        let on_node = if self.node.is_some() { &template.on_node[..] } else { &[] };
+        let directives = template.directives.iter().filter(|line| !is_replaced(line, on_node)).chain(on_node);
+        let lines = directives.chain(exclusive).filter_map(|line| fill(line, value));
         for line in lines.chain(options.directives.iter().cloned()) {
             let _ = writeln!(text, "{}{line}", template.prefix);
         }
@@ -70,10 +75,10 @@ pub fn environment_lines(options: &JobOptions) -> String {
     modules.chain(variables).collect()
 }
 
-/// Returns true if the user's directives contain this option with any value, or a longer option with the same beginning:
+/// Returns true if other directives contain this option with any value, or a longer option with the same beginning:
 /// `--exclusive=user` replaces `--exclusive`, and `--mem-per-cpu` replaces `--mem=0`.
-fn is_set_by_user(line: &str, directives: &[String]) -> bool {
-    directives.iter().any(|other| match line.split_once('=') {
+fn is_replaced(line: &str, others: &[String]) -> bool {
+    others.iter().any(|other| match line.split_once('=') {
         Some((option, _)) => other.starts_with(option),
         None => other.split('=').next().is_some_and(|option| option.trim() == line.trim()),
     })

@@ -42,11 +42,19 @@ pub struct Template {
     /// Asks for the jobs that are not in the first answer because they ended some time ago, and for cancelled jobs.
     pub ask_ended: Option<Question>,
     /// Asks for the nodes of `{partition}`. The answer has one line per node: partition (`*` after the default one), sockets,
-    /// cores per socket, hardware threads per core, and memory in MiB. Three more columns are optional: the longest time of a job
-    /// (`[days-]hours:minutes:seconds` or `infinite`), its largest number of nodes (`1-4` or `1-infinite`), and the node's features
-    /// (`haswell,ib`). An argument whose placeholder has no value is left out.
+    /// cores per socket, hardware threads per core, and memory in MiB. Five more columns are optional: the longest time of a job
+    /// (`[days-]hours:minutes:seconds` or `infinite`), its largest number of nodes (`1-4` or `1-infinite`), the node's features
+    /// (`haswell,ib`), its name and its state. An argument whose placeholder has no value is left out.
     #[serde(default)]
     pub nodes: Vec<String>,
+    /// States of nodes that jobs may get, and those of nodes that only jobs in a reservation get.
+    #[serde(default)]
+    pub usable_states: Vec<String>,
+    #[serde(default)]
+    pub reserved_states: Vec<String>,
+    /// Further lines of a job on one chosen node, `{node}`. Each replaces the directive with the same option.
+    #[serde(default)]
+    pub on_node: Vec<String>,
     /// Prints the cluster's name in a line `ClusterName = NAME`. Login nodes have other names than the cluster.
     #[serde(default)]
     pub cluster: Vec<String>,
@@ -101,6 +109,7 @@ const COMMAND_PLACEHOLDERS: &[&str] = &["script", "after", "user", "ids"];
 /// Placeholders of directives.
 pub const DIRECTIVE_PLACEHOLDERS: &[&str] = &[
     "name",
+    "node",
     "nodes",
     "ranks_per_node",
     "cores",
@@ -129,6 +138,7 @@ impl Template {
         }
         check_texts(&template.directives, DIRECTIVE_PLACEHOLDERS)?;
         check_texts(&template.exclusive, DIRECTIVE_PLACEHOLDERS)?;
+        check_texts(&template.on_node, DIRECTIVE_PLACEHOLDERS)?;
         for (name, command) in
             [("submit", &template.submit), ("ask", &template.ask.command), ("cancel", &template.cancel)]
         {
@@ -145,6 +155,15 @@ impl Template {
     /// Returns the short form of an id, which identifies a job where a table cuts off the rest.
     pub fn short_id<'a>(&self, id: &'a str) -> &'a str {
         self.short_id.as_deref().and_then(|end| id.split_once(end)).map_or(id, |(short, _)| short)
+    }
+
+    /// Returns whether jobs may get a node in this state, `in_reservation` or not. Slurm appends marks to states: `idle~` is a
+    /// node that is powered down and starts for a job. The mark `*` of nodes that do not respond is no such mark.
+    pub fn is_usable(&self, state: &str, in_reservation: bool) -> bool {
+        let state = state.to_lowercase();
+        let state = state.trim_end_matches(['~', '#', '!', '%', '@', '^', '-', '$', '+']);
+        let is_listed = |states: &[String]| states.iter().any(|listed| listed == state);
+        is_listed(&self.usable_states) || in_reservation && is_listed(&self.reserved_states)
     }
 
     /// Formats a time for the system, rounded up to a minute.

@@ -4,6 +4,7 @@
 //! system, and [`carriers::manual`] on a machine that has only the worker.
 
 pub mod carriers;
+pub mod each_node;
 pub mod fallback;
 pub mod interrupt;
 mod job_limits;
@@ -40,6 +41,7 @@ use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::table::Table;
+use each_node::EachNode;
 use machine_name::machine_name;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -64,6 +66,8 @@ pub struct Request {
     pub hostfile: Option<PathBuf>,
     /// Whether this process is a job, whose command has all settings of the site file.
     pub is_job: bool,
+    /// The nodes that each run all points alone, if requested.
+    pub each_node: Option<EachNode>,
 }
 
 /// Options of a run besides the points to measure.
@@ -71,6 +75,8 @@ pub struct Request {
 pub struct Conduct {
     pub retry_failed: bool,
     pub ends_if_noisy: bool,
+    /// Whether a slow node is an error at the end of a sweep that each node runs alone.
+    pub fails_if_slow_node: bool,
     /// Name of this run if it is one of several of a command: `stage 2 of 2: cache edges`.
     pub stage: Option<&'static str>,
     /// Whether missing samples are a warning instead of an error.
@@ -102,6 +108,8 @@ pub struct Campaign {
     pub sized_for: Option<String>,
     /// The site file, for settings that neither flags nor the sweep set.
     pub site: Site,
+    /// The nodes that each run all points alone, if requested.
+    pub each_node: Option<EachNode>,
 }
 
 impl Campaign {
@@ -127,7 +135,7 @@ impl Campaign {
     ///
     /// # Errors
     /// As for [`Campaign::plan`].
-    pub fn plan_sweep(sweep: Sweep, request: &Request) -> Result<Self> {
+    pub fn plan_sweep(mut sweep: Sweep, request: &Request) -> Result<Self> {
         if let (Some(number), TransportKind::Threads) = (request.ranks_per_node, sweep.launch.transport) {
             return Err(Error::input(
                 format!(
@@ -144,7 +152,13 @@ impl Campaign {
         let (worker, worker_info) = worker::find(program.as_deref(), request.worker_info.as_deref(), &sweep)?;
         let ranks_per_node_asked = request.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
         let hosts_source = hosts::choose_source(&request.hosts, request.hostfile.as_deref());
+        let folder = request.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
+        if let Some(each_node) = &request.each_node {
+            each_node.apply(&mut sweep, ranks_per_node_asked, Some(folder.as_path()).filter(|_| !request.is_job))?;
+        }
         let (hosts, ranks_per_node) = match hosts_source.as_ref().or(sweep.launch.hosts.as_ref()) {
+            // Each launch gets the name of its node.
+            _ if request.each_node.is_some() => (Vec::new(), ranks_per_node_asked),
             Some(source) => {
                 let hosts = read_hosts(&sweep, source)?;
                 let ranks = hosts.ranks_per_node(ranks_per_node_asked)?;
@@ -156,7 +170,6 @@ impl Campaign {
             }
             None => (Vec::new(), ranks_per_node_asked),
         };
-        let folder = request.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
         let system = (request.submit.as_ref(), &site.file.submit.system);
         let system = if let (Some(""), Some(system)) = (system.0.map(String::as_str), system.1) {
             Some(system)
@@ -185,7 +198,18 @@ impl Campaign {
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         check_host_count(&plan, &hosts)?;
         check_path(&folder)?;
-        Ok(Self { sweep, plan, worker, worker_info, folder, hosts, machine: Machine::detect(), sized_for: None, site })
+        let each_node = request.each_node.clone();
+        let machine = Machine::detect();
+        Ok(Self { sweep, plan, worker, worker_info, folder, hosts, machine, sized_for: None, site, each_node })
+    }
+
+    /// Returns the plan without the nodes that an earlier command measured and this one does not request.
+    pub fn wanted_plan(&self) -> Plan {
+        let mut plan = self.plan.clone();
+        if let Some(each_node) = &self.each_node {
+            plan.entries.retain(|entry| entry.point.node().is_some_and(|node| each_node.contains(node)));
+        }
+        plan
     }
 
     /// Describes the result folder if it holds another sweep: one without a common point, or one with another name and other

@@ -64,7 +64,7 @@ fn measure(
             "the program, the worker or the sweep has changed; submit the sweep again",
         ));
     }
-    campaign.plan.entries.retain(|entry| part.part.sizes.contains(&entry.point.launch_size()));
+    campaign.plan.entries.retain(|entry| part.part.contains(&entry.point));
     let starter = Starter::find(&campaign)?;
     let interrupt = Interrupt::catch();
     let time = Duration::from_secs_f64((part.seconds - stop_margin(part.seconds)).max(0.0));

@@ -3,7 +3,9 @@
 use super::job_options::job_options;
 use super::{Campaign, Request};
 use crate::batch::JobOptions;
-use crate::batch::answer::{Limits, filter_by_features, parse_features, parse_limits, parse_node_size};
+use crate::batch::answer::{
+    Limits, filter_by_features, filter_by_names, parse_features, parse_limits, parse_node_size,
+};
 use crate::batch::options::SubmitTable;
 use crate::submit::parts::node_count;
 use crate::submit::{Jobs, Part, System};
@@ -37,6 +39,8 @@ pub fn plan_for_nodes(
     let Some((table, program)) = system.nodes(options.partition.as_deref()) else { return Ok((campaign, None)) };
     let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
     let (table, selection) = apply_constraint(&table, options.constraint.as_deref(), &program, &name)?;
+    let is_wanted = |node: &str| request.each_node.as_ref().is_none_or(|nodes| nodes.contains(node));
+    let table = filter_by_names(&table, is_wanted);
     let Some(node) = parse_node_size(&table) else { return Ok((campaign, None)) };
     let limits = parse_limits(&table);
     let machine = Machine {
@@ -77,7 +81,7 @@ pub fn plan_for_nodes(
 ///
 /// # Errors
 /// If no node has the features.
-fn apply_constraint(table: &str, constraint: Option<&str>, program: &str, name: &str) -> Result<(String, String)> {
+pub fn apply_constraint(table: &str, constraint: Option<&str>, program: &str, name: &str) -> Result<(String, String)> {
     let Some(constraint) = constraint else { return Ok((table.to_owned(), String::new())) };
     // The batch system itself judges a constraint with other syntax. The smallest node of the partition is then assumed.
     let Some(selected) = filter_by_features(table, constraint) else { return Ok((table.to_owned(), String::new())) };

@@ -133,6 +133,7 @@ fn describe_pause(follower: &Follower, state: &FollowState) -> Option<String> {
 /// Submits the remaining points of parts whose jobs have ended, extends chains, and cancels the jobs of parts that are done.
 fn act_on_parts(follower: &mut Follower, state: &mut FollowState) -> Result<()> {
     let progress = read_progress(follower)?;
+    let postponed_at = state.postponed_at;
     for part in follower.parts {
         if state.is_settled(part) {
             continue;
@@ -145,8 +146,11 @@ fn act_on_parts(follower: &mut Follower, state: &mut FollowState) -> Result<()> 
             && !part_jobs.iter().skip(earlier_jobs).any(|job| job.is_through());
         let step = choose_step(is_open || retries, &part_jobs, earlier_jobs, follower.options.tries);
         let extends = is_open && follower.options.time_limit_seconds.is_some() && may_extend(&part_jobs, earlier_jobs);
+        // A queue that did not accept the job of one part accepts none of the others.
+        let is_full = state.postponed_at != postponed_at;
         match (step, follower.other_owner.clone()) {
-            (NextStep::Wait, None) if extends => fill_queue(follower, state, part, &progress, samples)?,
+            (NextStep::Submit, None) if is_full => {}
+            (NextStep::Wait, None) if extends && !is_full => fill_queue(follower, state, part, &progress, samples)?,
             (NextStep::Wait, _) => {}
             (NextStep::Done, _) => {
                 state.postponed.remove(&part.name);

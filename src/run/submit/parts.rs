@@ -3,7 +3,8 @@
 use crate::batch::options::Jobs;
 use crate::sweep::plan::{Context, Plan};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::point::LaunchSize;
+use apexmap_base::point::{LaunchSize, NodeName, Point};
+use apexmap_base::units::plural;
 use apexmap_measure::comm::TransportKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 /// Launches that share jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// `nodes-4`, or `all`.
+    /// `nodes-4`, `all`, or the name of a node that runs its points alone.
     pub name: String,
     /// The largest number of nodes of its launches.
     pub nodes: usize,
@@ -20,13 +21,35 @@ pub struct Part {
     pub sizes: Vec<LaunchSize>,
 }
 
+impl Part {
+    /// Returns the node that runs all launches of the part.
+    pub fn node(&self) -> Option<NodeName> {
+        self.sizes.first().and_then(|size| size.node)
+    }
+
+    /// Returns true if a launch of the part measures the point.
+    pub fn contains(&self, point: &Point) -> bool {
+        self.node().as_deref() == point.node() && self.sizes.contains(&point.launch_size())
+    }
+
+    /// Describes the nodes of the part's jobs: `4 nodes`, `node n07`.
+    pub fn describe_nodes(&self) -> String {
+        self.node().map_or_else(|| plural(self.nodes, "node"), |node| format!("node {node}"))
+    }
+}
+
 /// Returns the parts of a plan, the smallest first.
 ///
 /// # Errors
 /// If the number of nodes of a launch is unknown.
 pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
     let mut sizes_by_nodes: BTreeMap<usize, Vec<LaunchSize>> = BTreeMap::new();
+    let mut sizes_by_name: BTreeMap<NodeName, Vec<LaunchSize>> = BTreeMap::new();
     for size in plan.by_size().into_keys() {
+        if let Some(node) = size.node {
+            sizes_by_name.entry(node).or_default().push(size);
+            continue;
+        }
         let nodes = node_count(size, &plan.context).ok_or_else(|| {
             Error::input(
                 format!("the number of nodes for {size} is unknown, and a job must request it"),
@@ -40,6 +63,9 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
         let ranks_per_node = sizes.iter().map(ranks_on_node).max().flatten();
         Part { name, nodes, ranks_per_node, sizes }
     };
+    if !sizes_by_name.is_empty() {
+        return Ok(sizes_by_name.into_iter().map(|(node, sizes)| part(node.to_string(), 1, sizes)).collect());
+    }
     Ok(match (jobs, sizes_by_nodes.keys().max()) {
         (Jobs::One, Some(&most)) => vec![part("all".into(), most, sizes_by_nodes.into_values().flatten().collect())],
         _ => sizes_by_nodes.into_iter().map(|(nodes, sizes)| part(format!("nodes-{nodes}"), nodes, sizes)).collect(),
@@ -48,6 +74,9 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
 
 /// Returns the ranks on each node of a launch. Ranks that are threads are all on one node.
 fn ranks_per_node(size: LaunchSize, context: &Context) -> Option<usize> {
+    if size.node.is_some() {
+        return Some(size.ranks);
+    }
     match context.transport {
         TransportKind::Threads => Some(size.ranks),
         TransportKind::Mpi => size.ranks_per_node.or(context.ranks_per_node).map(|limit| limit.min(size.ranks)),

@@ -86,14 +86,22 @@ fn record_answer(
     answer: Option<&Answer>,
 ) -> Result<bool> {
     let job = &mut state.jobs[index];
+    let has_chosen_node = follower.parts.iter().any(|part| part.name == job.part && part.node().is_some());
     let (job_state, reason, start) = match answer {
+        // Slurm lists nodes that are down or drained. A job for such a node would wait until an administrator acts.
+        Some(Answer { state: JobState::Waiting, reason, .. })
+            if has_chosen_node && reason.contains("UnavailableNodes") =>
+        {
+            (JobState::NodeFailure, reason.as_str(), "")
+        }
         Some(answer) => (answer.state, answer.reason.as_str(), answer.start.as_str()),
         None if job.id.is_none() && !job.has_started => {
             (JobState::Ended, "it is unknown to the batch system, so it was never submitted", "")
         }
         None => (JobState::Ended, "", ""),
     };
-    let never_starts = matches!(job_state, JobState::NeverStarts | JobState::Unsatisfiable);
+    let never_starts = matches!(job_state, JobState::NeverStarts | JobState::Unsatisfiable)
+        || job_state == JobState::NodeFailure && has_chosen_node;
     if never_starts && follower.other_owner.is_none() {
         follower.queue.cancel(job.id.as_slice())?;
     }

@@ -154,7 +154,7 @@ pub fn read_progress(follower: &Follower) -> Result<Progress> {
 /// Returns the number of samples of a part, and whether any of its points is open.
 pub fn count_samples(plan: &Plan, progress: &Progress, part: &Part) -> (usize, bool) {
     let (mut samples, mut is_open) = (0, false);
-    for entry in plan.entries.iter().filter(|entry| part.sizes.contains(&entry.point.launch_size())) {
+    for entry in plan.entries.iter().filter(|entry| part.contains(&entry.point)) {
         for block in 0..plan.blocks {
             samples += progress.samples_of(&entry.key, block).map_or(0, PointSamples::count);
             is_open |= matches!(progress.state(&entry.key, block), State::Missing | State::Partial);
@@ -165,6 +165,6 @@ pub fn count_samples(plan: &Plan, progress: &Progress, part: &Part) -> (usize, b
 
 /// Returns true if a point of the part has failed.
 pub fn has_failed(plan: &Plan, progress: &Progress, part: &Part) -> bool {
-    let entries = plan.entries.iter().filter(|entry| part.sizes.contains(&entry.point.launch_size()));
+    let entries = plan.entries.iter().filter(|entry| part.contains(&entry.point));
     entries.into_iter().any(|entry| progress.point_state(&entry.key) == State::Failed)
 }

@@ -7,12 +7,14 @@ use super::record::{Job, Line};
 use super::state::{FollowState, Follower};
 use crate::sweep::plan::Progress;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{self, plural};
+use apexmap_base::units;
 use apexmap_measure::worker::unix_seconds;
 use std::time::SystemTime;
 
 /// Largest number of jobs of a part in the queue. A longer chain grows as its jobs end.
 pub const MAX_QUEUED_JOBS: usize = 10;
+/// Largest number of jobs of a sweep in the queue.
+pub const MAX_OPEN_JOBS: usize = 200;
 
 /// Submits jobs for the remaining points of a part, until the queue has all jobs of its chain or [`MAX_QUEUED_JOBS`]. `samples` is
 /// the part's number of samples. A job that the queue does not accept yet is submitted later.
@@ -34,6 +36,9 @@ pub fn fill_queue(
         state.postponed.remove(&part.name);
     }
     for position in queued..needed.min(MAX_QUEUED_JOBS) {
+        if state.open_jobs().count() >= MAX_OPEN_JOBS {
+            break;
+        }
         // A job can only wait for a job whose id is known.
         if predecessor.as_ref().is_some_and(|job| job.id.is_none()) {
             break;
@@ -109,7 +114,7 @@ fn submit_job(
             return give_up(follower, state, part, error).map(|()| None);
         }
     };
-    let nodes = plural(part.nodes, "node");
+    let nodes = part.describe_nodes();
     let dependency = predecessor.map_or(String::new(), |job| format!(", after job {}", job.shown_id()));
     let time = units::seconds(seconds);
     follower.watcher.say(&match &id {

@@ -142,5 +142,5 @@ fn read_launch_size(journal: &Path) -> Option<(LaunchSize, usize)> {
 }
 
 fn size_of_ranks(ranks: usize) -> LaunchSize {
-    LaunchSize { ranks, nodes: None, ranks_per_node: None }
+    LaunchSize { ranks, nodes: None, ranks_per_node: None, node: None }
 }

@@ -11,7 +11,7 @@ use apexmap_base::sample::{Launch, Sample, Status};
 use apexmap_base::units;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::worker::unix_seconds;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the error of a group that the driver gives up. `ended_without`: number of launches and their missing result, if the
 /// last one greeted.
@@ -80,16 +80,33 @@ pub fn memory_error(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
     )
 }
 
-/// Checks that the launch has the number of nodes that it needs, because some launchers do not check it.
+/// Checks that the launch has the nodes that it needs, because some launchers do not check it.
 pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
+    let nodes: BTreeSet<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
+    if let Some(node) = size.node {
+        check_node_name(&node, &nodes, &launch.launch)?;
+    }
     let Some(needed) = size.nodes else { return Ok(()) };
-    let nodes: HashSet<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
     if nodes.len() == needed {
         return Ok(());
     }
     Err(Error::environment(
         format!("launch {} needs {size}, but its ranks are on {}", launch.launch, units::plural(nodes.len(), "node")),
         "request that number of nodes from the batch system, or use fewer in the sweep",
+    ))
+}
+
+/// Checks that a launch for one node ran there: no sample may be recorded under the name of another node. Host names may have a
+/// domain.
+fn check_node_name(node: &str, nodes: &BTreeSet<&str>, launch: &str) -> Result<()> {
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
+    if nodes.iter().all(|name| short(name) == short(node)) {
+        return Ok(());
+    }
+    let names: Vec<&str> = nodes.iter().copied().collect();
+    Err(Error::environment(
+        format!("launch {launch} is for node {node}, but its ranks are on {}", names.join(", ")),
+        "list nodes under the names that they report (`hostname`), and check that the launcher obeys the list of hosts",
     ))
 }
 

@@ -1,9 +1,10 @@
-//! Statistics: medians, quantiles and their intervals, distributions, rank tests, autocorrelation, non-negative least
-//! squares. The intervals of fits are in [`crate::fit`].
+//! Statistics: medians, quantiles and their intervals, distributions, rank tests, autocorrelation, outliers,
+//! non-negative least squares. The intervals of fits are in [`crate::fit`].
 
 pub mod autocorrelation;
 pub mod distributions;
 pub mod nnls;
+pub mod outliers;
 pub mod rank_tests;
 
 pub use apexmap_measure::numerics::statistics::{Basis, Summary, median, median_interval_rank, quantile};

@@ -26,6 +26,7 @@ use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
+use std::cell::RefCell;
 use std::path::Path;
 
 /// Returns true if the sweep is carried out by jobs. This is so if the user or the sweep asks for it outside a job, or if the
@@ -127,13 +128,19 @@ pub fn carry_out(
     let store = Jobs::new(&folder);
     let (earlier_options, jobs) = if store.exist() { store.read()? } else { (None, Vec::new()) };
     let (options, template) = job_options(campaign, request.flags, earlier_options.clone())?;
-    let parts = parts(&campaign.plan, options.jobs)?;
+    let parts = parts(&campaign.wanted_plan(), options.jobs)?;
     let options =
         request.partition.map_or(Ok(options.clone()), |partition| partition.apply_limits(options.clone(), &parts))?;
     let retry_failed = conduct.retry_failed;
+    // Many parts ask at the same progress.
+    let known_time: RefCell<Option<(usize, PlanTime)>> = RefCell::default();
     let measuring = |progress: &Progress, sizes: &[_]| -> (f64, usize) {
-        let records = folder.outcomes().unwrap_or_default();
-        PlanTime::new(&campaign.plan, &records, progress, card, retry_failed).measuring_time(sizes)
+        let (samples, mut known) = (progress.samples(), known_time.borrow_mut());
+        let time = known.take().filter(|(known_samples, _)| *known_samples == samples).unwrap_or_else(|| {
+            let records = folder.outcomes().unwrap_or_default();
+            (samples, PlanTime::new(&campaign.plan, &records, progress, card, retry_failed))
+        });
+        known.insert(time).1.measuring_time(sizes)
     };
     let writer = Writer { campaign, folder: &folder, template: &template, options: &options, retry_failed };
     let hours = HourLimit::new(campaign, request.max_node_hours);
@@ -336,12 +343,23 @@ impl Writer<'_> {
         ] {
             command.extend([flag.to_owned(), value]);
         }
+        if let Some(node) = part.node() {
+            if self.template.on_node.is_empty() {
+                return Err(Error::input(
+                    format!("the template \"{}\" cannot place a job on a certain node", self.template.name),
+                    "add on_node to it, such as on_node = [\"--nodelist={node}\"]; docs/batch-systems.md explains it",
+                ));
+            }
+            command.extend(["--each-node".to_owned(), format!("--hosts={node}")]);
+        }
         if let Some(ranks) = context.ranks_per_node.filter(|ranks| Some(*ranks) != launch.ranks_per_node) {
             command.push(format!("--ranks-per-node={ranks}"));
         }
+        let node = part.node();
         let script = JobScript {
             name: job,
             nodes: part.nodes,
+            node: node.as_deref(),
             ranks_per_node: part.ranks_per_node,
             seconds,
             log: &Jobs::log(job),
@@ -362,7 +380,7 @@ impl Writer<'_> {
 
 /// Prints the scripts and the commands that would submit them.
 fn print_jobs(writer: &Writer, parts: &[Part], plan_time: &PlanTime, planned: PlannedHours) -> Result<()> {
-    let mut text = String::new();
+    let (mut text, mut has_node_script) = (String::new(), false);
     for part in parts {
         let (seconds, launches) = plan_time.measuring_time(&part.sizes);
         if launches == 0 {
@@ -376,11 +394,18 @@ fn print_jobs(writer: &Writer, parts: &[Part], plan_time: &PlanTime, planned: Pl
             if count > MAX_QUEUED_JOBS { format!("{chain}, {MAX_QUEUED_JOBS} in the queue at a time") } else { chain };
         let (seconds, limit_text) = (units::number(seconds, NumberStyle::Rounded(2)), units::seconds(limit));
         text.push_str(&format!("# {}: about {seconds} s of measuring, time limit {limit_text}{chain}\n", part.name));
+        // The scripts of nodes differ only in the name.
+        if part.node().is_some() && std::mem::replace(&mut has_node_script, true) {
+            continue;
+        }
         text.push_str(&writer.script("am-001-000000", part, limit)?);
         let submit = batch::script::submit_command(writer.template, "SCRIPT", (count > 1).then_some("JOB"))?;
         text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));
     }
     let (expected, at_most) = (format_hours(planned.expected), format_hours(planned.at_most));
+    if has_node_script {
+        text.push_str(&format!("# one job for each of {}\n", plural(parts.len(), "node")));
+    }
     text.push_str(&format!("# about {expected} of measuring, at most {at_most} by the time limits\n"));
     print_data(&text)
 }

@@ -29,7 +29,8 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
     let interrupted = || interrupt.check();
     trial::run_before_sweep(campaign, &folder, &starter, display, &interrupted)?;
     let mut watcher = display(&campaign.plan);
-    let result = starter.measure(campaign, &folder, conduct, watcher.as_mut(), &interrupted);
+    let wanted = Campaign { plan: campaign.wanted_plan(), ..campaign.clone() };
+    let result = starter.measure(&wanted, &folder, conduct, watcher.as_mut(), &interrupted);
     drop(watcher);
     // Samples are compacted even if the driver failed, but the driver's error is reported first.
     let measured = campaign.compact(&folder);

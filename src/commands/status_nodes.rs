@@ -1,0 +1,91 @@
+//! The nodes of a sweep that each node runs alone, for `apexmap status`.
+
+use super::status_state::JobRow;
+use apexmap_base::error::Result;
+use apexmap_base::units::plural;
+use apexmap_results::disk::Folder;
+use apexmap_run::batch::JobState;
+use apexmap_run::sweep::plan::{Entry, Progress, State};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The progress of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeState {
+    Done,
+    /// Its job runs.
+    Running,
+    /// Its job waits in the queue.
+    Queued,
+    /// All points have ended, and some have failed.
+    Failed,
+    /// Points are missing, and it has no job.
+    Incomplete,
+}
+
+impl NodeState {
+    const ALL: [(Self, &str); 5] = [
+        (Self::Done, "done"),
+        (Self::Running, "running"),
+        (Self::Queued, "queued"),
+        (Self::Failed, "failed"),
+        (Self::Incomplete, "incomplete"),
+    ];
+}
+
+/// A node, and its progress.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeStatus {
+    pub node: String,
+    pub state: NodeState,
+}
+
+/// Returns the nodes of the plan by name; empty for other sweeps.
+///
+/// # Errors
+/// If the plan cannot be read.
+pub fn list(folder: &Folder, progress: &Progress, jobs: &[JobRow]) -> Result<Vec<NodeStatus>> {
+    let entries: Vec<Entry> = folder.plan_lines()?.unwrap_or_default();
+    let mut worst: BTreeMap<&str, State> = BTreeMap::new();
+    let mut is_open: BTreeMap<&str, bool> = BTreeMap::new();
+    for entry in &entries {
+        let Some(node) = entry.point.node() else { continue };
+        let state = progress.point_state(&entry.key);
+        *is_open.entry(node).or_default() |= matches!(state, State::Missing | State::Partial);
+        worst.entry(node).and_modify(|worst| *worst = state.max(*worst)).or_insert(state);
+    }
+    let state_of = |node: &str, worst: State| {
+        let open_job = jobs.iter().rev().find(|job| job.part == node && job.state.is_none_or(JobState::is_alive));
+        match (open_job, worst) {
+            (_, State::Done) => NodeState::Done,
+            (Some(job), _) if job.state == Some(JobState::Running) || job.has_started => NodeState::Running,
+            (Some(_), _) => NodeState::Queued,
+            (None, _) if is_open[node] => NodeState::Incomplete,
+            (None, _) => NodeState::Failed,
+        }
+    };
+    Ok(worst
+        .iter()
+        .map(|(node, worst)| NodeStatus { node: (*node).to_owned(), state: state_of(node, *worst) })
+        .collect())
+}
+
+/// Largest number of names of a state.
+const MAX_NAMES: usize = 20;
+
+/// Returns one line: `nodes: 6 done, 1 queued (n07)`.
+pub fn describe(nodes: &[NodeStatus]) -> String {
+    let part = |(state, word): (NodeState, &str)| {
+        let names: Vec<&str> = nodes.iter().filter(|row| row.state == state).map(|row| row.node.as_str()).collect();
+        let shown = names[..names.len().min(MAX_NAMES)].join(", ");
+        let more = if names.len() > MAX_NAMES { ", ..." } else { "" };
+        match names.len() {
+            0 => None,
+            count if state == NodeState::Done => Some(format!("{count} {word}")),
+            count => Some(format!("{count} {word} ({shown}{more})")),
+        }
+    };
+    let parts: Vec<String> = NodeState::ALL.into_iter().filter_map(part).collect();
+    format!("{}: {}\n", plural(nodes.len(), "node"), parts.join(", "))
+}

@@ -1,0 +1,269 @@
+//! The report of a sweep that each node ran alone: one page that names the slow nodes.
+
+use super::embedded::Embedded;
+use super::failures::{self, Failure};
+use super::{disturbed_banner, facts, manifest, warnings};
+use crate::html::{self, Banner, Picture};
+use apexmap_base::error::Result;
+use apexmap_base::units::{self, NumberStyle, Unit, plural};
+use apexmap_draw::figure::{Figure, Quantity, Strip, StripItem};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::health::Health;
+use apexmap_study::nodes::{self, MIN_DIFFERENCE, NodeCheck, NodePoint, NodeRow, NodeValue, percent, remarks};
+use serde::Serialize;
+
+const TEMPLATE: &str = include_str!("nodes.html");
+/// Largest number of pictures of single points.
+const MAX_PICTURES: usize = 6;
+/// Largest number of points with a table, and of rows of all tables.
+const MAX_POINTS: usize = 60;
+const MAX_ROWS: usize = 4000;
+
+#[derive(Serialize)]
+struct Context<'a> {
+    manifest: &'a Manifest,
+    machine: &'a str,
+    made: String,
+    redrawn: Option<&'a str>,
+    sentence: String,
+    rule: String,
+    slow: bool,
+    typed: bool,
+    disturbed: Option<Banner>,
+    health: String,
+    warnings: Vec<String>,
+    pictures: Vec<Picture>,
+    undrawn: Vec<String>,
+    nodes: Vec<Row>,
+    point_count: usize,
+    points: Vec<PointTable>,
+    points_left_out: usize,
+    failures: Vec<Failure>,
+    samples_good: usize,
+    intervals: String,
+    facts: Vec<(&'static str, String)>,
+    embedded: Option<Embedded>,
+    unembedded: Option<String>,
+}
+
+/// A node as text.
+#[derive(Serialize)]
+struct Row {
+    node: String,
+    node_type: String,
+    speed: String,
+    slow: bool,
+    slow_at: String,
+    worst: String,
+    worst_point: String,
+    samples: usize,
+    remarks: String,
+}
+
+/// A point as text.
+#[derive(Serialize)]
+struct PointTable {
+    label: String,
+    node_type: String,
+    column: &'static str,
+    median: String,
+    /// Names of its slow nodes.
+    slow: String,
+    compared: bool,
+    nodes: Vec<PointRow>,
+}
+
+/// A node at a point, as text.
+#[derive(Serialize)]
+struct PointRow {
+    node: String,
+    median: String,
+    interval: String,
+    difference: String,
+    score: String,
+    remarks: String,
+}
+
+/// The parts of the report that the end of a run prints.
+pub struct NodeReport {
+    pub check: NodeCheck,
+    pub health: Health,
+    pub warnings: Vec<String>,
+}
+
+/// Writes the report of a sweep that each node ran alone. `redrawn`: see [`make_from`](super::make_from).
+///
+/// # Errors
+/// If the result has no manifest, or if a file cannot be written.
+pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result<NodeReport> {
+    let manifest = manifest(folder)?;
+    let current = samples.current();
+    let check = nodes::compare(&current)?;
+    let health = Health::from_samples(&current);
+    let warnings = warnings::list(&manifest, &current, samples.len() - current.len());
+    let mut undrawn = Vec::new();
+    let shown = choose_points(&check);
+    let pictures = draw(folder, &check, &shown, &current, &mut undrawn)?;
+    let embedded = Embedded::from_folder(folder, &manifest)?;
+    let mut labels: Vec<&str> = check.points.iter().map(|point| point.point.as_str()).collect();
+    labels.dedup();
+    let context = Context {
+        machine: &manifest.machine,
+        made: html::utc(manifest.unix_seconds),
+        redrawn,
+        sentence: check.sentence(),
+        rule: check.rule(),
+        slow: !check.slow_nodes().is_empty(),
+        typed: check.has_types(),
+        disturbed: disturbed_banner(&health),
+        health: health.sentence(),
+        warnings: warnings.clone(),
+        pictures,
+        undrawn,
+        nodes: check.nodes.iter().map(row).collect(),
+        point_count: labels.len(),
+        points_left_out: check.points.len() - shown.len(),
+        points: shown.into_iter().map(point_table).collect(),
+        failures: failures::list(&current),
+        samples_good: current.good().len(),
+        intervals: current.method(),
+        facts: facts::list(&manifest, &current),
+        unembedded: embedded.as_ref().err().cloned(),
+        embedded: embedded.ok(),
+        manifest: &manifest,
+    };
+    let page = html::render(TEMPLATE, &context)?;
+    html::remove_unmade(&folder.figures(), &page)?;
+    folder.replace_text(&folder.report(), &page)?;
+    Ok(NodeReport { check, health, warnings })
+}
+
+/// Returns the points with a table, those with the slowest nodes first.
+fn choose_points(check: &NodeCheck) -> Vec<&NodePoint> {
+    let mut points: Vec<&NodePoint> = check.points.iter().collect();
+    let slowest = |point: &NodePoint| point.nodes.first().map_or(0.0, |node| node.difference);
+    let is_fine = |point: &NodePoint| !point.nodes.iter().any(|node| node.slow);
+    points.sort_by(|a, b| is_fine(a).cmp(&is_fine(b)).then(slowest(a).total_cmp(&slowest(b))));
+    let rows = points.iter().scan(0, |rows, point| {
+        *rows += point.nodes.len();
+        Some(*rows)
+    });
+    let fitting = rows.take_while(|rows| *rows <= MAX_ROWS).count().clamp(1, MAX_POINTS);
+    points.truncate(fitting);
+    points
+}
+
+/// Draws the nodes over all points, and at the first of these points.
+fn draw(
+    folder: &Folder,
+    check: &NodeCheck,
+    points: &[&NodePoint],
+    samples: &Samples,
+    undrawn: &mut Vec<String>,
+) -> Result<Vec<Picture>> {
+    let figures = folder.figures();
+    std::fs::create_dir_all(&figures).map_err(|e| apexmap_base::error::Error::file("create", &figures, e))?;
+    let mut pictures = Vec::new();
+    let mut add = |strip: Strip, file: String, caption: String| -> Result<()> {
+        let title = strip.title.clone();
+        let drawn = html::picture(&figures, &Figure::Strip(strip), file, title.clone(), caption);
+        pictures.extend(html::if_drawable(drawn, &title, undrawn)?);
+        Ok(())
+    };
+    let band = format!("The band is the median of the nodes ± {:.0} %", 100.0 * MIN_DIFFERENCE);
+    if check.points.len() > 1 {
+        let caption =
+            format!("Each node: its speed relative to the median of the nodes, as the median over all points. {band}.");
+        add(overall(check, samples), "nodes".into(), caption)?;
+    }
+    for (number, point) in points.iter().take(MAX_PICTURES).enumerate() {
+        let caption = format!("Medians of the nodes with 95 % intervals. {band}; diamonds are slow nodes.");
+        add(at_point(point, check, samples), format!("nodes-{}", number + 1), caption)?;
+    }
+    Ok(pictures)
+}
+
+/// Returns the figure of all nodes over all points.
+fn overall(check: &NodeCheck, samples: &Samples) -> Strip {
+    let mut items: Vec<StripItem> = (check.nodes.iter())
+        .filter_map(|row| {
+            let value = 1.0 + row.difference?;
+            Some(StripItem { name: row.node.clone(), value, interval: None, marked: row.slow_points > 0 })
+        })
+        .collect();
+    items.sort_by(|a, b| a.value.total_cmp(&b.value));
+    let points = plural(check.points.len(), "point");
+    Strip {
+        title: "Speed of the nodes over all points".into(),
+        subtitle: samples.stamp_subtitle(format!("{}, median of {points}", plural(items.len(), "node"))),
+        items_label: "nodes, from the slowest to the fastest".into(),
+        value: Quantity { label: "speed relative to the median of the nodes".into(), unit: Unit::None, log: false },
+        items,
+        median: 1.0,
+        expected: (1.0 - MIN_DIFFERENCE, 1.0 + MIN_DIFFERENCE),
+    }
+}
+
+/// Returns the figure of the nodes at a point.
+fn at_point(point: &NodePoint, check: &NodeCheck, samples: &Samples) -> Strip {
+    let item = |node: &NodeValue| StripItem {
+        name: node.node.clone(),
+        value: node.median,
+        interval: node.interval,
+        marked: node.slow,
+    };
+    let described = samples.describe(point.column);
+    let title = if check.has_types() { format!("{}, {}", point.point, point.node_type) } else { point.point.clone() };
+    Strip {
+        title,
+        subtitle: samples.stamp_subtitle(plural(point.nodes.len(), "node")),
+        items_label: "nodes, from the slowest to the fastest".into(),
+        value: Quantity { label: described.label, unit: point.unit, log: false },
+        items: point.nodes.iter().map(item).collect(),
+        median: point.median,
+        expected: (point.median * (1.0 - MIN_DIFFERENCE), point.median * (1.0 + MIN_DIFFERENCE)),
+    }
+}
+
+fn row(row: &NodeRow) -> Row {
+    let (worst, worst_point) =
+        row.worst.clone().map_or_else(Default::default, |(difference, point)| (percent(difference), point));
+    Row {
+        node: row.node.clone(),
+        node_type: row.node_type.clone(),
+        speed: row.difference.map_or("-".into(), percent),
+        slow: row.slow_points > 0,
+        slow_at: format!("{} of {}", row.slow_points, row.points),
+        worst,
+        worst_point,
+        samples: row.samples,
+        remarks: remarks(row),
+    }
+}
+
+fn point_table(point: &NodePoint) -> PointTable {
+    let remarks = |node: &NodeValue| {
+        let words = [(node.slow, "slow"), (node.disturbed, "DISTURBED")];
+        words.iter().filter(|(holds, _)| *holds).map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
+    };
+    let node = |node: &NodeValue| PointRow {
+        node: node.node.clone(),
+        median: units::quantity(node.median, point.unit),
+        interval: node.interval.map_or(String::new(), |interval| units::interval(interval, point.unit)),
+        difference: percent(node.difference),
+        score: node.score.map_or(String::new(), |score| units::number(score, NumberStyle::Fixed(1))),
+        remarks: remarks(node),
+    };
+    let slow: Vec<&str> = point.nodes.iter().filter(|node| node.slow).map(|node| node.node.as_str()).collect();
+    PointTable {
+        label: point.point.clone(),
+        node_type: point.node_type.clone(),
+        column: point.column,
+        median: units::quantity(point.median, point.unit),
+        slow: slow.join(", "),
+        compared: point.compared,
+        nodes: point.nodes.iter().map(node).collect(),
+    }
+}
