@@ -138,6 +138,9 @@ impl Mock {
         if !matches!(script, Script::NeverStarts) {
             hello.block = job.block;
             (hello.transport, hello.launcher) = (job.transport.clone(), job.launcher.clone());
+            if let Some(node) = job.tasks.first().and_then(|task| task.point.node()) {
+                hello.placement.iter_mut().for_each(|place| place.node = node.to_owned());
+            }
             say(Event::Hello(Box::new(hello)))?;
         }
         match script {

@@ -633,3 +633,39 @@ fn a_colleague_follows_the_jobs_of_their_owner() {
     cluster.assert_whole(450);
     assert_eq!(cluster.slurm(&["squeue", "--noheader", "--states=all"]).lines().count(), 1);
 }
+
+/// A drained node is left out and named; once it is back, the same command measures only this node. Each job runs on its node.
+#[test]
+fn each_node_of_a_partition_runs_the_sweep_alone() {
+    needs!(Slurm);
+    let cluster = Cluster::start();
+    cluster.slurm(&["scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=test"]);
+    let sweep = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"64 kwords\"\n[axes]\nL = [1, 16]\n\
+                 [launch]\npreflight = \"0 s\"\n[repeat]\nmin = 6\n";
+    fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
+    let run = ["run", "s.toml", "--out", "result", "--each-node", "--submit"];
+    let output = cluster.apexmap(&run);
+    let messages = text(&output);
+    assert!(output.status.success(), "{messages}");
+    assert!(messages.contains("cannot run a job now: n3 (drained); 3 nodes remain"), "{messages}");
+    cluster.assert_whole(36);
+    cluster.slurm(&["scontrol", "update", "NodeName=n3", "State=RESUME"]);
+    // A node that has just returned does not respond at first: idle*.
+    wait(|| cluster.logs(), || cluster.slurm(&["sinfo", "--noheader", "--format=%T %D"]).contains("idle 4"));
+    let output = cluster.apexmap(&run);
+    let messages = text(&output);
+    assert!(output.status.success(), "{messages}");
+    assert_eq!(messages.matches("submitted job").count(), 1, "{messages}");
+    cluster.assert_whole(48);
+    let records = Folder { path: cluster.scratch.join("result") }.records().expect("journals");
+    for record in &records {
+        let launch = record.launch.as_ref().expect("a greeting");
+        let nodes: Vec<_> = record.samples.iter().map(|sample| sample.point.node()).collect();
+        assert!(nodes.iter().all(|node| *node == Some(&launch.placement[0].node)), "{nodes:?}");
+    }
+    assert_eq!(records.len(), 4);
+    let status = text(&cluster.apexmap(&["status", "result"]));
+    assert!(status.contains("4 nodes: 4 done"), "{status}");
+    let check = text(&cluster.apexmap(&["query", "result", "--each-node"]));
+    assert!(check.contains("4 nodes"), "{check}");
+}

@@ -107,9 +107,17 @@ struct Cluster {
     /// Largest number of jobs that were in the queue at a time.
     most_queued: usize,
     refused: usize,
+    /// A node whose jobs wait because it is down.
+    down: Option<String>,
 }
 
 impl Cluster {
+    /// Returns whether a job is for the node that is down.
+    fn waits_for_node(&self, index: usize) -> bool {
+        let part = Jobs::read_part(&Jobs::new(&self.folder).part_file(&self.jobs[index].1)).expect("the part");
+        self.down.is_some() && part.part.node().as_deref() == self.down.as_deref()
+    }
+
     /// Runs the driver of a job until it has this number of samples.
     fn drive(&self, job: &str, samples: usize) {
         let part = Jobs::read_part(&Jobs::new(&self.folder).part_file(job)).expect("the part");
@@ -275,21 +283,23 @@ impl Queue for Cluster {
                 let job = self.jobs.iter().find(|(id, ..)| id == other).expect("a job");
                 job.3.is_some_and(|state| !state.is_alive())
             };
-            if state.is_none_or(JobState::is_alive) && !self.cancelled.contains(&id) && after.as_ref().is_none_or(over)
-            {
+            let is_ready = !self.waits_for_node(index) && after.as_ref().is_none_or(over);
+            if state.is_none_or(JobState::is_alive) && !self.cancelled.contains(&id) && is_ready {
                 self.jobs[index].3 = Some(self.run_job(index));
                 break;
             }
         }
         let mut answers = BTreeMap::new();
-        for (id, name, _, state) in &self.jobs {
+        for (index, (id, name, _, state)) in self.jobs.iter().enumerate() {
             let state = match state {
                 _ if self.cancelled.contains(id) && state.is_none_or(JobState::is_alive) => JobState::Cancelled,
                 Some(JobState::Ended) => continue,
                 Some(state) => *state,
                 None => JobState::Waiting,
             };
-            let (reason, start) = ("Priority".to_owned(), String::new());
+            let down = self.down.iter().filter(|_| self.waits_for_node(index)).next();
+            let reason = down.map_or("Priority".into(), |node| format!("ReqNodeNotAvail, UnavailableNodes:{node}"));
+            let start = String::new();
             answers.insert(id.clone(), Answer { id: id.clone(), name: name.clone(), state, reason, start });
         }
         Ok(answers)
@@ -340,6 +350,7 @@ impl Case {
             places: usize::MAX,
             most_queued: 0,
             refused: 0,
+            down: None,
         };
         let (division, measuring) = (Division::One, 10.0);
         let (other_owner, max_node_hours, recorder) = (None, None, Recorder::default());
@@ -561,6 +572,44 @@ fn jobs_beyond_the_limit_of_a_user_are_submitted_when_a_place_is_free() {
     assert!(case.cluster.refused > 0 && case.cluster.most_queued == 2, "{}", case.cluster.refused);
     let recorded = Jobs::new(&case.cluster.folder).read().expect("the record").1;
     assert_eq!(recorded.len(), case.cluster.jobs.len());
+}
+
+/// Returns the plan of one rank on each of twelve nodes.
+fn plan_of_nodes() -> Plan {
+    let points = (1..=12).map(|node| {
+        let (name, block) = (format!("n{node:02}"), 1_u64);
+        small_point("apex_map.two_sided", 1).with_parameter("L", block).with_parameter("node", name.as_str())
+    });
+    Plan::new(plan().context, points.collect(), 1, REPEAT, 5).expect("a plan")
+}
+
+#[test]
+fn each_node_has_its_own_job_and_a_full_queue_is_asked_once_per_round() {
+    let mut case = Case::new(&[]);
+    (case.cluster.plan, case.cluster.places) = (plan_of_nodes(), 3);
+    assert!(case.follow().expect("an end").is_empty());
+    assert_eq!((case.cluster.jobs.len(), case.cluster.most_queued), (12, 3));
+    let record = Jobs::new(&case.cluster.folder).read().expect("the record").1;
+    let names: Vec<&str> = record.iter().map(|job| job.part.as_str()).collect();
+    assert_eq!(names, (1..=12).map(|node| format!("n{node:02}")).collect::<Vec<_>>());
+    assert!(record.iter().all(|job| job.is_through()));
+    let progress = Progress::new(&case.cluster.plan, &case.cluster.folder.records().expect("journals"));
+    assert_eq!((progress.counts(), progress.samples()), ([12, 0, 0, 0], 36));
+    // Without a limit for each round, every waiting node would be tried again each time: 9 + 8 + ... times.
+    let rounds = 12;
+    assert!(case.cluster.refused <= rounds, "{}", case.cluster.refused);
+}
+
+#[test]
+fn a_job_for_a_node_that_went_down_is_given_up() {
+    let mut case = Case::new(&[]);
+    case.cluster.plan = plan_of_nodes();
+    case.cluster.down = Some("n05".into());
+    let stopped = case.follow().expect("an end");
+    assert_eq!(stopped.keys().collect::<Vec<_>>(), ["n05"], "{stopped:?}");
+    assert!(stopped["n05"].contains("UnavailableNodes:n05"), "{stopped:?}");
+    let progress = Progress::new(&case.cluster.plan, &case.cluster.folder.records().expect("journals"));
+    assert_eq!(progress.counts(), [11, 0, 1, 0]);
 }
 
 #[test]

@@ -62,6 +62,7 @@
 //! - `batch`: scripts of batch systems as text, and the meaning of the systems' answers
 //! - `batch_systems`: OpenPBS, Torque, LSF and Flux, with scripts as their programs; driver and jobs are real
 //! - `submit`: sweeps as jobs on a simulated cluster, however jobs end
+//! - `each_node`: sweeps that each node runs alone: the nodes, their jobs, and the slow ones
 //! - `site`: site files: origins of settings, their effect on jobs and launches, and their test
 //! - `slurm`: a real Slurm, started by the test, with jobs as users submit them
 //! - `network`: hosts joined by a switch with a chosen delay and rate, and both MPIs across them
@@ -146,6 +147,7 @@ mod damage;
 mod disturbance;
 mod docs;
 mod driver;
+mod each_node;
 mod explain;
 mod explorer;
 mod export;

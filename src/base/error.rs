@@ -50,7 +50,10 @@ pub const EXIT_CODES: [(&str, &str); 9] = [
         "4",
         "points failed or have too few samples (the quickstart only warns of these), or a check of `compare` is undecided",
     ),
-    ("5", "a condition of `--fail-if` is met: `compare` found a slow point, or `run` or `compare` a disturbed machine"),
+    (
+        "5",
+        "a condition of `--fail-if` is met: `compare` found a slow point, `run` a slow node, or either a disturbed machine",
+    ),
     ("6", "a set-up fault: all launches fail for the same reason"),
     ("10, 11", "with `status --exit-code`: jobs are queued, or run"),
     ("70", "internal error"),

@@ -1,10 +1,8 @@
 //! The nodes of a sweep that each node runs alone, for `apexmap status`.
 
-use super::status_state::JobRow;
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
-use apexmap_run::batch::JobState;
 use apexmap_run::sweep::plan::{Entry, Progress, State};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,34 +39,33 @@ pub struct NodeStatus {
     pub state: NodeState,
 }
 
-/// Returns the nodes of the plan by name; empty for other sweeps.
+/// Returns the nodes of the plan by name; empty for other sweeps. `open_job` returns the state of a node that has a job.
 ///
 /// # Errors
 /// If the plan cannot be read.
-pub fn list(folder: &Folder, progress: &Progress, jobs: &[JobRow]) -> Result<Vec<NodeStatus>> {
+pub fn list(
+    folder: &Folder,
+    progress: &Progress,
+    open_job: impl Fn(&str) -> Option<NodeState>,
+) -> Result<Vec<NodeStatus>> {
     let entries: Vec<Entry> = folder.plan_lines()?.unwrap_or_default();
-    let mut worst: BTreeMap<&str, State> = BTreeMap::new();
-    let mut is_open: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut states: BTreeMap<&str, Vec<State>> = BTreeMap::new();
     for entry in &entries {
-        let Some(node) = entry.point.node() else { continue };
-        let state = progress.point_state(&entry.key);
-        *is_open.entry(node).or_default() |= matches!(state, State::Missing | State::Partial);
-        worst.entry(node).and_modify(|worst| *worst = state.max(*worst)).or_insert(state);
-    }
-    let state_of = |node: &str, worst: State| {
-        let open_job = jobs.iter().rev().find(|job| job.part == node && job.state.is_none_or(JobState::is_alive));
-        match (open_job, worst) {
-            (_, State::Done) => NodeState::Done,
-            (Some(job), _) if job.state == Some(JobState::Running) || job.has_started => NodeState::Running,
-            (Some(_), _) => NodeState::Queued,
-            (None, _) if is_open[node] => NodeState::Incomplete,
-            (None, _) => NodeState::Failed,
+        if let Some(node) = entry.point.node() {
+            states.entry(node).or_default().push(progress.point_state(&entry.key));
         }
+    }
+    let status = |(node, states): (&&str, &Vec<State>)| {
+        let state = match () {
+            () if states.iter().all(|state| *state == State::Done) => NodeState::Done,
+            () => open_job(node).unwrap_or_else(|| {
+                let is_open = states.iter().any(|state| matches!(state, State::Missing | State::Partial));
+                if is_open { NodeState::Incomplete } else { NodeState::Failed }
+            }),
+        };
+        NodeStatus { node: (*node).to_owned(), state }
     };
-    Ok(worst
-        .iter()
-        .map(|(node, worst)| NodeStatus { node: (*node).to_owned(), state: state_of(node, *worst) })
-        .collect())
+    Ok(states.iter().map(status).collect())
 }
 
 /// Largest number of names of a state.

@@ -1,6 +1,6 @@
 //! The state of a result for `apexmap status`: its points, samples and jobs. The fields are those of `--json`.
 
-use super::status_nodes::{self, NodeStatus};
+use super::status_nodes::{self, NodeState, NodeStatus};
 use apexmap_base::error::Result;
 use apexmap_base::regular_file::read_text;
 use apexmap_base::terminal::note;
@@ -194,6 +194,12 @@ impl Facts {
             Some(job) if job.met_setup_fault() => State::SetUpFault,
             _ => State::Incomplete,
         };
+        let open_job = |node: &str| {
+            let is_of_node = |job: &&JobRow| job.part == node && job.state.is_none_or(JobState::is_alive);
+            let job = rows.iter().rev().find(is_of_node)?;
+            let is_running = job.state == Some(JobState::Running);
+            Some(if is_running { NodeState::Running } else { NodeState::Queued })
+        };
         Ok(ResultState {
             version: VERSION,
             result: self.folder.path.clone(),
@@ -203,7 +209,7 @@ impl Facts {
             exit_code: state.exit_code(),
             points: Points { planned: self.keys.len(), done, partial, missing, failed },
             samples: SampleCounts { successful: self.progress.samples(), stale: self.progress.stale },
-            nodes: status_nodes::list(&self.folder, &self.progress, &rows)?,
+            nodes: status_nodes::list(&self.folder, &self.progress, open_job)?,
             jobs: rows,
             owner: self.owner.clone(),
             node_hours: node_hours::hours_used(&self.store, &self.jobs, unix_seconds()),

@@ -149,9 +149,10 @@ pub fn compare(samples: &Samples) -> Result<NodeCheck> {
     Ok(NodeCheck { limit, nodes: rows(samples, &points), points })
 }
 
-/// Returns the type of the node of these samples: its processor.
+/// Returns the type of the node of these samples; in results without types of nodes, its processor.
 fn node_type(samples: &Samples) -> String {
-    samples.first_word("cpu_model").to_owned()
+    let column = if samples.has("node_type") { "node_type" } else { "cpu_model" };
+    samples.first_word(column).to_owned()
 }
 
 /// Returns a point on nodes of one type, without scores; `None` without values.

@@ -134,7 +134,7 @@ impl Drawable for &Strip {
             let marked = if item.marked { "slow" } else { "" };
             vec![item.name.clone(), write(item.value), write(low), write(high), marked.to_owned()]
         };
-        let head = vec!["name".into(), head, "95 % low".into(), "to".into(), "".into()];
+        let head = vec!["name".into(), head, "95 % low".into(), "to".into(), "verdict".into()];
         FigureTable { head, rows: self.items.iter().map(row).collect() }
     }
 

@@ -29,13 +29,15 @@ impl EachNode {
     /// Returns the nodes with these names.
     ///
     /// # Errors
-    /// If a name is too long for a host.
+    /// If a name is not that of a host. Names become parts of scripts.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        let parse = |name: &str| {
-            NodeName::from(name).map_err(|_| {
-                let message = format!("the name of a node has {} bytes: {name}", name.len());
-                Error::input(message, format!("name hosts by at most {MAX_NODE_NAME} bytes"))
-            })
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        let parse = |name: &str| match NodeName::from(name) {
+            Ok(parsed) if !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain) => Ok(parsed),
+            _ => Err(Error::input(
+                format!("{name:?} is not the name of a node"),
+                format!("name nodes as hosts, by at most {MAX_NODE_NAME} letters, digits, points and hyphens"),
+            )),
         };
         Ok(Self { names: names.into_iter().map(parse).collect::<Result<_>>()? })
     }

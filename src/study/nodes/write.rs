@@ -59,7 +59,7 @@ pub fn text(check: &NodeCheck, width: Option<usize>) -> String {
     let mut text = format!("{}\n", check.sentence());
     let mut table =
         TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left, Align::Left]).with_width(width);
-    table.add_row(["node", "speed", "slow at", "worst point", ""]);
+    table.add_row(["node", "speed", "slow at", "worst point", "remarks"]);
     for row in &check.nodes[..check.nodes.len().min(MAX_ROWS)] {
         let worst = row.worst.as_ref().map(|(difference, point)| format!("{} at {point}", percent(*difference)));
         table.add_row([
