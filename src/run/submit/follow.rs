@@ -133,7 +133,8 @@ fn describe_pause(follower: &Follower, state: &FollowState) -> Option<String> {
 /// Submits the remaining points of parts whose jobs have ended, extends chains, and cancels the jobs of parts that are done.
 fn act_on_parts(follower: &mut Follower, state: &mut FollowState) -> Result<()> {
     let progress = read_progress(follower)?;
-    let postponed_at = state.postponed_at;
+    // A queue that does not accept the job of one part accepts none of the others.
+    let mut is_full = false;
     for part in follower.parts {
         if state.is_settled(part) {
             continue;
@@ -146,12 +147,14 @@ fn act_on_parts(follower: &mut Follower, state: &mut FollowState) -> Result<()> 
             && !part_jobs.iter().skip(earlier_jobs).any(|job| job.is_through());
         let step = choose_step(is_open || retries, &part_jobs, earlier_jobs, follower.options.tries);
         let extends = is_open && follower.options.time_limit_seconds.is_some() && may_extend(&part_jobs, earlier_jobs);
-        // A queue that did not accept the job of one part accepts none of the others.
-        let is_full = state.postponed_at != postponed_at;
         match (step, follower.other_owner.clone()) {
             (NextStep::Submit, None) if is_full => {}
-            (NextStep::Wait, None) if extends && !is_full => fill_queue(follower, state, part, &progress, samples)?,
-            (NextStep::Wait, _) => {}
+            (NextStep::Wait, None) if !extends || is_full => {}
+            (NextStep::Submit | NextStep::Wait, None) => {
+                fill_queue(follower, state, part, &progress, samples)?;
+                is_full = state.postponed.contains_key(&part.name);
+            }
+            (NextStep::Wait, Some(_)) => {}
             (NextStep::Done, _) => {
                 state.postponed.remove(&part.name);
                 cancel_part(follower, state, &part.name, false)?;
@@ -162,7 +165,6 @@ fn act_on_parts(follower: &mut Follower, state: &mut FollowState) -> Result<()> 
                 state.stopped.insert(part.name.clone(), why);
                 cancel_part(follower, state, &part.name, true)?;
             }
-            (NextStep::Submit, None) => fill_queue(follower, state, part, &progress, samples)?,
             // The owner's apexmap submits further jobs.
             (NextStep::Submit, Some(_)) if state.store.is_followed() => {}
             (NextStep::Submit, Some(owner)) => {

@@ -1,7 +1,8 @@
 //! Carries out a campaign as jobs of a batch system, and follows them until they are done.
 
 use crate::batch::options::SubmitTable;
-use crate::batch::{self, JobOptions, JobScript, JobState, Template};
+use crate::batch::{self, JobOptions, JobState};
+use crate::campaign::carriers::job_files::{Writer, print_jobs};
 use crate::campaign::interrupt::Interrupt;
 use crate::campaign::job_limits::{HourLimit, check_nodes};
 use crate::campaign::job_options::job_options;
@@ -13,21 +14,20 @@ use crate::site::Site;
 use crate::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
 use crate::submit::known::find_in_queue;
 use crate::submit::node_hours::{self, PlannedHours, format_hours};
-use crate::submit::parts::{chain, parts};
+use crate::submit::parts::parts;
 use crate::submit::record::{Job, Line};
-use crate::submit::submission::MAX_QUEUED_JOBS;
-use crate::submit::{Jobs, Part, PartFile, System, log};
+use crate::submit::{Jobs, Part, System, log};
 use crate::sweep::cost;
 use crate::sweep::plan::{Entry, Progress};
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::point::LaunchSize;
 use apexmap_base::shell;
-use apexmap_base::terminal::{note, print, print_data};
-use apexmap_base::units::{self, NumberStyle, plural};
+use apexmap_base::terminal::{note, print};
+use apexmap_base::units::plural;
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
 use std::cell::RefCell;
-use std::path::Path;
 
 /// Returns true if the sweep is carried out by jobs. This is so if the user or the sweep asks for it outside a job, or if the
 /// result has earlier jobs that have not ended.
@@ -132,16 +132,9 @@ pub fn carry_out(
     let options =
         request.partition.map_or(Ok(options.clone()), |partition| partition.apply_limits(options.clone(), &parts))?;
     let retry_failed = conduct.retry_failed;
-    // Many parts ask at the same progress.
-    let known_time: RefCell<Option<(usize, PlanTime)>> = RefCell::default();
-    let measuring = |progress: &Progress, sizes: &[_]| -> (f64, usize) {
-        let (samples, mut known) = (progress.samples(), known_time.borrow_mut());
-        let time = known.take().filter(|(known_samples, _)| *known_samples == samples).unwrap_or_else(|| {
-            let records = folder.outcomes().unwrap_or_default();
-            (samples, PlanTime::new(&campaign.plan, &records, progress, card, retry_failed))
-        });
-        known.insert(time).1.measuring_time(sizes)
-    };
+    let measuring = remember_time(|progress: &Progress| {
+        PlanTime::new(&campaign.plan, &folder.outcomes().unwrap_or_default(), progress, card, retry_failed)
+    });
     let writer = Writer { campaign, folder: &folder, template: &template, options: &options, retry_failed };
     let hours = HourLimit::new(campaign, request.max_node_hours);
     let records = folder.outcomes().unwrap_or_default();
@@ -224,6 +217,17 @@ fn describe_detached(store: &Jobs, folder: &Folder) -> Result<()> {
          {path}` cancels them\n",
         plural(open_jobs, "job")
     ))
+}
+
+/// Returns the time of launches from an estimate, which is made again when there are more samples. Many parts ask at once.
+fn remember_time(estimate: impl Fn(&Progress) -> PlanTime) -> impl Fn(&Progress, &[LaunchSize]) -> (f64, usize) {
+    let known_time: RefCell<Option<(usize, PlanTime)>> = RefCell::default();
+    move |progress, sizes| {
+        let (samples, mut known) = (progress.samples(), known_time.borrow_mut());
+        let is_current = |(known_samples, _): &(usize, PlanTime)| *known_samples == samples;
+        let time = known.take().filter(is_current).unwrap_or_else(|| (samples, estimate(progress)));
+        known.insert(time).1.measuring_time(sizes)
+    }
 }
 
 /// Returns the node hours of the jobs for the remaining points.
@@ -317,95 +321,4 @@ fn explain_interruption(error: Error, folder: &Folder) -> Error {
             shell::command_line()
         ),
     )
-}
-
-/// The common inputs of all jobs of a sweep.
-struct Writer<'a> {
-    campaign: &'a Campaign,
-    folder: &'a Folder,
-    template: &'a Template,
-    options: &'a JobOptions,
-    retry_failed: bool,
-}
-
-impl Writer<'_> {
-    /// Returns the text of a job's script. `seconds` is its time limit.
-    fn script(&self, job: &str, part: &Part, seconds: f64) -> Result<String> {
-        let driver = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let (context, launch) = (&self.campaign.plan.context, &self.campaign.sweep.launch);
-        let mut command = vec![text(&driver), "run".into(), text(&self.folder.sweep())];
-        for (flag, value) in [
-            ("--out", text(&self.folder.path)),
-            ("--worker", text(&self.campaign.worker)),
-            ("--machine", context.machine.clone()),
-            ("--part", text(&Jobs::new(self.folder).part_file(job))),
-        ] {
-            command.extend([flag.to_owned(), value]);
-        }
-        if let Some(node) = part.node() {
-            if self.template.on_node.is_empty() {
-                return Err(Error::input(
-                    format!("the template \"{}\" cannot place a job on a certain node", self.template.name),
-                    "add on_node to it, such as on_node = [\"--nodelist={node}\"]; docs/batch-systems.md explains it",
-                ));
-            }
-            command.extend(["--each-node".to_owned(), format!("--hosts={node}")]);
-        }
-        if let Some(ranks) = context.ranks_per_node.filter(|ranks| Some(*ranks) != launch.ranks_per_node) {
-            command.push(format!("--ranks-per-node={ranks}"));
-        }
-        let node = part.node();
-        let script = JobScript {
-            name: job,
-            nodes: part.nodes,
-            node: node.as_deref(),
-            ranks_per_node: part.ranks_per_node,
-            seconds,
-            log: &Jobs::log(job),
-            folder: &self.folder.path,
-            command: &command,
-        };
-        Ok(script.text(self.template, self.options))
-    }
-
-    /// Writes the files of a job.
-    fn prepare(&self, job: &str, part: &Part, seconds: f64) -> Result<()> {
-        let script = self.script(job, part, seconds)?;
-        let (machine, retry_failed) = (self.campaign.machine, self.retry_failed);
-        let part = PartFile { job: job.to_owned(), part: part.clone(), machine, seconds, retry_failed };
-        Jobs::new(self.folder).prepare(&script, &part)
-    }
-}
-
-/// Prints the scripts and the commands that would submit them.
-fn print_jobs(writer: &Writer, parts: &[Part], plan_time: &PlanTime, planned: PlannedHours) -> Result<()> {
-    let (mut text, mut has_node_script) = (String::new(), false);
-    for part in parts {
-        let (seconds, launches) = plan_time.measuring_time(&part.sizes);
-        if launches == 0 {
-            text.push_str(&format!("# {}: nothing is left to measure\n", part.name));
-            continue;
-        }
-        let (limit, count) = chain(seconds, launches, writer.options.time_limit_seconds);
-        let chain =
-            if count > 1 { format!(", a chain of {count} jobs, each after the one before") } else { String::new() };
-        let chain =
-            if count > MAX_QUEUED_JOBS { format!("{chain}, {MAX_QUEUED_JOBS} in the queue at a time") } else { chain };
-        let (seconds, limit_text) = (units::number(seconds, NumberStyle::Rounded(2)), units::seconds(limit));
-        text.push_str(&format!("# {}: about {seconds} s of measuring, time limit {limit_text}{chain}\n", part.name));
-        // The scripts of nodes differ only in the name.
-        if part.node().is_some() && std::mem::replace(&mut has_node_script, true) {
-            continue;
-        }
-        text.push_str(&writer.script("am-001-000000", part, limit)?);
-        let submit = batch::script::submit_command(writer.template, "SCRIPT", (count > 1).then_some("JOB"))?;
-        text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));
-    }
-    let (expected, at_most) = (format_hours(planned.expected), format_hours(planned.at_most));
-    if has_node_script {
-        text.push_str(&format!("# one job for each of {}\n", plural(parts.len(), "node")));
-    }
-    text.push_str(&format!("# about {expected} of measuring, at most {at_most} by the time limits\n"));
-    print_data(&text)
 }
