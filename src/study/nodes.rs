@@ -6,7 +6,7 @@
 //! * the distance is an outlier: in scaled median absolute deviations of the logarithms, it exceeds the limit for the number of
 //!   comparisons, see [`outliers`]. The deviation is the larger of those at the point and over all points of the kernel, because
 //!   few nodes may agree at one point by chance;
-//! * the 95 % interval of its own median, if known, does not reach the median of the nodes.
+//! * the 95 % interval of the node's median, if known, does not reach the median of the nodes.
 
 mod write;
 
@@ -213,9 +213,9 @@ fn judge(points: &mut [NodePoint], limit: f64) {
 fn rows(samples: &Samples, points: &[NodePoint]) -> Vec<NodeRow> {
     let row = |samples: Samples| {
         let node = samples.first_word(NODE);
-        let at = |point: &'_ NodePoint| point.nodes.iter().find(|value| value.node == node).cloned();
+        let value_at = |point: &NodePoint| point.nodes.iter().find(|value| value.node == node).cloned();
         let values: Vec<(NodeValue, &NodePoint)> =
-            points.iter().filter_map(|point| Some((at(point)?, point))).collect();
+            points.iter().filter_map(|point| Some((value_at(point)?, point))).collect();
         let differences: Vec<f64> = values.iter().map(|(value, _)| value.difference).collect();
         let worst = values.iter().min_by(|(a, _), (b, _)| a.difference.total_cmp(&b.difference));
         let good = samples.good();

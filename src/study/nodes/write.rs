@@ -34,7 +34,7 @@ impl NodeCheck {
     pub fn rule(&self) -> String {
         format!(
             "A node is slow at a point if its speed is more than {:.0} % below the median of the nodes of its type, if the distance \
-             exceeds {:.1} scaled median absolute deviations, and if the 95 % interval of its own median does not reach the median of \
+             exceeds {:.1} scaled median absolute deviations, and if the 95 % interval of the node's median does not reach the median of \
              the nodes",
             100.0 * MIN_DIFFERENCE,
             self.limit

@@ -223,10 +223,10 @@ fn describe_detached(store: &Jobs, folder: &Folder) -> Result<()> {
 fn remember_time(estimate: impl Fn(&Progress) -> PlanTime) -> impl Fn(&Progress, &[LaunchSize]) -> (f64, usize) {
     let known_time: RefCell<Option<(usize, PlanTime)>> = RefCell::default();
     move |progress, sizes| {
-        let (samples, mut known) = (progress.samples(), known_time.borrow_mut());
+        let (samples, mut remembered) = (progress.samples(), known_time.borrow_mut());
         let is_current = |(known_samples, _): &(usize, PlanTime)| *known_samples == samples;
-        let time = known.take().filter(is_current).unwrap_or_else(|| (samples, estimate(progress)));
-        known.insert(time).1.measuring_time(sizes)
+        let time = remembered.take().filter(is_current).unwrap_or_else(|| (samples, estimate(progress)));
+        remembered.insert(time).1.measuring_time(sizes)
     }
 }
 
