@@ -151,8 +151,8 @@ fn figures_fits_cards_and_comparisons_refuse_unlike_nodes_with_a_condition_that_
         title: String::new(),
     };
     for error in [
-        plot::figure(&both, &request).err().expect("a refusal"),
-        selection::select(&both, &request).err().expect("a refusal"),
+        plot::figure(&both, &request).map(|_| ()).expect_err("a refusal"),
+        selection::select(&both, &request).map(|_| ()).expect_err("a refusal"),
         model_fit::observations(&both, models::find("apex_map.surface").expect("a model"), &[]).expect_err("a refusal"),
     ] {
         assert!(error.help.contains("--where 'node_type == \"A\"'"), "{error}");
@@ -163,7 +163,8 @@ fn figures_fits_cards_and_comparisons_refuse_unlike_nodes_with_a_condition_that_
     let error = calibrate::require_one_node_type(&both).expect_err("a refusal");
     assert!(error.message.contains("kept apart") && error.help.contains("--out"), "{error}");
     let machine = |samples: &Samples| Machine::from_samples("r", samples.clone(), None).expect("a machine");
-    let error = match_points(&[machine(&both), machine(&both)], &Matching::default()).err().expect("a refusal");
+    let error =
+        match_points(&[machine(&both), machine(&both)], &Matching::default()).map(|_| ()).expect_err("a refusal");
     assert!(error.help.contains("'r[node_type == \"A\"]'"), "{error}");
     let halves = [0..12, 12..24].map(|rows| machine(&both.with_rows(rows.collect())));
     assert!(match_points(&halves, &Matching::default()).is_ok(), "a type against the other");

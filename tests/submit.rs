@@ -297,7 +297,7 @@ impl Queue for Cluster {
                 Some(state) => *state,
                 None => JobState::Waiting,
             };
-            let down = self.down.iter().filter(|_| self.waits_for_node(index)).next();
+            let down = self.down.iter().find(|_| self.waits_for_node(index));
             let reason = down.map_or("Priority".into(), |node| format!("ReqNodeNotAvail, UnavailableNodes:{node}"));
             let start = String::new();
             answers.insert(id.clone(), Answer { id: id.clone(), name: name.clone(), state, reason, start });

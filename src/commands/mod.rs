@@ -46,6 +46,7 @@ use std::path::Path;
 macro_rules! commands {
     ($($(#[$about:meta])* $name:ident => $module:ident,)*) => {
         /// The commands, in the order of `apexmap --help`.
+        #[expect(clippy::large_enum_variant, reason = "a process has one")]
         #[derive(clap::Subcommand)]
         pub enum Command {
             $($(#[$about])* $name($module::Arguments),)*

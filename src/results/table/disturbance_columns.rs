@@ -121,10 +121,12 @@ fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
     table.insert(DISTURBED_BY, by.finish());
 }
 
+/// Key of a point, and type of the nodes that measured it. Runs on unlike nodes are corrected apart.
+type KeyAndNodes = (u64, Option<u64>);
+
 fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
     let facts = FactColumns::from_table(table, &[Fact::CacheCanary, Fact::MemoryCanary]);
-    // Runs on unlike nodes are corrected apart.
-    let mut points: BTreeMap<(u64, Option<u64>), Vec<(usize, &Reference)>> = BTreeMap::new();
+    let mut points: BTreeMap<KeyAndNodes, Vec<(usize, &Reference)>> = BTreeMap::new();
     let node_type = table.column("node_type");
     if let (Some(key), Some(canary)) = (table.column("key"), table.column(Fact::CacheCanary.info().column)) {
         for (rows, context) in rows {

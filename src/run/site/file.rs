@@ -118,7 +118,7 @@ fn make_absolute(table: &mut toml::Table, file: &Path) {
         match (key.as_str(), value) {
             ("submit", submit) => tables.push(submit),
             ("partitions", toml::Value::Table(partitions)) => {
-                tables.extend(partitions.iter_mut().map(|(_, table)| table))
+                tables.extend(partitions.iter_mut().map(|(_, table)| table));
             }
             _ => {}
         }
