@@ -78,20 +78,45 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     blocks(text, "sh").into_iter().flat_map(str::lines).map(words).chain(quoted).filter_map(arguments).collect()
 }
 
+/// Adds the examples in the help of a command and of its subcommands: the command's name, and the arguments of each line.
+fn add_help_examples(command: &clap::Command, examples: &mut Vec<(String, Vec<String>)>) {
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let text = help.split_once("Examples:\n").map_or("", |(_, text)| text);
+    // A line that ends with a backslash continues on the next one.
+    let lines = text.split("\\\n").map(str::trim).collect::<Vec<_>>().join(" ");
+    for line in lines.lines().map(str::trim).take_while(|line| !line.is_empty()) {
+        // A description follows after several spaces.
+        let line = line.split("  ").next().unwrap_or_default();
+        let place = format!("apexmap {} --help", command.get_name());
+        examples.extend(line.strip_prefix("apexmap").map(|arguments| (place, words(arguments))));
+    }
+    command.get_subcommands().for_each(|subcommand| add_help_examples(subcommand, examples));
+}
+
+/// Returns the commands of the guide and the examples of each `--help`, with their places.
+fn documented_commands() -> Vec<(String, Vec<String>)> {
+    let of_page = |(path, text): (PathBuf, String)| {
+        let place = path.display().to_string();
+        commands(&text).into_iter().map(move |arguments| (place.clone(), arguments)).collect::<Vec<_>>()
+    };
+    let mut documented: Vec<(String, Vec<String>)> = pages().into_iter().flat_map(of_page).collect();
+    let in_pages = documented.len();
+    add_help_examples(&apexmap::command(), &mut documented);
+    let in_help = documented.len() - in_pages;
+    assert!(in_pages > 40 && in_help > 60, "only {in_pages} commands and {in_help} examples were found");
+    documented
+}
+
 #[test]
-fn every_command_in_the_guide_is_valid() {
-    let (mut count, mut wrong) = (0, Vec::new());
-    for (path, text) in pages() {
-        for arguments in commands(&text) {
-            count += 1;
-            let line = std::iter::once("apexmap").chain(arguments.iter().map(String::as_str));
-            if let Err(error) = apexmap::command().try_get_matches_from(line) {
-                wrong.push(format!("{}: apexmap {}\n{error}", path.display(), arguments.join(" ")));
-            }
+fn every_command_in_the_guide_and_in_help_is_valid() {
+    let mut wrong = Vec::new();
+    for (place, arguments) in documented_commands() {
+        let line = std::iter::once("apexmap").chain(arguments.iter().map(String::as_str));
+        if let Err(error) = apexmap::command().try_get_matches_from(line) {
+            wrong.push(format!("{place}: apexmap {}\n{error}", arguments.join(" ")));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(count > 40, "only {count} commands were found");
 }
 
 /// Returns the quickstart with its own axes, but with little memory, few accesses and a fixed number of samples.
@@ -141,45 +166,44 @@ fn results() -> Scratch {
 }
 
 /// Commands that only read. They run if [`results`] creates their results.
-const READ_COMMANDS: [&str; 11] =
-    ["codes", "plot", "query", "export", "report", "status", "compare", "kernels", "models", "predict", "fit"];
+const READ_COMMANDS: [&str; 13] = [
+    "codes", "show", "validate", "plot", "query", "export", "report", "status", "compare", "kernels", "models",
+    "predict", "fit",
+];
 
-#[test]
-fn the_guide_commands_run_on_a_small_result() {
-    let scratch = results();
+/// Runs the documented commands that only read small results.
+fn run_documented_commands(scratch: &Scratch) {
     let is_available = |word: &String| match word.split_once("results/") {
         Some((_, rest)) => scratch.join("results").join(rest.split(['[', '/']).next().unwrap_or_default()).is_dir(),
-        None => !word.ends_with(".toml"),
+        None => ![".toml", ".html"].iter().any(|end| word.ends_with(end)),
     };
     let (mut seen, mut count, mut wrong) = (HashSet::new(), 0, Vec::new());
-    for (path, text) in pages() {
-        for arguments in commands(&text) {
-            let reads = arguments.first().is_some_and(|command| READ_COMMANDS.contains(&command.as_str()));
-            // A calibrated card takes minutes, and so does a comparison of a machine with itself. Another test has the card of a
-            // simulated machine.
-            let slow = ["--card", "bottleneck", "--self"];
-            let slow = arguments.iter().any(|word| slow.contains(&word.as_str()));
-            if !reads || slow || !arguments.iter().all(is_available) || !seen.insert(arguments.clone()) {
-                continue;
-            }
-            count += 1;
-            let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
-            let output = program.args(&arguments).current_dir(&*scratch).output().expect("the program");
-            // Three outcomes are not faults of the guide, because the results are small and the machine is shared:
-            // --fail-if finds a difference (exit code 5), it cannot decide, or a fit is refused because few noisy
-            // samples cannot identify its parameters.
-            let error = String::from_utf8_lossy(&output.stderr);
-            let is_surface = arguments.iter().any(|word| word == "apex_map.surface");
-            let refused = arguments[0] == "fit" && error.contains("cannot identify") && !is_surface;
-            let undecided = arguments[0] == "compare" && error.contains("undecided whether");
-            let done = refused || undecided || matches!(output.status.code(), Some(0 | 5));
-            if !done {
-                wrong.push(format!("{}: apexmap {}\n{error}", path.display(), arguments.join(" ")));
-            }
+    for (place, arguments) in documented_commands() {
+        let reads = arguments.first().is_some_and(|command| READ_COMMANDS.contains(&command.as_str()));
+        // A calibrated card takes minutes, and so does a comparison of a machine with itself. Another test has the card of a
+        // simulated machine.
+        let slow = ["--card", "bottleneck", "--self"];
+        let slow = arguments.iter().any(|word| slow.contains(&word.as_str()));
+        if !reads || slow || !arguments.iter().all(is_available) || !seen.insert(arguments.clone()) {
+            continue;
+        }
+        count += 1;
+        let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        let output = program.args(&arguments).current_dir(&**scratch).output().expect("the program");
+        // Three outcomes are not faults of the guide, because the results are small and the machine is shared:
+        // --fail-if finds a difference (exit code 5), it cannot decide, or a fit is refused because few noisy
+        // samples cannot identify its parameters.
+        let error = String::from_utf8_lossy(&output.stderr);
+        let is_surface = arguments.iter().any(|word| word == "apex_map.surface");
+        let refused = arguments[0] == "fit" && error.contains("cannot identify") && !is_surface;
+        let undecided = arguments[0] == "compare" && error.contains("undecided whether");
+        let done = refused || undecided || matches!(output.status.code(), Some(0 | 5));
+        if !done {
+            wrong.push(format!("{place}: apexmap {}\n{error}", arguments.join(" ")));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(count > 20, "only {count} commands ran");
+    assert!(count > 40, "only {count} commands ran");
 }
 
 /// Runs apexmap in a folder. Returns its standard output and standard error together, and the exit code.
@@ -274,13 +298,12 @@ fn follow(mistake: &[String], help: &str) -> Vec<String> {
     replace(wrong, right)
 }
 
-#[test]
-fn the_help_of_each_mistake_leads_to_a_command_that_works() {
-    let scratch = results();
+/// Follows the help of each mistake to a command that works.
+fn follow_the_help_of_each_mistake(scratch: &Scratch) {
     let mut wrong = Vec::new();
     for (mistake, expected) in MISTAKES {
         let mut arguments = words(mistake);
-        let (text, code) = run_in(&scratch, &arguments);
+        let (text, code) = run_in(scratch, &arguments);
         let help =
             |text: &str| text.split_once("help: ").map(|(_, help)| help.lines().next().unwrap_or_default().to_owned());
         let first = help(&text).unwrap_or_default();
@@ -291,7 +314,7 @@ fn the_help_of_each_mistake_leads_to_a_command_that_works() {
         let (mut text, mut code, mut steps) = (text, code, 0);
         while let (Some(next), true, true) = (help(&text), code == Some(2), steps < 2) {
             arguments = follow(&arguments, &next);
-            (text, code) = run_in(&scratch, &arguments);
+            (text, code) = run_in(scratch, &arguments);
             steps += 1;
         }
         if code != Some(0) {
@@ -299,6 +322,13 @@ fn the_help_of_each_mistake_leads_to_a_command_that_works() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn documented_commands_and_the_help_of_each_mistake_work_on_small_results() {
+    let scratch = results();
+    run_documented_commands(&scratch);
+    follow_the_help_of_each_mistake(&scratch);
 }
 
 #[test]
