@@ -480,8 +480,8 @@ fn a_job_gets_the_memory_of_its_nodes_and_reports_oom_kills() {
     assert!(output.status.success(), "768 MiB of a node with 2000: {}", text(&output));
     cluster.assert_whole(2);
     fs::remove_dir_all(cluster.scratch.join("result")).expect("a result");
-    // Runs long enough for Slurm to check its memory.
-    let long = sweep.replace("N = 1\n", "N = 20_000\n").replace("min = 2", "min = 1000");
+    // Runs so long that Slurm checks its memory before the first sample, also on fast machines.
+    let long = sweep.replace("N = 1\n", "N = 400_000\n").replace("min = 2", "min = 1000");
     fs::write(cluster.scratch.join("s.toml"), long).expect("a file");
     let mut command = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &[&run[..], &["--directive=--mem=200"]].concat());
     let follower = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
