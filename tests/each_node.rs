@@ -71,7 +71,9 @@ fn the_statistic_has_its_known_values() {
     let nine: Vec<f64> = (1..=9).map(f64::from).collect();
     let outlier: Vec<f64> = (1..=8).map(f64::from).chain([100.0]).collect();
     for values in [nine, outlier] {
-        let deviation = outliers::median_deviation(&outliers::residuals(&values));
+        // The median of both is 5.
+        let residuals: Vec<f64> = values.iter().map(|value| value - 5.0).collect();
+        let deviation = outliers::median_deviation(&residuals);
         assert!((1.4826 * deviation - 2.9652).abs() < 1e-12, "{deviation}");
     }
     // Factors of Croux and Rousseeuw (1992), as in the package robustbase of R: 1.363 for 4 values, n / (n - 0.8) from 10 on.

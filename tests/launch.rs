@@ -480,6 +480,14 @@ fn the_node_count_of_a_job_is_read_from_its_batch_system() {
     assert_eq!(nodes("LSB_MCPU_HOSTS", "n1 1 n2 1"), Some(2));
     assert_eq!(nodes("LSB_MCPU_HOSTS", "n1"), None);
     assert_eq!(nodes("HOME", "/"), None);
+    let names = |name: &'static str, value: &str| {
+        let value = value.to_owned();
+        allocation::list_nodes(move |asked| (asked == name).then(|| value.clone())).map(Option::unwrap_or_default)
+    };
+    assert_eq!(names("PBS_NODEFILE", file.to_str().expect("a path")).expect("a list"), ["n1", "n2"]);
+    assert!(names("PBS_NODEFILE", "/no/such/file").is_err_and(|error| error.message.contains("/no/such/file")));
+    assert_eq!(names("LSB_MCPU_HOSTS", "batch5 1 n1 42 n2 42").expect("a list"), ["n1", "n2"]);
+    assert!(names("HOME", "/").expect("a list").is_empty());
 }
 
 /// On a node of two packages with four cores of two hardware threads each.

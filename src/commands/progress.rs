@@ -10,6 +10,7 @@ use apexmap_measure::worker::Repeat;
 use apexmap_results::table::columns::point_label;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::campaign::plan_time::describe_seconds;
+use apexmap_run::launch::mpi::short_name;
 use apexmap_run::sweep::counts::RunCounts;
 use apexmap_run::sweep::driver::Watcher;
 use apexmap_run::sweep::execute::Ending;
@@ -158,7 +159,7 @@ fn varying_parameters(plan: &Plan) -> BTreeSet<String> {
 fn arrival(launch: &Launch) -> String {
     let mut nodes = BTreeMap::<&str, usize>::new();
     launch.placement.iter().for_each(|place| *nodes.entry(&place.node).or_default() += 1);
-    let library = launch.library.split(',').next().unwrap_or_default();
+    let library = short_name(&launch.library);
     let (ranks, first) = (plural(launch.ranks, "rank"), launch.placement.first().map_or("", |place| &place.node));
     let most = nodes.values().max().copied().unwrap_or(0);
     let bound = match (launch.oversubscribed, launch.placement.iter().filter(|place| place.pinned).count()) {

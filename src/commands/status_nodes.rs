@@ -71,7 +71,7 @@ pub fn list(
 /// Largest number of names of a state.
 const MAX_NAMES: usize = 20;
 
-/// Returns one line: `nodes: 6 done, 1 queued (n07)`.
+/// Returns one line: `7 nodes: 6 done, 1 queued (n07)`.
 pub fn describe(nodes: &[NodeStatus]) -> String {
     let part = |(state, word): (NodeState, &str)| {
         let names: Vec<&str> = nodes.iter().filter(|row| row.state == state).map(|row| row.node.as_str()).collect();

@@ -145,7 +145,7 @@ pub fn find(request: &Request, flags: &SubmitTable) -> Result<EachNode> {
     }
     let names = match given {
         Some(names) => names,
-        None => allocation::list_nodes()?.ok_or_else(|| {
+        None => allocation::list_nodes(|name| std::env::var(name).ok())?.ok_or_else(|| {
             Error::input(
                 "--each-node does not know the nodes",
                 "add --submit for all nodes of a partition, list them with --hosts n01,n02 or --hostfile FILE, or run in an allocation",

@@ -4,7 +4,7 @@ use super::Campaign;
 use super::worker::{self, QUERY_TIMEOUT};
 use crate::batch::JobOptions;
 use crate::batch::script::{environment_lines, quote, shell};
-use crate::launch::mpi::Mpi;
+use crate::launch::mpi::{Mpi, short_name};
 use crate::launch::{LauncherEntry, srun};
 use crate::sweep::plan::WorkerInfo;
 use apexmap_base::error::{Error, ErrorKind, Result};
@@ -83,7 +83,7 @@ pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: 
         return Ok(Comparison::Differs { finding, help: advise(&built_for, options) });
     };
     if in_jobs != library {
-        let finding = format!("the worker {path} uses {}, and {place} {}", first_line(library), first_line(&in_jobs));
+        let finding = format!("the worker {path} uses {}, and {place} {}", short_name(library), short_name(&in_jobs));
         let help =
             "load the modules of the jobs (--module, or modules of the site file) here too, or leave them out".into();
         return Ok(Comparison::Differs { finding, help });
@@ -102,7 +102,7 @@ pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: 
         return Ok(Comparison::Unknown(format!("{} is not on the PATH {place}", programs.join(" or "))));
     };
     Ok(match Mpi::parse(&version) {
-        None => Comparison::Unknown(format!("apexmap does not know the MPI of {program}: {}", first_line(&version))),
+        None => Comparison::Unknown(format!("apexmap does not know the MPI of {program}: {}", short_name(&version))),
         Some(mpi) if mpi.starts(&built_for) => {
             Comparison::Fits(format!("{program} is {mpi}, and the worker uses {built_for}"))
         }
@@ -122,10 +122,6 @@ fn advise(built_for: &Mpi, options: &JobOptions) -> String {
     format!(
         "{modules}, or name a worker that is built for the MPI of the jobs (--worker); `apexmap site --check` tests both"
     )
-}
-
-fn first_line(text: &str) -> &str {
-    text.split(['\n', ',']).next().unwrap_or_default().trim()
 }
 
 /// The answers of the programs in the environment of jobs.

@@ -5,6 +5,7 @@ use super::starter::Starter;
 use super::{Campaign, Request, trial, worker};
 use crate::batch::JobOptions;
 use crate::batch::options::SubmitTable;
+use crate::launch::mpi::short_name;
 use crate::launch::{self, LauncherEntry, srun};
 use crate::site::{AccountRule, Site, SiteFile};
 use crate::sweep::driver::Watcher;
@@ -57,7 +58,7 @@ pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, repo
             }
         };
         let library = info.mpi_library.clone().unwrap_or_default();
-        let library_name = library.split(',').next().unwrap_or_default();
+        let library_name = short_name(&library);
         let text = format!("{} starts; it is built for {library_name}", worker.display());
         report(SiteTest { subject: subject.clone(), outcome: Outcome::Passed(text) })?;
         report(SiteTest { subject: format!("{subject}, file system"), outcome: judge_file_system(worker) })?;

@@ -32,6 +32,11 @@ const NAMES: [(&str, &str, Family); 8] = [
     ("HYDRA build details", "MPICH's Hydra", Family::Mpich),
 ];
 
+/// Returns the name and the version from a library's or a program's description of itself, which may have further parts.
+pub fn short_name(description: &str) -> &str {
+    description.split(['\n', ',']).next().unwrap_or_default().trim()
+}
+
 impl Mpi {
     /// Recognises the MPI that a library or a launcher describes.
     pub fn parse(description: &str) -> Option<Self> {

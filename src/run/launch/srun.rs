@@ -4,6 +4,7 @@
 //! neither is set, this module chooses the plugin of the worker's MPI. Under the wrong plugin, the worker refuses to run and
 //! reports it.
 
+use super::mpi::short_name;
 use std::env;
 use std::process::{Command, Stdio};
 
@@ -79,7 +80,7 @@ pub fn describe_misfit(library: &str, chosen: Option<&str>) -> Option<String> {
     let usual = usual_plugins(library);
     // Without a plugin, apexmap sets one.
     let fits = used == "none" || usual.is_empty() || usual.iter().any(|plugin| used.starts_with(plugin));
-    let name = library.split(['\n', ',']).next().unwrap_or_default();
+    let name = short_name(library);
     (!fits).then(|| {
         format!(
             "srun takes the plugin {used}, and {name} usually needs {}: set {TYPE}={}",

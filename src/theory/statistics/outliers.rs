@@ -24,12 +24,6 @@ pub fn deviation_factor(count: usize) -> f64 {
     NORMAL * few.unwrap_or(count as f64 / (count as f64 - 0.8))
 }
 
-/// Returns the distances of values from their median.
-pub fn residuals(values: &[f64]) -> Vec<f64> {
-    let middle = median(values).unwrap_or(f64::NAN);
-    values.iter().map(|value| value - middle).collect()
-}
-
 /// Returns the median absolute deviation of residuals; 0 without any.
 pub fn median_deviation(residuals: &[f64]) -> f64 {
     let sizes: Vec<f64> = residuals.iter().map(|residual| residual.abs()).collect();
