@@ -12,7 +12,7 @@
 //! src/pages      html: style and parts of pages; explorer: the panel of all cells, with its script; report: a result;
 //!                compare: machines; validation: models and papers
 //! src/study      calibrate: the numbers of a machine card; model_fit: fits of models to samples; validate: models against papers;
-//!                answers: the short answers of ready sweeps
+//!                answers: the short answers of ready sweeps; nodes: nodes of a cluster against each other
 //! src/run        sweep: specification, plan, driver; launch: launchers; batch: batch systems; submit: batch jobs;
 //!                manual: launches on other machines; campaign: a sweep from plan to report
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples

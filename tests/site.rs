@@ -179,6 +179,11 @@ fn the_check_starts_each_worker_with_its_launchers() {
         assert!(messages.contains(&expected), "{messages}");
     }
     assert!(!scratch.join("site-check").exists());
+    // The mpiexec of Open MPI is not that of PALS.
+    let any = write(&scratch, "any.toml", &format!("[workers]\nmpi = \"{open_mpi}\"\n"));
+    let (code, messages) = apexmap(&scratch, &any, &["site", "--check"]);
+    assert!(code == Some(0) && messages.contains("ok     workers.mpi, launcher openmpi: "), "{messages}");
+    assert!(!messages.contains("launcher pals"), "{messages}");
     let wrong = write(&scratch, "wrong.toml", &format!("[workers]\nopenmpi = \"{mpich}\"\nmpich = \"absent\"\n"));
     let (code, messages) = apexmap(&scratch, &wrong, &["site", "--check"]);
     assert_eq!(code, Some(6), "{messages}");

@@ -5,7 +5,7 @@ use super::starter::Starter;
 use super::{Campaign, Request, trial, worker};
 use crate::batch::JobOptions;
 use crate::batch::options::SubmitTable;
-use crate::launch::mpi::short_name;
+use crate::launch::mpi::{Mpi, short_name};
 use crate::launch::{self, LauncherEntry, srun};
 use crate::site::{AccountRule, Site, SiteFile};
 use crate::sweep::driver::Watcher;
@@ -22,6 +22,7 @@ use apexmap_measure::worker::Repeat;
 use apexmap_results::table::quietness::Quietness;
 use nix::sys::statfs::statfs;
 use std::path::Path;
+use std::process::Command;
 
 /// A test, and its outcome.
 pub struct SiteTest {
@@ -92,9 +93,20 @@ fn is_tried(launcher: &LauncherEntry, key: &str, library: &str) -> bool {
     let is_of_library = match launcher.id {
         "openmpi" => library.contains("Open MPI"),
         "mpich" => library.contains("MPICH"),
-        _ => !launcher.takes_command,
+        _ => !launcher.takes_command && !belongs_to_library(launcher),
     };
     key == launcher.id || key == "mpi" && is_of_library && is_installed(launcher)
+}
+
+/// Returns whether the program of a launcher is that of an MPI library: PALS and Open MPI both have an `mpiexec`.
+fn belongs_to_library(launcher: &LauncherEntry) -> bool {
+    let Ok(starter) = (launcher.make)(&[]) else { return false };
+    starter.programs().iter().any(|program| {
+        let mut command = Command::new(program);
+        command.arg("--version");
+        let version = worker::read_output(command, worker::QUERY_TIMEOUT);
+        version.is_ok_and(|version| Mpi::parse(&String::from_utf8_lossy(&version)).is_some())
+    })
 }
 
 fn is_installed(launcher: &LauncherEntry) -> bool {
