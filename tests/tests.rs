@@ -30,6 +30,7 @@
 //! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
+//! - `simulated`: ranks in virtual time: contract, closed forms, links, deadlocks
 //! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: the costs of messages, and the faults that each of these kernels detects
@@ -206,6 +207,7 @@ mod residence;
 mod resume;
 mod samples;
 mod screens;
+mod simulated;
 mod site;
 mod slurm;
 mod spec;

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 const KERNELS: &str = "kernels";
 /// The folder with code that kernels of several families use.
 const SHARED: &str = "shared";
+/// The code of the simulated transport. It is a family for itself, because measurements do not run it.
+const SIMULATED: &[&str] = &["comm/simulated", "worker/simulated.rs"];
 /// Files that are part of no key: the list of kernels with the completion of points, the library's embedded run, and the domains
 /// of parameters. They decide which points are run, and the point itself is part of its sample's key. The command line and the
 /// build script are excluded too.
@@ -69,6 +71,9 @@ pub fn fingerprints(folder: &Path, base: &Sha256) -> io::Result<Fingerprints> {
 
 /// Returns the family of a file in a family's folder, or `None` for a file that all families share.
 fn family(file: &Path) -> Option<String> {
+    if SIMULATED.iter().any(|code| file.starts_with(code)) {
+        return Some("simulated".to_owned());
+    }
     let relative = file.strip_prefix(KERNELS).ok()?;
     let mut parts = relative.components();
     let folder = parts.next()?.as_os_str().to_string_lossy().into_owned();

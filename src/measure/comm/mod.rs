@@ -14,6 +14,7 @@ pub mod mpi;
 mod point_to_point;
 pub mod ring;
 mod rma;
+pub mod simulated;
 pub mod sync;
 pub mod threads;
 mod transport;
@@ -57,6 +58,31 @@ pub trait Comm {
     }
     /// Lets other ranks make progress. Every waiting loop must call it.
     fn relax(&self);
+    /// Spends virtual time on a computation of this amount. Real computations take their own time, so this does nothing.
+    #[inline(always)]
+    fn charge(&self, computation: Computation, amount: usize) {
+        let _ = (computation, amount);
+    }
+}
+
+/// What a rank computes between messages. A simulation charges a time for each unit of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Computation {
+    /// Values of the random stream.
+    Generate,
+    /// Updates that are divided among ranks.
+    Divide,
+    /// Updates of the table.
+    Update,
+    /// Places that are drawn from the power law.
+    Draw,
+    /// Blocks that are read from the rank's own memory.
+    Read,
+}
+
+impl Computation {
+    /// The number of kinds.
+    pub const COUNT: usize = 5;
 }
 
 /// Operations that all ranks call in the same order. The documentation marks such operations of other traits as *collective*.

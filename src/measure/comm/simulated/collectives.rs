@@ -1,0 +1,197 @@
+//! The collective operations of simulated ranks.
+//!
+//! Ranks meet in the order of virtual time. The last one computes when each may continue: after a dissemination (barriers), a
+//! binomial tree (broadcast, gather, sum), or an exchange in P - 1 steps over the network (`all_to_all_v`).
+
+use super::SimulatedComm;
+use super::engine::Member;
+use super::machine::Time;
+use super::shared::Collective;
+use crate::comm::{Collectives, Comm};
+use apexmap_base::units::WORD_BYTES;
+use std::any::Any;
+use std::rc::Rc;
+
+impl Member {
+    /// Arrives at this rank's next collective operation. `complete` runs for the last rank that arrives: it gets the clock of the
+    /// last arrival, and sets the releases. Returns the number of the operation.
+    fn arrive(&self, value: Option<Box<dyn Any>>, complete: impl FnOnce(Time, &mut Collective)) -> u64 {
+        let now = self.synchronize();
+        let size = self.world.size;
+        let mut shared = self.world.shared.borrow_mut();
+        let begun = shared.begun.entry(self.rank).or_default();
+        let number = *begun;
+        *begun += 1;
+        let meeting = shared.collectives.entry(number).or_default();
+        if let Some(value) = value {
+            meeting.given.resize_with(size, || None);
+            meeting.given[self.rank] = Some(value);
+        }
+        meeting.arrived += 1;
+        meeting.last_arrival = meeting.last_arrival.max(now);
+        if meeting.arrived == size {
+            complete(meeting.last_arrival, meeting);
+            let times: Vec<Time> = (0..size).filter_map(|rank| meeting.release(rank)).collect();
+            drop(shared);
+            for (rank, time) in times.into_iter().enumerate() {
+                self.world.announce(rank, time);
+            }
+        }
+        number
+    }
+
+    /// Returns when this rank may continue after an operation, if all ranks have arrived.
+    fn release(&self, number: u64) -> Option<Time> {
+        self.world.shared.borrow().collectives.get(&number)?.release(self.rank)
+    }
+
+    /// Waits until this rank may continue after an operation.
+    fn await_release(&self, number: u64, reason: &'static str) {
+        self.wait_until(reason, |now| self.release(number).is_some_and(|time| time <= now));
+    }
+
+    /// Leaves an operation, which ends when all ranks have left. Returns its outcome.
+    fn leave(&self, number: u64) -> Option<Rc<dyn Any>> {
+        let mut shared = self.world.shared.borrow_mut();
+        let meeting = shared.collectives.get_mut(&number)?;
+        let outcome = meeting.outcome.clone();
+        meeting.left += 1;
+        if meeting.left == self.world.size {
+            shared.collectives.remove(&number);
+        }
+        outcome
+    }
+
+    /// Gives a value, and returns what `combine` makes of the values of all ranks, in rank order. It also gets the clock of the
+    /// last arrival, and returns when each rank may continue.
+    pub fn share<T: 'static, O: 'static>(
+        &self,
+        reason: &'static str,
+        value: T,
+        combine: impl FnOnce(Time, Vec<T>) -> (Vec<Time>, O),
+    ) -> Rc<O> {
+        let number = self.arrive(Some(Box::new(value)), |last, meeting| {
+            let value = |given: Option<Box<dyn Any>>| given.and_then(|value| value.downcast().ok()).map(|value| *value);
+            let given = std::mem::take(&mut meeting.given).into_iter().map(|given| value(given).expect(SAME)).collect();
+            let (released, outcome) = combine(last, given);
+            meeting.released = released;
+            meeting.outcome = Some(Rc::new(outcome));
+        });
+        self.await_release(number, reason);
+        self.leave(number).and_then(|outcome| outcome.downcast().ok()).expect(SAME)
+    }
+
+    /// Gives a value, and returns the values of all ranks after a barrier.
+    pub fn share_all<T: 'static>(&self, value: T) -> Rc<Vec<T>> {
+        let cost = self.world.machine.barrier(self.world.size);
+        self.share("the other ranks", value, |last, values| (vec![last + cost], values))
+    }
+
+    /// Waits for all ranks.
+    pub fn barrier(&self) {
+        let number = self.begin_barrier();
+        self.await_release(number, "a barrier");
+        self.leave(number);
+    }
+
+    fn begin_barrier(&self) -> u64 {
+        let cost = self.world.machine.barrier(self.world.size);
+        self.arrive(None, |last, meeting| meeting.released = vec![last + cost])
+    }
+}
+
+/// All ranks call the same operations in the same order.
+const SAME: &str = "all ranks call the same operation";
+
+/// A split-phase barrier in progress.
+pub struct BarrierRequest {
+    number: u64,
+    is_complete: bool,
+}
+
+impl Collectives for SimulatedComm {
+    type BarrierRequest = BarrierRequest;
+
+    fn barrier(&self) {
+        self.member.barrier();
+    }
+
+    fn ibarrier(&self) -> BarrierRequest {
+        BarrierRequest { number: self.member.begin_barrier(), is_complete: false }
+    }
+
+    fn test(&self, request: &mut BarrierRequest) -> bool {
+        if !request.is_complete {
+            let now = self.member.synchronize();
+            request.is_complete = self.member.release(request.number).is_some_and(|time| time <= now);
+            if request.is_complete {
+                self.member.progress();
+                self.member.leave(request.number);
+            } else {
+                self.member.fail(now, "a barrier");
+            }
+        }
+        request.is_complete
+    }
+
+    fn broadcast(&self, words: &mut [u64]) {
+        let own = if self.rank() == 0 { words.to_vec() } else { Vec::new() };
+        let cost = self.tree(words.len());
+        let root = self.member.share("a broadcast", own, |last, mut given| (vec![last + cost], given.swap_remove(0)));
+        words.copy_from_slice(&root);
+    }
+
+    fn gather(&self, words: &[u64]) -> Option<Vec<u64>> {
+        let cost = self.tree(words.len());
+        let gathered = self.member.share("a gather", words.to_vec(), |last, given| (vec![last + cost], given.concat()));
+        (self.rank() == 0).then(|| gathered.to_vec())
+    }
+
+    fn all_reduce_sum(&self, value: u64) -> u64 {
+        let cost = 2 * self.tree(1);
+        let add = |given: Vec<u64>| given.into_iter().fold(0, u64::wrapping_add);
+        *self.member.share("a sum", value, |last, given| (vec![last + cost], add(given)))
+    }
+
+    fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+        assert_eq!(counts.len(), self.size(), "a count for every rank");
+        let own: Exchanged = (self.member.synchronize(), counts.to_vec(), send[..counts.iter().sum()].to_vec());
+        let combine = |_, given: Vec<Exchanged>| (self.exchange_times(&given), given);
+        let exchanged = self.member.share("an exchange with all", own, combine);
+        receive.clear();
+        for (_, counts, words) in exchanged.iter() {
+            let start: usize = counts[..self.rank()].iter().sum();
+            receive.extend_from_slice(&words[start..][..counts[self.rank()]]);
+        }
+    }
+}
+
+/// Clock, counts and words of a rank in an exchange.
+type Exchanged = (Time, Vec<usize>, Vec<u64>);
+
+impl SimulatedComm {
+    /// Returns the time of a broadcast or gather of words.
+    fn tree(&self, words: usize) -> Time {
+        self.member.world.machine.tree(self.size(), words * WORD_BYTES as usize)
+    }
+
+    /// Returns when each rank has exchanged its words. In step s, rank r sends to rank r + s and receives from rank r - s.
+    fn exchange_times(&self, given: &[Exchanged]) -> Vec<Time> {
+        let (world, size) = (&self.member.world, given.len());
+        let mut clocks: Vec<Time> = given.iter().map(|(clock, ..)| *clock).collect();
+        for step in 1..size {
+            let mut arrivals = vec![0; size];
+            for rank in 0..size {
+                let to = (rank + step) % size;
+                let bytes = given[rank].1[to] * WORD_BYTES as usize;
+                let costs = world.machine.costs(rank, to);
+                clocks[rank] += costs.send + costs.copying(bytes);
+                arrivals[to] = world.send(clocks[rank], rank, to, bytes).arrived + costs.receive + costs.copying(bytes);
+            }
+            for (clock, arrival) in clocks.iter_mut().zip(arrivals) {
+                *clock = (*clock).max(arrival);
+            }
+        }
+        clocks
+    }
+}

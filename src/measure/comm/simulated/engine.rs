@@ -1,0 +1,366 @@
+//! The engine: coroutines in virtual time. The rank with the smallest clock always runs next, and of equal clocks the lowest rank.
+//!
+//! A rank computes without interruption. Before it acts on others, it waits until no rank has a smaller clock
+//! ([`Member::synchronize`]). All actions therefore happen in the order of time, and runs are identical.
+
+use super::machine::{Machine, Time};
+use super::network::Network;
+use super::stacks::{RankStack, Stacks};
+use crate::comm::Computation;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::cell::{Cell, RefCell, RefMut};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+/// Failed polls in a row after which a poll takes until something changes, for loops that do not call `relax`.
+const SHORT_POLLS: u32 = 64;
+/// Failed polls in a row after which this is a deadlock, if all ranks wait or poll.
+const MAX_FAILED_POLLS: u32 = 1 << 14;
+
+/// Picoseconds of each computation, per unit of work.
+pub type ComputationCosts = [f64; Computation::COUNT];
+
+/// The state that all ranks share.
+pub struct World {
+    pub machine: Machine,
+    pub costs: ComputationCosts,
+    pub size: usize,
+    pub stacks: Rc<Stacks>,
+    state: RefCell<State>,
+    failed: Cell<bool>,
+    /// The parts that the other files keep for all ranks.
+    pub shared: RefCell<super::shared::Shared>,
+}
+
+struct State {
+    /// The ranks that may run, with their clocks.
+    ready: BinaryHeap<Reverse<(Time, usize)>>,
+    /// Ranks that poll until something changes. They continue without a change if no rank is ready.
+    polling: Vec<usize>,
+    ranks: Vec<RankState>,
+    network: Network,
+    events: u64,
+}
+
+#[derive(Default)]
+struct RankState {
+    clock: Time,
+    /// Clock of the valid entry in `ready`.
+    scheduled: Option<Time>,
+    /// Times at which something changes for this rank.
+    changes: BinaryHeap<Reverse<Time>>,
+    /// Clock of the first failed poll since the rank has made progress or waited.
+    failing_since: Option<Time>,
+    failed_polls: u32,
+    /// The event that the rank waits for, while it waits.
+    waits_for: Option<&'static str>,
+    /// Whether the rank polls until something changes, and whether it is in the list of such ranks.
+    polls: bool,
+    is_listed: bool,
+    is_done: bool,
+}
+
+/// A rank, as its coroutine sees it.
+#[derive(Clone)]
+pub struct Member {
+    pub rank: usize,
+    pub world: Rc<World>,
+    yielder: *const Yielder<(), ()>,
+}
+
+impl World {
+    pub fn new(machine: Machine, costs: ComputationCosts, size: usize, stacks: Rc<Stacks>) -> Rc<Self> {
+        let network = Network::new(&machine, size);
+        let ready = (0..size).map(|rank| Reverse((0, rank))).collect();
+        let ranks = (0..size).map(|_| RankState { scheduled: Some(0), ..RankState::default() }).collect();
+        let state = RefCell::new(State { ready, polling: Vec::new(), ranks, network, events: 0 });
+        Rc::new(Self { machine, costs, size, stacks, state, failed: Cell::new(false), shared: RefCell::default() })
+    }
+
+    /// Returns whether a rank has failed. The others then end without waiting.
+    pub fn has_failed(&self) -> bool {
+        self.failed.get()
+    }
+
+    /// Declares that a rank cannot continue.
+    pub fn declare_failure(&self) {
+        self.failed.set(true);
+    }
+
+    /// Announces that something changes for a rank at this time. A waiting rank then wakes.
+    pub fn announce(&self, rank: usize, time: Time) {
+        let State { ready, ranks, .. } = &mut *self.state.borrow_mut();
+        let state = &mut ranks[rank];
+        state.changes.push(Reverse(time));
+        if state.waits_for.is_some() {
+            let wakes_at = time.max(state.clock);
+            if state.scheduled.is_none_or(|scheduled| wakes_at < scheduled) {
+                state.scheduled = Some(wakes_at);
+                ready.push(Reverse((wakes_at, rank)));
+            }
+        }
+    }
+
+    /// Sends a message over the network.
+    pub fn send(&self, now: Time, from: usize, to: usize, bytes: usize) -> super::network::Passage {
+        let state = &mut *self.state.borrow_mut();
+        state.events += 1;
+        state.network.send(&self.machine, now, from, to, bytes)
+    }
+
+    /// Returns the number of messages so far.
+    pub fn events(&self) -> u64 {
+        self.state.borrow().events
+    }
+
+    /// Returns the clock of a rank.
+    pub fn clock(&self, rank: usize) -> Time {
+        self.state.borrow().ranks[rank].clock
+    }
+
+    /// Returns the rank that runs next, and removes it from the ready ones.
+    fn next_rank(&self) -> Option<usize> {
+        let State { ready, polling, ranks, .. } = &mut *self.state.borrow_mut();
+        loop {
+            while let Some(Reverse((time, rank))) = ready.pop() {
+                let state = &mut ranks[rank];
+                if state.scheduled == Some(time) {
+                    state.scheduled = None;
+                    state.clock = state.clock.max(time);
+                    return Some(rank);
+                }
+            }
+            for rank in polling.drain(..) {
+                ranks[rank].is_listed = false;
+                if ranks[rank].polls {
+                    ranks[rank].scheduled = Some(ranks[rank].clock);
+                    ready.push(Reverse((ranks[rank].clock, rank)));
+                }
+            }
+            if ready.is_empty() {
+                return None;
+            }
+        }
+    }
+
+    /// Describes what the first ranks wait for.
+    fn describe_deadlock(&self) -> String {
+        let state = self.state.borrow();
+        let waiting: Vec<_> = state.ranks.iter().enumerate().filter(|(_, state)| !state.is_done).collect();
+        let each = waiting.iter().take(4).map(|(rank, state)| {
+            format!("rank {rank} waits for {} since {} ns", state.waits_for.unwrap_or("nothing"), state.clock / 1000)
+        });
+        format!(
+            "deadlock: {} of {} ranks wait, and nothing is on its way: {}",
+            waiting.len(),
+            self.size,
+            each.collect::<Vec<_>>().join("; ")
+        )
+    }
+}
+
+/// Runs `body` on all ranks until all have returned. Returns the result of each rank, or why it failed.
+pub fn run<R: 'static>(world: &Rc<World>, body: impl Fn(Member) -> R) -> Vec<Result<R, String>> {
+    let results: RefCell<Vec<Option<Result<R, String>>>> = RefCell::new((0..world.size).map(|_| None).collect());
+    let body = &body;
+    let outcomes = &results;
+    {
+        let start = |rank: usize| {
+            let world = Rc::clone(world);
+            let stack = world.stacks.stack(rank);
+            let run_rank = move |yielder: &Yielder<(), ()>, ()| {
+                let member = Member { rank, world: Rc::clone(&world), yielder };
+                let outcome = catch_unwind(AssertUnwindSafe(|| body(member)));
+                if outcome.is_err() {
+                    // A rank that ends because another one failed does not fail itself.
+                    if world.has_failed() {
+                        return;
+                    }
+                    world.declare_failure();
+                }
+                outcomes.borrow_mut()[rank] =
+                    Some(outcome.map_err(|panic| apexmap_base::crash::describe_panic(&*panic)));
+            };
+            // SAFETY: the coroutine borrows `body` and `results`, which live longer: the list of coroutines is dropped first.
+            unsafe { Coroutine::<(), (), (), RankStack>::with_stack_unchecked(stack, run_rank) }
+        };
+        let mut coroutines: Vec<Option<_>> = (0..world.size).map(|rank| Some(start(rank))).collect();
+        while let Some(rank) = world.next_rank() {
+            let Some(coroutine) = &mut coroutines[rank] else { continue };
+            if let CoroutineResult::Return(()) = coroutine.resume(()) {
+                coroutines[rank] = None;
+                world.state.borrow_mut().ranks[rank].is_done = true;
+                if world.stacks.has_overflown(rank) {
+                    panic!("the stack of simulated rank {rank} has overflown; memory is damaged");
+                }
+            }
+            if world.has_failed() {
+                break;
+            }
+        }
+        if !world.has_failed()
+            && let Some(first) = coroutines.iter().position(Option::is_some)
+        {
+            results.borrow_mut()[first] = Some(Err(world.describe_deadlock()));
+            world.declare_failure();
+        }
+        // Dropping the coroutines of a failed simulation unwinds their stacks.
+    }
+    let other = || Err(crate::comm::threads::OTHER_RANK_FAILED.to_owned());
+    results.into_inner().into_iter().map(|outcome| outcome.unwrap_or_else(other)).collect()
+}
+
+impl Member {
+    fn state(&self) -> RefMut<'_, RankState> {
+        RefMut::map(self.world.state.borrow_mut(), |state| &mut state.ranks[self.rank])
+    }
+
+    /// Returns this rank's clock.
+    pub fn clock(&self) -> Time {
+        self.state().clock
+    }
+
+    /// Spends time on a computation.
+    pub fn advance(&self, time: Time) {
+        self.state().clock += time;
+    }
+
+    /// Continues not before this time.
+    pub fn advance_to(&self, time: Time) {
+        let mut state = self.state();
+        state.clock = state.clock.max(time);
+    }
+
+    /// Returns when no other rank acts before this one. Returns the clock.
+    pub fn synchronize(&self) -> Time {
+        loop {
+            let clock = {
+                let State { ready, ranks, .. } = &mut *self.world.state.borrow_mut();
+                let state = &mut ranks[self.rank];
+                let clock = state.clock;
+                match ready.peek() {
+                    Some(&Reverse(first)) if first < (clock, self.rank) => {
+                        state.scheduled = Some(clock);
+                        ready.push(Reverse((clock, self.rank)));
+                    }
+                    _ => return clock,
+                }
+                clock
+            };
+            self.suspend();
+            debug_assert!(self.clock() >= clock);
+        }
+    }
+
+    /// Records that this rank has made progress.
+    pub fn progress(&self) {
+        let mut state = self.state();
+        state.failing_since = None;
+        state.failed_polls = 0;
+        let clock = state.clock;
+        while state.changes.peek().is_some_and(|&Reverse(time)| time <= clock) {
+            state.changes.pop();
+        }
+    }
+
+    /// Records a poll at this time that found nothing, and spends its time. After many of them, a poll takes until something
+    /// changes for this rank.
+    pub fn fail(&self, polled_at: Time, reason: &'static str) {
+        {
+            let State { polling, ranks, .. } = &mut *self.world.state.borrow_mut();
+            let state = &mut ranks[self.rank];
+            state.failing_since.get_or_insert(polled_at);
+            state.failed_polls += 1;
+            state.clock += self.world.machine.poll;
+            if state.failed_polls <= SHORT_POLLS {
+                return;
+            }
+            assert!(
+                state.failed_polls < MAX_FAILED_POLLS,
+                "deadlock: this rank polls for {reason}, and no other rank acts"
+            );
+            let change = state.changes.iter().map(|Reverse(time)| *time).filter(|time| *time > polled_at).min();
+            if let Some(change) = change {
+                state.clock = state.clock.max(change);
+                return;
+            }
+            state.waits_for = Some(reason);
+            state.polls = true;
+            if !std::mem::replace(&mut state.is_listed, true) {
+                polling.push(self.rank);
+            }
+        }
+        self.suspend();
+        let mut state = self.state();
+        state.waits_for = None;
+        state.polls = false;
+    }
+
+    /// Waits for the next change, unless this rank has made progress since it waited last. Every waiting loop calls this.
+    pub fn relax(&self) {
+        let has_failed = self.state().failing_since.is_some();
+        if has_failed {
+            self.wait("a message or a free handle");
+        } else {
+            self.fail(self.clock(), "a message or a free handle");
+        }
+    }
+
+    /// Waits for the first change after the first failed poll.
+    pub fn wait(&self, reason: &'static str) {
+        if self.world.has_failed() {
+            give_up();
+        }
+        self.synchronize();
+        {
+            let State { ready, ranks, .. } = &mut *self.world.state.borrow_mut();
+            let state = &mut ranks[self.rank];
+            let since = state.failing_since.take().unwrap_or(state.clock);
+            state.failed_polls = 0;
+            while state.changes.peek().is_some_and(|&Reverse(time)| time <= since) {
+                state.changes.pop();
+            }
+            match state.changes.peek() {
+                // The change came after the first poll, so the later polls may have missed it.
+                Some(&Reverse(time)) if time <= state.clock => return,
+                Some(&Reverse(time)) => {
+                    state.scheduled = Some(time);
+                    ready.push(Reverse((time, self.rank)));
+                }
+                None => {}
+            }
+            state.waits_for = Some(reason);
+        }
+        self.suspend();
+        self.state().waits_for = None;
+    }
+
+    /// Waits until a condition holds. Each call of `is_met` gets the clock, when no other rank acts before it.
+    pub fn wait_until(&self, reason: &'static str, mut is_met: impl FnMut(Time) -> bool) {
+        loop {
+            let now = self.synchronize();
+            if is_met(now) {
+                return self.progress();
+            }
+            self.state().failing_since.get_or_insert(now);
+            self.wait(reason);
+        }
+    }
+
+    fn suspend(&self) {
+        if self.world.stacks.is_nearly_full(self.rank) {
+            panic!("the stack of this simulated rank is nearly full");
+        }
+        // SAFETY: the yielder belongs to the coroutine that runs this code: a member is used only within its own coroutine.
+        unsafe { (*self.yielder).suspend(()) };
+        if self.world.has_failed() {
+            give_up();
+        }
+    }
+}
+
+fn give_up() -> ! {
+    std::panic::resume_unwind(Box::new(crate::comm::threads::OTHER_RANK_FAILED));
+}

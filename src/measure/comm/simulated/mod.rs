@@ -1,0 +1,97 @@
+//! The simulated transport: the ranks are coroutines of one thread, and time is virtual.
+//!
+//! The kernels run unchanged and verify their work. Computing costs what the driver says for each point
+//! ([`Comm::charge`](super::Comm::charge)); messages cost what the machine says ([`Machine`]).
+
+mod collectives;
+mod engine;
+mod machine;
+mod mailbox;
+mod messages;
+mod network;
+mod shared;
+mod stacks;
+mod topology;
+mod window;
+
+pub use engine::ComputationCosts;
+pub use machine::{InterfaceCosts, LinkCosts, Machine, MessageCosts, Time, picoseconds};
+pub use network::{Network, Passage};
+pub use topology::{Link, Topology};
+
+use super::arena::Arena;
+use super::{Comm, Computation};
+use apexmap_base::error::{Error, Result};
+use engine::{Member, World};
+use stacks::Stacks;
+
+/// The communicator of one simulated rank.
+pub struct SimulatedComm {
+    member: Member,
+}
+
+/// The size of a simulation that has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Account {
+    pub messages: u64,
+    /// Clock of the last rank, in seconds.
+    pub seconds: f64,
+}
+
+/// Runs `body` on `ranks` ranks of a machine. Returns each rank's result, or the message of its panic.
+///
+/// # Errors
+/// If the machine has no place for the ranks, or the system refuses the memory.
+pub fn run<R: 'static>(
+    machine: &Machine,
+    costs: ComputationCosts,
+    ranks: usize,
+    body: impl Fn(&SimulatedComm, &mut Arena) -> R,
+) -> Result<(Vec<std::result::Result<R, String>>, Account)> {
+    let nodes = ranks.div_ceil(machine.ranks_per_node);
+    machine.topology.check(nodes).map_err(|reason| {
+        Error::input(format!("{} cannot be simulated: {reason}", machine.name), "use fewer ranks, or a larger topology")
+    })?;
+    let world = World::new(machine.clone(), costs, ranks, Stacks::new(ranks)?);
+    let results = engine::run(&world, |member| body(&SimulatedComm { member }, &mut Arena::default()));
+    let last = (0..ranks).map(|rank| world.clock(rank)).max().unwrap_or(0);
+    Ok((results, Account { messages: world.events(), seconds: last as f64 * 1e-12 }))
+}
+
+impl Comm for SimulatedComm {
+    fn rank(&self) -> usize {
+        self.member.rank
+    }
+
+    fn size(&self) -> usize {
+        self.member.world.size
+    }
+
+    fn ranks_on_node(&self) -> usize {
+        self.member.world.machine.ranks_per_node.min(self.size())
+    }
+
+    fn first_on_node(&self) -> bool {
+        self.member.rank.is_multiple_of(self.member.world.machine.ranks_per_node)
+    }
+
+    fn is_oversubscribed(&self) -> bool {
+        false
+    }
+
+    fn wall_time(&self) -> f64 {
+        self.member.clock() as f64 * 1e-12
+    }
+
+    fn clock_resolution(&self) -> f64 {
+        1e-12
+    }
+
+    fn relax(&self) {
+        self.member.relax();
+    }
+
+    fn charge(&self, computation: Computation, amount: usize) {
+        self.member.advance(machine::scale(self.member.world.costs[computation as usize], amount));
+    }
+}

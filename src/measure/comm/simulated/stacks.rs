@@ -1,0 +1,84 @@
+//! The stacks of coroutines, in one area of memory. The system provides only the pages that a stack uses.
+
+use apexmap_base::error::{Error, Result};
+use corosensei::stack::{Stack, StackPointer};
+use memmap2::{MmapMut, MmapOptions};
+use std::num::NonZeroUsize;
+use std::rc::Rc;
+
+/// Size of a stack in bytes.
+const STACK_BYTES: usize = if cfg!(debug_assertions) { 512 << 10 } else { 64 << 10 };
+/// A rank that has less space than this when it waits is ended. Its next calls could overflow.
+const RESERVE_BYTES: usize = 8 << 10;
+/// The lowest word of each stack. A stack that overflows changes it.
+const CANARY: u64 = 0x5eed_cafe_f00d_beef;
+
+/// The stacks of all ranks.
+pub struct Stacks {
+    area: MmapMut,
+}
+
+/// The stack of one rank.
+pub struct RankStack {
+    stacks: Rc<Stacks>,
+    rank: usize,
+}
+
+impl Stacks {
+    /// Reserves the stacks of these ranks.
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub fn new(ranks: usize) -> Result<Rc<Self>> {
+        let bytes = ranks * STACK_BYTES;
+        let refused = |cause: std::io::Error| {
+            Error::environment(
+                format!(
+                    "cannot reserve {} for the stacks of {ranks} ranks: {cause}",
+                    apexmap_base::units::bytes(bytes as f64)
+                ),
+                "simulate fewer ranks",
+            )
+        };
+        let mut area = MmapOptions::new().len(bytes).no_reserve_swap().map_anon().map_err(refused)?;
+        // Huge pages would give every stack more memory than it uses.
+        let _ = area.advise(memmap2::Advice::NoHugePage);
+        for rank in 0..ranks {
+            area[rank * STACK_BYTES..][..8].copy_from_slice(&CANARY.to_ne_bytes());
+        }
+        Ok(Rc::new(Self { area }))
+    }
+
+    /// Returns the stack of a rank. Every rank has it once.
+    pub fn stack(self: &Rc<Self>, rank: usize) -> RankStack {
+        RankStack { stacks: Rc::clone(self), rank }
+    }
+
+    /// Returns whether a stack has overflown. The memory below it then has wrong contents.
+    pub fn has_overflown(&self, rank: usize) -> bool {
+        // SAFETY: the word lies within the area, and is aligned; only a stack that overflows writes to it, and none runs now.
+        unsafe { self.area.as_ptr().add(rank * STACK_BYTES).cast::<u64>().read_volatile() != CANARY }
+    }
+
+    /// Returns whether the caller, which runs on this rank's stack, has little space left.
+    pub fn is_nearly_full(&self, rank: usize) -> bool {
+        let local = std::hint::black_box(0u8);
+        (&raw const local).addr() < self.area.as_ptr().addr() + rank * STACK_BYTES + RESERVE_BYTES
+    }
+}
+
+// SAFETY: the area is mapped while the stack exists, because the stack owns a part of it. Stacks of different ranks do not
+// overlap, and both ends are multiples of the size, which is a multiple of the alignment that corosensei requires.
+unsafe impl Stack for RankStack {
+    fn base(&self) -> StackPointer {
+        pointer(self.stacks.area.as_ptr().addr() + (self.rank + 1) * STACK_BYTES)
+    }
+
+    fn limit(&self) -> StackPointer {
+        pointer(self.stacks.area.as_ptr().addr() + self.rank * STACK_BYTES)
+    }
+}
+
+fn pointer(address: usize) -> StackPointer {
+    NonZeroUsize::new(address).expect("memory has an address")
+}

@@ -1,0 +1,111 @@
+//! The links between nodes, and the route of a message.
+
+use serde::{Deserialize, Serialize};
+
+/// How nodes are connected. Every link has two directions, which are independent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
+pub enum Topology {
+    /// Every pair of nodes has its own connection.
+    Crossbar,
+    /// A grid of nodes in any number of dimensions, with a ring along each line.
+    Torus { sides: Vec<usize> },
+    /// A grid of nodes without the links that close rings.
+    Mesh { sides: Vec<usize> },
+    /// Groups of `leaf` nodes at one switch; each of these has a link to each of the `spines` upper switches.
+    FatTree { leaf: usize, spines: usize },
+    /// Routers with `nodes` nodes each; `routers` routers form a group with all links between them; each pair of groups has one
+    /// link.
+    Dragonfly { nodes: usize, routers: usize },
+}
+
+/// The number of a link in one direction.
+pub type Link = usize;
+
+impl Topology {
+    /// Returns why these nodes cannot be connected so.
+    ///
+    /// # Errors
+    /// In one sentence.
+    pub fn check(&self, nodes: usize) -> Result<(), String> {
+        let positive = |numbers: &[usize]| numbers.iter().all(|&number| number > 0);
+        match self {
+            Self::Crossbar => Ok(()),
+            Self::Torus { sides } | Self::Mesh { sides } => {
+                let product = sides.iter().try_fold(1usize, |product, &side| product.checked_mul(side));
+                match product {
+                    Some(places) if positive(sides) && places >= nodes => Ok(()),
+                    _ => Err(format!("sides {sides:?} have no place for {nodes} nodes")),
+                }
+            }
+            Self::FatTree { leaf, spines } if positive(&[*leaf, *spines]) => Ok(()),
+            Self::Dragonfly { nodes, routers } if positive(&[*nodes, *routers]) => Ok(()),
+            Self::FatTree { .. } | Self::Dragonfly { .. } => Err("a size of the topology is 0".into()),
+        }
+    }
+
+    /// Calls `visit` with the links of the route from one node to another, in order. Routes are minimal: along the dimensions in
+    /// order, through the upper switch of the receiver, or through the link of the two groups.
+    pub fn route(&self, from: usize, to: usize, mut visit: impl FnMut(Link)) {
+        if from == to {
+            return;
+        }
+        match self {
+            Self::Crossbar => {}
+            Self::Torus { sides } => grid_route(sides, true, from, to, visit),
+            Self::Mesh { sides } => grid_route(sides, false, from, to, visit),
+            Self::FatTree { leaf, spines } => {
+                let (switch, other) = (from / leaf, to / leaf);
+                if switch != other {
+                    let spine = to % spines;
+                    visit(2 * (switch * spines + spine));
+                    visit(2 * (other * spines + spine) + 1);
+                }
+            }
+            Self::Dragonfly { nodes, routers } => dragonfly_route(*nodes, *routers, from, to, visit),
+        }
+    }
+}
+
+/// Links of a grid: node times dimensions times two, plus two times the dimension, plus one for the way down.
+fn grid_route(sides: &[usize], wraps: bool, from: usize, to: usize, mut visit: impl FnMut(Link)) {
+    let mut node = from;
+    let mut stride = 1;
+    for (dimension, &side) in sides.iter().enumerate() {
+        let (mut place, target) = (from / stride % side, to / stride % side);
+        let up = (target + side - place) % side;
+        let goes_up = if wraps { 2 * up <= side } else { target > place };
+        while place != target {
+            visit(2 * (node * sides.len() + dimension) + usize::from(!goes_up));
+            let next = if goes_up { (place + 1) % side } else { (place + side - 1) % side };
+            node = node + next * stride - place * stride;
+            place = next;
+        }
+        stride *= side;
+    }
+}
+
+/// Links of a dragonfly: within a group, one per pair of routers; then one per pair of groups.
+fn dragonfly_route(nodes: usize, routers: usize, from: usize, to: usize, mut visit: impl FnMut(Link)) {
+    let place = |node: usize| (node / (nodes * routers), node / nodes % routers);
+    let ((group, router), (other_group, other_router)) = (place(from), place(to));
+    let local = |group: usize, from: usize, to: usize| 2 * ((group * routers + from) * routers + to);
+    if group == other_group {
+        if router != other_router {
+            visit(local(group, router, other_router));
+        }
+        return;
+    }
+    // The router of a group that has the link to another group.
+    let gateway = |group: usize, other: usize| (if other > group { other - 1 } else { other }) % routers;
+    let (exit, entry) = (gateway(group, other_group), gateway(other_group, group));
+    if router != exit {
+        visit(local(group, router, exit));
+    }
+    // Pairs of groups in the order of the Cantor pairing, which needs no number of groups.
+    let sum = group + other_group;
+    visit(2 * (sum * (sum + 1) / 2 + other_group) + 1);
+    if entry != other_router {
+        visit(local(other_group, entry, other_router));
+    }
+}

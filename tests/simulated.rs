@@ -1,0 +1,228 @@
+//! Tests of the simulated transport: its contract, closed forms to the picosecond, and identical repetitions.
+
+#[path = "mpi_checks/message_order.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same checks run on every transport")]
+mod message_order;
+
+use apexmap_measure::comm::simulated::{
+    ComputationCosts, InterfaceCosts, LinkCosts, Machine, MessageCosts, SimulatedComm, Time, Topology, run,
+};
+use apexmap_measure::comm::{
+    Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
+};
+
+const SEND: Time = 700;
+const RECEIVE: Time = 900;
+const LATENCY: Time = 5_000;
+const PER_BYTE: f64 = 250.0;
+const GAP: Time = 1_100;
+const NO_COSTS: ComputationCosts = [0.0; 5];
+
+fn costs() -> MessageCosts {
+    MessageCosts {
+        send: SEND,
+        receive: RECEIVE,
+        latency: LATENCY,
+        per_byte: PER_BYTE,
+        copy_per_byte: 0.0,
+        eager_bytes: 1 << 20,
+    }
+}
+
+/// A machine with one rank per node whose polls take no time.
+fn machine(topology: Topology) -> Machine {
+    Machine {
+        name: "test".into(),
+        ranks_per_node: 1,
+        topology,
+        network: costs(),
+        node: costs(),
+        interface: InterfaceCosts { gap: GAP, per_byte: 0.0, header_bytes: 0 },
+        link: LinkCosts { hop: 100, per_byte: 400.0, is_contended: true },
+        poll: 0,
+        barrier_stage: None,
+    }
+}
+
+/// Runs a function on simulated ranks, which must all succeed. Returns their results.
+fn simulate<R: 'static>(machine: &Machine, ranks: usize, body: impl Fn(&SimulatedComm) -> R) -> Vec<R> {
+    let (results, _) = run(machine, NO_COSTS, ranks, |comm, _| body(comm)).expect("a simulation");
+    results.into_iter().map(|result| result.expect("a rank that succeeds")).collect()
+}
+
+fn on_1_to_5_ranks(body: impl Fn(&SimulatedComm)) {
+    for ranks in 1..=5 {
+        simulate(&machine(Topology::Crossbar), ranks, &body);
+        simulate(&Machine { ranks_per_node: 2, ..machine(Topology::Torus { sides: vec![2, 2] }) }, ranks, &body);
+    }
+}
+
+#[test]
+fn messages_taken_together_arrive_in_order() {
+    on_1_to_5_ranks(message_order::check_order);
+}
+
+#[test]
+fn all_to_all_delivers_every_word_in_rank_order() {
+    on_1_to_5_ranks(|comm| {
+        let (rank, size) = (comm.rank() as u64, comm.size() as u64);
+        let words = |from: u64, to: u64| vec![100 * from + to; ((from + to) % 4) as usize];
+        let counts: Vec<usize> = (0..size).map(|to| words(rank, to).len()).collect();
+        let send: Vec<u64> = (0..size).flat_map(|to| words(rank, to)).collect();
+        let mut received = vec![7];
+        for _ in 0..3 {
+            comm.all_to_all_v(&send, &counts, &mut received);
+            assert_eq!(received, (0..size).flat_map(|from| words(from, rank)).collect::<Vec<_>>());
+        }
+    });
+}
+
+#[test]
+fn a_ping_pong_takes_the_time_of_its_closed_form() {
+    for bytes in [8usize, 64, 4096] {
+        let times = simulate(&machine(Topology::Crossbar), 2, |comm| {
+            let mut messages = comm.messages(Tag::Request, 1024, 1024).expect("buffers");
+            comm.barrier();
+            let start = comm.wall_time();
+            for _ in 0..10 {
+                if comm.rank() == 0 {
+                    messages.isend(0, bytes / 4, 1);
+                    messages.irecv(0, bytes / 4, 1);
+                } else {
+                    messages.irecv(0, bytes / 4, 0);
+                    messages.wait_all();
+                    messages.isend(0, bytes / 4, 0);
+                }
+                messages.wait_all();
+            }
+            ((comm.wall_time() - start) * 1e12).round() as Time
+        });
+        let one_way = SEND + LATENCY + (PER_BYTE * bytes as f64) as Time + RECEIVE;
+        assert_eq!(times[0], 20 * one_way, "{bytes} bytes");
+    }
+}
+
+#[test]
+fn a_hypercube_exchange_takes_the_time_of_its_closed_form() {
+    for ranks in [2usize, 16, 64] {
+        let times = simulate(&machine(Topology::Crossbar), ranks, |comm| {
+            let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 64, 64, 16);
+            comm.barrier();
+            let start = comm.wall_time();
+            for stage in 0..ranks.trailing_zeros() {
+                assert!(outbox.send(comm.rank() ^ (1 << stage), &[7; 16]));
+                while inbox.take(|_, words| words.len()).is_none() {
+                    comm.relax();
+                }
+            }
+            ((comm.wall_time() - start) * 1e12).round() as Time
+        });
+        let stage = SEND + LATENCY + (PER_BYTE * 128.0) as Time + RECEIVE;
+        assert!(times.iter().all(|time| *time == Time::from(ranks.trailing_zeros()) * stage), "{ranks}: {times:?}");
+    }
+}
+
+#[test]
+fn two_flows_over_one_link_take_turns() {
+    // Nodes 0 and 1 send to nodes 2 and 3 of a line: both messages pass the link from node 1 to node 2.
+    let line = machine(Topology::Mesh { sides: vec![4] });
+    let arrivals = simulate(&line, 4, |comm| {
+        let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 4, 4, 128);
+        comm.barrier();
+        let start = comm.wall_time();
+        if comm.rank() < 2 {
+            assert!(outbox.send(comm.rank() + 2, &[1; 128]));
+            return 0;
+        }
+        while inbox.take(|_, _| ()).is_none() {
+            comm.relax();
+        }
+        ((comm.wall_time() - start) * 1e12).round() as Time
+    });
+    // The message of the lower rank gets the link first if two are sent at the same time.
+    let (train, ends) = (400 * 1024, SEND + LATENCY + RECEIVE);
+    assert_eq!(arrivals[2], ends + 2 * 100 + train);
+    assert_eq!(arrivals[3], ends + 100 + train + 2 * 100 + train);
+}
+
+#[test]
+fn a_mailbox_per_peer_delivers_only_its_messages_in_order() {
+    on_1_to_5_ranks(|comm| {
+        let peers: Vec<usize> = (0..comm.size()).filter(|&peer| peer != comm.rank()).rev().collect();
+        let (mut lines, mut outbox) = comm.mailbox_per_peer(Tag::Data(1), &peers, Posting::Ahead, 2, 3);
+        for number in 0..20u64 {
+            for &peer in &peers {
+                while !outbox.send(peer, &[comm.rank() as u64, number]) {
+                    comm.relax();
+                }
+            }
+        }
+        for (line, &peer) in lines.iter_mut().zip(&peers) {
+            for number in 0..20u64 {
+                while !line.take(|from, words| assert_eq!((from, words), (peer, &[peer as u64, number][..]))).is_some()
+                {
+                    comm.relax();
+                }
+            }
+        }
+        comm.barrier();
+    });
+}
+
+#[test]
+fn gets_and_writes_reach_the_memory_of_others() {
+    on_1_to_5_ranks(|comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        let memory: Vec<u64> = (0..32).map(|word| (100 * rank + word) as u64).collect();
+        comm.get_window(&memory, 2, 4, |mut window| {
+            let (mut asked, mut sum, mut taken) = (0, 0, 0);
+            while taken < size {
+                if asked < size && window.get(asked, 4, 4) {
+                    asked += 1;
+                }
+                if let Some(block) = window.take(|words| words.iter().sum::<u64>()) {
+                    sum += block;
+                    taken += 1;
+                }
+            }
+            assert_eq!(sum, (0..size as u64).map(|owner| 4 * 100 * owner + 4 + 5 + 6 + 7).sum::<u64>());
+        });
+        let mut memory = vec![0; 2 * size + 1];
+        comm.rma_window(&mut [], &mut memory, |mut window| {
+            for round in 1..=3u64 {
+                for to in 0..size {
+                    window.put_value(to, 2 * rank, round);
+                    window.xor(to, 2 * size, 1 << rank);
+                }
+                window.fence(|memory| {
+                    assert!((0..size).all(|from| memory[2 * from] == round));
+                    assert_eq!(std::mem::take(&mut memory[2 * size]), (1u64 << size) - 1);
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn a_deadlock_names_what_the_first_ranks_wait_for() {
+    let (results, _) = run(&machine(Topology::Crossbar), NO_COSTS, 3, |comm, _| {
+        let (mut inbox, _outbox) = comm.mailbox(Tag::Request, 1, 1, 1);
+        while inbox.take(|_, _| ()).is_none() {
+            comm.relax();
+        }
+    })
+    .expect("a simulation");
+    let first = results[0].as_ref().expect_err("a deadlock");
+    assert!(first.contains("deadlock: 3 of 3 ranks wait") && first.contains("rank 0 waits for a message"), "{first}");
+}
+
+#[test]
+fn a_panic_of_a_rank_ends_the_others() {
+    let (results, _) = run(&machine(Topology::Crossbar), NO_COSTS, 4, |comm, _| {
+        assert!(comm.rank() != 2, "rank 2 is broken");
+        comm.barrier();
+    })
+    .expect("a simulation");
+    assert!(results[2].as_ref().is_err_and(|text| text.contains("rank 2 is broken")), "{results:?}");
+    assert!(results.iter().all(Result::is_err));
+}
