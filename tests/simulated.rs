@@ -37,8 +37,8 @@ fn machine(topology: Topology) -> Machine {
         topology,
         network: costs(),
         node: costs(),
-        interface: InterfaceCosts { gap: GAP, per_byte: 0.0, header_bytes: 0 },
-        link: LinkCosts { hop: 100, per_byte: 400.0, is_contended: true },
+        interface: InterfaceCosts { gap: GAP, ..InterfaceCosts::default() },
+        link: LinkCosts { hop: 100, per_byte: 400.0, is_contended: true, ..LinkCosts::default() },
         poll: 0,
         barrier_stage: None,
     }

@@ -50,26 +50,42 @@ pub struct MessageCosts {
     pub eager_bytes: usize,
 }
 
+/// The bytes of a message in addition to its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frame {
+    /// Bytes before the data: a header or a command.
+    pub header_bytes: usize,
+    /// Header and data are padded to a multiple of this; 0 for no padding.
+    pub unit_bytes: usize,
+    /// Bytes after the padding, such as an acknowledgement.
+    pub trailer_bytes: usize,
+}
+
 /// The interface between a node and the network, which the ranks of the node share.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceCosts {
     /// Shortest time between two messages, in either direction (g).
     pub gap: Time,
     /// Time of each byte on the bus, in picoseconds.
     pub per_byte: f64,
-    /// Bytes that a message has in addition to its data.
-    pub header_bytes: usize,
+    /// The bytes of a message on the bus.
+    pub frame: Frame,
+    /// Bytes on the bus that a rank may have in the interface's queue before it waits; 0 for any number.
+    pub queue_bytes: usize,
 }
 
 /// The links of the topology.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkCosts {
     /// Time of the first byte from one router to the next.
     pub hop: Time,
     /// Time of each byte on a link, in picoseconds.
     pub per_byte: f64,
+    /// The bytes of a message on a link.
+    pub frame: Frame,
     /// Whether a message waits until a link is free. Otherwise links carry any number of messages at once.
     pub is_contended: bool,
 }
@@ -109,6 +125,13 @@ impl MessageCosts {
     /// Returns the time of a core that copies `bytes` bytes.
     pub fn copying(&self, bytes: usize) -> Time {
         scale(self.copy_per_byte, bytes)
+    }
+}
+
+impl Frame {
+    /// Returns the bytes of a message with this much data.
+    pub fn bytes(&self, data: usize) -> usize {
+        (data + self.header_bytes).next_multiple_of(self.unit_bytes.max(1)) + self.trailer_bytes
     }
 }
 

@@ -197,6 +197,7 @@ impl Outbox for SimulatedOutbox {
             now += 2 * costs.latency;
         }
         let passage = world.send(now, *rank, receiver, bytes);
+        self.member.advance_to(passage.entered);
         self.handles.push_back(passage.left);
         world.announce(*rank, passage.left);
         {

@@ -136,6 +136,7 @@ impl Messages for SimulatedMessages<'_> {
             Letter { arrived: now + costs.latency, is_announced: true, items }
         } else {
             let passage = world.send(now, rank, receiver, bytes);
+            self.member.advance_to(passage.entered);
             own.last_left = own.last_left.max(passage.left);
             Letter { arrived: passage.arrived, is_announced: false, items }
         };

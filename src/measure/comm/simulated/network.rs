@@ -2,10 +2,13 @@
 
 use super::machine::{Machine, Time, scale};
 use super::topology::Link;
+use std::collections::VecDeque;
 
 /// When a message leaves its sender and reaches its receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
+    /// The message is in the interface's queue, and the sending core continues.
+    pub entered: Time,
     /// The sender's handle is free.
     pub left: Time,
     /// The last byte has arrived.
@@ -22,12 +25,45 @@ pub struct Network {
     links: Vec<Time>,
     /// When each rank's last message within its node has arrived; later ones do not overtake it.
     within_node: Vec<Time>,
+    /// The messages of each rank in the queue of its interface, if queues have a limit.
+    queues: Vec<Queue>,
+}
+
+/// The messages of a rank in its interface: when each has left, and its bytes.
+#[derive(Clone, Default)]
+struct Queue {
+    messages: VecDeque<(Time, usize)>,
+    bytes: usize,
+}
+
+impl Queue {
+    /// Adds a message. Returns when the queue has space for it.
+    fn enter(&mut self, now: Time, bytes: usize, leaves: Time, limit: usize) -> Time {
+        let mut entered = now;
+        while let Some(&(left, size)) = self.messages.front()
+            && (left <= now || self.bytes + bytes > limit)
+        {
+            entered = entered.max(left);
+            self.bytes -= size;
+            self.messages.pop_front();
+        }
+        self.messages.push_back((leaves, bytes));
+        self.bytes += bytes;
+        entered
+    }
 }
 
 impl Network {
     pub fn new(machine: &Machine, ranks: usize) -> Self {
         let nodes = ranks.div_ceil(machine.ranks_per_node);
-        Self { sending: vec![0; nodes], receiving: vec![0; nodes], links: Vec::new(), within_node: vec![0; ranks] }
+        let queues = if machine.interface.queue_bytes > 0 { vec![Queue::default(); ranks] } else { Vec::new() };
+        Self {
+            sending: vec![0; nodes],
+            receiving: vec![0; nodes],
+            links: Vec::new(),
+            within_node: vec![0; ranks],
+            queues,
+        }
     }
 
     /// Sends a message at this time, after the sender's own work.
@@ -37,18 +73,25 @@ impl Network {
         if node == other {
             let arrived = (now + costs.latency + costs.on_the_way(bytes)).max(self.within_node[from]);
             self.within_node[from] = arrived;
-            return Passage { left: now, arrived };
+            return Passage { entered: now, left: now, arrived };
         }
-        let wire_bytes = bytes + machine.interface.header_bytes;
-        let bus = scale(machine.interface.per_byte, wire_bytes).max(costs.on_the_way(wire_bytes));
-        let busy = bus.max(machine.interface.gap);
+        let interface = &machine.interface;
+        let bus_bytes = interface.frame.bytes(bytes);
+        let bus = scale(interface.per_byte, bus_bytes).max(costs.on_the_way(bytes));
+        let busy = bus.max(interface.gap);
         let start = now.max(self.sending[node]);
-        self.sending[node] = start + busy;
-        let (head, train) = self.pass_links(machine, start, (node, other), wire_bytes);
-        // The receiving interface is busy from the first byte to the last one.
-        let head = (head + costs.latency).max(self.receiving[other]);
-        self.receiving[other] = head + busy.max(train);
-        Passage { left: start + busy, arrived: head + bus.max(train) }
+        let left = start + busy;
+        self.sending[node] = left;
+        let entered = match self.queues.get_mut(from) {
+            Some(queue) => queue.enter(now, bus_bytes, left, interface.queue_bytes),
+            None => now,
+        };
+        let (head, train) = self.pass_links(machine, start, (node, other), machine.link.frame.bytes(bytes));
+        let head = head + costs.latency;
+        // Messages from several links share the receiving bus.
+        let received = head.max(self.receiving[other]);
+        self.receiving[other] = received + busy;
+        Passage { entered, left, arrived: (head + train).max(received + bus) }
     }
 
     /// Returns when the first byte has passed all links, and for how long the message is busy on a link.

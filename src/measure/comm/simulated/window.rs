@@ -3,6 +3,7 @@
 use super::SimulatedComm;
 use super::engine::Member;
 use super::machine::Time;
+use super::network::Passage;
 use crate::comm::{GetWindow, Item, Rma, RmaWindow};
 use apexmap_base::units::WORD_BYTES;
 use std::cell::RefCell;
@@ -80,6 +81,7 @@ impl SimulatedGetWindow<'_> {
         self.member.advance(costs.send);
         let now = self.member.synchronize();
         let asked = world.send(now, *rank, owner, REQUEST_BYTES);
+        self.member.advance_to(asked.entered);
         world.send(asked.arrived, owner, *rank, words * WORD_BYTES as usize).arrived
     }
 }
@@ -178,9 +180,11 @@ impl<T: Item> SimulatedRmaWindow<'_, T> {
         let Member { rank, world, .. } = self.member;
         let (length, arrivals) = &self.windows[target];
         crate::comm::check_range(offset, items, *length);
-        self.member.advance(world.machine.costs(*rank, target).send);
+        let (costs, bytes) = (world.machine.costs(*rank, target), items * size_of::<T>());
+        self.member.advance(costs.send + costs.copying(bytes));
         let now = self.member.synchronize();
-        let arrived = world.send(now, *rank, target, items * size_of::<T>()).arrived;
+        let Passage { entered, arrived, .. } = world.send(now, *rank, target, bytes);
+        self.member.advance_to(entered);
         self.last_arrival = self.last_arrival.max(arrived);
         {
             let mut arrivals = arrivals.borrow_mut();
