@@ -212,6 +212,7 @@ fn manifest(path: &Path, points: usize) -> apexmap_results::disk::manifest::Mani
         hosts: Vec::new(),
         sized_for: None,
         compaction: None,
+        simulated: None,
     }
 }
 

@@ -33,7 +33,10 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
             &["cli"],
         ],
     ),
-    ("theory", &[&["statistics", "trade", "codes"], &["machine", "models", "fit", "paper_tables"], &["bounds"]]),
+    (
+        "theory",
+        &[&["statistics", "trade", "codes"], &["machine", "models", "fit", "paper_tables"], &["bounds", "simulation"]],
+    ),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual", "site"], &["campaign"]]),

@@ -192,6 +192,7 @@ pub fn manifest() -> Manifest {
         launches: Vec::new(),
         sized_for: None,
         compaction: None,
+        simulated: None,
     }
 }
 
@@ -202,6 +203,7 @@ pub fn two_rank_job(launch: &str, point: impl Fn(u64) -> Point) -> Job {
         point: point(block),
         seconds_so_far: Vec::new(),
         next_repetition: 0,
+        costs: None,
     };
     Job {
         launch: launch.into(),
@@ -214,6 +216,7 @@ pub fn two_rank_job(launch: &str, point: impl Fn(u64) -> Point) -> Job {
         preflight_seconds: 0.0,
         node_type: None,
         environment: Default::default(),
+        machine: None,
         tasks: [1, 2].map(task).to_vec(),
     }
 }

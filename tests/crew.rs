@@ -1,6 +1,6 @@
 //! Tests of the threads that help a rank while no clock runs, and of its progress reports.
 
-use apexmap_base::sample::Phase;
+use apexmap_base::sample::{Event, Phase};
 use apexmap_measure::affinity;
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::crew::Crew;
@@ -67,9 +67,13 @@ fn a_panic_of_a_helper_ends_the_rank_with_its_message() {
 fn reports_of(quiet: Duration, act: impl FnOnce()) -> Vec<(Phase, Option<f64>)> {
     let reports = Rc::new(RefCell::new(Vec::new()));
     let list = reports.clone();
-    progress::set_reporter(quiet, move |phase, share| list.borrow_mut().push((phase, share)));
+    progress::set_reporter(quiet, move |event| {
+        if let Event::Progress { phase, share } = event {
+            list.borrow_mut().push((phase, share));
+        }
+    });
     act();
-    progress::set_reporter(quiet, |_, _| ());
+    progress::set_reporter(quiet, |_| ());
     Rc::into_inner(reports).expect("no other").into_inner()
 }
 

@@ -57,6 +57,7 @@ impl Case {
             machine: "m".into(),
             build: "b1".into(),
             builds: Default::default(),
+            simulation: None,
             library: "threads".into(),
         };
         let plan = Plan::new(context, points, blocks, repeat, 5).expect("a plan");

@@ -398,6 +398,7 @@ fn launchers_place_the_ranks_on_the_node() {
             launcher: entry,
             ranks_per_node: None,
             place: None,
+            simulation: None,
             machine: "m".into(),
             build: "b1".into(),
             builds: Default::default(),

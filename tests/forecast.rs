@@ -160,6 +160,7 @@ fn simulate_sweep(costs: [&[f64]; 2], clocked: f64, noise: f64, repeat_rule: Rep
             point: Point::new("k", ranks),
             seconds_so_far: Vec::new(),
             next_repetition: 0,
+            costs: None,
         };
         let job = Job {
             launch: String::new(),
@@ -172,6 +173,7 @@ fn simulate_sweep(costs: [&[f64]; 2], clocked: f64, noise: f64, repeat_rule: Rep
             preflight_seconds: 0.0,
             node_type: None,
             environment: Default::default(),
+            machine: None,
             tasks: (0..costs.len()).map(task).collect(),
         };
         let mut schedule = Schedule::new(&job, "");

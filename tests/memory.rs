@@ -32,6 +32,7 @@ fn peak_memory(points: &[Point], ranks: usize) -> u64 {
         point: point.clone(),
         seconds_so_far: Vec::new(),
         next_repetition: 0,
+        costs: None,
     };
     let job = Job {
         launch: "0001".into(),
@@ -44,6 +45,7 @@ fn peak_memory(points: &[Point], ranks: usize) -> u64 {
         preflight_seconds: 0.0,
         node_type: None,
         environment: Default::default(),
+        machine: None,
         tasks: points.iter().map(task).collect(),
     };
     let folder = Scratch::new();

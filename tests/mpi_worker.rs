@@ -139,7 +139,13 @@ impl Mpi {
 }
 
 pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Job {
-    let task = |(index, point)| Task { key: format!("{index}"), point, seconds_so_far: Vec::new(), next_repetition: 0 };
+    let task = |(index, point)| Task {
+        key: format!("{index}"),
+        point,
+        seconds_so_far: Vec::new(),
+        next_repetition: 0,
+        costs: None,
+    };
     Job {
         launch: format!("{name}-{ranks}"),
         block: 0,
@@ -151,6 +157,7 @@ pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Jo
         preflight_seconds: 0.0,
         node_type: None,
         environment: Default::default(),
+        machine: None,
         tasks: points.into_iter().enumerate().map(task).collect(),
     }
 }

@@ -212,7 +212,8 @@ fn endless_job() -> Job {
         preflight_seconds: 0.0,
         node_type: None,
         environment: Default::default(),
-        tasks: vec![Task { key: "k".into(), point, seconds_so_far: Vec::new(), next_repetition: 0 }],
+        machine: None,
+        tasks: vec![Task { key: "k".into(), point, seconds_so_far: Vec::new(), next_repetition: 0, costs: None }],
     }
 }
 

@@ -23,6 +23,7 @@ fn plan(sweep: &Sweep) -> Plan {
         machine: "m".into(),
         build: "b".into(),
         builds: Default::default(),
+        simulation: None,
         library: String::new(),
     };
     Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, 1).expect("a plan")

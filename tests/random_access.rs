@@ -2,7 +2,7 @@
 //! refusals.
 
 use apexmap_base::point::{Point, Value};
-use apexmap_base::sample::Phase;
+use apexmap_base::sample::{Event, Phase};
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Comm, Transport, World, threads};
 use apexmap_measure::kernels::random_access::division::divide;
@@ -582,8 +582,10 @@ fn the_reported_share_of_a_verification_never_falls() {
         let run = |comm: &threads::ThreadComm, arena: &mut Arena| {
             let shares = Rc::new(RefCell::new(Vec::new()));
             let list = shares.clone();
-            progress::set_reporter(Duration::ZERO, move |phase, share| {
-                list.borrow_mut().extend(share.filter(|_| phase == Phase::Verifying));
+            progress::set_reporter(Duration::ZERO, move |event| {
+                if let Event::Progress { phase: Phase::Verifying, share } = event {
+                    list.borrow_mut().extend(share);
+                }
             });
             let kernel = kernels::find(&point.kernel).expect("a kernel");
             let outcome = kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena });

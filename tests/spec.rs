@@ -113,8 +113,7 @@ fn values_of_the_wrong_type_or_size_are_underlined() {
 
 #[test]
 fn words_for_rank_counts_are_resolved_on_the_machine() {
-    let machine =
-        Machine { cores: 8, hardware_threads: 16, cores_of_numa_node: Some(4), memory: MEMORY, last_cache: 0 };
+    let machine = Machine { hardware_threads: 16, cores_of_numa_node: Some(4), ..Machine::with_cores(8, MEMORY) };
     let ranks = |axis: &str, machine: Machine| {
         let text = two_sided(&format!("[axes]\nranks = {axis}"));
         let sweep = parse(&text, Path::new("sweep.toml"), machine)?;
@@ -372,10 +371,31 @@ fn sweeps_and_the_schema_support_every_launcher() {
         schema_launchers.iter().map(|schema_launcher| schema_launcher["const"].as_str().unwrap()).collect();
     assert_eq!(ids, launch::registry::LAUNCHERS.iter().map(|entry| entry.id).collect::<Vec<_>>());
     for entry in launch::registry::LAUNCHERS.iter() {
-        let command = if entry.takes_command { "command = [\"{worker}\", \"{arguments}\", \"{ranks}\"]" } else { "" };
+        let command = match entry.id {
+            _ if entry.takes_command => "command = [\"{worker}\", \"{arguments}\", \"{ranks}\"]",
+            "simulated" => "simulate = \"red-storm\"",
+            _ => "",
+        };
         let text = format!("[launch]\ntransport = \"{}\"\nlauncher = \"{}\"\n{command}", entry.transport, entry.id);
         assert_eq!(sweep(&sequential(&text)).unwrap().launch.launcher, entry);
     }
+}
+
+#[test]
+fn simulated_ranks_need_a_machine_and_no_launcher() {
+    let launch = |text: &str| sweep(&sequential(&format!("[launch]\n{text}")));
+    let simulated = launch("simulate = \"red-storm\"\nlaunches = 3").unwrap();
+    assert_eq!((simulated.launch.transport, simulated.launch.launches), (TransportKind::Simulated, 1));
+    assert_eq!((simulated.repeat.min, simulated.repeat.max), (1, 1), "equal runs give equal times");
+    let error = launch("transport = \"simulated\"").unwrap_err();
+    assert!(error.message.contains("needs a machine") && error.help.contains("simulate ="), "{error}");
+    let error = launch("transport = \"mpi\"\nsimulate = \"red-storm\"").unwrap_err();
+    assert!(error.message.contains("contradicts transport = \"mpi\""), "{error}");
+    // The machine that a sweep is read for may be simulated, whatever launcher the sweep names.
+    let machine = Machine { is_simulated: true, ..machine(CORES) };
+    let text = sequential("[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"");
+    let parsed = apexmap_run::sweep::parse(&text, Path::new("a.toml"), machine).unwrap();
+    assert_eq!(parsed.launch.transport, TransportKind::Simulated);
 }
 
 #[test]

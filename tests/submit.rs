@@ -47,6 +47,7 @@ fn plan() -> Plan {
         machine: "m".into(),
         build: "b1".into(),
         builds: Default::default(),
+        simulation: None,
         library: "MPI".into(),
     };
     let point = |ranks: usize, block: u64| small_point("apex_map.two_sided", ranks).with_parameter("L", block);
@@ -1295,10 +1296,11 @@ fn the_state_of_a_result_is_printed_as_json_with_its_exit_code() {
 fn the_first_samples_of_a_kernel_scale_the_time_of_its_other_points() {
     let plan = plan();
     let first = &plan.entries[0];
-    let costs = HashMap::from([(first.key.clone(), 10.0 * estimate(&first.point))]);
-    let factors = learned_factors(&plan.entries, &costs, estimate);
+    let cost = |point: &_| estimate(&plan.context, point);
+    let costs = HashMap::from([(first.key.clone(), 10.0 * cost(&first.point))]);
+    let factors = learned_factors(&plan.entries, &costs, cost);
     assert!((factors["apex_map.two_sided"] - 10.0).abs() < 1e-9, "{factors:?}");
-    assert!(learned_factors(&plan.entries, &HashMap::new(), estimate).is_empty());
+    assert!(learned_factors(&plan.entries, &HashMap::new(), cost).is_empty());
 }
 
 #[test]

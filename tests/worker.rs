@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn task(point: Point) -> Task {
-    Task { key: point.label(), point, seconds_so_far: Vec::new(), next_repetition: 0 }
+    Task { key: point.label(), point, seconds_so_far: Vec::new(), next_repetition: 0, costs: None }
 }
 
 /// Returns a job of five points that differ in L.
@@ -31,6 +31,7 @@ fn job(ranks: usize, repeat: Repeat) -> Job {
         preflight_seconds: 0.0,
         node_type: None,
         environment: Default::default(),
+        machine: None,
         tasks: tasks.into(),
     }
 }

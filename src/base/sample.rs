@@ -91,7 +91,7 @@ pub struct Launch {
     /// Number of the launch, unique within a result: `0003`.
     pub launch: String,
     pub block: u32,
-    /// `threads` or `mpi`.
+    /// `threads`, `mpi` or `simulated`.
     pub transport: String,
     /// The library that carries the messages, with its version: `threads (in one process)`, `Open MPI v4.1.4 ...`.
     pub library: String,
@@ -106,7 +106,7 @@ pub struct Launch {
     /// The order for placing ranks; absent if the launcher decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<PlacementOrder>,
-    /// The place of each rank, in rank order.
+    /// The place of each rank, in rank order; empty for simulated ranks.
     pub placement: Vec<Placement>,
     /// Types of the nodes with ranks, each with the names of its nodes; empty in launches of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -124,7 +124,7 @@ pub const MIXED_NODES: &str = "mixed: ";
 impl Launch {
     /// Returns the number of cores of the node on which all ranks run. `None` for several nodes, or if the number is unknown.
     pub fn cores_of_node(&self) -> Option<u32> {
-        let is_one_node = self.placement.iter().all(|place| place.node == self.host.name);
+        let is_one_node = !self.placement.is_empty() && self.placement.iter().all(|place| place.node == self.host.name);
         self.host.processors.cores.filter(|_| is_one_node)
     }
 
@@ -187,6 +187,13 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share: Option<f64>,
     },
+    /// State of a run on simulated ranks. Not kept in the journal.
+    Simulation {
+        /// Messages since the start of the run.
+        messages: u64,
+        /// Virtual time since the start of the run, in seconds.
+        seconds: f64,
+    },
     Sample(Box<Sample>),
     /// The placement of each rank's memory, in rank order. Sent only when it changes.
     Memory {
@@ -238,6 +245,7 @@ impl Event {
             Event::Hello(_)
             | Event::Start { .. }
             | Event::Progress { .. }
+            | Event::Simulation { .. }
             | Event::Memory { .. }
             | Event::Preflight { .. }
             | Event::Done { .. } => {}

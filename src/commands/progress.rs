@@ -221,6 +221,12 @@ impl Watcher for Progress {
         self.show();
     }
 
+    fn report_simulation(&mut self, messages: u64, seconds: f64) {
+        self.doing =
+            format!("{} messages, {} of virtual time", units::si_number(messages as f64), units::seconds(seconds));
+        self.show();
+    }
+
     fn say(&mut self, line: &str) {
         match &mut self.view {
             Some(view) => view.say(&wrap_lines(&to_printable(line), error_width())),

@@ -141,7 +141,7 @@ pub struct Facts {
     owner: Option<String>,
 }
 
-/// One sample completes a point of a result without a sweep file.
+/// One sample completes a point of simulated ranks, and of a result without a sweep file.
 const ONE_SAMPLE: Repeat = Repeat { min: 1, max: 1, width: None, budget_seconds: None };
 
 impl Facts {
@@ -156,7 +156,11 @@ impl Facts {
         let text = read_text(&folder.sweep()).ok();
         let text =
             text.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
-        let (repeat, blocks) = text.map_or(Ok((ONE_SAMPLE, 1)), |text| sweep::repeat(&text, &folder.sweep()))?;
+        let is_simulated = manifest.as_ref().is_some_and(|manifest| manifest.simulated.is_some());
+        let (repeat, blocks) = match text.filter(|_| !is_simulated) {
+            Some(text) => sweep::repeat(&text, &folder.sweep())?,
+            None => (ONE_SAMPLE, 1),
+        };
         let progress = Progress::from_keys(keys.iter().cloned(), blocks, repeat, &records);
         let store = Jobs::new(&folder);
         let (options, jobs) = if store.exist() { store.read()? } else { (None, Vec::new()) };

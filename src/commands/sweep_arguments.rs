@@ -26,6 +26,10 @@ pub struct SweepArguments {
     /// File that lists the hosts, one per line
     #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     pub hostfile: Option<PathBuf>,
+    /// Simulate the ranks in virtual time on this machine: a published machine such as red-storm, or a card file [default result
+    /// folder: results/NAME-MACHINE]
+    #[arg(long, value_name = "CARD", conflicts_with_all = ["hosts", "hostfile", "machine"])]
+    pub simulate: Option<PathBuf>,
 }
 
 impl SweepArguments {
@@ -42,6 +46,7 @@ impl SweepArguments {
             hostfile: self.hostfile.clone(),
             is_job: false,
             each_node: None,
+            simulate: self.simulate.clone(),
         }
     }
 }

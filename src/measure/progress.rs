@@ -1,14 +1,14 @@
 //! Progress reports of a rank outside timed regions. Filling or verifying large memory takes long, and without reports the rank
 //! would seem to hang.
 
-use apexmap_base::sample::Phase;
+use apexmap_base::sample::{Event, Phase};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// Minimum time between two reports to a driver.
 pub const MIN_REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
-type Report = Box<dyn FnMut(Phase, Option<f64>)>;
+type Report = Box<dyn FnMut(Event)>;
 
 struct Reporter {
     report: Report,
@@ -24,7 +24,7 @@ thread_local! {
 }
 
 /// Sends the progress of this thread's runs to `report` from now on, at most once per `min_interval`.
-pub fn set_reporter(min_interval: Duration, report: impl FnMut(Phase, Option<f64>) + 'static) {
+pub fn set_reporter(min_interval: Duration, report: impl FnMut(Event) + 'static) {
     let reporter = Reporter { report: Box::new(report), min_interval, latest_report: Instant::now(), phase: None };
     REPORTER.set(Some(reporter));
 }
@@ -54,9 +54,19 @@ pub fn clock_starts() {
     });
 }
 
+/// Reports the state of a simulation: its messages so far, and the virtual time in seconds.
+pub fn report_simulation(messages: u64, seconds: f64) {
+    with_reporter(|reporter| {
+        if reporter.latest_report.elapsed() >= reporter.min_interval {
+            (reporter.report)(Event::Simulation { messages, seconds });
+            reporter.latest_report = Instant::now();
+        }
+    });
+}
+
 impl Reporter {
     fn send_report(&mut self, phase: Phase, share: Option<f64>) {
-        (self.report)(phase, share);
+        (self.report)(Event::Progress { phase, share });
         (self.latest_report, self.phase) = (Instant::now(), Some(phase));
     }
 }

@@ -1,28 +1,30 @@
 //! The worker: the program that a launcher starts on every rank. It runs the points of one job and writes one line per sample.
 
 mod gather;
+mod root;
+mod schedule;
+mod simulated;
 pub mod watchdog;
 
+pub use schedule::{Repeat, Schedule};
+
 use crate::comm::arena::Arena;
+use crate::comm::simulated::{ComputationCosts, Machine};
 use crate::comm::{self, Collectives, Transport, TransportKind, World};
 use crate::hardware::PlacementOrder;
 use crate::kernels::{self, Kernel};
 use crate::numerics::mix::seed;
-use crate::numerics::statistics::Summary;
 use crate::observer::Observer;
 use crate::on_transport;
 use crate::progress;
 use crate::provenance;
-use apexmap_base::disturbance::Facts;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
-use apexmap_base::provenance::{Build, MemoryPlacement, Placement};
-use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use apexmap_base::provenance::{Build, Placement};
+use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION};
 use apexmap_base::terminal::write_to_driver;
 use gather::{Places, broadcast_job, gather_facts, gather_memory, gather_places};
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64Mcg;
+use root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,10 +50,34 @@ pub struct Job {
     /// Environment variables, for the record of the launch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+    /// The machine of the ranks, if they are simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
     pub tasks: Vec<Task>,
 }
 
 impl Job {
+    /// Returns the record of a launch from this host, without the places of its ranks and the library.
+    fn launch_record(&self) -> Launch {
+        Launch {
+            schema: SCHEMA_VERSION,
+            launch: self.launch.clone(),
+            block: self.block,
+            transport: self.transport.clone(),
+            library: String::new(),
+            launcher: self.launcher.clone(),
+            environment: self.environment.clone(),
+            ranks: self.ranks,
+            host: provenance::host(),
+            place: None,
+            placement: Vec::new(),
+            node_types: BTreeMap::new(),
+            oversubscribed: false,
+            build: provenance::build().fingerprint,
+            unix_seconds: unix_seconds(),
+        }
+    }
+
     /// Returns the times of the task's earlier samples that count on nodes of this type. Samples of other types do not.
     pub fn seconds_so_far(&self, task: &Task, node_type: &str) -> Vec<f64> {
         let is_other = self.node_type.as_deref().is_some_and(|earlier| earlier != node_type);
@@ -66,6 +92,9 @@ pub struct Task {
     pub point: Point,
     pub seconds_so_far: Vec<f64>,
     pub next_repetition: u32,
+    /// Costs of computations, if the ranks are simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<ComputationCosts>,
 }
 
 /// The description that a worker program gives of itself.
@@ -85,69 +114,6 @@ pub fn info() -> Info {
     Info { build: provenance::build(), transports, mpi_library }
 }
 
-/// The rule for ending the measurement of a point. All numbers refer to samples in one launch.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Repeat {
-    /// Minimum number of samples per point, at least 1; 6 for a 95 % interval of the median.
-    pub min: u32,
-    /// Maximum number of samples per point; equal to `min` without `width`.
-    pub max: u32,
-    /// Requested width of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min` samples.
-    pub width: Option<f64>,
-    /// Time after which this launch ends, in seconds, even if points are not precise enough.
-    pub budget_seconds: Option<f64>,
-}
-
-impl Repeat {
-    /// Returns whether these times are enough samples of a point.
-    pub fn is_satisfied(&self, seconds: &[f64]) -> bool {
-        let n = seconds.len() as u32;
-        let is_precise = |width: f64| {
-            Summary::from_samples(seconds).and_then(|s| s.relative_width()).is_some_and(|relative| relative <= width)
-        };
-        n >= self.max || (n >= self.min && self.width.is_none_or(is_precise))
-    }
-}
-
-/// The order of the points: rounds over all unfinished points, each round in a new random order.
-pub struct Schedule {
-    repeat: Repeat,
-    seconds_by_point: Vec<Vec<f64>>,
-    finished: Vec<bool>,
-    round: Vec<usize>,
-    random: Pcg64Mcg,
-}
-
-impl Schedule {
-    /// Creates the order of a job on nodes of this type.
-    pub fn new(job: &Job, node_type: &str) -> Self {
-        let seconds_by_point: Vec<_> = job.tasks.iter().map(|task| job.seconds_so_far(task, node_type)).collect();
-        let finished = seconds_by_point.iter().map(|seconds| job.repeat.is_satisfied(seconds)).collect();
-        let random = Pcg64Mcg::seed_from_u64(seed(&[job.seed, u64::from(job.block), job.ranks as u64]));
-        Self { repeat: job.repeat, seconds_by_point, finished, round: Vec::new(), random }
-    }
-
-    /// Returns the index of the next point, or `None` when all points are precise enough.
-    pub fn next_point(&mut self) -> Option<usize> {
-        if self.round.is_empty() {
-            self.round = (0..self.finished.len()).filter(|&index| !self.finished[index]).collect();
-            self.round.shuffle(&mut self.random);
-        }
-        self.round.pop()
-    }
-
-    /// Records a run. A point without a valid time is not run again.
-    pub fn record(&mut self, index: usize, seconds: Option<f64>) {
-        match seconds {
-            Some(seconds) => {
-                self.seconds_by_point[index].push(seconds);
-                self.finished[index] = self.repeat.is_satisfied(&self.seconds_by_point[index]);
-            }
-            None => self.finished[index] = true,
-        }
-    }
-}
-
 /// Reads a job and runs it on the ranks that this process or its launcher provides.
 ///
 /// The output lines go to standard output. Errors have also been written there before this function returns them.
@@ -158,6 +124,9 @@ pub fn work(
     placement_order: Option<PlacementOrder>,
 ) -> Result<()> {
     let start = || {
+        if transport == TransportKind::Simulated {
+            return simulated::run_job(job_file, ranks);
+        }
         comm::start(
             transport,
             ranks,
@@ -219,9 +188,7 @@ fn run_job<C: Collectives>(
     if comm.rank() == 0 {
         watchdog::start_watchdog(transport.kind());
         // The watchdog detects a line that cannot be written.
-        progress::set_reporter(progress::MIN_REPORT_INTERVAL, |phase, share| {
-            drop(write_event(&Event::Progress { phase, share }));
-        });
+        progress::set_reporter(progress::MIN_REPORT_INTERVAL, |event| drop(write_event(&event)));
     }
     // Only rank 0 reads the job file, so other nodes need no access to its folder.
     let job = if comm.rank() == 0 { Some(read_job(job_file)?) } else { None };
@@ -231,7 +198,8 @@ fn run_job<C: Collectives>(
         job.tasks.iter().map(|task| Ok((require_runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.announce_words(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let places = gather_places(comm, &job.launcher)?;
-    let mut root = places.map(|places| Root::new(comm, job, transport, places, placement_order)).transpose()?;
+    let launch = places.map(|places| describe_launch(comm, job, transport, places, placement_order));
+    let mut root = launch.map(|launch| Root::new(job, launch, comm.wall_time())).transpose()?;
     let mut observer = Observer::new(comm);
     preflight(comm, job, &mut observer, root.is_some())?;
     let mut world = World { transport, arena };
@@ -276,17 +244,6 @@ fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, is_ro
     if is_root && !canaries.is_empty() { write_event(&Event::Preflight { canaries }) } else { Ok(()) }
 }
 
-/// Rank 0's state: the schedule, and the lines to the driver.
-struct Root<'a> {
-    job: &'a Job,
-    schedule: Schedule,
-    repetitions: Vec<u32>,
-    started: f64,
-    budget_spent: bool,
-    /// The memory placement of each rank, as last sent to the driver.
-    memory: Vec<Option<MemoryPlacement>>,
-}
-
 /// Returns the number of ranks on the machine with the most ranks. Nodes with different names may be one machine, which MPI does
 /// not detect.
 pub fn max_ranks_per_machine(placement: &[Placement]) -> usize {
@@ -298,91 +255,24 @@ pub fn max_ranks_per_machine(placement: &[Placement]) -> usize {
     ranks.into_values().max().unwrap_or(0)
 }
 
-impl<'a> Root<'a> {
-    fn new<C: Collectives>(
-        comm: &C,
-        job: &'a Job,
-        transport: Transport,
-        Places { placement, node_types }: Places,
-        placement_order: Option<PlacementOrder>,
-    ) -> Result<Self> {
-        let host = provenance::host();
-        let threads = host.processors.machine_hardware_threads;
-        let is_crowded = threads.is_some_and(|threads| max_ranks_per_machine(&placement) > threads as usize);
-        let launch = Launch {
-            schema: SCHEMA_VERSION,
-            launch: job.launch.clone(),
-            block: job.block,
-            transport: job.transport.clone(),
-            library: comm::library(transport.kind()).unwrap_or_default(),
-            launcher: job.launcher.clone(),
-            environment: job.environment.clone(),
-            ranks: comm.size(),
-            host,
-            place: placement_order,
-            placement,
-            node_types,
-            oversubscribed: comm.is_oversubscribed() || is_crowded,
-            build: provenance::build().fingerprint,
-            unix_seconds: unix_seconds(),
-        };
-        let schedule = Schedule::new(job, &launch.node_type());
-        write_event(&Event::Hello(Box::new(launch)))?;
-        Ok(Self {
-            job,
-            schedule,
-            repetitions: job.tasks.iter().map(|task| task.next_repetition).collect(),
-            started: comm.wall_time(),
-            budget_spent: false,
-            memory: vec![None; comm.size()],
-        })
-    }
-
-    fn report_memory(&mut self, memory: Vec<Option<MemoryPlacement>>) -> Result<()> {
-        if self.memory == memory {
-            return Ok(());
-        }
-        self.memory = memory;
-        write_event(&Event::Memory { ranks: self.memory.clone() })
-    }
-
-    /// Returns the next point and its repetition, after announcing them to the driver.
-    fn announce_next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
-        let Some(index) = self.schedule.next_point() else { return Ok(None) };
-        if self.job.repeat.budget_seconds.is_some_and(|budget| now - self.started > budget) {
-            self.budget_spent = true;
-            return Ok(None);
-        }
-        let repetition = self.repetitions[index];
-        self.repetitions[index] += 1;
-        write_event(&Event::Start { index, repetition })?;
-        progress::begin_run();
-        Ok(Some([index as u64, u64::from(repetition)]))
-    }
-
-    fn record(&mut self, index: usize, repetition: u32, outcome: kernels::Outcome, disturbance: Facts) -> Result<()> {
-        let task = &self.job.tasks[index];
-        let timed = outcome.seconds > 0.0 && outcome.seconds.is_finite();
-        let (status, message) = match outcome.verdict {
-            Err(why) => (Status::Wrong, why),
-            Ok(()) if !timed => (Status::Failed, "the clock did not advance during the run: it needs more work".into()),
-            Ok(()) => (Status::Ok, String::new()),
-        };
-        self.schedule.record(index, (status == Status::Ok).then_some(outcome.seconds));
-        write_event(&Event::Sample(Box::new(Sample {
-            point: task.point.clone(),
-            key: task.key.clone(),
-            block: self.job.block,
-            repetition,
-            status,
-            message,
-            unix_seconds: unix_seconds(),
-            load: provenance::load_average(),
-            pages_elsewhere: self.memory.iter().flatten().map(|memory| memory.elsewhere).reduce(f64::max),
-            disturbance,
-            seconds: timed.then_some(outcome.seconds),
-            outputs: outcome.outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        })))
+/// Describes a launch of real ranks.
+fn describe_launch<C: Collectives>(
+    comm: &C,
+    job: &Job,
+    transport: Transport,
+    Places { placement, node_types }: Places,
+    placement_order: Option<PlacementOrder>,
+) -> Launch {
+    let record = job.launch_record();
+    let threads = record.host.processors.machine_hardware_threads;
+    let is_crowded = threads.is_some_and(|threads| max_ranks_per_machine(&placement) > threads as usize);
+    Launch {
+        library: comm::library(transport.kind()).unwrap_or_default(),
+        place: placement_order,
+        placement,
+        node_types,
+        oversubscribed: comm.is_oversubscribed() || is_crowded,
+        ..record
     }
 }
 

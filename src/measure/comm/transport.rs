@@ -95,6 +95,7 @@ macro_rules! transports {
 transports! {
     Threads "threads", super::threads::ThreadComm, threads;
     #[cfg(feature = "mpi")] Mpi "mpi", super::mpi::MpiComm, mpi;
+    Simulated "simulated", super::simulated::SimulatedComm, simulated;
 }
 
 impl TransportKind {
@@ -119,6 +120,7 @@ macro_rules! on_transport {
             $crate::comm::Transport::Threads($comm) => $body,
             #[cfg(feature = "mpi")]
             $crate::comm::Transport::Mpi($comm) => $body,
+            $crate::comm::Transport::Simulated($comm) => $body,
         }
     };
 }

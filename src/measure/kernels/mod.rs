@@ -211,6 +211,10 @@ pub trait Kernel: Sync {
         let _ = outputs;
         self.work(point)
     }
+    /// Returns whether its time on simulated ranks has a meaning: its ranks exchange messages, and it charges its computations.
+    fn is_simulatable(&self) -> bool {
+        false
+    }
     /// Returns the memory per rank, in bytes.
     ///
     /// # Panics

@@ -48,6 +48,9 @@ impl NodeBinding {
                     "set transport = \"threads\" in [launch], or leave core_node out",
                 );
             }
+            Transport::Simulated(_) => {
+                return refuse("simulated ranks have no NUMA nodes".into(), "leave core_node out");
+            }
         };
         let machine = Hardware::this_machine();
         let processor = match processor_for_rank(machine, node, rank, ranks) {

@@ -41,6 +41,9 @@ pub struct Manifest {
     /// Source of the node sizes for words such as "cores", if they are not those of the driver's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sized_for: Option<String>,
+    /// The machine card of simulated ranks, as TOML text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<String>,
     /// Checksums of samples.parquet and its sources; absent before the file is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compaction>,

@@ -106,6 +106,10 @@ fn record_event<S>(event: Event, record: &mut Record<S>) {
             let places = record.launch.iter_mut().flat_map(|launch| &mut launch.placement);
             places.zip(ranks).for_each(|(place, memory)| place.memory = memory);
         }
-        Event::Start { .. } | Event::Progress { .. } | Event::Fatal { .. } | Event::Sample(_) => {}
+        Event::Start { .. }
+        | Event::Progress { .. }
+        | Event::Simulation { .. }
+        | Event::Fatal { .. }
+        | Event::Sample(_) => {}
     }
 }

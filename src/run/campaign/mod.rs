@@ -4,6 +4,7 @@
 //! system, and [`carriers::manual`] on a machine that has only the worker.
 
 pub mod carriers;
+mod chosen_hosts;
 pub mod each_node;
 pub mod fallback;
 pub mod interrupt;
@@ -14,6 +15,7 @@ mod mpi_check;
 pub mod part;
 pub mod partition;
 pub mod plan_time;
+mod simulated;
 pub mod site_check;
 mod site_record;
 pub mod starter;
@@ -21,16 +23,15 @@ pub mod trial;
 mod verdict;
 pub mod worker;
 
-use crate::launch::hosts::{self, Hosts};
-use crate::launch::{HostsSource, LocalMachine};
+use crate::launch::LocalMachine;
 use crate::site::Site;
-use crate::submit::parts;
 use crate::sweep::cost;
 use crate::sweep::driver::Watcher;
 use crate::sweep::plan::{Context, Plan, Progress, WorkerInfo, largest_memory};
+use crate::sweep::simulation::Simulation;
 use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{LaunchSize, Point};
+use apexmap_base::point::Point;
 use apexmap_base::shell::command_words;
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
@@ -41,6 +42,7 @@ use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::table::Table;
+use chosen_hosts::{check_host_count, choose_hosts};
 use each_node::EachNode;
 use machine_name::machine_name;
 use std::collections::{BTreeMap, HashSet};
@@ -68,6 +70,8 @@ pub struct Request {
     pub is_job: bool,
     /// The nodes that each run all points alone, if requested.
     pub each_node: Option<EachNode>,
+    /// The machine to simulate: a published machine, or the path of a card.
+    pub simulate: Option<PathBuf>,
 }
 
 /// Options of a run besides the points to measure.
@@ -126,8 +130,10 @@ impl Campaign {
     /// # Errors
     /// As for [`Campaign::plan`].
     pub fn plan_for(request: &Request, machine: Machine) -> Result<Self> {
-        let sweep = request.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
-        let campaign = Self::plan_sweep(ready::open(sweep, machine)?, request)?;
+        let path = request.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
+        let simulation = simulated::find_simulation(request, path, machine)?;
+        let machine = simulation.as_ref().map_or(machine, |simulation| simulated::node_size(&simulation.card));
+        let campaign = Self::plan_sweep_on(ready::open(path, machine)?, request, simulation)?;
         Ok(Self { machine, ..campaign })
     }
 
@@ -135,7 +141,11 @@ impl Campaign {
     ///
     /// # Errors
     /// As for [`Campaign::plan`].
-    pub fn plan_sweep(mut sweep: Sweep, request: &Request) -> Result<Self> {
+    pub fn plan_sweep(sweep: Sweep, request: &Request) -> Result<Self> {
+        Self::plan_sweep_on(sweep, request, None)
+    }
+
+    fn plan_sweep_on(mut sweep: Sweep, request: &Request, simulation: Option<Simulation>) -> Result<Self> {
         if let (Some(number), TransportKind::Threads) = (request.ranks_per_node, sweep.launch.transport) {
             return Err(Error::input(
                 format!(
@@ -151,25 +161,15 @@ impl Campaign {
             .or_else(|| worker_of_site().filter(|_| request.worker_info.is_none()));
         let (worker, worker_info) = worker::find(program.as_deref(), request.worker_info.as_deref(), &sweep)?;
         let ranks_per_node_asked = request.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
-        let hosts_source = hosts::choose_source(&request.hosts, request.hostfile.as_deref());
-        let folder = request.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
+        let default_folder = || match &simulation {
+            Some(simulation) => simulated::default_folder(&sweep.name, simulation),
+            None => Path::new("results").join(&sweep.name),
+        };
+        let folder = request.out.clone().unwrap_or_else(default_folder);
         if let Some(each_node) = &request.each_node {
             each_node.apply(&mut sweep, ranks_per_node_asked, Some(folder.as_path()).filter(|_| !request.is_job))?;
         }
-        let (hosts, ranks_per_node) = match hosts_source.as_ref().or(sweep.launch.hosts.as_ref()) {
-            // Each launch gets the name of its node.
-            _ if request.each_node.is_some() => (Vec::new(), ranks_per_node_asked),
-            Some(source) => {
-                let hosts = read_hosts(&sweep, source)?;
-                let ranks = hosts.ranks_per_node(ranks_per_node_asked)?;
-                (hosts.names, Some(ranks))
-            }
-            None if sweep.launch.command.iter().any(|argument| argument.contains("{hosts}")) => {
-                let message = "the command of launcher \"custom\" contains {hosts}, but no hosts are given";
-                return Err(Error::input(message, "add --hosts (such as --hosts node1,node2), or hosts to [launch]"));
-            }
-            None => (Vec::new(), ranks_per_node_asked),
-        };
+        let (hosts, ranks_per_node) = choose_hosts(&sweep, request, ranks_per_node_asked)?;
         let system = (request.submit.as_ref(), &site.file.submit.system);
         let system = if let (Some(""), Some(system)) = (system.0.map(String::as_str), system.1) {
             Some(system)
@@ -181,12 +181,15 @@ impl Campaign {
             launcher: sweep.launch.launcher,
             ranks_per_node,
             place: sweep.launch.place,
-            machine: machine_name(
-                (request.machine.as_deref(), site.file.machine.as_deref()),
-                system.map(String::as_str),
-                sweep.launch.submit.as_ref(),
-                &folder,
-            ),
+            machine: match &simulation {
+                Some(simulation) => simulation.card.name.clone(),
+                None => machine_name(
+                    (request.machine.as_deref(), site.file.machine.as_deref()),
+                    system.map(String::as_str),
+                    sweep.launch.submit.as_ref(),
+                    &folder,
+                ),
+            },
             build: worker_info.build.fingerprint.clone(),
             builds: worker_info.build.families.clone(),
             library: worker_info
@@ -194,6 +197,7 @@ impl Campaign {
                 .clone()
                 .filter(|_| sweep.launch.transport == TransportKind::Mpi)
                 .unwrap_or_default(),
+            simulation,
         };
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         check_host_count(&plan, &hosts)?;
@@ -321,6 +325,7 @@ impl Campaign {
             samples: BTreeMap::new(),
             launches: Vec::new(),
             sized_for: self.sized_for.clone(),
+            simulated: self.plan.context.simulation.as_ref().map(|simulation| simulation.card.to_toml()),
             compaction: None,
         }
     }
@@ -335,43 +340,6 @@ impl Campaign {
         let progress = Progress::new(&self.plan, &records);
         drop(records);
         Ok(Measured { table: folder.compact()?, progress })
-    }
-}
-
-/// Reads the hosts, if the launcher accepts hosts.
-fn read_hosts(sweep: &Sweep, source: &HostsSource) -> Result<Hosts> {
-    let launch = &sweep.launch;
-    let hosts = source.read()?;
-    match (launch.launcher.make)(&launch.command)?.takes_hosts() {
-        true => Ok(hosts),
-        false if launch.launcher.takes_command => Err(Error::input(
-            "hosts are given, but the command of launcher \"custom\" does not contain {hosts}",
-            "add {hosts} to the command (it becomes a list with commas), or remove the hosts",
-        )),
-        false => Err(Error::input(
-            format!("launcher \"{}\" does not accept hosts", launch.launcher.id),
-            "remove the hosts, or choose a launcher that accepts them, such as openmpi, mpich or srun",
-        )),
-    }
-}
-
-/// Checks that the largest launch has enough hosts.
-fn check_host_count(plan: &Plan, hosts: &[String]) -> Result<()> {
-    if hosts.is_empty() {
-        return Ok(());
-    }
-    let needed = |size: LaunchSize| (parts::node_count(size, &plan.context).unwrap_or(size.ranks), size);
-    match plan.by_size().into_keys().map(needed).max_by_key(|(nodes, _)| *nodes) {
-        Some((nodes, size)) if nodes > hosts.len() => Err(Error::input(
-            format!(
-                "{size} take {}, but the list has {}: {}",
-                plural(nodes, "host"),
-                plural(hosts.len(), "host"),
-                hosts.join(", ")
-            ),
-            "list more hosts, put more ranks on each with --ranks-per-node, or use fewer ranks in the sweep",
-        )),
-        _ => Ok(()),
     }
 }
 

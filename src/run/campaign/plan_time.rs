@@ -38,7 +38,9 @@ impl PlanTime {
     ) -> Self {
         let costs = cost::mean_sample_costs(records);
         let limits = card.map(Limits::from_card);
-        let estimate = |point: &Point| cost::estimate(point) + cost::oversubscription_cost(&plan.context, point.ranks);
+        let estimate = |point: &Point| {
+            cost::estimate(&plan.context, point) + cost::oversubscription_cost(&plan.context, point.ranks)
+        };
         let factors = cost::learned_factors(&plan.entries, &costs, estimate);
         let sources = RefCell::new(HashMap::new());
         let cost = |entry: &Entry| {
@@ -136,6 +138,8 @@ fn seconds(repeat: Repeat, launches: &[OpenLaunch]) -> f64 {
 fn cost_by_card(point: &Point, limits: &Limits, context: &Context) -> Option<f64> {
     let library = match context.transport {
         TransportKind::Threads => comm::library(TransportKind::Threads).unwrap_or_default(),
+        // The bounds hold for virtual time, not for wall time.
+        TransportKind::Simulated => return None,
         TransportKind::Mpi => context.library.clone(),
     };
     let case = Case {

@@ -1,4 +1,4 @@
-//! `local`: starts the worker directly; its ranks are threads.
+//! `local` and `simulated`: start the worker directly; its ranks are threads, or simulated.
 
 use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
 use apexmap_measure::comm::TransportKind;
@@ -16,6 +16,38 @@ pub fn entry() -> LauncherEntry {
         allocation: None,
         takes_command: false,
         make: Box::new(|_| Ok(Box::new(Local))),
+    }
+}
+
+/// Starts the worker, which simulates its ranks.
+pub struct Simulated;
+
+/// Returns the registry entry of `simulated`.
+pub fn simulated_entry() -> LauncherEntry {
+    LauncherEntry {
+        id: Simulated.id(),
+        summary: "the ranks of a machine that has a card, simulated in virtual time in one process".into(),
+        transport: TransportKind::Simulated,
+        make: Box::new(|_| Ok(Box::new(Simulated))),
+        ..entry()
+    }
+}
+
+impl Launcher for Simulated {
+    fn id(&self) -> &'static str {
+        "simulated"
+    }
+
+    fn programs(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    fn install(&self) -> &str {
+        ""
+    }
+
+    fn command(&self, job: &LaunchJob) -> CommandLine {
+        Local.command(job)
     }
 }
 

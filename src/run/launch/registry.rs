@@ -19,7 +19,11 @@ const TEMPLATES: &[(&str, &str)] = &[
 /// All launchers of the program. A test reads each template.
 pub static LAUNCHERS: LazyLock<Vec<LauncherEntry>> = LazyLock::new(|| {
     let templates = TEMPLATES.iter().filter_map(|(id, text)| template::entry(id, text).ok());
-    [local::entry(), openmpi::entry()].into_iter().chain(templates).chain([custom::entry()]).collect()
+    [local::entry(), local::simulated_entry(), openmpi::entry()]
+        .into_iter()
+        .chain(templates)
+        .chain([custom::entry()])
+        .collect()
 });
 
 /// Launchers of machines that are no longer in service: the name, the equivalent `custom` command, and its arguments for ranks

@@ -203,7 +203,7 @@ impl LaunchReader<'_> {
                 self.running = Some((*index, *repetition));
                 return Ok(());
             }
-            Event::Progress { .. } => return Ok(()),
+            Event::Progress { .. } | Event::Simulation { .. } => return Ok(()),
             Event::Sample(sample) => {
                 let is_valid = sample.seconds.is_none_or(|seconds| seconds > 0.0 && seconds.is_finite());
                 if !is_valid {
@@ -222,7 +222,7 @@ impl LaunchReader<'_> {
     fn failed_sample(&self, ending: &Ending) -> Option<Event> {
         let (index, repetition) = self.running?;
         let task = &self.job.tasks[index];
-        let entry = Entry { key: task.key.clone(), point: task.point.clone() };
+        let entry = Entry { key: task.key.clone(), costs: task.costs, point: task.point.clone() };
         let sample = faults::failed_sample(&entry, self.job.block, repetition, ending);
         Some(Event::Sample(Box::new(Sample { unix_seconds: self.started_at, ..sample })))
     }

@@ -78,7 +78,7 @@ fn ranks_per_node(size: LaunchSize, context: &Context) -> Option<usize> {
         return Some(size.ranks);
     }
     match context.transport {
-        TransportKind::Threads => Some(size.ranks),
+        TransportKind::Threads | TransportKind::Simulated => Some(size.ranks),
         TransportKind::Mpi => size.ranks_per_node.or(context.ranks_per_node).map(|limit| limit.min(size.ranks)),
     }
 }

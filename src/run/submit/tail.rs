@@ -117,6 +117,7 @@ impl Tail {
             Event::Ended { status, message, .. } => watcher.report_end(&Ending::new(status, message)),
             Event::Start { .. }
             | Event::Progress { .. }
+            | Event::Simulation { .. }
             | Event::Memory { .. }
             | Event::Done { .. }
             | Event::Fatal { .. } => {}

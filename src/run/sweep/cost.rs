@@ -55,8 +55,10 @@ pub fn learned_factors<'a>(
 /// Estimates the wall time of a sample from the kernel's work on a typical machine: 50 ns per operation, unless operations take
 /// memory in order, and 8 GB/s per rank. Access between ranks costs five times that, with Apex-Map's fraction of remote accesses.
 /// Half of the time is on the clock.
-pub fn estimate(point: &Point) -> f64 {
-    estimate_on(point, Hardware::this_machine().hardware_threads())
+/// Simulated ranks share one hardware thread.
+pub fn estimate(context: &Context, point: &Point) -> f64 {
+    let is_simulated = context.simulation.is_some();
+    estimate_on(point, if is_simulated { 1 } else { Hardware::this_machine().hardware_threads() })
 }
 
 /// Estimates as [`estimate`] does, for this number of hardware threads.

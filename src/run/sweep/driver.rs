@@ -64,7 +64,7 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     let costs = cost::mean_sample_costs(&records);
     let estimate = |entry: &Entry| {
         (costs.get(&entry.key).copied()).unwrap_or_else(|| {
-            cost::estimate(&entry.point) + cost::oversubscription_cost(&plan.context, entry.point.ranks)
+            cost::estimate(&plan.context, &entry.point) + cost::oversubscription_cost(&plan.context, entry.point.ranks)
         })
     };
     let [.., failed] = progress.counts();
@@ -285,6 +285,7 @@ pub fn launch_job(
         point: plan.entries[pending.entry].point.clone(),
         seconds_so_far: pending.seconds.clone(),
         next_repetition: pending.next_repetition,
+        costs: plan.entries[pending.entry].costs,
     };
     Job {
         launch: launch.to_owned(),
@@ -297,6 +298,7 @@ pub fn launch_job(
         preflight_seconds,
         node_type: group.node_type.clone(),
         environment: messaging_variables(&[]),
+        machine: plan.context.simulation.as_ref().and_then(|simulation| simulation.machine(group.size).ok()),
         tasks: group.pending.iter().map(task).collect(),
     }
 }
@@ -329,6 +331,10 @@ fn record_event(
         }
         (Event::Progress { phase, share }, _) => {
             watcher.report_progress(*phase, *share);
+            return Ok(());
+        }
+        (Event::Simulation { messages, seconds }, _) => {
+            watcher.report_simulation(*messages, *seconds);
             return Ok(());
         }
         (Event::Sample(sample), Some(pending)) => {

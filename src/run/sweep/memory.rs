@@ -14,6 +14,7 @@ fn process_bytes(transport: TransportKind) -> u64 {
     match transport {
         TransportKind::Threads => 12 << 20,
         TransportKind::Mpi => 24 << 20,
+        TransportKind::Simulated => 16 << 20,
     }
 }
 
@@ -32,7 +33,7 @@ pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: 
         let arena_words = kernel.arena_words(point);
         let rings: u64 = match transport {
             TransportKind::Threads => kernel.rings(point).iter().map(|rings| rings.bytes(point.ranks)).sum(),
-            TransportKind::Mpi => 0,
+            TransportKind::Mpi | TransportKind::Simulated => 0,
         };
         // If ranks differ, one node may have only ranks that need the most memory.
         let memory = match ranks < point.ranks {
@@ -48,7 +49,7 @@ pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: 
     let on_huge = if huge { arena::allocated_bytes(words) } else { 0 };
     let on_base = if base { words.saturating_mul(WORD_BYTES) } else { 0 };
     let rank = [RANK_BYTES, TASK_BYTES * tasks, on_huge, on_base, rest].into_iter().fold(0, u64::saturating_add);
-    let processes = if transport == TransportKind::Threads { 1 } else { ranks as u64 };
+    let processes = if transport == TransportKind::Mpi { ranks as u64 } else { 1 };
     rank.saturating_mul(ranks as u64).saturating_add(process_bytes(transport).saturating_mul(processes))
 }
 

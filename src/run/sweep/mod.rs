@@ -25,6 +25,7 @@ mod read;
 pub mod ready;
 pub mod remote_memory;
 mod settings;
+pub mod simulation;
 mod spec;
 mod suspicion;
 mod values;

@@ -1,11 +1,13 @@
 //! The plan: all points of a sweep with their keys, and the samples that a result already has.
 
 use super::memory;
+use super::simulation::Simulation;
 use crate::launch::LauncherEntry;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Launch, Status};
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::comm::simulated::ComputationCosts;
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::kernels;
 pub use apexmap_measure::worker::Info as WorkerInfo;
@@ -33,12 +35,18 @@ pub struct Context {
     pub build: String,
     #[serde(skip)]
     pub builds: BTreeMap<String, String>,
+    /// The machine of simulated ranks. Its costs are part of each point's key.
+    #[serde(skip)]
+    pub simulation: Option<Simulation>,
 }
 
 /// A point and its key in stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub key: String,
+    /// Costs of the computations of simulated ranks, in picoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<ComputationCosts>,
     #[serde(flatten)]
     pub point: Point,
 }
@@ -58,9 +66,13 @@ impl Plan {
     /// Computes the keys of the points.
     ///
     /// # Errors
-    /// If two points have the same key. With SHA-256, only a fault of this program can cause this.
+    /// If two points have the same key, which only a fault of this program can cause, or if the machine of simulated ranks does not
+    /// have a number that a point needs.
     pub fn new(context: Context, points: Vec<Point>, blocks: u32, repeat: Repeat, seed: u64) -> Result<Self> {
         let prefix = serde_json::to_vec(&context).map_err(|e| Error::internal(e.to_string()))?;
+        if let Some(simulation) = &context.simulation {
+            simulation.check(&points)?;
+        }
         let mut seen = HashSet::new();
         let mut entries = Vec::with_capacity(points.len());
         for point in points {
@@ -68,11 +80,16 @@ impl Plan {
             hash.update(&prefix);
             hash.update(context.builds.get(kernels::family(&point.kernel)).unwrap_or(&context.build));
             hash.update(serde_json::to_vec(&point).map_err(|e| Error::internal(e.to_string()))?);
+            let costs = context.simulation.as_ref().map(|simulation| simulation.costs(&point)).transpose()?;
+            if let Some(simulation) = &context.simulation {
+                let simulated = (simulation.machine(point.launch_size())?, &costs, context.builds.get("simulated"));
+                hash.update(serde_json::to_vec(&simulated).map_err(|e| Error::internal(e.to_string()))?);
+            }
             let key: String = hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect();
             if !seen.insert(key.clone()) {
                 return Err(Error::internal(format!("the point {} is in the plan twice", point.label())));
             }
-            entries.push(Entry { key, point });
+            entries.push(Entry { key, costs, point });
         }
         Ok(Self { context, entries, blocks, repeat, seed })
     }
@@ -241,7 +258,8 @@ impl Progress {
 /// Returns the bytes that the ranks of a launch of this size take on one node, and the number of these ranks. Without nodes, all
 /// ranks are on one node.
 pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, usize) {
-    let ranks = size.ranks_per_node.unwrap_or(size.ranks);
+    // One process has all simulated ranks.
+    let ranks = size.ranks_per_node.filter(|_| plan.context.simulation.is_none()).unwrap_or(size.ranks);
     let points = entries.iter().map(|&entry| &plan.entries[entry].point);
     (memory::launch_bytes(points, plan.context.transport, ranks), ranks)
 }

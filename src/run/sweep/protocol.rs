@@ -1,7 +1,7 @@
 //! The protocol of a launch's lines. This is the only place that checks them against the job.
 //!
 //! ```text
-//! hello  preflight?  (start  progress*  memory?  sample)*  done
+//! hello  preflight?  (start  (progress | simulation)*  memory?  sample)*  done
 //! ```
 
 use apexmap_base::sample::{Event, Launch, Sample, Status};
@@ -71,6 +71,7 @@ impl Protocol {
             {
                 running
             }
+            (Event::Simulation { .. }, running @ Stage::Running { .. }) if self.job.machine.is_some() => running,
             (Event::Memory { ranks }, Stage::Running { index, repetition, memory: false })
                 if ranks.len() == self.job.ranks =>
             {
@@ -90,7 +91,8 @@ impl Protocol {
     fn hello(&mut self, launch: &Launch) -> Result<Stage, String> {
         let greeting = (launch.launch.as_str(), launch.block, launch.ranks, launch.transport.as_str());
         let expected = (self.job.launch.as_str(), self.job.block, self.job.ranks, self.job.transport.as_str());
-        if greeting != expected || launch.placement.len() != self.job.ranks {
+        let places = if self.job.machine.is_some() { 0 } else { self.job.ranks };
+        if greeting != expected || launch.placement.len() != places {
             return Err("a greeting of another launch".into());
         }
         let node_type = launch.node_type();
@@ -147,6 +149,7 @@ fn event_name(event: &Event) -> &'static str {
         Event::Hello(_) => "a greeting",
         Event::Start { .. } => "a start",
         Event::Progress { .. } => "a line about progress",
+        Event::Simulation { .. } => "a line about a simulation",
         Event::Sample(_) => "a sample",
         Event::Memory { .. } => "a line about memory",
         Event::Preflight { .. } => "a line about the machine",

@@ -8,6 +8,7 @@ use super::{expand, figures, settings, spec, values};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::{self, TomlSource};
+use apexmap_measure::comm::TransportKind;
 use apexmap_measure::worker::Repeat;
 use std::path::{Path, PathBuf};
 
@@ -50,8 +51,12 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let page = TomlSource { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
     let name = settings::name(&file, &page)?;
-    let launch = settings::launch(&file, &page)?;
-    let repeat = settings::repeat(&file.repeat, &page)?;
+    let launch = settings::launch(&file, &page, machine)?;
+    let repeat = match launch.transport {
+        // Equal runs of a simulation give equal times.
+        TransportKind::Simulated => Repeat { min: 1, max: 1, width: None, budget_seconds: None },
+        _ => settings::repeat(&file.repeat, &page)?,
+    };
     figures::check(&file, &page)?;
     Ok(Sweep {
         title: file.title.clone().unwrap_or_else(|| name.clone()),
@@ -69,7 +74,8 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
 pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
     let page = TomlSource { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
-    Ok((settings::repeat(&file.repeat, &page)?, settings::launch(&file, &page)?.launches))
+    let sweep = settings::launch(&file, &page, Machine::detect())?;
+    Ok((settings::repeat(&file.repeat, &page)?, sweep.launches))
 }
 
 /// Returns the JSON schema of sweep files for editors, with the parameters of every kernel.

@@ -77,7 +77,7 @@ impl ReadySweep {
     pub fn needs(&self) -> String {
         match self.file().launch {
             spec::Launch { transport: Some(transport), launcher: Some(launcher), .. }
-                if *transport.get_ref() != TransportKind::Threads =>
+                if *transport.get_ref() == TransportKind::Mpi =>
             {
                 format!("{}, {}", transport.get_ref(), launcher.get_ref())
             }

@@ -1,6 +1,6 @@
 //! Checks the name, the launch and the repetitions of a sweep.
 
-use super::spec::{File, Repeat, Scalar};
+use super::spec::{File, Machine, Repeat, Scalar};
 use super::values::quantity;
 use crate::batch::{self, Submit};
 use crate::launch::{self, HostsSource, LauncherEntry, custom};
@@ -19,6 +19,8 @@ use toml::Spanned;
 pub struct LaunchSpec {
     /// The transport: threads of one process, or MPI.
     pub transport: TransportKind,
+    /// The machine card that the file names for simulated ranks.
+    pub simulate: Option<String>,
     /// The launcher that starts the ranks: `local`, `srun`, `openmpi` and others.
     pub launcher: &'static LauncherEntry,
     /// Arguments of the custom launcher, with placeholders; empty for the others.
@@ -98,9 +100,26 @@ fn bad_name_message(name: &str) -> String {
 }
 
 /// Checks `[launch]`.
-pub fn launch(file: &File, page: &TomlSource) -> Result<LaunchSpec> {
+pub fn launch(file: &File, page: &TomlSource, machine: Machine) -> Result<LaunchSpec> {
     let launch = &file.launch;
     let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
+    match (&launch.simulate, &launch.transport) {
+        _ if machine.is_simulated => return Ok(simulated_launch(file, launch::find("simulated")?)),
+        (Some(card), Some(other)) if *other.get_ref() != TransportKind::Simulated => {
+            let message = format!("simulate = \"{}\" contradicts transport = \"{transport}\"", card.get_ref());
+            return Err(page.error_at(card.span(), message, "remove one of the two"));
+        }
+        (Some(_), _) => return Ok(simulated_launch(file, launch::find("simulated")?)),
+        (None, Some(place)) if transport == TransportKind::Simulated => {
+            let message = "transport = \"simulated\" needs a machine";
+            return Err(page.error_at(
+                place.span(),
+                message,
+                "add simulate = \"red-storm\", or another machine or card",
+            ));
+        }
+        (None, _) => {}
+    }
     let mut candidates = launch::launchers_for(transport);
     let launcher = match (&launch.launcher, candidates.next(), candidates.next()) {
         (Some(id), ..) => {
@@ -132,6 +151,7 @@ pub fn launch(file: &File, page: &TomlSource) -> Result<LaunchSpec> {
     let command = command(file, launcher, page)?;
     Ok(LaunchSpec {
         transport,
+        simulate: None,
         place: place(file, launcher, &command, page)?,
         launcher,
         command,
@@ -146,6 +166,27 @@ pub fn launch(file: &File, page: &TomlSource) -> Result<LaunchSpec> {
         max_node_hours: max_node_hours(file, page)?,
         submit: submit(file, page)?,
     })
+}
+
+/// Returns the settings for simulated ranks. Settings of real launchers do not apply to them.
+fn simulated_launch(file: &File, launcher: &'static LauncherEntry) -> LaunchSpec {
+    LaunchSpec {
+        transport: TransportKind::Simulated,
+        simulate: file.launch.simulate.as_ref().map(|card| card.get_ref().clone()),
+        launcher,
+        command: Vec::new(),
+        ranks_per_node: file.launch.ranks_per_node.as_ref().map(|ranks| *ranks.get_ref() as usize),
+        hosts: None,
+        place: None,
+        launches: 1,
+        worker: None,
+        timeout_seconds: None,
+        start_timeout_seconds: None,
+        preflight_seconds: 0.0,
+        fallback: false,
+        max_node_hours: None,
+        submit: None,
+    }
 }
 
 /// Returns the source of the hosts. The hosts are checked only when used, because the command line may replace them.

@@ -161,9 +161,13 @@ pub enum Scale {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
-    /// "threads" (the default: ranks are threads of one process on this machine) or "mpi".
+    /// "threads" (the default: ranks are threads of one process on this machine), "mpi" or "simulated".
     #[schemars(with = "Option<TransportKind>")]
     pub transport: Option<Spanned<TransportKind>>,
+    /// The machine card for transport "simulated": a published machine such as "red-storm", or the path of a card file. The ranks
+    /// then run in virtual time, each point once.
+    #[schemars(with = "Option<String>")]
+    pub simulate: Option<Spanned<String>>,
     /// The launcher that starts the ranks; required for "mpi".
     #[schemars(with = "Option<LauncherEntry>")]
     pub launcher: Option<Spanned<String>>,
@@ -305,6 +309,9 @@ pub struct Machine {
     pub memory: u64,
     /// The largest cache that a core reaches, shared or not, in bytes; 0 if unknown.
     pub last_cache: u64,
+    /// Whether the ranks of the machine are simulated, whatever transport the sweep names.
+    #[serde(default)]
+    pub is_simulated: bool,
 }
 
 impl Machine {
@@ -317,11 +324,19 @@ impl Machine {
             cores_of_numa_node: hardware.cores_of_largest_numa_node(),
             memory: hardware.usable_memory_bytes().unwrap_or(0),
             last_cache: hardware.last_cache_bytes().unwrap_or(0),
+            is_simulated: false,
         }
     }
 
     /// Returns a machine with one NUMA node of cores. Each core has one hardware thread, and the caches are small.
     pub fn with_cores(cores: usize, memory: u64) -> Self {
-        Self { cores, hardware_threads: cores, cores_of_numa_node: Some(cores), memory, last_cache: 0 }
+        Self {
+            cores,
+            hardware_threads: cores,
+            cores_of_numa_node: Some(cores),
+            memory,
+            last_cache: 0,
+            is_simulated: false,
+        }
     }
 }

@@ -19,6 +19,8 @@ pub trait Watcher {
     fn report_start(&mut self, point: &Point, seconds: &[f64]);
     /// Reports how far an untimed phase of the run is.
     fn report_progress(&mut self, phase: Phase, share: Option<f64>);
+    /// Reports the state of a run on simulated ranks: its messages so far, and the virtual time in seconds.
+    fn report_simulation(&mut self, _messages: u64, _seconds: f64) {}
     /// Reports the verdict about the machine before the first sample, and its reason.
     fn report_preflight(&mut self, verdict: Quietness, text: &str);
     /// Reports a sample; `finished` if its point needs no more. `watch` judges how quiet the machine was over the last samples.

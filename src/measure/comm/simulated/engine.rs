@@ -19,6 +19,9 @@ const SHORT_POLLS: u32 = 64;
 /// Failed polls in a row after which this is a deadlock, if all ranks wait or poll.
 const MAX_FAILED_POLLS: u32 = 1 << 14;
 
+/// Turns of ranks between two looks at the wall clock, for reports of progress.
+const TURNS_PER_REPORT: u64 = 1 << 16;
+
 /// Picoseconds of each computation, per unit of work.
 pub type ComputationCosts = [f64; Computation::COUNT];
 
@@ -187,7 +190,12 @@ pub fn run<R: 'static>(world: &Rc<World>, body: impl Fn(Member) -> R) -> Vec<Res
             unsafe { Coroutine::<(), (), (), RankStack>::with_stack_unchecked(stack, run_rank) }
         };
         let mut coroutines: Vec<Option<_>> = (0..world.size).map(|rank| Some(start(rank))).collect();
+        let mut turns = 0u64;
         while let Some(rank) = world.next_rank() {
+            turns += 1;
+            if turns.is_multiple_of(TURNS_PER_REPORT) {
+                crate::progress::report_simulation(world.events(), world.clock(rank) as f64 * 1e-12);
+            }
             let Some(coroutine) = &mut coroutines[rank] else { continue };
             if let CoroutineResult::Return(()) = coroutine.resume(()) {
                 coroutines[rank] = None;

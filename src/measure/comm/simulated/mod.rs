@@ -21,6 +21,7 @@ pub use topology::{Link, Topology};
 
 use super::arena::Arena;
 use super::{Comm, Computation};
+use crate::hardware::PlacementOrder;
 use apexmap_base::error::{Error, Result};
 use engine::{Member, World};
 use stacks::Stacks;
@@ -56,6 +57,29 @@ pub fn run<R: 'static>(
     let results = engine::run(&world, |member| body(&SimulatedComm { member }, &mut Arena::default()));
     let last = (0..ranks).map(|rank| world.clock(rank)).max().unwrap_or(0);
     Ok((results, Account { messages: world.events(), seconds: last as f64 * 1e-12 }))
+}
+
+/// Returns the name of the transport in the record of launches.
+pub fn library() -> String {
+    "simulated ranks".into()
+}
+
+/// Ends the simulation at once.
+pub fn abort() -> ! {
+    std::process::exit(1)
+}
+
+/// Refuses to start ranks without a machine.
+///
+/// # Errors
+/// Always.
+pub fn start(
+    _ranks: usize,
+    _place: PlacementOrder,
+    _program: impl Fn(&SimulatedComm, &mut Arena) -> Result<()> + Sync,
+    _failed: impl Fn(&str),
+) -> Result<()> {
+    Err(Error::input("simulated ranks need a machine", "start them with `apexmap run SWEEP --simulate CARD`"))
 }
 
 impl Comm for SimulatedComm {

@@ -274,7 +274,10 @@ fn follow_jobs(
         watcher: watcher.as_mut(),
         prepare: &|job, part, seconds| writer.prepare(job, part, seconds),
         measuring,
-        cost: &|entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::estimate(&entry.point)),
+        cost: &|entry: &Entry| {
+            let estimate = || cost::estimate(&campaign.plan.context, &entry.point);
+            costs.get(&entry.key).copied().unwrap_or_else(estimate)
+        },
         interrupted: &interrupted,
         ask_every: ASK_EVERY,
         look_every: LOOK_EVERY,

@@ -14,9 +14,7 @@ use crate::comm::threads::ThreadComm;
 use crate::comm::{Collectives, Comm, Transport, World};
 use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, output, parameter};
-#[cfg(feature = "mpi")]
-use apexmap_base::error::Error;
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use apexmap_base::units::Unit;
@@ -112,9 +110,8 @@ pub enum Side {
 fn run(point: &Point, world: &mut World) -> Result<Outcome> {
     match world.transport {
         Transport::Threads(comm) => Ok(run_between(comm, point, hand_over)),
-        #[cfg(feature = "mpi")]
-        Transport::Mpi(_) => Err(Error::input(
-            "calibrate.core_to_core works between threads of one process, not between processes",
+        _ => Err(Error::input(
+            "calibrate.core_to_core works between threads of one process, not between processes or simulated ranks",
             "set transport = \"threads\" in [launch]",
         )),
     }

@@ -1,0 +1,114 @@
+//! Rank 0's part of a job: it selects the runs and writes the lines to the driver.
+
+use super::schedule::Schedule;
+use super::{Job, unix_seconds, write_event};
+use crate::kernels;
+use crate::progress;
+use crate::provenance;
+use apexmap_base::disturbance::Facts;
+use apexmap_base::error::Result;
+use apexmap_base::point::Value;
+use apexmap_base::provenance::MemoryPlacement;
+use apexmap_base::sample::{Event, Launch, Sample, Status};
+use std::collections::BTreeMap;
+
+/// Rank 0's state: the schedule, and the lines to the driver.
+pub struct Root<'a> {
+    job: &'a Job,
+    schedule: Schedule,
+    repetitions: Vec<u32>,
+    started: f64,
+    pub budget_spent: bool,
+    /// The memory placement of each rank, as last sent to the driver.
+    memory: Vec<Option<MemoryPlacement>>,
+}
+
+impl<'a> Root<'a> {
+    /// Announces the launch to the driver. `now`: the transport's clock.
+    pub fn new(job: &'a Job, launch: Launch, now: f64) -> Result<Self> {
+        let schedule = Schedule::new(job, &launch.node_type());
+        write_event(&Event::Hello(Box::new(launch)))?;
+        Ok(Self {
+            job,
+            schedule,
+            repetitions: job.tasks.iter().map(|task| task.next_repetition).collect(),
+            started: now,
+            budget_spent: false,
+            memory: vec![None; job.ranks],
+        })
+    }
+
+    /// Sends the placement of the ranks' memory if it has changed.
+    pub fn report_memory(&mut self, memory: Vec<Option<MemoryPlacement>>) -> Result<()> {
+        if self.memory == memory {
+            return Ok(());
+        }
+        self.memory = memory;
+        write_event(&Event::Memory { ranks: self.memory.clone() })
+    }
+
+    /// Returns the next point and its repetition, after announcing them to the driver.
+    pub fn announce_next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
+        let Some(index) = self.schedule.next_point() else { return Ok(None) };
+        if self.job.repeat.budget_seconds.is_some_and(|budget| now - self.started > budget) {
+            self.budget_spent = true;
+            return Ok(None);
+        }
+        let repetition = self.repetitions[index];
+        self.repetitions[index] += 1;
+        write_event(&Event::Start { index, repetition })?;
+        progress::begin_run();
+        Ok(Some([index as u64, u64::from(repetition)]))
+    }
+
+    /// Sends the sample of a run.
+    pub fn record(
+        &mut self,
+        index: usize,
+        repetition: u32,
+        outcome: kernels::Outcome,
+        disturbance: Facts,
+    ) -> Result<()> {
+        let timed = outcome.seconds > 0.0 && outcome.seconds.is_finite();
+        let (status, message) = match outcome.verdict {
+            Err(why) => (Status::Wrong, why),
+            Ok(()) if !timed => (Status::Failed, "the clock did not advance during the run: it needs more work".into()),
+            Ok(()) => (Status::Ok, String::new()),
+        };
+        let outputs = outcome.outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let seconds = timed.then_some(outcome.seconds);
+        self.write_sample(index, repetition, (status, message), seconds, outputs, disturbance)
+    }
+
+    /// Sends the sample of a run whose ranks failed.
+    pub fn record_failure(&mut self, index: usize, repetition: u32, message: String) -> Result<()> {
+        self.write_sample(index, repetition, (Status::Failed, message), None, BTreeMap::new(), Facts::default())
+    }
+
+    fn write_sample(
+        &mut self,
+        index: usize,
+        repetition: u32,
+        (status, message): (Status, String),
+        seconds: Option<f64>,
+        outputs: BTreeMap<String, Value>,
+        disturbance: Facts,
+    ) -> Result<()> {
+        let task = &self.job.tasks[index];
+        self.schedule.record(index, seconds.filter(|_| status == Status::Ok));
+        write_event(&Event::Sample(Box::new(Sample {
+            point: task.point.clone(),
+            key: task.key.clone(),
+            block: self.job.block,
+            repetition,
+            status,
+            message,
+            unix_seconds: unix_seconds(),
+            load: provenance::load_average(),
+            pages_elsewhere: self.memory.iter().flatten().map(|memory| memory.elsewhere).reduce(f64::max),
+            disturbance,
+            seconds,
+            outputs,
+        })))
+    }
+}

@@ -1,0 +1,72 @@
+//! The order and the number of a job's runs.
+
+use super::Job;
+use crate::numerics::mix::seed;
+use crate::numerics::statistics::Summary;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
+
+/// The rule for ending the measurement of a point. All numbers refer to samples in one launch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// Minimum number of samples per point, at least 1; 6 for a 95 % interval of the median.
+    pub min: u32,
+    /// Maximum number of samples per point; equal to `min` without `width`.
+    pub max: u32,
+    /// Requested width of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min` samples.
+    pub width: Option<f64>,
+    /// Time after which this launch ends, in seconds, even if points are not precise enough.
+    pub budget_seconds: Option<f64>,
+}
+
+impl Repeat {
+    /// Returns whether these times are enough samples of a point.
+    pub fn is_satisfied(&self, seconds: &[f64]) -> bool {
+        let n = seconds.len() as u32;
+        let is_precise = |width: f64| {
+            Summary::from_samples(seconds).and_then(|s| s.relative_width()).is_some_and(|relative| relative <= width)
+        };
+        n >= self.max || (n >= self.min && self.width.is_none_or(is_precise))
+    }
+}
+
+/// The order of the points: rounds over all unfinished points, each round in a new random order.
+pub struct Schedule {
+    repeat: Repeat,
+    seconds_by_point: Vec<Vec<f64>>,
+    finished: Vec<bool>,
+    round: Vec<usize>,
+    random: Pcg64Mcg,
+}
+
+impl Schedule {
+    /// Creates the order of a job on nodes of this type.
+    pub fn new(job: &Job, node_type: &str) -> Self {
+        let seconds_by_point: Vec<_> = job.tasks.iter().map(|task| job.seconds_so_far(task, node_type)).collect();
+        let finished = seconds_by_point.iter().map(|seconds| job.repeat.is_satisfied(seconds)).collect();
+        let random = Pcg64Mcg::seed_from_u64(seed(&[job.seed, u64::from(job.block), job.ranks as u64]));
+        Self { repeat: job.repeat, seconds_by_point, finished, round: Vec::new(), random }
+    }
+
+    /// Returns the index of the next point, or `None` when all points are precise enough.
+    pub fn next_point(&mut self) -> Option<usize> {
+        if self.round.is_empty() {
+            self.round = (0..self.finished.len()).filter(|&index| !self.finished[index]).collect();
+            self.round.shuffle(&mut self.random);
+        }
+        self.round.pop()
+    }
+
+    /// Records a run. A point without a valid time is not run again.
+    pub fn record(&mut self, index: usize, seconds: Option<f64>) {
+        match seconds {
+            Some(seconds) => {
+                self.seconds_by_point[index].push(seconds);
+                self.finished[index] = self.repeat.is_satisfied(&self.seconds_by_point[index]);
+            }
+            None => self.finished[index] = true,
+        }
+    }
+}

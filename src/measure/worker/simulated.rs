@@ -1,0 +1,99 @@
+//! A job on simulated ranks: one simulation per sample, in virtual time, on one thread.
+
+use super::root::Root;
+use super::watchdog::start_watchdog;
+use super::{read_job, require_ranks, require_runnable, write_event};
+use crate::comm::simulated::{self, Account, Machine};
+use crate::comm::threads::OTHER_RANK_FAILED;
+use crate::comm::{Transport, TransportKind, World};
+use crate::kernels::{Kernel, Outcome};
+use crate::numerics::mix::seed;
+use crate::progress;
+use apexmap_base::disturbance::Facts;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::sample::{Event, Launch};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+/// Outputs of every simulated sample, besides those of its kernel.
+pub const WALL_SECONDS: &str = "simulation_wall_seconds";
+pub const MESSAGES: &str = "simulation_messages";
+
+/// Runs the points of a job in random order, as [`super::run_job`] does.
+///
+/// # Errors
+/// If the job is not for simulated ranks, or the system refuses the memory.
+pub fn run_job(job_file: &Path, ranks: usize) -> Result<()> {
+    start_watchdog(TransportKind::Simulated);
+    // The watchdog detects a line that cannot be written.
+    progress::set_reporter(progress::MIN_REPORT_INTERVAL, |event| drop(write_event(&event)));
+    let job = &read_job(job_file)?;
+    require_ranks(job, ranks)?;
+    let Some(machine) = &job.machine else {
+        return Err(Error::input(
+            "the job names no machine to simulate",
+            "write it with `apexmap run --simulate CARD`",
+        ));
+    };
+    let kernels: Vec<&dyn Kernel> =
+        job.tasks.iter().map(|task| require_runnable(job, &task.point)).collect::<Result<_>>()?;
+    let launch = Launch {
+        library: format!("simulated, card {}", machine.name),
+        node_types: BTreeMap::from([(format!("card {}", machine.name), Vec::new())]),
+        ..job.launch_record()
+    };
+    let started = Instant::now();
+    let mut root = Root::new(job, launch, 0.0)?;
+    while let Some([index, repetition]) = root.announce_next(started.elapsed().as_secs_f64())? {
+        let (index, task) = (index as usize, &job.tasks[index as usize]);
+        let stream = seed(&[u64::from(job.block), repetition]);
+        let begun_at = Instant::now();
+        let costs = task.costs.unwrap_or_default();
+        let (results, account) = run_point(machine, costs, kernels[index], &task.point, stream)?;
+        match first_result(results) {
+            Ok(outcome) => {
+                let outcome = with_account(outcome, account, begun_at.elapsed().as_secs_f64());
+                root.record(index, repetition as u32, outcome, Facts::default())?;
+            }
+            Err(reason) => root.record_failure(index, repetition as u32, reason)?,
+        }
+    }
+    write_event(&Event::Done { budget_spent: root.budget_spent })
+}
+
+type RankResult = std::result::Result<Result<Outcome>, String>;
+
+fn run_point(
+    machine: &Machine,
+    costs: simulated::ComputationCosts,
+    kernel: &dyn Kernel,
+    point: &Point,
+    stream: u64,
+) -> Result<(Vec<RankResult>, Account)> {
+    simulated::run(machine, costs, point.ranks, |comm, arena| {
+        kernel.run(point, stream, &mut World { transport: Transport::Simulated(comm), arena })
+    })
+}
+
+/// Returns rank 0's outcome, or why the first rank failed.
+fn first_result(results: Vec<RankResult>) -> std::result::Result<Outcome, String> {
+    let describe = |(rank, result): (usize, &RankResult)| match result {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(error.message.clone()),
+        Err(message) if message == OTHER_RANK_FAILED => None,
+        Err(message) => Some(format!("rank {rank} failed: {message}")),
+    };
+    match results.iter().enumerate().find_map(describe) {
+        Some(reason) => Err(reason),
+        None => results.into_iter().flatten().flatten().next().ok_or_else(|| OTHER_RANK_FAILED.to_owned()),
+    }
+}
+
+/// Adds the size of the simulation to an outcome.
+fn with_account(mut outcome: Outcome, account: Account, wall_seconds: f64) -> Outcome {
+    outcome.outputs.insert(WALL_SECONDS, Value::Real(wall_seconds));
+    outcome.outputs.insert(MESSAGES, Value::Integer(account.messages));
+    outcome
+}

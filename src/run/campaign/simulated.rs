@@ -1,0 +1,46 @@
+//! The machine of a campaign whose ranks are simulated.
+
+use super::Request;
+use crate::sweep::simulation::Simulation;
+use crate::sweep::{Machine, ready};
+use apexmap_base::error::Result;
+use apexmap_theory::machine::{Card, catalogue};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Returns the simulation that a request or its sweep asks for.
+///
+/// # Errors
+/// If the card cannot be read.
+pub fn find_simulation(request: &Request, sweep: &Path, machine: Machine) -> Result<Option<Simulation>> {
+    // An invalid sweep is reported when it is read for its machine.
+    let of_sweep = || ready::open(sweep, machine).ok().and_then(|sweep| sweep.launch.simulate.map(PathBuf::from));
+    let Some(path) = request.simulate.clone().or_else(of_sweep) else { return Ok(None) };
+    let card = match path.to_str() {
+        Some(name) => Card::find(name)?,
+        None => Card::read(&path)?,
+    };
+    let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize);
+    Ok(Some(Simulation { card: Arc::new(card), ranks_per_node }))
+}
+
+/// Returns the size of a node of a card, for sweeps whose values depend on the machine. Numbers that the card does not have are
+/// 1 core, and unknown sizes.
+pub fn node_size(card: &Card) -> Machine {
+    let number = |entry: &catalogue::Entry| card.get(entry.name).unwrap_or(0.0);
+    let cores = number(catalogue::CORES).max(1.0) as usize;
+    let last_cache = [catalogue::L3_BYTES, catalogue::L2_BYTES, catalogue::L1_BYTES].map(number);
+    Machine {
+        last_cache: last_cache.into_iter().find(|bytes| *bytes > 0.0).unwrap_or(0.0) as u64,
+        is_simulated: true,
+        ..Machine::with_cores(cores, number(catalogue::MEMORY_BYTES) as u64)
+    }
+}
+
+/// Returns the default result folder: `results/protocol-red-storm`.
+pub fn default_folder(sweep: &str, simulation: &Simulation) -> PathBuf {
+    let name = simulation.card.name.to_lowercase();
+    let words: Vec<&str> =
+        name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    Path::new("results").join(format!("{sweep}-{}", words.join("-")))
+}

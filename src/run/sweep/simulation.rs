@@ -1,0 +1,62 @@
+//! The machine of simulated ranks, and the costs of their computations.
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{LaunchSize, Point};
+use apexmap_measure::comm::simulated::{ComputationCosts, Machine};
+use apexmap_measure::kernels;
+use apexmap_theory::machine::Card;
+use apexmap_theory::simulation;
+use std::sync::Arc;
+
+/// The card of the machine whose ranks are simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    pub card: Arc<Card>,
+    /// Ranks on each node, if neither the point nor the card decides.
+    pub ranks_per_node: Option<usize>,
+}
+
+impl Simulation {
+    /// Returns the machine for a launch of this size.
+    ///
+    /// # Errors
+    /// If the card does not have a number that messages need, or its network has no place for the nodes.
+    pub fn machine(&self, size: LaunchSize) -> Result<Machine> {
+        let given = size.ranks_per_node.or(self.ranks_per_node);
+        let ranks_per_node = given.unwrap_or_else(|| simulation::ranks_per_node(&self.card)).max(1);
+        simulation::machine(&self.card, size.ranks.div_ceil(ranks_per_node), ranks_per_node)
+    }
+
+    /// Returns the costs of the computations of a point, in picoseconds.
+    ///
+    /// # Errors
+    /// If the kernel cannot run on simulated ranks, or the card does not have a number.
+    pub fn costs(&self, point: &Point) -> Result<ComputationCosts> {
+        if !kernels::find(&point.kernel)?.is_simulatable() {
+            return Err(Error::input(
+                format!("{} measures this machine's own memory and cores, so it cannot be simulated", point.kernel),
+                "choose kernels whose ranks send messages; `apexmap kernels` lists all",
+            ));
+        }
+        simulation::computation_costs(&self.card, point)
+    }
+
+    /// Checks that all points of these launches can be simulated.
+    ///
+    /// # Errors
+    /// If one cannot. The error has each reason once.
+    pub fn check<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> Result<()> {
+        let mut reasons: Vec<Error> = Vec::new();
+        for point in points {
+            let faults = [self.machine(point.launch_size()).err(), self.costs(point).err()];
+            for error in faults.into_iter().flatten() {
+                if reasons.iter().all(|known| known.message != error.message) {
+                    reasons.push(error);
+                }
+            }
+        }
+        let Some(first) = reasons.first() else { return Ok(()) };
+        let messages: Vec<&str> = reasons.iter().map(|error| error.message.as_str()).collect();
+        Err(Error::input(messages.join("; "), first.help.clone()))
+    }
+}
