@@ -5,7 +5,7 @@
 mod message_order;
 
 use apexmap_measure::comm::simulated::{
-    ComputationCosts, InterfaceCosts, LinkCosts, Machine, MessageCosts, SimulatedComm, Time, Topology, run,
+    ComputationCosts, InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, SimulatedComm, Time, Topology, run,
 };
 use apexmap_measure::comm::{
     Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
@@ -18,15 +18,16 @@ const PER_BYTE: f64 = 250.0;
 const GAP: Time = 1_100;
 const NO_COSTS: ComputationCosts = [0.0; 5];
 
-fn costs() -> MessageCosts {
-    MessageCosts {
+fn costs() -> PathCosts {
+    PathCosts::uniform(MessageCosts {
         send: SEND,
         receive: RECEIVE,
         latency: LATENCY,
         per_byte: PER_BYTE,
-        copy_per_byte: 0.0,
         eager_bytes: 1 << 20,
-    }
+        handshake: LATENCY,
+        ..MessageCosts::default()
+    })
 }
 
 /// A machine with one rank per node whose polls take no time.

@@ -1,7 +1,7 @@
 //! The interface of a node against the equations of the NIC message-rate paper.
 
 use apexmap_measure::comm::simulated::{
-    ComputationCosts, Frame, InterfaceCosts, LinkCosts, Machine, MessageCosts, Topology, run,
+    ComputationCosts, Frame, InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, Topology, run,
 };
 use apexmap_measure::comm::{Collectives, Comm, Rma, RmaWindow};
 
@@ -12,15 +12,14 @@ const LINK_PER_BYTE: f64 = 1000.0 / 4.8 * 72.0 / 64.0 * 21.0 / 16.0;
 
 /// The machine of the paper's Sections 3 and 4.
 fn machine(cores: usize) -> Machine {
-    let costs = MessageCosts {
+    let costs = PathCosts::uniform(MessageCosts {
         send: 25_000,
-        receive: 0,
         latency: 500_000,
-        per_byte: 0.0,
         copy_per_byte: 125.0,
         eager_bytes: usize::MAX,
-    };
-    let frame = |header_bytes, unit_bytes| Frame { header_bytes, unit_bytes, trailer_bytes: 0 };
+        ..MessageCosts::default()
+    });
+    let frame = |header_bytes, unit_bytes| Frame { header_bytes, unit_bytes, ..Frame::default() };
     Machine {
         name: "NIC".into(),
         ranks_per_node: cores,
@@ -79,7 +78,7 @@ fn puts_reach_the_bounds_of_cores_bus_and_link() {
 #[test]
 fn frames_add_headers_padding_and_trailers() {
     // Blue Gene/P: 16 bytes of headers, packets of multiples of 32 bytes, 14 bytes of acknowledgement.
-    let packet = Frame { header_bytes: 16, unit_bytes: 32, trailer_bytes: 14 };
-    assert_eq!([8, 16, 17, 232].map(|data| packet.bytes(data)), [46, 46, 78, 270]);
+    let packet = Frame { header_bytes: 16, unit_bytes: 32, trailer_bytes: 14, most_bytes: 256 };
+    assert_eq!([0, 8, 16, 17, 232, 240, 241, 480].map(|data| packet.bytes(data)), [46, 46, 46, 78, 270, 270, 316, 540]);
     assert_eq!(Frame::default().bytes(100), 100);
 }

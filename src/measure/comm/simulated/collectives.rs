@@ -184,9 +184,10 @@ impl SimulatedComm {
             for rank in 0..size {
                 let to = (rank + step) % size;
                 let bytes = given[rank].1[to] * WORD_BYTES as usize;
-                let costs = world.machine.costs(rank, to);
+                let costs = &world.machine.costs(rank, to).message;
                 clocks[rank] += costs.send + costs.copying(bytes);
-                arrivals[to] = world.send(clocks[rank], rank, to, bytes).arrived + costs.receive + costs.copying(bytes);
+                arrivals[to] =
+                    world.send(costs, clocks[rank], (rank, to), bytes).arrived + costs.receive + costs.copying(bytes);
             }
             for (clock, arrival) in clocks.iter_mut().zip(arrivals) {
                 *clock = (*clock).max(arrival);

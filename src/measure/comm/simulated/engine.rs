@@ -3,7 +3,7 @@
 //! A rank computes without interruption. Before it acts on others, it waits until no rank has a smaller clock
 //! ([`Member::synchronize`]). All actions therefore happen in the order of time, and runs are identical.
 
-use super::machine::{Machine, Time};
+use super::machine::{Machine, MessageCosts, Time};
 use super::network::Network;
 use super::stacks::{RankStack, Stacks};
 use crate::comm::Computation;
@@ -107,10 +107,10 @@ impl World {
     }
 
     /// Sends a message over the network.
-    pub fn send(&self, now: Time, from: usize, to: usize, bytes: usize) -> super::network::Passage {
+    pub fn send(&self, costs: &MessageCosts, now: Time, ends: (usize, usize), bytes: usize) -> super::network::Passage {
         let state = &mut *self.state.borrow_mut();
         state.events += 1;
-        state.network.send(&self.machine, now, from, to, bytes)
+        state.network.send(&self.machine, costs, now, ends, bytes)
     }
 
     /// Returns the number of messages so far.

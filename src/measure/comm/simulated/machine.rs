@@ -20,10 +20,10 @@ pub struct Machine {
     /// Ranks r, r + 1, ... fill node after node.
     pub ranks_per_node: usize,
     pub topology: Topology,
-    /// Messages between nodes.
-    pub network: MessageCosts,
-    /// Messages between ranks of one node.
-    pub node: MessageCosts,
+    /// Between nodes.
+    pub network: PathCosts,
+    /// Between ranks of one node.
+    pub node: PathCosts,
     pub interface: InterfaceCosts,
     pub link: LinkCosts,
     /// A poll that finds nothing.
@@ -32,8 +32,19 @@ pub struct Machine {
     pub barrier_stage: Option<Time>,
 }
 
-/// The costs of a message in the LogGP model.
+/// The costs of messages, gets and puts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathCosts {
+    pub message: MessageCosts,
+    /// A get of remote memory. Its request and its reply each take the latency.
+    pub get: MessageCosts,
+    /// A put into remote memory.
+    pub put: MessageCosts,
+}
+
+/// The costs of a message in the LogGP model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageCosts {
     /// Time of the sending core (o).
@@ -42,12 +53,18 @@ pub struct MessageCosts {
     pub receive: Time,
     /// Time on the way of the first byte, without links (L).
     pub latency: Time,
-    /// Time on the way of each byte, in picoseconds (G).
+    /// Shortest time between two messages of a rank (g).
+    pub gap: Time,
+    /// Time on the way of each byte, in picoseconds (G). A rank sends one message at a time.
     pub per_byte: f64,
     /// Time of a core that copies a byte into a message or out of it, in picoseconds.
     pub copy_per_byte: f64,
     /// Larger messages wait for their receiver's answer before they are sent.
     pub eager_bytes: usize,
+    /// Extra time on the way of each byte of a message of up to `eager_bytes`, in picoseconds.
+    pub eager_per_byte: f64,
+    /// Time of the announcement of a larger message, and of the answer.
+    pub handshake: Time,
 }
 
 /// The bytes of a message in addition to its data.
@@ -60,13 +77,15 @@ pub struct Frame {
     pub unit_bytes: usize,
     /// Bytes after the padding, such as an acknowledgement.
     pub trailer_bytes: usize,
+    /// Largest header and data together. More data is divided into several such packets. 0 for any number.
+    pub most_bytes: usize,
 }
 
 /// The interface between a node and the network, which the ranks of the node share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceCosts {
-    /// Shortest time between two messages, in either direction (g).
+    /// Shortest time between two messages of the node, in either direction.
     pub gap: Time,
     /// Time of each byte on the bus, in picoseconds.
     pub per_byte: f64,
@@ -96,30 +115,43 @@ impl Machine {
         rank / self.ranks_per_node
     }
 
-    /// Returns the costs of messages between two ranks.
-    pub fn costs(&self, from: usize, to: usize) -> &MessageCosts {
+    /// Returns the costs between two ranks.
+    pub fn costs(&self, from: usize, to: usize) -> &PathCosts {
         if self.node_of(from) == self.node_of(to) { &self.node } else { &self.network }
     }
 
     /// Returns the time of a barrier of `ranks` ranks after the last one has arrived: a dissemination in stages.
     pub fn barrier(&self, ranks: usize) -> Time {
         let stages = Time::from(ranks.next_power_of_two().trailing_zeros());
-        let costs = if ranks > self.ranks_per_node { &self.network } else { &self.node };
+        let costs = if ranks > self.ranks_per_node { &self.network.message } else { &self.node.message };
         stages * self.barrier_stage.unwrap_or(costs.send + costs.latency + costs.receive)
     }
 
     /// Returns the time of `bytes` bytes to reach all `ranks` ranks through a binomial tree, or to return through it.
     pub fn tree(&self, ranks: usize, bytes: usize) -> Time {
         let stages = Time::from(ranks.next_power_of_two().trailing_zeros());
-        let costs = if ranks > self.ranks_per_node { &self.network } else { &self.node };
+        let costs = if ranks > self.ranks_per_node { &self.network.message } else { &self.node.message };
         stages * (costs.send + costs.latency + costs.on_the_way(bytes) + costs.receive)
+    }
+}
+
+impl PathCosts {
+    /// Creates the costs of a path where gets and puts cost as messages.
+    pub fn uniform(costs: MessageCosts) -> Self {
+        Self { message: costs, get: costs, put: costs }
     }
 }
 
 impl MessageCosts {
     /// Returns the time on the way of `bytes` bytes in addition to the latency.
     pub fn on_the_way(&self, bytes: usize) -> Time {
-        scale(self.per_byte, bytes)
+        let eager = if bytes <= self.eager_bytes { self.eager_per_byte } else { 0.0 };
+        scale(self.per_byte + eager, bytes)
+    }
+
+    /// Returns the time from the start of a message to that of the rank's next one.
+    pub fn channel_time(&self, bytes: usize) -> Time {
+        self.on_the_way(bytes).max(self.gap)
     }
 
     /// Returns the time of a core that copies `bytes` bytes.
@@ -131,7 +163,15 @@ impl MessageCosts {
 impl Frame {
     /// Returns the bytes of a message with this much data.
     pub fn bytes(&self, data: usize) -> usize {
-        (data + self.header_bytes).next_multiple_of(self.unit_bytes.max(1)) + self.trailer_bytes
+        let packet =
+            |data: usize| (data + self.header_bytes).next_multiple_of(self.unit_bytes.max(1)) + self.trailer_bytes;
+        match self.most_bytes.saturating_sub(self.header_bytes) {
+            most if most > 0 && data > most => {
+                let rest = data % most;
+                data / most * packet(most) + if rest > 0 { packet(rest) } else { 0 }
+            }
+            _ => packet(data),
+        }
     }
 }
 

@@ -127,7 +127,7 @@ impl SimulatedInbox {
 
     /// Spends the time of receiving a message.
     fn receive(&self, letter: &Letter) {
-        let costs = self.member.world.machine.costs(letter.sender, self.member.rank);
+        let costs = &self.member.world.machine.costs(letter.sender, self.member.rank).message;
         self.member.advance(costs.receive + costs.copying(letter.words.len() * WORD_BYTES as usize));
         self.member.progress();
     }
@@ -187,16 +187,16 @@ impl Outbox for SimulatedOutbox {
             return false;
         }
         let (Member { rank, world, .. }, bytes) = (&self.member, words.len() * WORD_BYTES as usize);
-        let costs = world.machine.costs(*rank, receiver);
+        let costs = &world.machine.costs(*rank, receiver).message;
         self.member.advance(costs.send + costs.copying(bytes));
         self.member.progress();
         // Other ranks may send between the start and the end of this rank's own work.
         let mut now = self.member.synchronize();
         if bytes > costs.eager_bytes {
             // The receiver's interface answers that its buffer is ready.
-            now += 2 * costs.latency;
+            now += 2 * costs.handshake;
         }
-        let passage = world.send(now, *rank, receiver, bytes);
+        let passage = world.send(costs, now, (*rank, receiver), bytes);
         self.member.advance_to(passage.entered);
         self.handles.push_back(passage.left);
         world.announce(*rank, passage.left);

@@ -66,12 +66,12 @@ impl SimulatedMessages<'_> {
         let mut incoming = self.ends[rank].0.borrow_mut();
         let Some(letters) = incoming.letters.get_mut(&posted.sender) else { return false };
         let Some(letter) = letters.front_mut().filter(|letter| letter.arrived <= now) else { return false };
-        let (costs, bytes) = (world.machine.costs(posted.sender, rank), 4 * letter.items.len());
+        let (costs, bytes) = (&world.machine.costs(posted.sender, rank).message, 4 * letter.items.len());
         if letter.is_announced {
             // The receiver answers, and the message begins its way.
             letter.is_announced = false;
-            let answered_at = posted.posted_at.max(letter.arrived) + costs.latency;
-            let passage = world.send(answered_at, posted.sender, rank, bytes);
+            let answered_at = posted.posted_at.max(letter.arrived) + costs.handshake;
+            let passage = world.send(costs, answered_at, (posted.sender, rank), bytes);
             letter.arrived = passage.arrived;
             let mut sender = self.ends[posted.sender].1.borrow_mut();
             sender.unanswered -= 1;
@@ -125,7 +125,7 @@ impl Messages for SimulatedMessages<'_> {
 
     fn isend(&mut self, offset: usize, items: usize, receiver: usize) {
         let (rank, world) = (self.member.rank, &self.member.world);
-        let (costs, bytes) = (world.machine.costs(rank, receiver), 4 * items);
+        let (costs, bytes) = (&world.machine.costs(rank, receiver).message, 4 * items);
         self.member.advance(costs.send);
         self.member.progress();
         let now = self.member.synchronize();
@@ -133,9 +133,9 @@ impl Messages for SimulatedMessages<'_> {
         let mut own = self.ends[rank].1.borrow_mut();
         let letter = if bytes > costs.eager_bytes {
             own.unanswered += 1;
-            Letter { arrived: now + costs.latency, is_announced: true, items }
+            Letter { arrived: now + costs.handshake, is_announced: true, items }
         } else {
-            let passage = world.send(now, rank, receiver, bytes);
+            let passage = world.send(costs, now, (rank, receiver), bytes);
             self.member.advance_to(passage.entered);
             own.last_left = own.last_left.max(passage.left);
             Letter { arrived: passage.arrived, is_announced: false, items }

@@ -15,7 +15,7 @@ mod topology;
 mod window;
 
 pub use engine::ComputationCosts;
-pub use machine::{Frame, InterfaceCosts, LinkCosts, Machine, MessageCosts, Time, picoseconds};
+pub use machine::{Frame, InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, Time, picoseconds};
 pub use network::{Network, Passage};
 pub use topology::{Link, Topology};
 

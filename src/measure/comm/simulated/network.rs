@@ -1,6 +1,6 @@
-//! The way of messages: interfaces and links, each busy with one message at a time.
+//! The way of messages: ranks, interfaces and links, each busy with one message at a time.
 
-use super::machine::{Machine, Time, scale};
+use super::machine::{Machine, MessageCosts, Time, scale};
 use super::topology::Link;
 use std::collections::VecDeque;
 
@@ -23,8 +23,8 @@ pub struct Network {
     receiving: Vec<Time>,
     /// When each link is free.
     links: Vec<Time>,
-    /// When each rank's last message within its node has arrived; later ones do not overtake it.
-    within_node: Vec<Time>,
+    /// When each rank can send its next message.
+    ranks: Vec<Time>,
     /// The messages of each rank in the queue of its interface, if queues have a limit.
     queues: Vec<Queue>,
 }
@@ -57,31 +57,34 @@ impl Network {
     pub fn new(machine: &Machine, ranks: usize) -> Self {
         let nodes = ranks.div_ceil(machine.ranks_per_node);
         let queues = if machine.interface.queue_bytes > 0 { vec![Queue::default(); ranks] } else { Vec::new() };
-        Self {
-            sending: vec![0; nodes],
-            receiving: vec![0; nodes],
-            links: Vec::new(),
-            within_node: vec![0; ranks],
-            queues,
-        }
+        Self { sending: vec![0; nodes], receiving: vec![0; nodes], links: Vec::new(), ranks: vec![0; ranks], queues }
     }
 
-    /// Sends a message at this time, after the sender's own work.
-    pub fn send(&mut self, machine: &Machine, now: Time, from: usize, to: usize, bytes: usize) -> Passage {
-        let costs = machine.costs(from, to);
+    /// Sends a message from one rank to another at this time, after the sender's own work.
+    pub fn send(
+        &mut self,
+        machine: &Machine,
+        costs: &MessageCosts,
+        now: Time,
+        (from, to): (usize, usize),
+        bytes: usize,
+    ) -> Passage {
         let (node, other) = (machine.node_of(from), machine.node_of(to));
+        let occupied = costs.channel_time(bytes);
+        let start = now.max(self.ranks[from]);
         if node == other {
-            let arrived = (now + costs.latency + costs.on_the_way(bytes)).max(self.within_node[from]);
-            self.within_node[from] = arrived;
-            return Passage { entered: now, left: now, arrived };
+            let (left, arrived) = (start + occupied, start + costs.latency + costs.on_the_way(bytes));
+            self.ranks[from] = left;
+            return Passage { entered: now, left, arrived };
         }
         let interface = &machine.interface;
         let bus_bytes = interface.frame.bytes(bytes);
-        let bus = scale(interface.per_byte, bus_bytes).max(costs.on_the_way(bytes));
+        let bus = scale(interface.per_byte, bus_bytes);
         let busy = bus.max(interface.gap);
-        let start = now.max(self.sending[node]);
-        let left = start + busy;
-        self.sending[node] = left;
+        let start = start.max(self.sending[node]);
+        let left = start + busy.max(occupied);
+        self.sending[node] = start + busy;
+        self.ranks[from] = start + occupied;
         let entered = match self.queues.get_mut(from) {
             Some(queue) => queue.enter(now, bus_bytes, left, interface.queue_bytes),
             None => now,
@@ -91,7 +94,7 @@ impl Network {
         // Messages from several links share the receiving bus.
         let received = head.max(self.receiving[other]);
         self.receiving[other] = received + busy;
-        Passage { entered, left, arrived: (head + train).max(received + bus) }
+        Passage { entered, left, arrived: (head + train).max(received + bus.max(costs.on_the_way(bytes))) }
     }
 
     /// Returns when the first byte has passed all links, and for how long the message is busy on a link.

@@ -12,6 +12,8 @@ pub enum Topology {
     Torus { sides: Vec<usize> },
     /// A grid of nodes without the links that close rings.
     Mesh { sides: Vec<usize> },
+    /// A grid of nodes with rings along some dimensions.
+    Grid { sides: Vec<usize>, rings: Vec<bool> },
     /// Groups of `leaf` nodes at one switch; each of these has a link to each of the `spines` upper switches.
     FatTree { leaf: usize, spines: usize },
     /// Routers with `nodes` nodes each; `routers` routers form a group with all links between them; each pair of groups has one
@@ -31,7 +33,10 @@ impl Topology {
         let positive = |numbers: &[usize]| numbers.iter().all(|&number| number > 0);
         match self {
             Self::Crossbar => Ok(()),
-            Self::Torus { sides } | Self::Mesh { sides } => {
+            Self::Grid { sides, rings } if sides.len() != rings.len() => {
+                Err("each side of the grid is a ring or not".into())
+            }
+            Self::Torus { sides } | Self::Mesh { sides } | Self::Grid { sides, .. } => {
                 let product = sides.iter().try_fold(1usize, |product, &side| product.checked_mul(side));
                 match product {
                     Some(places) if positive(sides) && places >= nodes => Ok(()),
@@ -52,8 +57,9 @@ impl Topology {
         }
         match self {
             Self::Crossbar => {}
-            Self::Torus { sides } => grid_route(sides, true, from, to, visit),
-            Self::Mesh { sides } => grid_route(sides, false, from, to, visit),
+            Self::Torus { sides } => grid_route(sides, |_| true, from, to, visit),
+            Self::Mesh { sides } => grid_route(sides, |_| false, from, to, visit),
+            Self::Grid { sides, rings } => grid_route(sides, |dimension| rings[dimension], from, to, visit),
             Self::FatTree { leaf, spines } => {
                 let (switch, other) = (from / leaf, to / leaf);
                 if switch != other {
@@ -68,13 +74,13 @@ impl Topology {
 }
 
 /// Links of a grid: node times dimensions times two, plus two times the dimension, plus one for the way down.
-fn grid_route(sides: &[usize], wraps: bool, from: usize, to: usize, mut visit: impl FnMut(Link)) {
+fn grid_route(sides: &[usize], is_ring: impl Fn(usize) -> bool, from: usize, to: usize, mut visit: impl FnMut(Link)) {
     let mut node = from;
     let mut stride = 1;
     for (dimension, &side) in sides.iter().enumerate() {
         let (mut place, target) = (from / stride % side, to / stride % side);
         let up = (target + side - place) % side;
-        let goes_up = if wraps { 2 * up <= side } else { target > place };
+        let goes_up = if is_ring(dimension) { 2 * up <= side } else { target > place };
         while place != target {
             visit(2 * (node * sides.len() + dimension) + usize::from(!goes_up));
             let next = if goes_up { (place + 1) % side } else { (place + side - 1) % side };

@@ -66,7 +66,7 @@ impl Rma for SimulatedComm {
     ) -> R {
         let own: Rc<RefCell<Arrivals<T>>> = Rc::default();
         let lengths = self.member.share_all((memory.len(), Rc::clone(&own)));
-        let window = SimulatedRmaWindow { member: &self.member, windows: lengths, origin, memory, last_arrival: 0 };
+        let window = SimulatedRmaWindow { member: &self.member, windows: lengths, origin, memory, acknowledged: 0 };
         let result = work(window);
         self.member.barrier();
         result
@@ -77,12 +77,17 @@ impl SimulatedGetWindow<'_> {
     /// Spends the time of a get on this rank's core. Returns when the words arrive.
     fn fetch(&self, owner: usize, words: usize) -> Time {
         let Member { rank, world, .. } = self.member;
-        let costs = world.machine.costs(*rank, owner);
+        let (machine, bytes) = (&world.machine, words * WORD_BYTES as usize);
+        let costs = &machine.costs(*rank, owner).get;
         self.member.advance(costs.send);
         let now = self.member.synchronize();
-        let asked = world.send(now, *rank, owner, REQUEST_BYTES);
+        if machine.node_of(*rank) == machine.node_of(owner) {
+            // The rank reads the memory itself.
+            return world.send(costs, now, (*rank, owner), bytes).arrived + costs.latency;
+        }
+        let asked = world.send(costs, now, (*rank, owner), REQUEST_BYTES);
         self.member.advance_to(asked.entered);
-        world.send(asked.arrived, owner, *rank, words * WORD_BYTES as usize).arrived
+        world.send(costs, asked.arrived, (owner, *rank), bytes).arrived
     }
 }
 
@@ -171,8 +176,8 @@ pub struct SimulatedRmaWindow<'m, T: Item> {
     windows: Rc<Vec<Target<T>>>,
     origin: &'m mut [T],
     memory: &'m mut [T],
-    /// When the last of this rank's writes arrives.
-    last_arrival: Time,
+    /// When the acknowledgement of the last of this rank's writes arrives.
+    acknowledged: Time,
 }
 
 impl<T: Item> SimulatedRmaWindow<'_, T> {
@@ -180,12 +185,12 @@ impl<T: Item> SimulatedRmaWindow<'_, T> {
         let Member { rank, world, .. } = self.member;
         let (length, arrivals) = &self.windows[target];
         crate::comm::check_range(offset, items, *length);
-        let (costs, bytes) = (world.machine.costs(*rank, target), items * size_of::<T>());
+        let (costs, bytes) = (&world.machine.costs(*rank, target).put, items * size_of::<T>());
         self.member.advance(costs.send + costs.copying(bytes));
         let now = self.member.synchronize();
-        let Passage { entered, arrived, .. } = world.send(now, *rank, target, bytes);
+        let Passage { entered, arrived, .. } = world.send(costs, now, (*rank, target), bytes);
         self.member.advance_to(entered);
-        self.last_arrival = self.last_arrival.max(arrived);
+        self.acknowledged = self.acknowledged.max(arrived + costs.latency);
         {
             let mut arrivals = arrivals.borrow_mut();
             arrivals.accepted += 1;
@@ -229,11 +234,7 @@ impl<T: Item> RmaWindow<T> for SimulatedRmaWindow<'_, T> {
     }
 
     fn flush(&mut self) {
-        // The acknowledgement returns after the last write has arrived.
-        let latency = self.member.world.machine.network.latency;
-        if self.last_arrival > self.member.clock() {
-            self.member.advance_to(self.last_arrival + latency);
-        }
+        self.member.advance_to(self.acknowledged);
     }
 
     unsafe fn peek(&mut self, offset: usize) -> T {
