@@ -50,7 +50,7 @@ impl Simulation {
         for point in points {
             let faults = [self.machine(point.launch_size()).err(), self.costs(point).err()];
             for error in faults.into_iter().flatten() {
-                if reasons.iter().all(|known| known.message != error.message) {
+                if reasons.iter().all(|reason| reason.message != error.message) {
                     reasons.push(error);
                 }
             }
