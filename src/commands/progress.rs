@@ -157,6 +157,9 @@ fn varying_parameters(plan: &Plan) -> BTreeSet<String> {
 
 /// Returns `4 ranks of Open MPI v4.1.4 on 2 nodes, the first on n1, 2 on the fullest; each may run on one core only`.
 fn arrival(launch: &Launch) -> String {
+    if launch.placement.is_empty() {
+        return format!("{}: {}", plural(launch.ranks, "rank"), launch.library);
+    }
     let mut nodes = BTreeMap::<&str, usize>::new();
     launch.placement.iter().for_each(|place| *nodes.entry(&place.node).or_default() += 1);
     let library = short_name(&launch.library);
@@ -204,7 +207,7 @@ impl Watcher for Progress {
         }
         let text = arrival(launch);
         // Launches of one size usually print the same message.
-        if launch.transport == TransportKind::Mpi.name() && self.arrivals.insert(text.clone()) {
+        if launch.transport != TransportKind::Threads.name() && self.arrivals.insert(text.clone()) {
             self.say(&text);
         }
     }

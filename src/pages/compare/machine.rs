@@ -8,6 +8,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::{Card, catalogue, entry_of};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Source of a machine's numbers.
@@ -53,8 +54,15 @@ impl Machine {
                 "`apexmap kernels` lists the known kernels",
             ));
         }
-        let name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
-        let card = manifest.as_ref().map(|manifest| reported_by_os(manifest, &name)).transpose()?;
+        let mut name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
+        if samples.describe_simulation().is_some() {
+            name.push_str(" (simulated)");
+        }
+        let card = manifest.as_ref().map(|manifest| match &manifest.simulated {
+            Some(card) => Card::parse(card, Path::new(given)),
+            None => reported_by_os(manifest, &name),
+        });
+        let card = card.transpose()?;
         Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None })
     }
 

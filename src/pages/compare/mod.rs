@@ -168,10 +168,14 @@ impl Comparison<'_> {
         each.filter(|(_, health)| health.verdict() == Quietness::Disturbed)
     }
 
-    /// Returns warnings about allowed differences, ignored parameters, matching by role and published numbers.
+    /// Returns warnings about allowed differences, simulated ranks, ignored parameters, matching by role and published numbers.
     fn conditions(&self) -> Vec<String> {
         let mut stamps: Vec<String> =
             self.differences.iter().map(|difference| format!("UNEQUAL CONDITIONS: {}", difference.text)).collect();
+        let simulated = self.machines.iter().filter_map(|machine| machine.samples.describe_simulation());
+        stamps.extend(
+            simulated.map(|machine| format!("SIMULATED, not measured: {}", machine.replace("simulated, ", ""))),
+        );
         if !self.matching.ignored.is_empty() {
             let names: Vec<&str> = self.matching.ignored.iter().map(|column| columns::short(column)).collect();
             stamps.push(format!("IGNORED IN MATCHING: {}", names.join(", ")));

@@ -278,6 +278,10 @@ pub struct Facts {
 impl Facts {
     pub fn from_samples(samples: &Samples) -> Self {
         let words = |name: &str| samples.words(name).into_iter().map(str::to_owned).collect();
+        if samples.describe_simulation().is_some() {
+            // Simulated ranks have no pages, no processors and no measuring code. The page says that they are simulated.
+            return Self { kernels: words("kernel"), ..Self::default() };
+        }
         let pages = samples.numbers("page_bytes").into_iter().filter(|bytes| *bytes > 0.0);
         Self {
             pages: pages.map(|bytes| bytes as u64).collect(),

@@ -13,7 +13,10 @@ pub fn list(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String
         values
     };
     let mut facts = vec![("Machine", manifest.machine.clone())];
-    if let Some(launch) = manifest.launches.last() {
+    if let Some(machine) = samples.describe_simulation() {
+        facts.push(("Ranks", machine));
+        facts.push(("Simulated on", manifest.driver_host.name.clone()));
+    } else if let Some(launch) = manifest.launches.last() {
         let host = &launch.launch.host;
         let caches = host.caches.iter().map(|c| {
             let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };

@@ -250,9 +250,12 @@ fn render(context: &Context) -> Result<String> {
     }
 }
 
-/// Returns the banner for a disturbed machine; `None` if it was quiet.
+/// Returns the banner for simulated ranks or a disturbed machine; `None` for a quiet one.
 fn disturbed_banner(health: &Health) -> Option<Banner> {
     let text = health.banner()?;
+    if let Some(reason) = text.strip_prefix("SIMULATED: ") {
+        return Some(Banner { line: "SIMULATED: no measurement".into(), details: vec![reason.to_owned()] });
+    }
     let line = format!("DISTURBED: {} of {}", health.disturbed_count(), plural(health.sample_count(), "sample"));
     Some(Banner { line, details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })
 }

@@ -14,12 +14,15 @@ pub struct Health {
     causes: BTreeMap<String, usize>,
     /// Number of disturbed samples by cause in plain words. Several causes may have the same words.
     plain_causes: BTreeMap<&'static str, usize>,
+    /// The machine of simulated ranks.
+    simulated: Option<String>,
 }
 
 impl Health {
     /// Counts measured samples. Failed samples do not count.
     pub fn from_samples(samples: &Samples) -> Self {
-        let (mut health, table) = (Self::default(), samples.table());
+        let table = samples.table();
+        let mut health = Self { simulated: samples.describe_simulation(), ..Self::default() };
         for &row in samples.good().rows() {
             let verdict = Quietness::from_name(table.word(QUIETNESS, row)).unwrap_or(Quietness::Unknown);
             let by = table.word(DISTURBED_BY, row);
@@ -57,6 +60,9 @@ impl Health {
     /// Returns a summary: `disturbed: 38 of 112 samples (slow memory 30, run delay 12)`
     pub fn sentence(&self) -> String {
         let total = plural(self.sample_count(), "sample");
+        if let Some(machine) = &self.simulated {
+            return format!("{machine}: {total} in virtual time, which nothing disturbs");
+        }
         match self.verdict() {
             Quietness::Unknown => format!("unknown: the system reports too little about {total}"),
             verdict if self.disturbed_count() == 0 => format!("{}: none of {total} disturbed", verdict.name()),
@@ -75,8 +81,12 @@ impl Health {
     }
 
     /// Returns the warning to show above numbers of a disturbed machine: the most frequent cause in plain words, then the counts
-    /// of all causes. `None` if the machine was quiet enough or this is unknown.
+    /// of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks, it says that nothing was
+    /// measured.
     pub fn banner(&self) -> Option<String> {
+        if let Some(machine) = &self.simulated {
+            return Some(format!("SIMULATED: {}", simulation_warning(machine)));
+        }
         if self.verdict() != Quietness::Disturbed {
             return None;
         }
@@ -94,14 +104,28 @@ impl Health {
     }
 }
 
+/// Explains the numbers of simulated ranks.
+fn simulation_warning(machine: &str) -> String {
+    format!("the ranks ran in virtual time ({machine}). The numbers are predictions of the card, not measurements.")
+}
+
 impl Samples {
+    /// Returns the machine of simulated ranks, as in `simulated, card Red Storm`; `None` if all ranks were real.
+    pub fn describe_simulation(&self) -> Option<String> {
+        let simulated = self.with_word("transport", &["simulated"]);
+        let machines: Vec<&str> = simulated.words("library").into_iter().collect();
+        (!machines.is_empty()).then(|| machines.join("; "))
+    }
+
     /// Returns the subtitle of a figure of these samples. If their result was disturbed, a separate line `DISTURBED (359 of
-    /// 756 samples)` is added, even if these samples were not.
+    /// 756 samples)` is added, even if these samples were not; for simulated ranks, `SIMULATED, card Red Storm`.
     pub fn stamp_subtitle(&self, subtitle: String) -> String {
         let stamp = self.stamp.get_or_init(|| {
             let health = Health::from_samples(&self.with_rows((0..self.table().rows).collect()).current());
             let (disturbed, total) = (health.disturbed_count(), plural(health.sample_count(), "sample"));
-            (health.verdict() == Quietness::Disturbed).then(|| format!("DISTURBED ({disturbed} of {total})"))
+            let is_disturbed = health.verdict() == Quietness::Disturbed;
+            let simulated = health.simulated.map(|machine| machine.replacen("simulated", "SIMULATED", 1));
+            simulated.or_else(|| is_disturbed.then(|| format!("DISTURBED ({disturbed} of {total})")))
         });
         match stamp {
             None => subtitle,

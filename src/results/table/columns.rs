@@ -51,7 +51,7 @@ pub struct ColumnDescription {
     pub role: Role,
 }
 
-const SAMPLE: [(&str, Unit, &str); 13] = [
+const SAMPLE: [(&str, Unit, &str); 15] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
     ("kernel", Unit::None, "the kernel"),
     ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
@@ -73,11 +73,13 @@ const SAMPLE: [(&str, Unit, &str); 13] = [
         Unit::None,
         "ratio of the corrected rate to the measured one: slowdown of the machine according to the canary",
     ),
+    ("simulation_wall_seconds", Unit::Seconds, "wall time of the simulation of a sample; seconds are virtual time"),
+    ("simulation_messages", Unit::None, "messages of the simulation of a sample"),
 ];
 
 const LAUNCH: [(&str, Unit, &str); 11] = [
     ("launch", Unit::None, "name of the launch and of its journal"),
-    ("transport", Unit::None, "threads or mpi"),
+    ("transport", Unit::None, "threads, mpi or simulated"),
     ("library", Unit::None, "message library, with its version"),
     ("launcher", Unit::None, "launcher that started the ranks"),
     ("host", Unit::None, "host of rank 0"),
