@@ -125,11 +125,19 @@ fn order(a: &Value, b: &Value) -> Ordering {
 fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
     let (plan, context, hardware) = (&campaign.plan, &campaign.plan.context, Hardware::this_machine());
     let each = plural(plan.blocks as usize, "launch");
-    let _ = writeln!(
-        text,
-        "{each} per rank count, {} over {}; times on a quiet machine:",
-        context.launcher.id, context.transport
-    );
+    let _ = match &context.simulation {
+        Some(simulation) => {
+            writeln!(
+                text,
+                "simulated ranks of {}, each point once; wall times of the simulation:",
+                simulation.card.name
+            )
+        }
+        None => {
+            let (launcher, transport) = (context.launcher.id, context.transport);
+            writeln!(text, "{each} per rank count, {launcher} over {transport}; times on a quiet machine:")
+        }
+    };
     if !campaign.hosts.is_empty() {
         let each = plural(context.ranks_per_node.unwrap_or(1), "rank");
         let _ = writeln!(text, "  hosts: {}, {each} on each unless points say otherwise", campaign.hosts.join(", "));
@@ -137,8 +145,10 @@ fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).with_indent(2);
     for (size, entries) in plan.by_size() {
         let (bytes, ranks) = launch_memory(plan, size, &entries);
-        let elsewhere =
-            context.launcher.remote || context.ranks_per_node.is_some() || size.nodes.is_some_and(|nodes| nodes > 1);
+        let elsewhere = context.simulation.is_some()
+            || context.launcher.remote
+            || context.ranks_per_node.is_some()
+            || size.nodes.is_some_and(|nodes| nodes > 1);
         let oversubscribed = size.ranks > hardware.hardware_threads() && !elsewhere;
         table.add_row([
             match size.nodes {
@@ -162,7 +172,8 @@ fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
 fn warn_inside_caches(campaign: &Campaign, text: &mut String) {
     let context = &campaign.plan.context;
     let machine = Machine::detect();
-    if context.launcher.remote || context.ranks_per_node.is_some() || machine.last_cache == 0 {
+    let elsewhere = context.simulation.is_some() || context.launcher.remote || context.ranks_per_node.is_some();
+    if elsewhere || machine.last_cache == 0 {
         return;
     }
     let per_rank = |entry: &Entry| {

@@ -381,7 +381,9 @@ fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> Strin
     let same = |name: &str| samples.common_value(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());
     let text = |value: Value| columns::caption(&value.to_string());
-    let mut parts: Vec<String> = ["host", "cpu_model", "kernel"].into_iter().filter_map(same).map(text).collect();
+    let names =
+        if samples.describe_simulation().is_some() { &["kernel"][..] } else { &["host", "cpu_model", "kernel"] };
+    let mut parts: Vec<String> = names.iter().copied().filter_map(same).map(text).collect();
     parts.extend(samples.has_mixed_nodes().then(|| "MIXED NODES".into()));
     parts.extend(same("ranks").map(|ranks| format!("P = {ranks}")));
     parts.extend(same("transport").map(text));
@@ -394,7 +396,6 @@ fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> Strin
         let (z, x) = (samples.describe(&request.z).label, columns::short(&request.x));
         parts.push(format!("d log({z}) / d log({x}) by central differences"));
     }
-    let oversubscribed = samples.is_oversubscribed();
-    parts.extend(oversubscribed.then(|| "OVERSUBSCRIBED: more ranks than hardware threads".into()));
+    parts.extend(samples.is_oversubscribed().then(|| "OVERSUBSCRIBED: more ranks than hardware threads".into()));
     samples.stamp_subtitle(parts.join(", "))
 }

@@ -12,6 +12,7 @@ use crate::progress;
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
+use apexmap_base::provenance::Host;
 use apexmap_base::sample::{Event, Launch};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,10 +40,13 @@ pub fn run_job(job_file: &Path, ranks: usize) -> Result<()> {
     };
     let kernels: Vec<&dyn Kernel> =
         job.tasks.iter().map(|task| require_runnable(job, &task.point)).collect::<Result<_>>()?;
+    let record = job.launch_record();
     let launch = Launch {
+        // Virtual time has no cycles of this host.
+        host: Host { cycle_hertz: None, ..record.host },
         library: format!("simulated, card {}", machine.name),
         node_types: BTreeMap::from([(format!("card {}", machine.name), Vec::new())]),
-        ..job.launch_record()
+        ..record
     };
     let started = Instant::now();
     let mut root = Root::new(job, launch, 0.0)?;

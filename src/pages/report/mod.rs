@@ -254,7 +254,10 @@ fn render(context: &Context) -> Result<String> {
 fn disturbed_banner(health: &Health) -> Option<Banner> {
     let text = health.banner()?;
     if let Some(reason) = text.strip_prefix("SIMULATED: ") {
-        return Some(Banner { line: "SIMULATED: no measurement".into(), details: vec![reason.to_owned()] });
+        return Some(Banner {
+            line: "SIMULATED: predictions, no measurement".into(),
+            details: vec![reason.to_owned()],
+        });
     }
     let line = format!("DISTURBED: {} of {}", health.disturbed_count(), plural(health.sample_count(), "sample"));
     Some(Banner { line, details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })

@@ -40,7 +40,10 @@ pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     sentences.extend(describe_pages(input)?);
     sentences.extend(extremes.iter().take(MAX_EXTREMES).map(Extremes::sentence));
     sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
-    sentences.extend(precision(&input.groups)?);
+    // Equal runs of a simulation give equal times.
+    if input.samples.describe_simulation().is_none() {
+        sentences.extend(precision(&input.groups)?);
+    }
     Ok(Overview { measured: describe_measurement(input), sentences })
 }
 
@@ -61,7 +64,8 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     let is_single = ranks == [1.0];
     let ranks: Vec<String> = ranks.iter().map(f64::to_string).collect();
     let types = samples.words(NODE_TYPE).len();
-    let host = manifest.launches.last().map_or(String::new(), |launch| {
+    let is_simulated = samples.describe_simulation().is_some();
+    let host = manifest.launches.last().filter(|_| !is_simulated).map_or(String::new(), |launch| {
         if types > 1 {
             return format!(" ({types} types of nodes, kept apart)");
         }
@@ -73,7 +77,8 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     let failed = samples.len() - good;
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
     format!(
-        "Measured on {}{host}: {} on {} rank{}; {}, {}, {failures}.",
+        "{} {}{host}: {} on {} rank{}; {}, {}, {failures}.",
+        if is_simulated { "Simulated with the card of" } else { "Measured on" },
         manifest.machine,
         list(&kernels),
         list(&ranks),

@@ -12,7 +12,7 @@ pub struct Sources {
     methods: Vec<&'static str>,
     sources: Vec<String>,
     rates: Vec<String>,
-    /// Whether some kernels could have bounds.
+    /// Whether some kernels could have bounds, which hold only for real ranks.
     unbounded: bool,
 }
 
@@ -27,7 +27,8 @@ impl Sources {
             methods: distinct(abouts.iter().map(|about| about.method)),
             sources: abouts.iter().map(|about| cite(about)).collect(),
             rates: distinct(abouts.iter().map(rate)),
-            unbounded: abouts.iter().any(|about| bounds::family(about.id).is_some()),
+            unbounded: samples.describe_simulation().is_none()
+                && abouts.iter().any(|about| bounds::family(about.id).is_some()),
         }
     }
 }

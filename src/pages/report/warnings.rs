@@ -31,7 +31,9 @@ pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
                 .into(),
         );
     }
-    warnings.extend(manifest.worker.cautions());
+    if manifest.simulated.is_none() {
+        warnings.extend(manifest.worker.cautions());
+    }
     warnings.extend(unsteady(samples));
     if stale > 0 && manifest.name == CALIBRATION {
         warnings.push(format!(

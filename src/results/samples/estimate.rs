@@ -224,6 +224,10 @@ impl Samples {
 
     /// Explains the estimates and intervals of these samples in one or two sentences.
     pub fn method(&self) -> String {
+        if self.describe_simulation().is_some() {
+            return "Ranks are simulated: each point has one sample in virtual time, because equal runs give equal times."
+                .to_owned();
+        }
         let good = self.good();
         let launches = |point: Samples| point.group_by(&["launch"]).len();
         let counts: Vec<usize> = good.group_by(&["key", NODE_TYPE]).into_iter().map(launches).collect();

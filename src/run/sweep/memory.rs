@@ -20,6 +20,8 @@ fn process_bytes(transport: TransportKind) -> u64 {
 
 /// Bytes of a rank besides its measurement: its canary, the used part of its stack, and memory of the system and the library.
 const RANK_BYTES: u64 = observer::MEMORY + (48 << 10);
+/// Bytes of a simulated rank besides its measurement: the used part of its stack, and its state.
+const SIMULATED_RANK_BYTES: u64 = 24 << 10;
 /// Bytes of a rank for each point of its launch.
 const TASK_BYTES: u64 = 3 << 10;
 
@@ -48,7 +50,9 @@ pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: 
     let [huge, base] = kinds;
     let on_huge = if huge { arena::allocated_bytes(words) } else { 0 };
     let on_base = if base { words.saturating_mul(WORD_BYTES) } else { 0 };
-    let rank = [RANK_BYTES, TASK_BYTES * tasks, on_huge, on_base, rest].into_iter().fold(0, u64::saturating_add);
+    let own =
+        if transport == TransportKind::Simulated { SIMULATED_RANK_BYTES } else { RANK_BYTES + TASK_BYTES * tasks };
+    let rank = [own, on_huge, on_base, rest].into_iter().fold(0, u64::saturating_add);
     let processes = if transport == TransportKind::Mpi { ranks as u64 } else { 1 };
     rank.saturating_mul(ranks as u64).saturating_add(process_bytes(transport).saturating_mul(processes))
 }

@@ -87,7 +87,9 @@ fn announce(campaign: &Campaign, folder: &Folder, conduct: Conduct) -> Result<()
     let path = folder.path.display();
     note(&format!("{name}: {points}{done} -> {path} (Ctrl-C is safe: rerun the same command to resume)"));
     campaign.oversubscription_warning().into_iter().for_each(|text| note(&format!("note: {text}")));
-    campaign.worker_info.build.cautions().into_iter().for_each(|text| note(&format!("note: {text}")));
+    if campaign.plan.context.simulation.is_none() {
+        campaign.worker_info.build.cautions().into_iter().for_each(|text| note(&format!("note: {text}")));
+    }
     if campaign.plan.context.launcher.waits_in_queue() {
         note(
             "note: this process has no allocation, so each launch waits in the queue as a separate job; --submit makes one job \
