@@ -49,10 +49,19 @@ impl GrantedPages {
     }
 }
 
+/// The memory behind a region.
+enum Memory {
+    Pages {
+        map: MmapMut,
+        /// Words from the start of the map to the first huge-page boundary.
+        skip: usize,
+    },
+    /// Memory of the heap, for simulated ranks: a process has fewer maps than there may be ranks.
+    Heap(Vec<u64>),
+}
+
 struct Region {
-    map: MmapMut,
-    /// Words from the start of the map to the first huge-page boundary.
-    skip: usize,
+    memory: Memory,
     words: usize,
     /// The identity of the contents, and the number of words from the start that hold them.
     filled: Option<(u64, usize)>,
@@ -70,12 +79,26 @@ pub struct Arena {
     node: Option<usize>,
     /// Number of ranks that fill memory at the same time on this machine; 0 if unknown, and then a rank fills its memory alone.
     ranks_on_node: usize,
+    is_simulated: bool,
 }
 
 impl Arena {
+    /// Creates the memory of a simulated rank. It comes from the heap and grows only as needed, because the time of its accesses does
+    /// not count.
+    pub fn for_simulated_rank() -> Self {
+        Self { is_simulated: true, ..Self::default() }
+    }
+
+    /// Returns whether this is the memory of a simulated rank.
+    pub fn is_simulated(&self) -> bool {
+        self.is_simulated
+    }
+
     /// Announces the largest number of words that will be requested, so that memory is allocated and filled only once.
     pub fn announce_words(&mut self, words: usize) {
-        self.expected_words = self.expected_words.max(words);
+        if !self.is_simulated {
+            self.expected_words = self.expected_words.max(words);
+        }
     }
 
     /// Sets the number of ranks on this node. Each of them fills its memory with its share of the hardware threads.
@@ -90,6 +113,9 @@ impl Arena {
     pub fn place_on_node(&mut self, node: Option<usize>) -> Result<()> {
         if node == self.node {
             return Ok(());
+        }
+        if self.is_simulated {
+            return Err(Error::input("simulated ranks have no NUMA nodes", "leave memory_node out"));
         }
         let nodes = nodes_with_memory(&FilesBelow(Path::new("/")));
         if let Some(node) = node.filter(|node| !nodes.is_empty() && !nodes.contains(node)) {
@@ -158,7 +184,7 @@ impl Arena {
     /// Returns the number of pages per NUMA node, for a subset of the pages. Empty if the system does not report it.
     pub fn memory_nodes(&self) -> BTreeMap<usize, usize> {
         let mut nodes = BTreeMap::new();
-        for region in self.regions.iter().flatten() {
+        for region in self.regions.iter().flatten().filter(|_| !self.is_simulated) {
             for (node, pages) in pages_by_node(region.words()) {
                 *nodes.entry(node).or_default() += pages;
             }
@@ -173,11 +199,15 @@ impl Arena {
         contents: u64,
         value: impl Fn(usize, usize) -> u64 + Sync,
     ) -> Result<&mut Region> {
-        let (node, ranks_on_node) = (self.node, self.ranks_on_node);
+        let (node, ranks_on_node, is_simulated) = (self.node, self.ranks_on_node, self.is_simulated);
         let slot = &mut self.regions[pages as usize];
         if slot.as_ref().is_none_or(|region| region.words < words) {
             *slot = None; // free the old one first
-            *slot = Some(Region::allocate(pages, words.max(self.expected_words), node)?);
+            *slot = Some(if is_simulated {
+                Region::on_heap(words)
+            } else {
+                Region::allocate(pages, words.max(self.expected_words), node)?
+            });
         }
         let region = slot.as_mut().expect("allocated above");
         let filled_words = match region.filled {
@@ -191,9 +221,13 @@ impl Arena {
             // A region never moves: a larger one is allocated and filled again.
             let first = region.words().as_ptr().expose_provenance();
             let value = |index| value(first, index);
-            fill_words(&fill_crew(ranks_on_node, node), &mut region.words_mut()[..fill_end], filled_words, value);
+            let crew = if is_simulated { Crew::default() } else { fill_crew(ranks_on_node, node) };
+            fill_words(&crew, &mut region.words_mut()[..fill_end], filled_words, value);
             region.filled = Some((contents, fill_end));
             region.changed = false;
+            if is_simulated {
+                return Ok(region);
+            }
             region.granted = read_granted_pages(region.words_mut());
             require_node(node, region.words())?;
         }
@@ -202,6 +236,11 @@ impl Arena {
 }
 
 impl Region {
+    fn on_heap(words: usize) -> Self {
+        let memory = Memory::Heap(vec![0; words.max(1)]);
+        Self { memory, words: words.max(1), filled: None, changed: false, granted: GrantedPages::UNKNOWN }
+    }
+
     fn allocate(pages: Pages, words: usize, node: Option<usize>) -> Result<Self> {
         let page = huge_page_bytes().unwrap_or(2 << 20) as usize;
         let huge = if pages == Pages::Huge { huge_page_portion(words.max(1) * 8, page) } else { 0 };
@@ -228,18 +267,29 @@ impl Region {
             let _ = map.advise_range(Advice::HugePage, skip, huge);
         }
         let granted = GrantedPages::UNKNOWN;
-        Ok(Self { map, skip: skip / 8, words: words.max(1), filled: None, changed: false, granted })
+        let memory = Memory::Pages { map, skip: skip / 8 };
+        Ok(Self { memory, words: words.max(1), filled: None, changed: false, granted })
     }
 
     fn words(&self) -> &[u64] {
-        // SAFETY: as in `words_mut`, the words lie within the map and are aligned; here they are borrowed for reading.
-        unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<u64>().add(self.skip), self.words) }
+        match &self.memory {
+            Memory::Heap(words) => words,
+            // SAFETY: as in `words_mut`, the words lie within the map and are aligned; here they are borrowed for reading.
+            Memory::Pages { map, skip } => unsafe {
+                std::slice::from_raw_parts(map.as_ptr().cast::<u64>().add(*skip), self.words)
+            },
+        }
     }
 
     fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: the map is page-aligned, hence aligned for u64; any bits are a valid u64; `allocate` made the map large enough
-        // for `skip` and `words`.
-        unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast::<u64>().add(self.skip), self.words) }
+        match &mut self.memory {
+            Memory::Heap(words) => words,
+            // SAFETY: the map is page-aligned, hence aligned for u64; any bits are a valid u64; `allocate` made the map large
+            // enough for `skip` and `words`.
+            Memory::Pages { map, skip } => unsafe {
+                std::slice::from_raw_parts_mut(map.as_mut_ptr().cast::<u64>().add(*skip), self.words)
+            },
+        }
     }
 }
 

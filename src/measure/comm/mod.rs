@@ -58,6 +58,12 @@ pub trait Comm {
     }
     /// Lets other ranks make progress. Every waiting loop must call it.
     fn relax(&self);
+    /// Returns the simulated rank, if ranks are simulated. Work outside of timed regions then needs no threads and little memory
+    /// per rank.
+    #[inline(always)]
+    fn simulated(&self) -> Option<&simulated::SimulatedComm> {
+        None
+    }
     /// Spends virtual time on a computation of this amount. Real computations take their own time, so this does nothing.
     #[inline(always)]
     fn charge(&self, computation: Computation, amount: usize) {
@@ -70,13 +76,13 @@ pub trait Comm {
 pub enum Computation {
     /// Values of the random stream.
     Generate,
-    /// Updates that are divided among ranks.
+    /// Updates that are divided among ranks, each time. This includes finding their owners.
     Divide,
     /// Updates of the table.
     Update,
     /// Places that are drawn from the power law.
     Draw,
-    /// Blocks that are read from the rank's own memory.
+    /// Blocks that are read from the rank's own memory, for itself or for another rank.
     Read,
 }
 

@@ -235,6 +235,14 @@ impl Member {
         self.state().clock += time;
     }
 
+    /// Spends time on a computation. Polls before it and after it are not in a row.
+    pub fn compute(&self, time: Time) {
+        let mut state = self.state();
+        state.clock += time;
+        state.failing_since = None;
+        state.failed_polls = 0;
+    }
+
     /// Continues not before this time.
     pub fn advance_to(&self, time: Time) {
         let mut state = self.state();

@@ -54,7 +54,7 @@ pub fn run<R: 'static>(
         Error::input(format!("{} cannot be simulated: {reason}", machine.name), "use fewer ranks, or a larger topology")
     })?;
     let world = World::new(machine.clone(), costs, ranks, Stacks::new(ranks)?);
-    let results = engine::run(&world, |member| body(&SimulatedComm { member }, &mut Arena::default()));
+    let results = engine::run(&world, |member| body(&SimulatedComm { member }, &mut Arena::for_simulated_rank()));
     let last = (0..ranks).map(|rank| world.clock(rank)).max().unwrap_or(0);
     Ok((results, Account { messages: world.events(), seconds: last as f64 * 1e-12 }))
 }
@@ -80,6 +80,13 @@ pub fn start(
     _failed: impl Fn(&str),
 ) -> Result<()> {
     Err(Error::input("simulated ranks need a machine", "start them with `apexmap run SWEEP --simulate CARD`"))
+}
+
+impl SimulatedComm {
+    /// Spends this time, in seconds, on a computation.
+    pub fn spend(&self, seconds: f64) {
+        self.member.compute(picoseconds(seconds));
+    }
 }
 
 impl Comm for SimulatedComm {
@@ -115,7 +122,11 @@ impl Comm for SimulatedComm {
         self.member.relax();
     }
 
+    fn simulated(&self) -> Option<&SimulatedComm> {
+        Some(self)
+    }
+
     fn charge(&self, computation: Computation, amount: usize) {
-        self.member.advance(machine::scale(self.member.world.costs[computation as usize], amount));
+        self.member.compute(machine::scale(self.member.world.costs[computation as usize], amount));
     }
 }

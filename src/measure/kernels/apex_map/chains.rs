@@ -57,6 +57,7 @@ pub const CHAINS_KERNEL: Variant = Variant {
         chains => Err(format!("chains = {chains} is not a power of two; use {}", chains.next_power_of_two())),
     },
     rank_0_alone: false,
+    is_simulatable: false,
     // The steps, one per access.
     buffers: |point| point.integer("I").div_ceil(point.integer("L")),
     rings: no_rings,

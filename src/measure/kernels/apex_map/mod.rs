@@ -71,6 +71,8 @@ pub struct Variant {
     refuse: fn(&Point) -> std::result::Result<(), String>,
     /// Whether only the accesses of rank 0 count.
     rank_0_alone: bool,
+    /// The same as [`Kernel::is_simulatable`].
+    is_simulatable: bool,
     /// Returns the blocks of L words that a rank needs in addition to its share of the global memory.
     buffers: fn(&Point) -> u64,
     /// The same as [`Kernel::rings`].
@@ -107,6 +109,10 @@ impl Kernel for Variant {
 
     fn rings(&self, point: &Point) -> Vec<Rings> {
         (self.rings)(point)
+    }
+
+    fn is_simulatable(&self) -> bool {
+        self.is_simulatable
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {

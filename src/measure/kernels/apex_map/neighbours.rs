@@ -61,6 +61,7 @@ pub const KERNEL: Variant = Variant {
         _ => Ok(()),
     },
     rank_0_alone: true,
+    is_simulatable: false,
     // A few messages and the random offsets, in blocks of L words.
     buffers: |point| (16 * MESSAGE_WORDS as u64).div_ceil(point.integer("L")),
     rings: |point| match point.text("neighbours") {

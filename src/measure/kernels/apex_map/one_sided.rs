@@ -28,6 +28,7 @@ pub const ONE_SIDED: Variant = Variant {
     arrays: Arrays::AllBefore,
     refuse: |_| Ok(()),
     rank_0_alone: false,
+    is_simulatable: true,
     buffers: |point| point.integer("B"),
     rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),

@@ -37,6 +37,7 @@ pub const SEQUENTIAL: Variant = Variant {
     arrays: Arrays::OneByOne,
     refuse: access::check,
     rank_0_alone: false,
+    is_simulatable: false,
     // Offsets of the blocks, one word per access.
     buffers: |point| {
         if Access::from_point(point) == Access::Read { 0 } else { point.integer("I").div_ceil(point.integer("L")) }

@@ -33,6 +33,7 @@ pub const TWO_SIDED: Variant = Variant {
     arrays: Arrays::AllBefore,
     refuse: |_| Ok(()),
     rank_0_alone: false,
+    is_simulatable: true,
     buffers: |point| point.integer("B") + point.integer("SMSG"),
     rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),

@@ -38,6 +38,8 @@ pub struct CalibrationKernel {
     pub(in crate::kernels) rings: fn(&Point) -> Vec<Rings>,
     /// Like [`Kernel::accesses_in_order`].
     pub(in crate::kernels) accesses_in_order: bool,
+    /// Like [`Kernel::is_simulatable`].
+    pub(in crate::kernels) is_simulatable: bool,
     /// Runs a point. The second argument is the number of the run, for kernels that draw random values.
     pub(in crate::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
@@ -69,6 +71,10 @@ impl Kernel for CalibrationKernel {
 
     fn accesses_in_order(&self) -> bool {
         self.accesses_in_order
+    }
+
+    fn is_simulatable(&self) -> bool {
+        self.is_simulatable
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {

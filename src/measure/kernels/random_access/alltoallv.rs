@@ -10,8 +10,8 @@ use super::{
     TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
 };
 
-use crate::comm::Collectives;
 use crate::comm::arena::Arena;
+use crate::comm::{Collectives, Computation};
 use crate::kernels::{Outcome, Ranks, no_rings};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -31,6 +31,7 @@ pub const KERNEL: Algorithm = Algorithm {
     refuse: refuse_unusable_shift,
     buffers: |point| 4 * point.integer("Q") + 2 * point.ranks as u64,
     rings: no_rings,
+    is_simulatable: true,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -72,9 +73,12 @@ impl RoundLists {
             let size = left.min(self.values.len() as u64) as usize;
             left -= size as u64;
             generator.fill(&mut self.values[..size]);
+            comm.charge(Computation::Generate, size);
             self.sort(size, |value| owners.owner(problem.index.word(value)));
+            comm.charge(Computation::Divide, size);
             comm.all_to_all_v(&self.sorted[..size], &self.counts, &mut self.received);
             table.apply(&self.received);
+            comm.charge(Computation::Update, self.received.len());
 
             tally.applied += self.received.len() as u64;
             tally.messages += comm.size() as u64 - 1;

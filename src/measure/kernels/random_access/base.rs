@@ -15,7 +15,7 @@ use super::{
 };
 
 use crate::comm::arena::Arena;
-use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -43,6 +43,7 @@ pub const KERNEL: Algorithm = Algorithm {
     rings: |point| {
         vec![Rings { places: point.integer("B").max(point.integer("SMSG")), receivers: point.ranks as u64 - 1 }]
     },
+    is_simulatable: true,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -98,8 +99,11 @@ impl<C: Mailboxes> Rank<'_, C> {
         for _ in 0..problem.own_updates() {
             let value = generator.next_u64();
             let owner = self.owners.owner(problem.index.word(value));
+            self.comm.charge(Computation::Generate, 1);
+            self.comm.charge(Computation::Divide, 1);
             if owner == self.comm.rank() {
                 table.update(value);
+                self.comm.charge(Computation::Update, 1);
                 self.tally.applied += 1;
             } else {
                 self.send(owner, &[value], table);
@@ -114,15 +118,19 @@ impl<C: Mailboxes> Rank<'_, C> {
         let mut buckets = Buckets::new(problem.owners.parts(), problem.look_ahead);
         let mut batch = Vec::with_capacity(problem.look_ahead);
         while left > 0 || buckets.stored > 0 {
+            let stored_before = buckets.stored;
             while left > 0 && buckets.stored < problem.look_ahead {
                 let value = generator.next_u64();
                 buckets.push(self.owners.owner(problem.index.word(value)), value);
                 left -= 1;
             }
+            self.comm.charge(Computation::Generate, buckets.stored - stored_before);
+            self.comm.charge(Computation::Divide, buckets.stored - stored_before);
             self.tally.store(buckets.stored);
             let fullest = buckets.empty_fullest(&mut batch);
             if fullest == self.comm.rank() {
                 table.apply(&batch);
+                self.comm.charge(Computation::Update, batch.len());
                 self.tally.applied += batch.len() as u64;
             } else {
                 self.send(fullest, &batch, table);
@@ -147,6 +155,7 @@ impl<C: Mailboxes> Rank<'_, C> {
         let mut received_any = false;
         while let Some(words) = self.inbox.take(|_, words| {
             table.apply(words);
+            self.comm.charge(Computation::Update, words.len());
             words.len()
         }) {
             // An empty message is the last one of its sender.

@@ -17,7 +17,7 @@ use super::{
 };
 
 use crate::comm::arena::Arena;
-use crate::comm::{Inbox, Mailboxes, Outbox, Posting, Tag};
+use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
 use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -50,6 +50,7 @@ pub const KERNEL: Algorithm = Algorithm {
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
         vec![Rings { places: point.integer("SMSG"), receivers: peers as u64 }]
     },
+    is_simulatable: true,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -140,6 +141,7 @@ impl<C: Mailboxes> Member<'_, C> {
             left -= size as u64;
             self.held.resize(size, 0);
             generator.fill(&mut self.held);
+            self.comm.charge(Computation::Generate, size);
             self.tally.store(size);
             for stage in 0..self.stages.len() {
                 self.sort(stage);
@@ -147,6 +149,7 @@ impl<C: Mailboxes> Member<'_, C> {
                 self.tally.store(self.held.len());
             }
             table.apply(&self.held);
+            self.comm.charge(Computation::Update, self.held.len());
             self.tally.applied += self.held.len() as u64;
             self.tally.end_round(self.held.len(), problem.look_ahead);
         }
@@ -173,6 +176,7 @@ impl<C: Mailboxes> Member<'_, C> {
             self.sorted[*end] = value;
             *end += 1;
         }
+        self.comm.charge(Computation::Divide, self.held.len());
     }
 
     /// Sends each peer of the line the updates for its place. Afterwards the rank holds the updates for its own place and the received

@@ -23,7 +23,7 @@ use super::{
 };
 
 use crate::comm::arena::Arena;
-use crate::comm::{Inbox, Mailboxes, Outbox, Posting, Tag};
+use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
 use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -62,6 +62,7 @@ pub const KERNEL: Algorithm = Algorithm {
         11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece_words(point) as u64
     },
     rings: |point| vec![Rings { places: point.integer("SMSG"), receivers: u64::from(point.ranks.ilog2()) + 1 }],
+    is_simulatable: true,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -158,6 +159,7 @@ impl<C: Mailboxes> Cube<'_, C> {
             let mut size = left.min(values.len() as u64) as usize;
             left -= size as u64;
             generator.fill(&mut values[..size]);
+            self.comm.charge(Computation::Generate, size);
             self.tally.store(size);
             let before = self.tally.applied;
             if self.at_once {
@@ -169,7 +171,9 @@ impl<C: Mailboxes> Cube<'_, C> {
                 let next = &self.lists[(stage + 1) % 2];
                 self.tally.store(next.keep.len() + next.send.len() + self.own.count());
             }
-            self.tally.applied += self.own.apply_all(table);
+            let applied = self.own.apply_all(table);
+            self.comm.charge(Computation::Update, applied as usize);
+            self.tally.applied += applied;
             self.tally.end_round((self.tally.applied - before) as usize, problem.look_ahead);
         }
         let words = values.len() + self.own.capacity();
@@ -183,7 +187,10 @@ impl<C: Mailboxes> Cube<'_, C> {
         let SplitLists { keep, send } = &mut self.lists[stage % 2];
         let keep = if stage + 1 >= self.stages.len() { self.own.list_mut() } else { keep };
         match self.stages.get(stage) {
-            Some(stage) => divide(values, self.index, stage, keep, send),
+            Some(stage) => {
+                divide(values, self.index, stage, keep, send);
+                self.comm.charge(Computation::Divide, values.len());
+            }
             None => keep.extend_from_slice(values),
         }
     }
@@ -201,6 +208,8 @@ impl<C: Mailboxes> Cube<'_, C> {
                 others += 1;
             }
         }
+        self.comm.charge(Computation::Divide, values.len());
+        self.comm.charge(Computation::Update, values.len() - others);
         others
     }
 
@@ -230,7 +239,9 @@ impl<C: Mailboxes> Cube<'_, C> {
     /// Processes the updates that a rank keeps in a stage: divides them for the next stage, or applies them in the last one.
     fn process_kept(&mut self, stage: usize, table: &mut Table<impl Placement>) {
         if stage + 1 == self.stages.len() {
-            self.tally.applied += self.own.apply(table);
+            let applied = self.own.apply(table);
+            self.comm.charge(Computation::Update, applied as usize);
+            self.tally.applied += applied;
             return;
         }
         let kept = std::mem::take(&mut self.lists[stage % 2].keep);
@@ -271,6 +282,7 @@ impl<C: Mailboxes> Cube<'_, C> {
                             let SplitLists { keep, send } = &mut self.lists[next % 2];
                             let keep = if next + 1 == self.stages.len() { self.own.list_mut() } else { keep };
                             divide(words, self.index, after, keep, send);
+                            self.comm.charge(Computation::Divide, words.len());
                         }
                     }
                     words.len()

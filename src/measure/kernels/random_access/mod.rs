@@ -25,6 +25,7 @@ pub mod roles;
 pub mod routed;
 pub mod sequential;
 pub mod shared;
+mod simulated_table;
 pub mod star;
 mod time_limited;
 pub mod verify;
@@ -208,6 +209,8 @@ pub struct Algorithm {
     pub buffers: fn(&Point) -> u64,
     /// The same as [`Kernel::rings`].
     pub rings: fn(&Point) -> Vec<Rings>,
+    /// The same as [`Kernel::is_simulatable`].
+    pub is_simulatable: bool,
     pub run: fn(&Point, &mut World) -> Result<Outcome>,
 }
 
@@ -274,8 +277,23 @@ impl Kernel for Algorithm {
         (self.rings)(point)
     }
 
+    fn is_simulatable(&self) -> bool {
+        self.is_simulatable
+    }
+
     /// Runs the algorithm. The number of the run is not used, because the definition's streams are the same in every run.
     fn run(&self, point: &Point, _run: u64, world: &mut World) -> Result<Outcome> {
+        if !world.arena.is_simulated() {
+            return self.run_stored(point, world);
+        }
+        let mut outcome = self.run_stored(&simulated_table::shrink(point, self.table.parts(point)), world)?;
+        simulated_table::restrict_outputs(&mut outcome);
+        Ok(outcome)
+    }
+}
+
+impl Algorithm {
+    fn run_stored(&self, point: &Point, world: &mut World) -> Result<Outcome> {
         match point.integer("time_bound") {
             0 => (self.run)(point, world),
             seconds => time_limited::run(self.run, point, seconds as f64, world),

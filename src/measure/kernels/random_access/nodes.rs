@@ -58,6 +58,7 @@ pub const KERNEL: Algorithm = Algorithm {
         ((plan.sources * (5 * plan.limit + 2 * point.ranks) + 3 * plan.sources * plan.limit) + 2 * point.ranks) as u64
     },
     rings: no_rings,
+    is_simulatable: false,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

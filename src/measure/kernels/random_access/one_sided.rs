@@ -16,7 +16,7 @@ use super::{
 };
 
 use crate::comm::arena::Arena;
-use crate::comm::{Rma, RmaWindow};
+use crate::comm::{Computation, Rma, RmaWindow};
 use crate::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -43,6 +43,7 @@ pub const KERNEL: Algorithm = Algorithm {
     },
     buffers: |point| point.ranks as u64 * (point.integer("Q") + 3),
     rings: no_rings,
+    is_simulatable: true,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -85,6 +86,8 @@ fn run_puts<C: Rma>(
     for _ in 0..problem.rounds(problem.look_ahead) {
         let size = left.min(problem.look_ahead as u64);
         left -= size;
+        comm.charge(Computation::Generate, size as usize);
+        comm.charge(Computation::Divide, size as usize);
         for _ in 0..size {
             let value = generator.next_u64();
             let owner = owners.owner(problem.index.word(value));
@@ -101,7 +104,9 @@ fn run_puts<C: Rma>(
                 buffer[..end].fill(0);
                 end as u64
             };
-            buffers.chunks_exact_mut(buffer_words).map(scan).sum::<u64>()
+            let applied = buffers.chunks_exact_mut(buffer_words).map(scan).sum::<u64>();
+            comm.charge(Computation::Update, applied as usize);
+            applied
         });
     }
     tally
@@ -119,7 +124,7 @@ fn run_atomics<C: Rma>(
     let (generator, counts) = (problem.own_generator(), vec![0; comm.size()]);
     let (tally, counts) = comm.rma_window(&mut [], table.words, |mut window| {
         clock.start();
-        let done = apply_atomics(problem, owners, generator, &mut window, tally, counts);
+        let done = apply_atomics(comm, problem, owners, generator, &mut window, tally, counts);
         clock.stop();
         done
     });
@@ -133,6 +138,7 @@ fn run_atomics<C: Rma>(
 ///
 /// The generator is passed by value, so that it stays in registers: the processor waits for all stores before each atomic operation.
 fn apply_atomics(
+    comm: &impl Rma,
     problem: &Problem,
     owners: Owners,
     mut generator: Generator,
@@ -144,6 +150,8 @@ fn apply_atomics(
     for _ in 0..problem.rounds(problem.look_ahead) {
         let size = left.min(problem.look_ahead as u64);
         left -= size;
+        comm.charge(Computation::Generate, size as usize);
+        comm.charge(Computation::Divide, size as usize);
         for _ in 0..size {
             let value = generator.next_u64();
             let word = problem.index.word(value);

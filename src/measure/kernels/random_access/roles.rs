@@ -28,7 +28,7 @@ use super::{
 };
 
 use crate::comm::arena::Arena;
-use crate::comm::{Comm, Inbox, Mailboxes, Outbox, Tag};
+use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -61,6 +61,7 @@ pub const KERNEL: Algorithm = Algorithm {
         ((plan.max_buckets() + messages) * plan.capacity + point.ranks) as u64
     },
     rings: plan::rings,
+    is_simulatable: true,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -249,16 +250,26 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         if problem.own_streams.is_empty() {
             return;
         }
-        let mut generator = problem.own_generator();
-        for number in 1..=problem.own_updates() {
+        let (mut generator, updates) = (problem.own_generator(), problem.own_updates());
+        self.charge_batch(updates);
+        for number in 1..=updates {
             self.count_stored(1);
             self.route(generator.next_u64());
             if number % self.plan.capacity as u64 == 0 {
                 self.delay(self.plan.capacity);
                 self.serve(0);
+                self.charge_batch(updates - number);
             }
         }
-        self.delay((problem.own_updates() % self.plan.capacity as u64) as usize);
+        self.delay((updates % self.plan.capacity as u64) as usize);
+    }
+
+    /// Charges the next updates that this rank generates, of which `left` are left, before any of them is sent.
+    #[inline(always)]
+    fn charge_batch(&self, left: u64) {
+        let batch = left.min(self.plan.capacity as u64) as usize;
+        self.comm.charge(Computation::Generate, batch);
+        self.comm.charge(Computation::Divide, batch);
     }
 
     /// Applies all updates that arrive, until all senders have sent their last message.
@@ -274,6 +285,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
                     words.iter().for_each(|&value| tally.discard(index.word(value), value));
                 } else {
                     table.apply(words);
+                    comm.charge(Computation::Update, words.len());
                     tally.applied += words.len() as u64;
                 }
                 // An empty message is the last one of its sender.
@@ -346,6 +358,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
                     received.drain(..).for_each(|value| self.tally.discard(self.index.word(value), value));
                 } else {
                     self.count_stored(received.len());
+                    self.comm.charge(Computation::Divide, received.len());
                     received.drain(..).for_each(|value| self.route(value));
                 }
                 progress = true;
@@ -381,6 +394,9 @@ impl<'a, C: Mailboxes> Member<'a, C> {
     /// Waits for the artificial delay of this number of updates. The delay counts as busy time.
     fn delay(&self, updates: usize) {
         if self.delay > 0.0 {
+            if let Some(comm) = self.comm.simulated() {
+                return comm.spend(self.delay * updates as f64);
+            }
             let until = self.comm.wall_time() + self.delay * updates as f64;
             while self.comm.wall_time() < until {
                 std::hint::spin_loop();

@@ -19,7 +19,7 @@ use super::{
 };
 
 use crate::comm::arena::Arena;
-use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -50,6 +50,7 @@ pub const KERNEL: Algorithm = Algorithm {
         let receivers = |dimension| grid.peers(0, dimension).len() as u64;
         (0..grid.dimensions()).map(|dimension| Rings { places, receivers: receivers(dimension) }).collect()
     },
+    is_simulatable: true,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -194,12 +195,14 @@ impl<'a, C: Mailboxes> Router<'a, C> {
     }
 
     fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
-        let mut generator = problem.own_generator();
-        for number in 1..=problem.own_updates() {
+        let (mut generator, updates) = (problem.own_generator(), problem.own_updates());
+        self.charge_batch(updates);
+        for number in 1..=updates {
             self.count_stored(1);
             self.route(generator.next_u64(), table);
             if number % self.capacity as u64 == 0 {
                 self.serve(0, table);
+                self.charge_batch(updates - number);
             }
         }
         for dimension in 0..self.dimensions.len() {
@@ -207,6 +210,14 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         }
         self.flush(self.destinations.len(), table);
         self.tally
+    }
+
+    /// Charges the next updates, of which `left` are left, before any of them is sent.
+    #[inline(always)]
+    fn charge_batch(&self, left: u64) {
+        let batch = left.min(self.capacity as u64) as usize;
+        self.comm.charge(Computation::Generate, batch);
+        self.comm.charge(Computation::Divide, batch);
     }
 
     fn count_stored(&mut self, updates: usize) {
@@ -234,6 +245,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
             }
             None => {
                 table.apply(&values);
+                self.comm.charge(Computation::Update, values.len());
                 self.tally.applied += values.len() as u64;
             }
         }
@@ -266,6 +278,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
                 // An empty message is the last one of its sender.
                 self.dimensions[dimension].ended += usize::from(received.is_empty());
                 self.count_stored(received.len());
+                self.comm.charge(Computation::Divide, received.len());
                 received.drain(..).for_each(|value| self.route(value, table));
                 received_any = true;
             }

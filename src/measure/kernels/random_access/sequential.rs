@@ -35,6 +35,7 @@ pub const KERNEL: Algorithm = Algorithm {
     refuse: refuse_many_streams,
     buffers: |point| values_stored(point) as u64 + point.integer("streams"),
     rings: no_rings,
+    is_simulatable: false,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

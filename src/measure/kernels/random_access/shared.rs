@@ -58,6 +58,7 @@ pub const KERNEL: Algorithm = Algorithm {
     refuse,
     buffers: |point| NodePlan::new(point).buffers(point),
     rings: no_rings,
+    is_simulatable: false,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

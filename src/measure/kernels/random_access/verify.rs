@@ -6,6 +6,7 @@
 mod hash;
 mod replay;
 mod reports;
+mod simulated;
 mod undo;
 
 use super::operation::Operation;
@@ -136,11 +137,14 @@ pub fn measure_timed<C: Collectives>(
     comm.barrier();
 
     // Each rank contributes its part of its node's memory, so the sum is the memory of all nodes.
-    let memory = Hardware::this_machine().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
+    let memory = match comm.simulated() {
+        Some(_) => 0,
+        None => Hardware::this_machine().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64,
+    };
     let memory = comm.all_reduce_sum(memory / apexmap_base::units::WORD_BYTES);
 
     // The clock has stopped on all ranks, so helper threads disturb no rank.
-    let crew = Crew::new(comm.ranks_on_node());
+    let crew = if comm.simulated().is_some() { Crew::default() } else { Crew::new(comm.ranks_on_node()) };
     let run_hash = table_hash(&crew, &table, first, 0.0..UNDO_START);
     let (demanded, errors) = match problem.operation {
         Operation::Xor => {

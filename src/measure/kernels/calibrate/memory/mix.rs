@@ -53,6 +53,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |point| 2 * batch(point) as u64 * WORD_BYTES,
     rings: no_rings,
     accesses_in_order: false,
+    is_simulatable: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

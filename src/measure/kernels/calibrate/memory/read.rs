@@ -42,6 +42,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |_| 2 * BATCH * WORD_BYTES,
     rings: no_rings,
     accesses_in_order: false,
+    is_simulatable: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

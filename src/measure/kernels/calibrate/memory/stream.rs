@@ -51,6 +51,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |_| 0,
     rings: no_rings,
     accesses_in_order: true,
+    is_simulatable: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

@@ -52,6 +52,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |_| 0,
     rings: no_rings,
     accesses_in_order: true,
+    is_simulatable: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

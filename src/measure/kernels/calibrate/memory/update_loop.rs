@@ -32,6 +32,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |_| 0,
     rings: no_rings,
     accesses_in_order: false,
+    is_simulatable: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

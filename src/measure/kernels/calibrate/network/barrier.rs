@@ -5,7 +5,7 @@
 //!   the barrier must find the written value.
 
 use super::{about, require_two_ranks};
-use crate::comm::{Buffer, Rma, RmaWindow};
+use crate::comm::{Buffer, Comm, Rma, RmaWindow};
 use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
 use crate::on_transport;
@@ -38,6 +38,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |point| 128 * point.ranks as u64,
     rings: no_rings,
     accesses_in_order: false,
+    is_simulatable: true,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
@@ -59,6 +60,16 @@ pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     Ok(gather_outcome(comm, seconds, barriers as f64, faults, "times a rank left a barrier before all had arrived"))
 }
 
+fn arrive_late(comm: &impl Comm) {
+    if let Some(comm) = comm.simulated() {
+        return comm.spend(LATE_SECONDS);
+    }
+    let start = comm.wall_time();
+    while comm.wall_time() - start < LATE_SECONDS {
+        comm.relax();
+    }
+}
+
 /// Returns how often this rank leaves `barrier` before the late rank has arrived. Collective.
 pub fn count_early_exits<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
     let (me, size) = (comm.rank(), comm.size());
@@ -69,10 +80,7 @@ pub fn count_early_exits<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
         for late in 0..size {
             window.fence(|_| ());
             if late == me {
-                let start = comm.wall_time();
-                while comm.wall_time() - start < LATE_SECONDS {
-                    comm.relax();
-                }
+                arrive_late(comm);
                 for target in (0..size).filter(|&to| to != me) {
                     // SAFETY: only this rank puts to item `me * ITEMS_PER_LINE`, and the item's owner only peeks at it.
                     unsafe { window.put(0, 1, target, me * ITEMS_PER_LINE) };

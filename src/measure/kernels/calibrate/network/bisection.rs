@@ -80,6 +80,10 @@ impl Kernel for Bisection {
         BOTH_DIRECTIONS.rings(point)
     }
 
+    fn is_simulatable(&self) -> bool {
+        BOTH_DIRECTIONS.is_simulatable()
+    }
+
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
         BOTH_DIRECTIONS.run(point, stream, world)
     }

@@ -46,6 +46,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
     rings: no_rings,
     accesses_in_order: false,
+    is_simulatable: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

@@ -34,6 +34,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |point| (point.integer("window") + BLOCKS) * point.integer("message_bytes"),
     rings: no_rings,
     accesses_in_order: false,
+    is_simulatable: true,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

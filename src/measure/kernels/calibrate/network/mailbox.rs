@@ -36,6 +36,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |point| (2 * HANDLES as u64 + 1) * point.integer("message_bytes"),
     rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
     accesses_in_order: false,
+    is_simulatable: true,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

@@ -34,6 +34,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: |_| 2 * HANDLES as u64 * 8,
     rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
     accesses_in_order: false,
+    is_simulatable: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

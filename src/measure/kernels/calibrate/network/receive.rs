@@ -31,6 +31,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     buffers: pair::memory,
     rings: pair::rings,
     accesses_in_order: false,
+    is_simulatable: true,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

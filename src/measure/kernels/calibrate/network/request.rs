@@ -55,6 +55,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     },
     rings: two_sided::rings,
     accesses_in_order: false,
+    is_simulatable: true,
     run: |point, stream, world| {
         on_transport!(&world.transport, comm => match BY_CHOICES.meaning(point, "by") {
             RemoteAccess::Gets => one_sided::run(*comm, point, stream, world.arena),

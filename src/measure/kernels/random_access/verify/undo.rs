@@ -2,6 +2,7 @@
 //! of its word.
 
 use super::hash::hash_updates;
+use super::simulated;
 use crate::comm::Collectives;
 use crate::crew::Crew;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
@@ -59,7 +60,7 @@ fn undo_locally(problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn
 }
 
 /// A rank's part of the table, for one of its threads.
-struct RankPart<'a> {
+pub struct RankPart<'a> {
     words: &'a [AtomicU64],
     first: u64,
     problem: &'a Problem,
@@ -89,7 +90,7 @@ impl RankPart<'_> {
     ///
     /// # Panics
     /// If a word is not in this part.
-    fn apply(&self, values: &[u64]) {
+    pub fn apply(&self, values: &[u64]) {
         let word = |value: u64| self.words.as_ptr().wrapping_add(self.place(value)).cast();
         values.iter().take(EARLY).for_each(|&value| prefetch::prefetch_far(word(value)));
         for (number, &value) in values.iter().enumerate() {
@@ -119,6 +120,9 @@ fn undo_distributed<C: Collectives>(
 ) -> Demand {
     let first = problem.owners.first(problem.part);
     let part = RankPart { words: as_atomic_words(table.words), first, problem, exclusive: true };
+    if let Some(comm) = comm.simulated() {
+        return simulated::undo(comm, problem, &part, note);
+    }
     let (mut demands, mut fullest) = (vec![0u64; 2 * ranks], 0);
     deliver(comm, problem, ranks, |delivery| {
         fullest = delivery.fullest.max(fullest);
@@ -154,6 +158,9 @@ pub struct Delivery<'a> {
 /// Generates all updates in rounds of [`CHUNK`] and sends each to the owner of its word, which is computed by division. Calls
 /// `receive` after every round. Collective.
 pub fn deliver<C: Collectives>(comm: &C, problem: &Problem, ranks: usize, mut receive: impl FnMut(&Delivery)) {
+    if let Some(comm) = comm.simulated() {
+        return simulated::deliver(comm, problem, receive);
+    }
     let (mut values, mut sent, mut received) = (vec![0; CHUNK], OwnerLists::new(ranks), Vec::new());
     let (streams, rounds) = (problem.streams_per_rank(), problem.rounds(CHUNK));
     for number in 0..streams {
@@ -189,7 +196,7 @@ pub struct OwnerLists {
 }
 
 impl OwnerLists {
-    fn new(ranks: usize) -> Self {
+    pub fn new(ranks: usize) -> Self {
         Self { owners: Vec::new(), counts: vec![0; ranks], sorted: Vec::new(), ends: vec![0; ranks] }
     }
 

@@ -1,6 +1,6 @@
 //! Draws the accesses of a rank from the power law and computes the sum that they must read.
 
-use super::local_words;
+use super::{local_words, simulated_words};
 use crate::comm::Comm;
 use crate::numerics::mix::{mix, seed};
 use crate::numerics::power_law::PowerLaw;
@@ -89,6 +89,8 @@ pub(in crate::kernels) struct Draws {
     block: u64,
     /// Words per rank, M/P.
     local: u64,
+    /// Words that each rank stores, if ranks are simulated.
+    stored: Option<u64>,
     rank: u64,
     ranks: u64,
 }
@@ -102,9 +104,15 @@ impl Draws {
             random: Pcg64Mcg::seed_from_u64(seed(&[point.integer("seed"), rank as u64, stream, purpose])),
             block,
             local: local_words(point),
+            stored: None,
             rank: rank as u64,
             ranks: point.ranks as u64,
         }
+    }
+
+    /// Lets all accesses go to the words that simulated ranks store, if `is_simulated`.
+    pub(in crate::kernels) fn for_simulated_ranks(self, point: &Point, is_simulated: bool) -> Self {
+        Self { stored: is_simulated.then(|| simulated_words(point)), ..self }
     }
 
     /// Fills an index array with the next accesses.
@@ -114,6 +122,13 @@ impl Draws {
             // Word 0 of the power law is the most frequent; it is the first word of the rank's own memory.
             Location::new(word / self.local, word % self.local)
         });
+        if let Some(stored) = self.stored {
+            let repeat = |location: &mut Location| {
+                let offset = location.offset() as u64;
+                *location = Location(location.0 - offset + offset % stored);
+            };
+            array.iter_mut().for_each(repeat);
+        }
     }
 
     /// Returns an array of the next `accesses` accesses.

@@ -132,6 +132,16 @@ pub(in crate::kernels) fn local_words(point: &Point) -> u64 {
     point.integer("M") / point.ranks as u64
 }
 
+/// Largest number of words that a simulated rank stores, if a block is not longer.
+const SIMULATED_WORDS: u64 = 1 << 10;
+
+/// Returns the words that a simulated rank stores. Its memory repeats them, because contents take memory but no virtual time: the
+/// driver charges the reads of the whole memory. They are whole blocks, so that no block straddles two repetitions.
+fn simulated_words(point: &Point) -> u64 {
+    let block = point.integer("L");
+    local_words(point).min((SIMULATED_WORDS / block).max(1) * block)
+}
+
 /// Returns the words that a rank needs in addition to its share of the global memory: `drawn` index arrays, one index array for
 /// the warm-up, and `blocks` blocks.
 pub(in crate::kernels) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -> u64 {
@@ -146,7 +156,8 @@ pub(in crate::kernels) fn memory<'a>(
     arena: &'a mut Arena,
 ) -> Result<(&'a [u64], GrantedPages)> {
     let pages = Pages::from_name(point.text("pages"));
-    arena.words(pages, local_words(point) as usize, rank as u64, |word| contents(rank as u64, word as u64))
+    let words = if arena.is_simulated() { simulated_words(point) } else { local_words(point) };
+    arena.words(pages, words as usize, rank as u64, |word| contents(rank as u64, word as u64))
 }
 
 /// Returns the content of a word of a rank's memory.

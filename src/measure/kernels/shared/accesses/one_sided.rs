@@ -9,7 +9,7 @@ use super::memory;
 use super::tally::PassTally;
 use super::timing::{Arrays, run_quarters, time};
 use crate::comm::arena::Arena;
-use crate::comm::{GetWindow, Rma};
+use crate::comm::{Computation, GetWindow, Rma};
 use crate::kernels::Outcome;
 use crate::kernels::shared::sums::Accumulator;
 use apexmap_base::error::Result;
@@ -60,6 +60,7 @@ impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
             let (own, others) = locations.split_at(own);
             if !own.is_empty() {
                 self.sum.add_all(self.memory, Location::offsets(own));
+                self.comm.charge(Computation::Read, own.len());
             }
             locations = others;
             if let Some((&remote, after)) = others.split_first().filter(|(location, _)| !location.is_own()) {

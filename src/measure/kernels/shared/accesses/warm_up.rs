@@ -75,13 +75,17 @@ pub fn prime(comm: &impl Comm, memory: &[u64]) {
     }
 }
 
-/// Warms up all ranks with the same number of arrays. Returns the number of accesses of this rank. Collective.
+/// Warms up all ranks with the same number of arrays. Returns the number of accesses of this rank: none if ranks are simulated,
+/// because they have no caches. Collective.
 pub(in crate::kernels) fn run<C: Collectives>(
     comm: &C,
     point: &Point,
     mut draws: Draws,
     rank: &mut impl TimedRank,
 ) -> u64 {
+    if comm.simulated().is_some() {
+        return 0;
+    }
     let memory = rank.memory();
     prime(comm, &memory[..memory.len().min(PRIMED_WORDS)]);
     let mut array = draws.array(array_length(point));

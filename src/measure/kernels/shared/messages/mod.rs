@@ -199,6 +199,10 @@ impl Kernel for MessagePattern {
         vec![Rings::for_messages(mean); 2]
     }
 
+    fn is_simulatable(&self) -> bool {
+        true
+    }
+
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
         (self.run)(point, stream, world)
     }

@@ -1,0 +1,25 @@
+//! The table of simulated ranks. Its contents take memory but no virtual time: the driver charges the updates of the whole table.
+//! Ranks therefore store only a part of it, and make as many updates as for all of it, divided among ranks in the same way.
+
+use crate::kernels::Outcome;
+use apexmap_base::point::{Point, Value};
+
+/// Maximum number of words that a simulated rank stores.
+const MAX_WORDS_PER_RANK: u64 = 256;
+
+/// Returns the point with a table of at most [`MAX_WORDS_PER_RANK`] words per rank and the same number of updates. `parts` is the
+/// number of parts of the table.
+pub(super) fn shrink(point: &Point, parts: usize) -> Point {
+    let words = point.integer("N_words");
+    let stored = words.min(MAX_WORDS_PER_RANK * parts.next_power_of_two() as u64);
+    // Both are powers of two, so the product of words and updates per word stays the same.
+    let updates = point.real("updates") * (words / stored) as f64;
+    point.clone().with_parameter("N_words", stored).with_parameter("updates", updates)
+}
+
+/// Removes what a simulation does not show: the share of a node's memory, and whether a run would follow the rules.
+pub(super) fn restrict_outputs(outcome: &mut Outcome) {
+    outcome.outputs.remove("memory_share");
+    outcome.outputs.insert("conformant", Value::Integer(0));
+    outcome.outputs.insert("rules_broken", Value::Text("simulated".into()));
+}
