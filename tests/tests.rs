@@ -31,6 +31,7 @@
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
 //! - `simulated`: ranks in virtual time: contract, closed forms, links, deadlocks
+//! - `simulated_kernels`: every kernel on simulated ranks: verified, identical in every run, charged as the closed forms say
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
 //! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
@@ -209,6 +210,7 @@ mod resume;
 mod samples;
 mod screens;
 mod simulated;
+mod simulated_kernels;
 mod simulated_nic;
 mod site;
 mod slurm;

@@ -7,7 +7,7 @@ use crate::comm::simulated::SimulatedComm;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
 
 /// Number of values that all ranks together hand over in one round, unless ranks are so many that each has few.
-const VALUES_PER_ROUND: usize = 1 << 25;
+const VALUES_PER_ROUND: usize = 1 << 23;
 /// Minimum number of values of a rank in one round.
 const MIN_CHUNK: usize = 64;
 
