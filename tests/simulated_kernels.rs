@@ -3,7 +3,7 @@
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::arena::Arena;
 use apexmap_measure::comm::simulated::{
-    ComputationCosts, InterfaceCosts, LinkCosts, Machine, MessageCosts, SimulatedComm, Topology, run,
+    ComputationCosts, InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, SimulatedComm, Topology, run,
 };
 use apexmap_measure::comm::{Collectives, Comm, Computation, Transport, World};
 use apexmap_measure::kernels::random_access::{Problem, Rules, Tally, measure};
@@ -13,8 +13,17 @@ use apexmap_measure::kernels::{self, Kernel, Outcome};
 const COSTS: ComputationCosts = [900.0, 1_500.0, 20_000.0, 2_000.0, 50_000.0];
 const NO_COSTS: ComputationCosts = [0.0; Computation::COUNT];
 
-fn messages(send: u64, receive: u64, latency: u64, per_byte: f64, copy_per_byte: f64) -> MessageCosts {
-    MessageCosts { send, receive, latency, per_byte, copy_per_byte, eager_bytes: 8 << 10 }
+fn messages(send: u64, receive: u64, latency: u64, per_byte: f64, copy_per_byte: f64) -> PathCosts {
+    let message = MessageCosts {
+        send,
+        receive,
+        latency,
+        per_byte,
+        copy_per_byte,
+        eager_bytes: 8 << 10,
+        ..MessageCosts::default()
+    };
+    PathCosts { message, get: message, put: message }
 }
 
 /// A torus with two ranks per node and contended links.
@@ -33,7 +42,7 @@ fn torus() -> Machine {
 }
 
 /// A machine with one rank per node, whose ranks only wait for each other's messages.
-fn crossbar(network: MessageCosts) -> Machine {
+fn crossbar(network: PathCosts) -> Machine {
     Machine {
         name: "crossbar".into(),
         ranks_per_node: 1,
@@ -196,7 +205,6 @@ fn a_hypercube_with_all_costs_follows_t1_and_tc_log2_p() {
         let point = point.with_parameter("updates", 4.0 * look_ahead / 256.0).with_parameter("waits", "early");
         let point = kernels::complete(point).expect("a valid point");
         let network = messages(send, receive, latency, per_byte, copy_per_byte);
-        let network = MessageCosts { eager_bytes: 1 << 20, ..network };
         let seconds = simulate(&crossbar(network), COSTS, &point).seconds;
         // Half of the updates are for the other half of the partition.
         let bytes = 8.0 * look_ahead / 2.0;

@@ -15,6 +15,7 @@
 //! DIFFERENCES: cores are ranks (on the threads transport, threads of one process), and local buffers are messages. The paper's
 //!   receive takes up to four packets: `packets = 4`.
 
+mod idle;
 mod loads;
 mod plan;
 
@@ -28,12 +29,13 @@ use super::{
 };
 
 use crate::comm::arena::Arena;
-use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Tag};
+use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
+use idle::Idle;
 use loads::{DELAY, DELAYED, DISABLED, LOADS, MAX_CORES, OUTPUTS_WITH_LOADS};
 use plan::{RolePlan, Route};
 
@@ -164,28 +166,6 @@ struct Member<'a, C: Mailboxes> {
     idle: Idle,
     /// Seconds of the pass that this rank was not idle.
     busy_seconds: f64,
-}
-
-/// The idle time of a rank: it waits for messages or for room.
-#[derive(Default)]
-struct Idle {
-    since: Option<f64>,
-    seconds: f64,
-}
-
-impl Idle {
-    fn begin(&mut self, comm: &impl Comm) {
-        if self.since.is_none() {
-            self.since = Some(comm.wall_time());
-        }
-    }
-
-    /// Ends an idle interval, if one has begun.
-    fn end(&mut self, comm: &impl Comm) {
-        if let Some(since) = self.since.take() {
-            self.seconds += comm.wall_time() - since;
-        }
-    }
 }
 
 impl<'a, C: Mailboxes> Member<'a, C> {

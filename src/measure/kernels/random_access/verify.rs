@@ -148,9 +148,11 @@ pub fn measure_timed<C: Collectives>(
     let run_hash = table_hash(&crew, &table, first, 0.0..UNDO_START);
     let (demanded, errors) = match problem.operation {
         Operation::Xor => {
-            let demanded = undo(comm, problem, &crew, &mut table, |share| {
-                report_progress(UNDO_START + (UNDO_END - UNDO_START) * share);
-            });
+            let note = |share| report_progress(UNDO_START + (UNDO_END - UNDO_START) * share);
+            let demanded = match comm.simulated() {
+                Some(comm) => simulated::undo(comm, problem, &mut table, note),
+                None => undo(comm, problem, &crew, &mut table, note),
+            };
             let errors = wrong_words(&crew, &table, first);
             if errors == 0 {
                 arena.mark_restored(problem.pages);

@@ -5,6 +5,7 @@ use super::undo::{CHUNK, Delivery, Demand, OwnerLists, RankPart};
 use crate::comm::Comm;
 use crate::comm::simulated::SimulatedComm;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
+use crate::kernels::shared::updates::table::Table;
 
 /// Number of values that all ranks together hand over in one round, unless ranks are so many that each has few.
 const VALUES_PER_ROUND: usize = 1 << 23;
@@ -42,8 +43,8 @@ pub fn deliver(comm: &SimulatedComm, problem: &Problem, mut receive: impl FnMut(
 }
 
 /// Applies all updates. Collective.
-pub fn undo(comm: &SimulatedComm, problem: &Problem, part: &RankPart, note: impl Fn(f64)) -> Demand {
-    let mut demand = Demand::default();
+pub fn undo(comm: &SimulatedComm, problem: &Problem, table: &mut Table, note: impl Fn(f64)) -> Demand {
+    let (mut demand, part) = (Demand::default(), RankPart::exclusive(problem, table));
     deliver(comm, problem, |delivery| {
         demand.fullest = delivery.fullest.max(demand.fullest);
         demand.updates += delivery.received.len() as u64;

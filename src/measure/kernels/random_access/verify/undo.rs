@@ -2,7 +2,6 @@
 //! of its word.
 
 use super::hash::hash_updates;
-use super::simulated;
 use crate::comm::Collectives;
 use crate::crew::Crew;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
@@ -68,7 +67,13 @@ pub struct RankPart<'a> {
     exclusive: bool,
 }
 
-impl RankPart<'_> {
+impl<'a> RankPart<'a> {
+    /// Returns the part of a rank with one thread.
+    pub fn exclusive(problem: &'a Problem, table: &'a mut Table) -> Self {
+        let words = as_atomic_words(table.words);
+        Self { words, first: problem.owners.first(problem.part), problem, exclusive: true }
+    }
+
     /// Applies the next `left` updates of a stream. Returns their hash.
     fn undo(&self, generator: &mut Generator, mut left: u64) -> u64 {
         let (mut values, mut hash) = ([0; OWN_CHUNK], 0);
@@ -118,11 +123,7 @@ fn undo_distributed<C: Collectives>(
     table: &mut Table,
     note: impl Fn(f64),
 ) -> Demand {
-    let first = problem.owners.first(problem.part);
-    let part = RankPart { words: as_atomic_words(table.words), first, problem, exclusive: true };
-    if let Some(comm) = comm.simulated() {
-        return simulated::undo(comm, problem, &part, note);
-    }
+    let part = RankPart::exclusive(problem, table);
     let (mut demands, mut fullest) = (vec![0u64; 2 * ranks], 0);
     deliver(comm, problem, ranks, |delivery| {
         fullest = delivery.fullest.max(fullest);
@@ -158,9 +159,6 @@ pub struct Delivery<'a> {
 /// Generates all updates in rounds of [`CHUNK`] and sends each to the owner of its word, which is computed by division. Calls
 /// `receive` after every round. Collective.
 pub fn deliver<C: Collectives>(comm: &C, problem: &Problem, ranks: usize, mut receive: impl FnMut(&Delivery)) {
-    if let Some(comm) = comm.simulated() {
-        return simulated::deliver(comm, problem, receive);
-    }
     let (mut values, mut sent, mut received) = (vec![0; CHUNK], OwnerLists::new(ranks), Vec::new());
     let (streams, rounds) = (problem.streams_per_rank(), problem.rounds(CHUNK));
     for number in 0..streams {
