@@ -61,7 +61,7 @@ pub trait Comm {
     /// Returns the simulated rank, if ranks are simulated. Work outside of timed regions then needs no threads and little memory
     /// per rank.
     #[inline(always)]
-    fn simulated(&self) -> Option<&simulated::SimulatedComm> {
+    fn simulated_rank(&self) -> Option<&simulated::SimulatedComm> {
         None
     }
     /// Spends virtual time on a computation of this amount. Real computations take their own time, so this does nothing.

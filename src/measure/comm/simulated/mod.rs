@@ -122,7 +122,7 @@ impl Comm for SimulatedComm {
         self.member.relax();
     }
 
-    fn simulated(&self) -> Option<&SimulatedComm> {
+    fn simulated_rank(&self) -> Option<&SimulatedComm> {
         Some(self)
     }
 

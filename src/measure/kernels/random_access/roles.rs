@@ -244,7 +244,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.delay((updates % self.plan.capacity as u64) as usize);
     }
 
-    /// Charges the next updates that this rank generates, of which `left` are left, before any of them is sent.
+    /// Charges the next updates that this rank generates, before any of them is sent. `left` updates are left.
     #[inline(always)]
     fn charge_batch(&self, left: u64) {
         let batch = left.min(self.plan.capacity as u64) as usize;
@@ -374,7 +374,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
     /// Waits for the artificial delay of this number of updates. The delay counts as busy time.
     fn delay(&self, updates: usize) {
         if self.delay > 0.0 {
-            if let Some(comm) = self.comm.simulated() {
+            if let Some(comm) = self.comm.simulated_rank() {
                 return comm.spend(self.delay * updates as f64);
             }
             let until = self.comm.wall_time() + self.delay * updates as f64;

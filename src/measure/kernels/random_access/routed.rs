@@ -212,7 +212,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         self.tally
     }
 
-    /// Charges the next updates, of which `left` are left, before any of them is sent.
+    /// Charges the next updates, before any of them is sent. `left` updates are left.
     #[inline(always)]
     fn charge_batch(&self, left: u64) {
         let batch = left.min(self.capacity as u64) as usize;

@@ -1,5 +1,5 @@
 //! The table of simulated ranks. Its contents take memory but no virtual time: the driver charges the updates of the whole table.
-//! Ranks therefore store only a part of it, and make as many updates as for all of it, divided among ranks in the same way.
+//! Ranks therefore store only a part of it. They make the updates of the whole table, divided among ranks in the same way.
 
 use crate::kernels::Outcome;
 use apexmap_base::point::{Point, Value};

@@ -137,19 +137,19 @@ pub fn measure_timed<C: Collectives>(
     comm.barrier();
 
     // Each rank contributes its part of its node's memory, so the sum is the memory of all nodes.
-    let memory = match comm.simulated() {
+    let memory = match comm.simulated_rank() {
         Some(_) => 0,
         None => Hardware::this_machine().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64,
     };
     let memory = comm.all_reduce_sum(memory / apexmap_base::units::WORD_BYTES);
 
     // The clock has stopped on all ranks, so helper threads disturb no rank.
-    let crew = if comm.simulated().is_some() { Crew::default() } else { Crew::new(comm.ranks_on_node()) };
+    let crew = if comm.simulated_rank().is_some() { Crew::default() } else { Crew::new(comm.ranks_on_node()) };
     let run_hash = table_hash(&crew, &table, first, 0.0..UNDO_START);
     let (demanded, errors) = match problem.operation {
         Operation::Xor => {
             let note = |share| report_progress(UNDO_START + (UNDO_END - UNDO_START) * share);
-            let demanded = match comm.simulated() {
+            let demanded = match comm.simulated_rank() {
                 Some(comm) => simulated::undo(comm, problem, &mut table, note),
                 None => undo(comm, problem, &crew, &mut table, note),
             };

@@ -23,7 +23,7 @@ pub fn replay<C: Collectives>(
         delivery.received.iter().for_each(|&value| table.update(value));
         report_progress(UNDO_START + (UNDO_END - UNDO_START) * delivery.share_done);
     };
-    match comm.simulated() {
+    match comm.simulated_rank() {
         Some(comm) => simulated::deliver(comm, problem, receive),
         None => deliver(comm, problem, ranks, receive),
     }

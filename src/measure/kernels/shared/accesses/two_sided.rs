@@ -98,7 +98,7 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
     fn poll_seconds(&mut self) -> f64 {
         const POLLS: usize = 100;
         // A few polls in a row show the time that the machine gives each.
-        let (batches, polls) = if self.comm.simulated().is_some() { (1, 16) } else { (11, POLLS) };
+        let (batches, polls) = if self.comm.simulated_rank().is_some() { (1, 16) } else { (11, POLLS) };
         self.comm.barrier();
         let batch = |_| {
             let start = self.comm.wall_time();
