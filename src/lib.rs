@@ -17,7 +17,8 @@
 //!                manual: launches on other machines; campaign: a sweep from plan to report
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export
-//! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics
+//! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics;
+//!                simulation: a card as a simulated machine
 //! src/measure    hardware, observer, comm: transports; kernels, with code that families share in kernels/shared; worker; builds
 //!                `apexmap-worker` too
 //! src/base       errors, units, points, samples, provenance, conditions, files, terminal

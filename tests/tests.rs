@@ -33,6 +33,7 @@
 //! - `simulated`: ranks in virtual time: contract, closed forms, links, deadlocks
 //! - `simulated_kernels`: every kernel on simulated ranks: verified, identical in every run, charged as the closed forms say
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
+//! - `simulated_cards`: machines of simulated ranks from cards: known values, refusals, places of nodes
 //! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: the costs of messages, and the faults that each of these kernels detects
@@ -210,6 +211,7 @@ mod resume;
 mod samples;
 mod screens;
 mod simulated;
+mod simulated_cards;
 mod simulated_kernels;
 mod simulated_nic;
 mod site;

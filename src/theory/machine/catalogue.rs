@@ -68,6 +68,8 @@ catalogue! {
     ROLE_1_SECONDS = entry("role_1_seconds", Unit::Seconds, "load of the core that routes along Y, per update (T_1)");
     ROLE_2_SECONDS = entry("role_2_seconds", Unit::Seconds, "load of the core that routes along Z, per update (T_2)");
     HOP_SECONDS = entry("hop_seconds", Unit::Seconds, "routing an update over one hop in software");
+    DIVIDE_SECONDS = entry("divide_seconds", Unit::Seconds,
+        "dividing an update between the partners of an exchange, one stage: reading it, choosing its list, and storing it");
     COPY_SECONDS_PER_BYTE = entry("copy_seconds_per_byte", Unit::SecondsPerByte, "copying bytes in memory");
     DIVISION_SECONDS = entry("division_seconds", Unit::Seconds, "finding the owner of a word by an integer division");
     PREDICTION_SECONDS = entry("prediction_seconds", Unit::Seconds,
@@ -250,6 +252,8 @@ catalogue! {
         "fraction of the bytes on the bus to the network interface left after packet framing");
     IO_COMMAND_BYTES = entry("io_command_bytes", Unit::Bytes,
         "command that is sent with each message over the bus to the network interface");
+    IO_QUEUE_BYTES = entry("io_queue_bytes", Unit::Bytes,
+        "bytes of a rank that may wait in the network interface before the core waits");
     MESSAGE_HEADER_BYTES = entry("message_header_bytes", Unit::Bytes, "bytes that the network adds to each message");
     INTERFACE_SECONDS = entry("interface_seconds", Unit::Seconds,
         "a short message in the network interfaces and in the cores at both ends");

@@ -19,6 +19,8 @@
 //! joined by single dashes, the size first, as in `update_seconds--128MiB-huge` and `update_seconds--128MiB-base`. Models use
 //! the names without qualifier; [`Card::variants`] lists the others.
 //!
+//! `[network]` describes how the nodes are connected, a [`NetworkShape`].
+//!
 //! A card written by a fit has the covariance of its numbers in `[fit]`, a [`JointFit`].
 //!
 //! `NAME_seconds_per_byte` and `NAME_bandwidth_bytes_per_second` are inverses. A card holds one of them, and [`Card::get`]
@@ -28,10 +30,12 @@ pub mod catalogue;
 mod intervals;
 mod joint;
 mod name;
+mod network;
 
 pub use catalogue::{CATALOGUE, Entry, entry_of};
 pub use joint::JointFit;
 pub use name::{NumberName, Word};
+pub use network::{NetworkShape, TopologyKind};
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -54,6 +58,9 @@ pub const PUBLISHED: &[(&str, &str)] = &[
     ("simulated-nic", include_str!("../data/simulated-nic.toml")),
 ];
 
+/// Dimensions of a torus or mesh whose card gives neither sides nor dimensions.
+pub const DEFAULT_DIMENSIONS: usize = 3;
+
 /// Key in a card's provenance: disturbances of the machine during the measurement.
 pub const DISTURBED: &str = "disturbed";
 
@@ -73,6 +80,9 @@ pub struct Card {
     /// Further origin of the numbers: host, pages, build, options.
     #[serde(skip_serializing_if = "toml::Table::is_empty")]
     pub provenance: toml::Table,
+    /// How the nodes are connected; a crossbar without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkShape>,
     /// Covariance of numbers that were fitted together.
     #[serde(rename = "fit", skip_serializing_if = "Option::is_none")]
     pub joint: Option<JointFit>,
@@ -136,6 +146,7 @@ struct File {
     source: String,
     #[serde(default)]
     provenance: toml::Table,
+    network: Option<Spanned<NetworkShape>>,
     fit: Option<JointFit>,
     #[serde(default)]
     numbers: BTreeMap<Spanned<String>, Spanned<Number>>,
@@ -165,6 +176,11 @@ impl Card {
         let page = TomlSource { path, text, examples: "models/" };
         let file: File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
         let mut card = Self { provenance: file.provenance, ..Self::new(&file.name, &file.summary, &file.source) };
+        if let Some(network) = file.network {
+            let span = network.span();
+            network.get_ref().check().map_err(|e| page.error_at(span, e.message, e.help))?;
+            card.network = Some(network.into_inner());
+        }
         let clocked = file.numbers.keys().any(|name| name.get_ref() == catalogue::CLOCK_HZ.name);
         for (name, number) in file.numbers {
             let span = name.span();

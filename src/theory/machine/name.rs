@@ -42,6 +42,8 @@ pub enum Word {
     /// RandomAccess with one table per core. `Shared`: with one table for all cores.
     Star,
     Shared,
+    /// Between ranks of one node.
+    Node,
     /// A word that no calibration uses.
     Other(String),
 }
@@ -63,6 +65,7 @@ const WORDS: &[(&str, Word)] = &[
     ("few", Word::Few),
     ("star", Word::Star),
     ("shared", Word::Shared),
+    ("node", Word::Node),
 ];
 
 const SIZES: [(u32, &str); 4] = [(30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")];

@@ -1,27 +1,77 @@
 //! Simulated machines from cards: the costs of messages and computations.
+//!
+//! A number that the card does not have is an error, which names all such numbers and the commands that measure them. Some
+//! numbers can be derived from others; [`assumptions`] lists them.
 
-use crate::machine::Card;
+mod computation;
+mod interface;
+mod numbers;
+mod paths;
+mod places;
+
+pub use computation::computation_costs;
+
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::point::Point;
-use apexmap_measure::comm::simulated::{ComputationCosts, Machine};
+use apexmap_measure::comm::simulated::{Machine, picoseconds};
+use numbers::Numbers;
 
-/// Returns the ranks on each node, if neither the sweep nor the user sets them.
-pub fn ranks_per_node(_card: &Card) -> usize {
-    1
+/// Returns the ranks on each node, if neither the sweep nor the user sets them: the number in `[network]`, all cores of the node on
+/// which the card was measured, or 1.
+pub fn ranks_per_node(card: &Card) -> usize {
+    let given = card.network.as_ref().and_then(|shape| shape.ranks_per_node);
+    let cores = card.get(catalogue::CORES.name).filter(|_| paths::is_of_one_node(card));
+    given.or(cores.map(|cores| cores as usize)).unwrap_or(1)
 }
 
 /// Returns the machine of a card with this number of nodes.
 ///
 /// # Errors
-/// If the card does not have a number that messages need.
-pub fn machine(card: &Card, _nodes: usize, _ranks_per_node: usize) -> Result<Machine> {
-    Err(Error::input(format!("{} cannot be simulated yet", card.name), "use a machine"))
+/// If the card does not have a number that messages need, a node has fewer cores than ranks, or the network has no place for the
+/// nodes.
+pub fn machine(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<Machine> {
+    build(card, nodes, ranks_per_node).map(|(machine, _)| machine)
 }
 
-/// Returns the costs of the computations of a point, in picoseconds.
+/// Returns the numbers of [`machine`] that the card does not have, with their values or sources, in one sentence each.
 ///
 /// # Errors
-/// If the card does not have a number that the point needs.
-pub fn computation_costs(card: &Card, _point: &Point) -> Result<ComputationCosts> {
-    Err(Error::input(format!("{} cannot be simulated yet", card.name), "use a machine"))
+/// As [`machine`].
+pub fn assumptions(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<Vec<String>> {
+    build(card, nodes, ranks_per_node).map(|(_, assumptions)| assumptions)
+}
+
+fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, Vec<String>)> {
+    if let Some(cores) = card.get(catalogue::CORES.name).filter(|cores| *cores < ranks_per_node as f64) {
+        return Err(Error::input(
+            format!("{} has {cores} cores per node, and {ranks_per_node} ranks per node are requested", card.name),
+            "request fewer ranks per node",
+        ));
+    }
+    let topology = places::topology(card, nodes)?;
+    let mut numbers = Numbers::new(card);
+    let hop = interface::hop(&mut numbers, &topology, nodes);
+    let paths = paths::paths(&mut numbers, nodes, ranks_per_node, hop);
+    let link = interface::link(&mut numbers, &topology, hop);
+    let interface = interface::interface(&numbers, &paths.network.message);
+    let poll = numbers.find(&[catalogue::OPERATION_SECONDS, catalogue::REQUEST_POLL_SECONDS]);
+    if poll.is_none() {
+        numbers.assume("a poll that finds nothing takes no time");
+    }
+    let barrier_stage = numbers.find(&[catalogue::BARRIER_SECONDS]).map(picoseconds);
+    if barrier_stage.is_none() {
+        numbers.assume("a stage of a barrier takes the time of a message without data");
+    }
+    let machine = Machine {
+        name: card.name.clone(),
+        ranks_per_node,
+        topology,
+        network: paths.network,
+        node: paths.node,
+        interface,
+        link,
+        poll: picoseconds(poll.unwrap_or(0.0)),
+        barrier_stage,
+    };
+    Ok((machine, numbers.finish()?))
 }

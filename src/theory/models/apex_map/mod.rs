@@ -13,12 +13,14 @@ mod costs;
 pub mod hits;
 mod linear;
 pub mod lru;
+mod own_blocks;
 mod reads;
 mod requests;
 mod two_level;
 mod two_level_linear;
 
 pub use linear::LINEAR;
+pub use own_blocks::{BlockSeconds, own_block_seconds};
 pub use reads::Reads;
 pub use requests::Requests;
 pub use two_level::TWO_LEVEL;

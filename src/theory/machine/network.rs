@@ -1,0 +1,140 @@
+//! The `[network]` table of a card: how the nodes are connected. Simulations use it.
+
+use apexmap_base::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// How nodes are connected, by the names on cards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TopologyKind {
+    /// Every pair of nodes has its own connection.
+    #[default]
+    Crossbar,
+    /// A grid whose lines are rings.
+    Torus,
+    /// A grid; the lines along some dimensions can be rings.
+    Mesh,
+    /// Leaf switches with nodes, each connected to all upper switches.
+    FatTree,
+    /// Groups of routers, each pair of groups with one link.
+    Dragonfly,
+}
+
+/// The connections between nodes, and the places of ranks on them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct NetworkShape {
+    /// Kind of the connections.
+    pub topology: TopologyKind,
+    /// Dimensions of a torus or mesh whose sides fit the nodes of each launch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dimensions: Option<usize>,
+    /// Sides of a torus or mesh. Nodes are numbered along the first side first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sides: Option<Vec<usize>>,
+    /// Whether the lines along each dimension of a mesh are rings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rings: Option<Vec<bool>>,
+    /// Nodes at each leaf switch of a fat tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes_per_leaf: Option<usize>,
+    /// Upper switches of a fat tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spines: Option<usize>,
+    /// Nodes at each router of a dragonfly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes_per_router: Option<usize>,
+    /// Routers in each group of a dragonfly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routers_per_group: Option<usize>,
+    /// Whether a message waits until a link is free. Without it: yes if the card has the bandwidth of a link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contention: Option<bool>,
+    /// Ranks on each node of a simulation, if the sweep does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks_per_node: Option<usize>,
+}
+
+/// Maximum number of dimensions of a torus or mesh.
+const MAX_DIMENSIONS: usize = 8;
+
+impl NetworkShape {
+    /// Rejects tables that describe no network.
+    pub(super) fn check(&self) -> Result<()> {
+        use TopologyKind::{Dragonfly, FatTree, Mesh, Torus};
+        let kind = self.topology;
+        let is_grid = matches!(kind, Torus | Mesh);
+        for (key, is_given, belongs) in [
+            ("dimensions", self.dimensions.is_some(), is_grid),
+            ("sides", self.sides.is_some(), is_grid),
+            ("rings", self.rings.is_some(), kind == Mesh),
+            ("nodes_per_leaf", self.nodes_per_leaf.is_some(), kind == FatTree),
+            ("spines", self.spines.is_some(), kind == FatTree),
+            ("nodes_per_router", self.nodes_per_router.is_some(), kind == Dragonfly),
+            ("routers_per_group", self.routers_per_group.is_some(), kind == Dragonfly),
+        ] {
+            if is_given && !belongs {
+                let message = format!("a network with topology = \"{}\" has no {key}", self.topology.name());
+                return Err(Error::input(message, format!("remove {key}, or correct topology")));
+            }
+        }
+        let sizes = [self.nodes_per_leaf, self.spines, self.nodes_per_router, self.routers_per_group];
+        let sizes = sizes.into_iter().chain([self.dimensions, self.ranks_per_node]).flatten();
+        if sizes.chain(self.sides.iter().flatten().copied()).any(|size| size == 0) {
+            return Err(Error::input("a size of [network] is 0", "write 1 or more"));
+        }
+        match kind {
+            Torus | Mesh => self.check_grid(),
+            FatTree if self.nodes_per_leaf.is_none() || self.spines.is_none() => {
+                Err(Error::input("a fat tree needs the sizes of its switches", "add nodes_per_leaf and spines"))
+            }
+            Dragonfly if self.nodes_per_router.is_none() || self.routers_per_group.is_none() => Err(Error::input(
+                "a dragonfly needs the sizes of its groups",
+                "add nodes_per_router and routers_per_group",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_grid(&self) -> Result<()> {
+        let count = match (&self.sides, self.dimensions) {
+            (Some(_), Some(_)) => {
+                return Err(Error::input(
+                    "[network] has sides and dimensions",
+                    "write one of them: sides are those of the machine, \
+                     dimensions gives sides that fit each launch",
+                ));
+            }
+            (Some(sides), None) => sides.len(),
+            (None, dimensions) => dimensions.unwrap_or(super::DEFAULT_DIMENSIONS),
+        };
+        if count == 0 || count > MAX_DIMENSIONS {
+            let message = format!("a {} of {count} dimensions is not possible", self.topology.name());
+            return Err(Error::input(message, format!("write 1 to {MAX_DIMENSIONS} dimensions")));
+        }
+        if self.sides.iter().flatten().try_fold(1usize, |product, &side| product.checked_mul(side)).is_none() {
+            return Err(Error::input("the product of the sides is too large", "correct sides"));
+        }
+        match &self.rings {
+            Some(rings) if rings.len() != count => Err(Error::input(
+                format!("rings has {} values for {count} dimensions", rings.len()),
+                "write true or false for each dimension",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl TopologyKind {
+    /// Returns the name on cards.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Crossbar => "crossbar",
+            Self::Torus => "torus",
+            Self::Mesh => "mesh",
+            Self::FatTree => "fat-tree",
+            Self::Dragonfly => "dragonfly",
+        }
+    }
+}

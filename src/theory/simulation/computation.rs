@@ -1,0 +1,116 @@
+//! The costs of computations at a point.
+
+use super::numbers::Numbers;
+use super::paths::is_of_one_node;
+use crate::machine::catalogue::{
+    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, OPERATION_SECONDS, REQUEST_POLL_SECONDS,
+    UPDATE_SECONDS,
+};
+use crate::machine::{Card, NumberName, Word};
+use crate::models::apex_map::{BlockSeconds, Reads, own_block_seconds};
+use crate::models::{Model, card_number};
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::units::{BASE_PAGE_BYTES, WORD_BYTES};
+use apexmap_measure::comm::Computation;
+use apexmap_measure::comm::simulated::ComputationCosts;
+
+/// Key in a card's provenance: the table of the measurement of `local_seconds` and `update_seconds`.
+const TABLE: &str = "single_table_bytes";
+
+/// Kernels of RandomAccess whose ranks apply each update where it is generated.
+const UNDIVIDED: &[&str] = &["random_access.sequential", "random_access.star"];
+
+/// Returns the costs of the computations of a point, in picoseconds per unit. Computations that its kernel does not have cost
+/// nothing.
+///
+/// # Errors
+/// If the card does not have a number that the point needs. The error names all of them, and the commands that measure them.
+pub fn computation_costs(card: &Card, point: &Point) -> Result<ComputationCosts> {
+    let mut costs = ComputationCosts::default();
+    let mut numbers = Numbers::new(card);
+    // Whole femtoseconds, because the last bits of powers differ between machines.
+    let mut set = |computation: Computation, seconds: f64| costs[computation as usize] = (seconds * 1e15).round() / 1e3;
+    match point.kernel.split('.').next() {
+        Some("random_access") => {
+            let (generate, update) = generate_and_update(&mut numbers, point);
+            set(Computation::Generate, generate);
+            set(Computation::Update, update);
+            if !UNDIVIDED.contains(&point.kernel.as_str()) {
+                let divide = numbers.find(&[DIVIDE_SECONDS]);
+                set(Computation::Divide, divide.unwrap_or_else(|| numbers.miss(DIVIDE_SECONDS)));
+            }
+        }
+        Some("apex_map") => {
+            // Addresses are drawn outside the timed part.
+            set(Computation::Draw, numbers.find(&[DRAW_SECONDS]).unwrap_or(0.0));
+            set(Computation::Read, read(&numbers, point)?);
+        }
+        _ => {}
+    }
+    numbers.finish()?;
+    Ok(costs)
+}
+
+/// Returns the seconds of a value and of an update. A card with their sum and one of them has the other; one with only their sum
+/// has it as the time of an update.
+fn generate_and_update(numbers: &mut Numbers, point: &Point) -> (f64, f64) {
+    let card = numbers.card;
+    let generate = numbers.find(&[GENERATE_SECONDS]);
+    let on_base_pages = has_word(point, "pages", "base");
+    let base = NumberName::new(UPDATE_SECONDS).with_qualifier([Word::BasePages]).to_string();
+    let update = on_base_pages.then(|| card.get(&base)).flatten().or_else(|| numbers.find(&[UPDATE_SECONDS]));
+    let local = card_number(card, LOCAL_SECONDS.name);
+    match (generate, update, local) {
+        (Some(generate), Some(update), _) => (generate, update * table_factor(card, point)),
+        (None, Some(update), Some(local)) => ((local - update).max(0.0), update * table_factor(card, point)),
+        (generate, None, Some(local)) => {
+            let generate = generate.unwrap_or(0.0);
+            (generate, (local - generate).max(0.0) * table_factor(card, point))
+        }
+        _ => {
+            numbers.miss(LOCAL_SECONDS);
+            (0.0, 0.0)
+        }
+    }
+}
+
+/// Returns whether a parameter of a point is this word.
+fn has_word(point: &Point, name: &str, word: &str) -> bool {
+    matches!(point.params.get(name), Some(Value::Text(value)) if value == word)
+}
+
+/// Returns the time of a random read in a rank's part of the table over that in the table of the measurement, by the model of
+/// memory; 1 without its numbers.
+fn table_factor(card: &Card, point: &Point) -> f64 {
+    let measured = card.provenance.get(TABLE).and_then(|bytes| bytes.as_integer()).map(|bytes| bytes as f64);
+    let words = point.params.get("N_words").and_then(Value::as_f64);
+    let (Some(measured), Some(words), Ok(p)) = (measured, words, Reads.parameters(card)) else { return 1.0 };
+    let seconds = |bytes: f64| {
+        let x = Reads.variables(&|name| (name == "region_bytes").then_some(bytes));
+        x.map_or(f64::NAN, |x| 1.0 / Reads.predict(&x, &p).value)
+    };
+    let factor = seconds(words * WORD_BYTES as f64 / point.ranks as f64) / seconds(measured);
+    if factor.is_finite() { factor } else { 1.0 }
+}
+
+/// Returns the mean seconds of a block that a rank reads. In one-sided kernels, ranks read only for themselves.
+fn read(numbers: &Numbers, point: &Point) -> Result<f64> {
+    let ranks_per_node = numbers.card.network.as_ref().and_then(|shape| shape.ranks_per_node);
+    let given = |name: &str| match name {
+        "P" => Some(point.ranks as f64),
+        "ranks_per_node" => ranks_per_node.map(|ranks| ranks.min(point.ranks) as f64),
+        "page_bytes" => has_word(point, "pages", "base").then_some(BASE_PAGE_BYTES as f64),
+        // The model of memory covers only reads. Any other value than 0 makes it refuse the point.
+        "access" => Some(f64::from(u8::from(point.params.contains_key(name) && !has_word(point, name, "read")))),
+        _ => point.params.get(name).and_then(Value::as_f64),
+    };
+    let poll = numbers.find(&[OPERATION_SECONDS, REQUEST_POLL_SECONDS]).filter(|_| point.ranks > 1);
+    let BlockSeconds { own, others, remote_share } = own_block_seconds(numbers.card, &given, poll.unwrap_or(0.0))?;
+    if point.kernel != "apex_map.one_sided" {
+        return Ok((1.0 - remote_share) * own + remote_share * others);
+    }
+    // Cores of one node read the memory of others themselves. Interfaces read it without the cores.
+    let is_read_by_cores = is_of_one_node(numbers.card) && remote_share < 1.0;
+    Ok(if is_read_by_cores { own + remote_share / (1.0 - remote_share) * others } else { own })
+}

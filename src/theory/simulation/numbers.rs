@@ -1,0 +1,98 @@
+//! Numbers of a card for a simulation: which are missing, and which are derived from others.
+
+use crate::machine::{Card, Entry, catalogue};
+use apexmap_base::error::{Error, Result};
+
+/// The numbers of a card, with a list of those that are missing.
+pub struct Numbers<'a> {
+    pub card: &'a Card,
+    missing: Vec<&'static str>,
+    assumptions: Vec<String>,
+}
+
+impl<'a> Numbers<'a> {
+    pub fn new(card: &'a Card) -> Self {
+        Self { card, missing: Vec::new(), assumptions: Vec::new() }
+    }
+
+    /// Returns the first of these numbers that the card has.
+    pub fn find(&self, entries: &[&Entry]) -> Option<f64> {
+        entries.iter().find_map(|entry| self.card.get(entry.name))
+    }
+
+    /// Returns a number with a qualifier: `--node`.
+    pub fn find_qualified(&self, entry: &Entry, qualifier: &str) -> Option<f64> {
+        self.card.get(&format!("{}--{qualifier}", entry.name))
+    }
+
+    /// Records that the card does not have a number. Returns a value that no result uses.
+    pub fn miss(&mut self, entry: &Entry) -> f64 {
+        if !self.missing.contains(&entry.name) {
+            self.missing.push(entry.name);
+        }
+        0.0
+    }
+
+    /// Records what takes the place of a number that the card does not have.
+    pub fn assume(&mut self, sentence: impl Into<String>) {
+        let sentence = sentence.into();
+        if !self.assumptions.contains(&sentence) {
+            self.assumptions.push(sentence);
+        }
+    }
+
+    /// Returns the assumptions.
+    ///
+    /// # Errors
+    /// If numbers are missing. The error names all of them, and the commands that measure them.
+    pub fn finish(self) -> Result<Vec<String>> {
+        if self.missing.is_empty() { Ok(self.assumptions) } else { Err(missing_error(self.card, &self.missing)) }
+    }
+}
+
+/// Returns an error that names all these numbers, and how to get them.
+pub fn missing_error(card: &Card, names: &[&str]) -> Error {
+    let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
+    for name in names {
+        let command = measured_by(name);
+        match commands.iter_mut().find(|(other, _)| *other == command) {
+            Some((_, of_command)) => of_command.push(name),
+            None => commands.push((command, vec![name])),
+        }
+    }
+    let each = commands.iter().map(|(command, names)| format!("{}: {command}", names.join(", ")));
+    Error::input(
+        format!("the card of {} has no {}, which a simulation needs", card.name, names.join(", ")),
+        format!("{}; or add [numbers.NAME] to the card", each.collect::<Vec<_>>().join("; ")),
+    )
+}
+
+/// Returns the command that measures a number.
+fn measured_by(name: &str) -> &'static str {
+    const FROM_LOG_GP: [&Entry; 5] = [
+        catalogue::WIRE_LATENCY_SECONDS,
+        catalogue::NETWORK_GAP_SECONDS,
+        catalogue::NETWORK_OVERHEAD_SECONDS,
+        catalogue::NETWORK_SEND_OVERHEAD_SECONDS,
+        catalogue::NETWORK_RECEIVE_OVERHEAD_SECONDS,
+    ];
+    const FROM_EAGER_LIMIT: [&Entry; 3] =
+        [catalogue::EAGER_BYTES, catalogue::EAGER_SECONDS_PER_BYTE, catalogue::RENDEZVOUS_SECONDS];
+    const BETWEEN_NODES: [&Entry; 3] = [
+        catalogue::NETWORK_LATENCY_SECONDS,
+        catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND,
+        catalogue::MESSAGE_RATE_PER_SECOND,
+    ];
+    let is_one_of = |entries: &[&Entry]| entries.iter().any(|entry| entry.name == name);
+    if is_one_of(&FROM_LOG_GP) {
+        "`apexmap run log-gp`, then `apexmap fit results/log-gp --model point_to_point.log_gp`"
+    } else if is_one_of(&FROM_EAGER_LIMIT) {
+        "`apexmap run eager-limit`, then `apexmap fit results/eager-limit --model point_to_point.switch`"
+    } else if is_one_of(&BETWEEN_NODES) {
+        "`apexmap calibrate` with a launcher and --ranks-per-node 1"
+    } else if name.starts_with("link_") || name.starts_with("router_") || name.starts_with("io_") {
+        "no sweep measures it; the maker of the network states it"
+    } else {
+        "`apexmap calibrate`"
+    }
+}

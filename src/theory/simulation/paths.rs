@@ -1,0 +1,210 @@
+//! The costs of messages, gets and puts, between nodes and within a node.
+
+use super::interface::{bus_bandwidth, per_byte};
+use super::numbers::Numbers;
+use crate::machine::catalogue::*;
+use crate::machine::{Card, Entry, Word};
+use apexmap_measure::comm::simulated::{MessageCosts, PathCosts, Time, picoseconds};
+
+/// The costs between nodes and within a node.
+pub struct Paths {
+    pub network: PathCosts,
+    pub node: PathCosts,
+}
+
+/// Key in a card's provenance: the transport of its messages.
+const TRANSPORT: &str = "transport";
+/// Key in a card's provenance: the nodes on which its messages were measured.
+pub const MESSAGE_NODES: &str = "message_nodes";
+const THREADS: &str = "threads";
+
+/// Returns whether the messages of a card were measured within one node.
+pub fn is_of_one_node(card: &Card) -> bool {
+    let text = |key: &str| card.provenance.get(key).and_then(|value| value.as_str());
+    let nodes = card.provenance.get(MESSAGE_NODES).and_then(|value| value.as_integer());
+    nodes == Some(1) || text(TRANSPORT) == Some(THREADS)
+}
+
+/// Returns the costs of both paths. `hop` is the time from one router to the next.
+pub fn paths(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize, hop: Time) -> Paths {
+    if is_of_one_node(numbers.card) {
+        let node = path(numbers, None, 0);
+        if nodes > 1 {
+            numbers.assume("messages between nodes cost as within the node on which the card was measured");
+        }
+        return Paths { network: node, node };
+    }
+    let network = path(numbers, None, hop);
+    if numbers.find_qualified(NETWORK_LATENCY_SECONDS, NODE).is_some() {
+        let node = path(numbers, Some(NODE), 0);
+        return Paths { network, node };
+    }
+    if ranks_per_node > 1 {
+        numbers.assume("messages within a node cost as between nodes, without the interface and the links");
+    }
+    Paths { network, node: network }
+}
+
+/// Qualifier of numbers that hold between ranks of one node.
+const NODE: &str = "node";
+
+/// Finds numbers with the qualifier of a path; without one, the plain numbers.
+struct PathNumbers<'n, 'a> {
+    numbers: &'n mut Numbers<'a>,
+    qualifier: Option<&'static str>,
+}
+
+impl PathNumbers<'_, '_> {
+    /// Returns the first of these numbers that the card has for this path.
+    fn find(&self, entries: &[&Entry]) -> Option<f64> {
+        match self.qualifier {
+            None => self.numbers.find(entries),
+            Some(qualifier) => entries.iter().find_map(|entry| self.numbers.find_qualified(entry, qualifier)),
+        }
+    }
+
+    fn time(&self, entries: &[&Entry]) -> Option<Time> {
+        self.find(entries).map(picoseconds)
+    }
+}
+
+fn path(numbers: &mut Numbers, qualifier: Option<&'static str>, hop: Time) -> PathCosts {
+    let mut path = PathNumbers { numbers, qualifier };
+    let message = message(&mut path, hop);
+    // The interface of the owner serves gets and puts.
+    let access = MessageCosts { receive: 0, eager_bytes: usize::MAX, eager_per_byte: 0.0, ..message };
+    let (get, put) = (get(&mut path, access), put(&mut path, access));
+    PathCosts { message, get, put }
+}
+
+fn message(path: &mut PathNumbers, hop: Time) -> MessageCosts {
+    let (send, receive) = overheads(path);
+    let latency = latency(path, (send, receive), hop);
+    let bandwidth = path
+        .find(&[NETWORK_BANDWIDTH_BYTES_PER_SECOND, NODE_NETWORK_BANDWIDTH_BYTES_PER_SECOND])
+        .or_else(|| bus_bandwidth(path.numbers));
+    let bandwidth = bandwidth.unwrap_or_else(|| path.numbers.miss(NETWORK_BANDWIDTH_BYTES_PER_SECOND));
+    let gap = path.time(&[NETWORK_GAP_SECONDS]);
+    let gap = gap.or_else(|| path.find(&[MESSAGE_RATE_PER_SECOND]).map(|rate| picoseconds(1.0 / rate)));
+    if gap.is_none() {
+        path.numbers.assume("the cores and the bytes limit the rate of messages, because the card has no rate");
+    }
+    let eager_bytes = path.find(&[EAGER_BYTES]);
+    if eager_bytes.is_none() {
+        path.numbers.assume("all messages are sent without a rendezvous, because the card has no eager_bytes");
+    }
+    let copy = path.numbers.find(&[STORE_SECONDS_PER_BYTE, COPY_SECONDS_PER_BYTE]);
+    if copy.is_none() {
+        path.numbers.assume("copies into messages and out of them take no time");
+    }
+    MessageCosts {
+        send,
+        receive,
+        latency,
+        gap: gap.unwrap_or(0),
+        per_byte: if bandwidth > 0.0 { per_byte(bandwidth) } else { 0.0 },
+        copy_per_byte: copy.unwrap_or(0.0) * 1e12,
+        eager_bytes: eager_bytes.map_or(usize::MAX, |bytes| bytes as usize),
+        eager_per_byte: path.find(&[EAGER_SECONDS_PER_BYTE]).unwrap_or(0.0) * 1e12,
+        handshake: path.find(&[RENDEZVOUS_SECONDS]).map_or(latency, |seconds| picoseconds(seconds / 2.0)),
+    }
+}
+
+/// Returns the time of the sending and of the receiving core.
+fn overheads(path: &mut PathNumbers) -> (Time, Time) {
+    let send = path.time(&[NETWORK_SEND_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, INJECT_SECONDS, SEND_SECONDS]);
+    let receive = path.time(&[NETWORK_RECEIVE_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, RECEIVE_SECONDS]);
+    match (send, receive) {
+        (None, None) => path.numbers.assume("the cores spend no time on a message: all of its latency is on the way"),
+        (None, _) => path.numbers.assume("the sending core spends no time on a message"),
+        (_, None) => path.numbers.assume("the receiving core spends no time on a message"),
+        _ => {}
+    }
+    (send.unwrap_or(0), receive.unwrap_or(0))
+}
+
+/// Returns the time on the way of a short message, without the cores and the first hop: from the latency of neighbours, or as the
+/// sum of its parts.
+fn latency(path: &mut PathNumbers, (send, receive): (Time, Time), hop: Time) -> Time {
+    if let Some(wire) = path.time(&[WIRE_LATENCY_SECONDS]) {
+        return wire;
+    }
+    let whole = path.time(&[NETWORK_LATENCY_SECONDS]).map(|latency| latency.saturating_sub(hop));
+    let of_parts = || {
+        let [io, rest] = [path.time(&[IO_LATENCY_SECONDS])?, path.time(&[INTERFACE_SECONDS])?];
+        // A path of n links passes n + 1 routers.
+        Some(2 * io + rest + hop)
+    };
+    match whole.or_else(of_parts) {
+        Some(latency) => {
+            if latency < send + receive {
+                path.numbers.assume("a short message takes no time on the way: the cores need all of its latency");
+            }
+            latency.saturating_sub(send + receive)
+        }
+        None => {
+            path.numbers.miss(NETWORK_LATENCY_SECONDS);
+            0
+        }
+    }
+}
+
+/// Returns the times of an operation by bytes, ascending, from the numbers with these words after the size.
+fn ladder(card: &Card, number: &Entry, words: &[Word]) -> Vec<(f64, f64)> {
+    let step = |name: crate::machine::NumberName| match name.qualifier.as_slice() {
+        [Word::Bytes(bytes), rest @ ..] if rest == words => Some((*bytes as f64, card.get(&name.to_string())?)),
+        _ => None,
+    };
+    let mut ladder: Vec<(f64, f64)> = card.variants(number.name).into_iter().filter_map(step).collect();
+    ladder.sort_by(|a, b| a.0.total_cmp(&b.0));
+    ladder
+}
+
+/// Returns the picoseconds of each further byte, from the shortest step to the longest one of up to this size.
+fn slope(ladder: &[(f64, f64)], most: f64) -> Option<f64> {
+    let (first, last) = (ladder.first()?, ladder.iter().rev().find(|(bytes, _)| *bytes <= most)?);
+    (last.0 > first.0).then(|| ((last.1 - first.1) / (last.0 - first.0)).max(0.0) * 1e12)
+}
+
+/// Blocks up to this size set the time of a byte: longer ones are rare, and do not fit nearer caches.
+const LONG_BLOCK: f64 = 65536.0;
+
+/// A get: its core time is that of many outstanding gets; the rest of a get alone is the way there and back.
+fn get(path: &mut PathNumbers, message: MessageCosts) -> MessageCosts {
+    let card = path.numbers.card;
+    let [streams, singles] = [Word::Many, Word::One].map(|word| ladder(card, GET_SECONDS, &[word]));
+    match (path.qualifier, streams.first(), singles.first()) {
+        (None, Some(&(_, issue)), Some(&(_, alone))) => MessageCosts {
+            send: picoseconds(issue),
+            latency: picoseconds((alone - issue).max(0.0) / 2.0),
+            gap: 0,
+            per_byte: slope(&streams, LONG_BLOCK).unwrap_or(message.per_byte),
+            ..message
+        },
+        _ => {
+            path.numbers.assume("gets cost as messages, without the receiving core");
+            message
+        }
+    }
+}
+
+/// A put: its core time is that of a stream of puts.
+fn put(path: &mut PathNumbers, message: MessageCosts) -> MessageCosts {
+    let card = path.numbers.card;
+    let puts = ladder(card, MESSAGE_SECONDS, &[Word::Put]);
+    let latency = ladder(card, NETWORK_LATENCY_SECONDS, &[Word::Put]);
+    match (path.qualifier, puts.first(), latency.first()) {
+        (None, Some(&(_, issue)), Some(&(_, alone))) => MessageCosts {
+            send: picoseconds(issue),
+            latency: picoseconds((alone - issue).max(0.0)),
+            gap: 0,
+            per_byte: slope(&puts, LONG_BLOCK).unwrap_or(message.per_byte),
+            copy_per_byte: 0.0,
+            ..message
+        },
+        _ => {
+            path.numbers.assume("puts cost as messages, without the receiving core");
+            message
+        }
+    }
+}
