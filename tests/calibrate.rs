@@ -231,6 +231,12 @@ fn single_core_kernels_verify_their_work_with_all_settings() {
         let settings = [("owner_by", by.into()), ("owners", owners.into()), ("values", Value::Integer(5000))];
         assert_eq!(run(point("calibrate.owner", &settings)).verdict, Ok(()));
     }
+    for (divided_for, owners) in [("partners", 1u64), ("owners", 1), ("owners", 2), ("owners", 96), ("owners", 1 << 20)]
+    {
+        let settings =
+            [("divided_for", divided_for.into()), ("owners", owners.into()), ("values", Value::Integer(5000))];
+        assert_eq!(run(point("calibrate.divide", &settings)).verdict, Ok(()));
+    }
 }
 
 #[test]

@@ -64,6 +64,7 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::memory::generate::KERNEL,
     &calibrate::memory::draw::KERNEL,
     &calibrate::memory::owner::KERNEL,
+    &calibrate::memory::divide::KERNEL,
     &calibrate::memory::update::KERNEL,
     &calibrate::network::send::KERNEL,
     &calibrate::network::receive::KERNEL,

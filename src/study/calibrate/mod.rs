@@ -238,6 +238,13 @@ fn updates(memory: u64) -> Vec<Probe> {
         shared(catalogue::LOCKED_UPDATE_SECONDS, "locks"),
         owner(catalogue::DIVISION_SECONDS, "division"),
         owner(catalogue::PREDICTION_SECONDS, "prediction"),
+        Probe::new(catalogue::DIVIDE_SECONDS, "calibrate.divide", 1).set("divided_for", "partners"),
+        Probe::from_number(
+            NumberName::new(catalogue::DIVIDE_SECONDS).with_qualifier([Word::Many]),
+            "calibrate.divide",
+            1,
+        )
+        .set("divided_for", "owners"),
         Probe {
             inverse: true,
             ..Probe::new(catalogue::COPY_SECONDS_PER_BYTE, "calibrate.copy", 1).read_column("bytes_per_second")

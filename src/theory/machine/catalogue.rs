@@ -69,7 +69,7 @@ catalogue! {
     ROLE_2_SECONDS = entry("role_2_seconds", Unit::Seconds, "load of the core that routes along Z, per update (T_2)");
     HOP_SECONDS = entry("hop_seconds", Unit::Seconds, "routing an update over one hop in software");
     DIVIDE_SECONDS = entry("divide_seconds", Unit::Seconds,
-        "dividing an update between the partners of an exchange, one stage: reading it, choosing its list, and storing it");
+        "dividing an update between the partners of an exchange, one stage; or among many owners");
     COPY_SECONDS_PER_BYTE = entry("copy_seconds_per_byte", Unit::SecondsPerByte, "copying bytes in memory");
     DIVISION_SECONDS = entry("division_seconds", Unit::Seconds, "finding the owner of a word by an integer division");
     PREDICTION_SECONDS = entry("prediction_seconds", Unit::Seconds,

@@ -56,6 +56,8 @@ pub const PUBLISHED: &[(&str, &str)] = &[
     ("cheetah", include_str!("../data/cheetah.toml")),
     ("phoenix", include_str!("../data/phoenix.toml")),
     ("simulated-nic", include_str!("../data/simulated-nic.toml")),
+    ("hypothetical-smp", include_str!("../data/hypothetical-smp.toml")),
+    ("hypothetical-vector", include_str!("../data/hypothetical-vector.toml")),
 ];
 
 /// Dimensions of a torus or mesh whose card gives neither sides nor dimensions.

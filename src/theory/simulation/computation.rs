@@ -37,7 +37,10 @@ pub fn computation_costs(card: &Card, point: &Point) -> Result<ComputationCosts>
             set(Computation::Generate, generate);
             set(Computation::Update, update);
             if !UNDIVIDED.contains(&point.kernel.as_str()) {
-                let divide = numbers.find(&[DIVIDE_SECONDS]);
+                let among_all = || numbers.find_qualified(DIVIDE_SECONDS, "many");
+                let is_between_partners = point.kernel == "random_access.hypercube";
+                let divide = if is_between_partners { None } else { among_all() };
+                let divide = divide.or_else(|| numbers.find(&[DIVIDE_SECONDS]));
                 set(Computation::Divide, divide.unwrap_or_else(|| numbers.miss(DIVIDE_SECONDS)));
             }
         }

@@ -43,7 +43,7 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
 }
 
 /// The updates of a round.
-pub(super) struct RoundLists {
+pub(in crate::kernels) struct RoundLists {
     pub values: Vec<u64>,
     owners: Vec<u32>,
     /// The values, sorted by owner.

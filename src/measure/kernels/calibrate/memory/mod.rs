@@ -7,6 +7,7 @@ pub mod blocks;
 pub mod chain;
 pub mod chase;
 pub mod core_to_core;
+pub mod divide;
 pub mod draw;
 pub mod generate;
 pub mod loaded;
