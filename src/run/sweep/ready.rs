@@ -47,6 +47,7 @@ pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "eager-limit",
     "log-gp",
     "calibrate-network",
+    "two-ranks",
     "random-access-hpcc",
     "random-access-ranks",
     "random-access-algorithms",
