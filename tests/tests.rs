@@ -32,6 +32,7 @@
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
 //! - `simulated`: ranks in virtual time: contract, closed forms, links, deadlocks
 //! - `simulated_kernels`: every kernel on simulated ranks: verified, identical in every run, charged as the closed forms say
+//! - `simulated_runs`: sweeps on simulated ranks from the command line to the page
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
 //! - `simulated_cards`: machines of simulated ranks from cards: known values, refusals, places of nodes
 //! - `stamping`: the cost of stamps and checks is subtracted
@@ -214,6 +215,7 @@ mod simulated;
 mod simulated_cards;
 mod simulated_kernels;
 mod simulated_nic;
+mod simulated_runs;
 mod site;
 mod slurm;
 mod spec;
