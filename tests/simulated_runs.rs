@@ -90,7 +90,7 @@ fn simulated_machines_are_compared_and_named_as_simulated() {
     let [storm, gene] = ["storm", "gene"].map(|name| scratch.join(name).to_str().expect("a path").to_owned());
     let out = scratch.join("comparison");
     successful_stdout(&["compare", &storm, &gene, "--out", out.to_str().expect("a path")]);
-    let page = read_to_string(out.join("report.html")).expect("a page");
+    let page = read_to_string(out.join("compare.html")).expect("a page");
     for text in ["Red Storm (simulated)", "Blue Gene/P (simulated)", "SIMULATED, not measured: card Red Storm"] {
         assert!(page.contains(text) || page.contains(&text.replace('/', "&#x2f;")), "{text}");
     }

@@ -71,9 +71,9 @@ impl Machine {
         self.card.as_ref().is_some_and(|card| card.source != REPORTED)
     }
 
-    /// Returns the host of rank 0 in the first launch.
+    /// Returns the host of rank 0 in the first launch. Simulated ranks have none.
     pub fn host(&self) -> Option<&Host> {
-        let manifest = self.manifest.as_ref()?;
+        let manifest = self.manifest.as_ref().filter(|manifest| manifest.simulated.is_none())?;
         Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
     }
 
