@@ -91,7 +91,11 @@ fn simulated_machines_are_compared_and_named_as_simulated() {
     let out = scratch.join("comparison");
     successful_stdout(&["compare", &storm, &gene, "--out", out.to_str().expect("a path")]);
     let page = read_to_string(out.join("compare.html")).expect("a page");
-    for text in ["Red Storm (simulated)", "Blue Gene/P (simulated)", "SIMULATED, not measured: card Red Storm"] {
+    for text in [
+        "Red Storm (simulated)",
+        "Blue Gene/P (simulated)",
+        "SIMULATED, not measured: card Red Storm and card Blue Gene/P",
+    ] {
         assert!(page.contains(text) || page.contains(&text.replace('/', "&#x2f;")), "{text}");
     }
 }

@@ -172,10 +172,9 @@ impl Comparison<'_> {
     fn conditions(&self) -> Vec<String> {
         let mut stamps: Vec<String> =
             self.differences.iter().map(|difference| format!("UNEQUAL CONDITIONS: {}", difference.text)).collect();
-        let simulated = self.machines.iter().filter_map(|machine| machine.samples.describe_simulation());
-        stamps.extend(
-            simulated.map(|machine| format!("SIMULATED, not measured: {}", machine.replace("simulated, ", ""))),
-        );
+        let cards = self.machines.iter().filter_map(|machine| machine.samples.describe_simulation());
+        let cards: Vec<String> = cards.map(|text| text.replace("simulated, ", "")).collect();
+        stamps.extend((!cards.is_empty()).then(|| format!("SIMULATED, not measured: {}", cards.join(" and "))));
         if !self.matching.ignored.is_empty() {
             let names: Vec<&str> = self.matching.ignored.iter().map(|column| columns::short(column)).collect();
             stamps.push(format!("IGNORED IN MATCHING: {}", names.join(", ")));
