@@ -4,8 +4,9 @@ use apexmap_base::point::Point;
 use apexmap_measure::comm::Computation;
 use apexmap_measure::comm::simulated::{Machine, Topology};
 use apexmap_measure::kernels;
+use apexmap_study::calibrate::card_text;
 use apexmap_theory::machine::{Card, Number, PUBLISHED};
-use apexmap_theory::simulation::{assumptions, computation_costs, machine, ranks_per_node};
+use apexmap_theory::simulation::{assumptions, computation_costs, machine, missing_numbers, ranks_per_node};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -141,6 +142,13 @@ fn refusals_name_every_missing_number_and_its_command() {
     let error = computation_costs(&card, &point("random_access.hypercube", 4)).expect_err("no numbers");
     assert!(error.message.contains("local_seconds, divide_seconds"), "{error}");
     assert!(error.help.contains("local_seconds, divide_seconds: `apexmap calibrate`"), "{error}");
+    let both = missing_numbers(&card, 4, 1, &point("random_access.hypercube", 4));
+    assert_eq!(both, ["network_latency_seconds", "local_seconds", "divide_seconds"]);
+    let error = computation_costs(&card, &point("apex_map.two_sided", 4)).expect_err("no numbers");
+    for name in ["l1_bytes", "issue_seconds", "memory_line_seconds", "overlap_seconds"] {
+        assert!(error.message.contains(name), "{name}: {error}");
+    }
+    assert!(!error.message.contains("l3_bytes") && !error.message.contains("request"), "{error}");
     let empty = Card::new("M", "made up", "test");
     let error = simulate_error(&empty, 4, 1);
     assert!(error.message.contains("network_latency_seconds, network_bandwidth_bytes_per_second"), "{error}");
@@ -240,18 +248,29 @@ fn wrong_networks_are_refused_with_file_and_line() {
 
 #[test]
 fn networks_are_written_and_read_back() {
-    for table in [
-        "topology = \"crossbar\"",
-        "topology = \"torus\"\ndimensions = 5\ncontention = false",
-        "topology = \"mesh\"\nsides = [2, 3]\nrings = [true, false]\nranks_per_node = 4",
-        "topology = \"fat-tree\"\nnodes_per_leaf = 16\nspines = 8",
-        "topology = \"dragonfly\"\nnodes_per_router = 2\nrouters_per_group = 4",
+    for (table, description) in [
+        ("topology = \"crossbar\"", "crossbar"),
+        ("topology = \"torus\"\ndimensions = 5\ncontention = false", "torus in 5 dimensions, without contention"),
+        (
+            "topology = \"mesh\"\nsides = [2, 3]\nrings = [true, false]\nranks_per_node = 4",
+            "mesh of 2 x 3 nodes, rings along dimension 1, 4 ranks per node",
+        ),
+        (
+            "topology = \"fat-tree\"\nnodes_per_leaf = 16\nspines = 8",
+            "fat tree of leaf switches with 16 nodes and 8 upper switches",
+        ),
+        (
+            "topology = \"dragonfly\"\nnodes_per_router = 2\nrouters_per_group = 4",
+            "dragonfly of groups of 4 routers with 2 nodes",
+        ),
     ] {
         let text = format!(
             "name = \"M\"\nsummary = \"\"\nsource = \"\"\n[network]\n{table}\n[numbers.cores]\nvalue = 4\nhow = \"x\""
         );
         let card = Card::parse(&text, Path::new("m.toml")).expect("a card");
-        assert!(card.network.is_some());
+        let network = card.network.as_ref().expect("a network");
+        assert_eq!(network.to_string(), description);
+        assert!(card_text(&card, None).contains(&format!("Network: {description}")));
         assert_eq!(Card::parse(&card.to_toml(), Path::new("again")).expect("its own text"), card);
     }
 }

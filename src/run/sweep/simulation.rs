@@ -22,9 +22,15 @@ impl Simulation {
     /// # Errors
     /// If the card does not have a number that messages need, or its network has no place for the nodes.
     pub fn machine(&self, size: LaunchSize) -> Result<Machine> {
+        let (nodes, ranks_per_node) = self.places(size);
+        simulation::machine(&self.card, nodes, ranks_per_node)
+    }
+
+    /// Returns the nodes, and the ranks on each.
+    fn places(&self, size: LaunchSize) -> (usize, usize) {
         let given = size.ranks_per_node.or(self.ranks_per_node);
         let ranks_per_node = given.unwrap_or_else(|| simulation::ranks_per_node(&self.card)).max(1);
-        simulation::machine(&self.card, size.ranks.div_ceil(ranks_per_node), ranks_per_node)
+        (size.ranks.div_ceil(ranks_per_node), ranks_per_node)
     }
 
     /// Returns the costs of the computations of a point, in picoseconds.
@@ -46,14 +52,21 @@ impl Simulation {
     /// # Errors
     /// If one cannot. The error has each reason once.
     pub fn check<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> Result<()> {
-        let mut reasons: Vec<Error> = Vec::new();
+        let (mut reasons, mut missing): (Vec<Error>, Vec<&str>) = (Vec::new(), Vec::new());
         for point in points {
+            let (nodes, ranks_per_node) = self.places(point.launch_size());
+            let names = simulation::missing_numbers(&self.card, nodes, ranks_per_node, point);
+            let new: Vec<&str> = names.into_iter().filter(|name| !missing.contains(name)).collect();
+            missing.extend(new);
             let faults = [self.machine(point.launch_size()).err(), self.costs(point).err()];
             for error in faults.into_iter().flatten() {
                 if reasons.iter().all(|reason| reason.message != error.message) {
                     reasons.push(error);
                 }
             }
+        }
+        if !missing.is_empty() {
+            return Err(simulation::missing_error(&self.card, &missing));
         }
         let Some(first) = reasons.first() else { return Ok(()) };
         let messages: Vec<&str> = reasons.iter().map(|error| error.message.as_str()).collect();

@@ -14,11 +14,13 @@ pub const WIDE_TERMINAL: usize = 110;
 /// Minimum number of steps that are shown as one ladder.
 const MIN_STEPS: usize = 3;
 
-/// Returns the text of a card: a warning if the machine was disturbed, name and summary, and all numbers as [`card_numbers`].
+/// Returns the text of a card: a warning if the machine was disturbed, name and summary, network, and all numbers as
+/// [`card_numbers`].
 pub fn card_text(card: &Card, width: Option<usize>) -> String {
     let disturbed = card.provenance.get(DISTURBED).and_then(|text| text.as_str());
     let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
-    format!("{disturbed}{}: {}\n{}", card.name, card.summary, card_numbers(card, width))
+    let network = card.network.as_ref().map_or_else(String::new, |network| format!("Network: {network}\n"));
+    format!("{disturbed}{}: {}\n{network}{}", card.name, card.summary, card_numbers(card, width))
 }
 
 /// Returns all numbers of a card. Numbers that differ only in a size or a share, such as

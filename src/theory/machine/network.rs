@@ -2,6 +2,7 @@
 
 use apexmap_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// How nodes are connected, by the names on cards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,5 +137,39 @@ impl TopologyKind {
             Self::FatTree => "fat-tree",
             Self::Dragonfly => "dragonfly",
         }
+    }
+}
+
+impl fmt::Display for NetworkShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = |size: Option<usize>| size.unwrap_or(1);
+        match (self.topology, &self.sides) {
+            (TopologyKind::Crossbar, _) => f.write_str("crossbar")?,
+            (TopologyKind::FatTree, _) => {
+                let (nodes, spines) = (size(self.nodes_per_leaf), size(self.spines));
+                write!(f, "fat tree of leaf switches with {nodes} nodes and {spines} upper switches")?;
+            }
+            (TopologyKind::Dragonfly, _) => {
+                let (routers, nodes) = (size(self.routers_per_group), size(self.nodes_per_router));
+                write!(f, "dragonfly of groups of {routers} routers with {nodes} nodes")?;
+            }
+            (kind, Some(sides)) => {
+                let sides: Vec<String> = sides.iter().map(usize::to_string).collect();
+                write!(f, "{} of {} nodes", kind.name(), sides.join(" x "))?;
+            }
+            (kind, None) => {
+                let dimensions = self.dimensions.unwrap_or(super::DEFAULT_DIMENSIONS);
+                write!(f, "{} in {dimensions} dimensions", kind.name())?;
+            }
+        }
+        for (dimension, _) in self.rings.iter().flatten().enumerate().filter(|(_, is_ring)| **is_ring) {
+            write!(f, ", rings along dimension {}", dimension + 1)?;
+        }
+        match self.contention {
+            Some(true) => f.write_str(", with contention")?,
+            Some(false) => f.write_str(", without contention")?,
+            None => {}
+        }
+        self.ranks_per_node.map_or(Ok(()), |ranks| write!(f, ", {ranks} ranks per node"))
     }
 }

@@ -7,7 +7,7 @@ use crate::machine::catalogue::{
     UPDATE_SECONDS,
 };
 use crate::machine::{Card, NumberName, Word};
-use crate::models::apex_map::{BlockSeconds, Reads, own_block_seconds};
+use crate::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
 use crate::models::{Model, card_number};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
@@ -27,13 +27,20 @@ const UNDIVIDED: &[&str] = &["random_access.sequential", "random_access.star"];
 /// # Errors
 /// If the card does not have a number that the point needs. The error names all of them, and the commands that measure them.
 pub fn computation_costs(card: &Card, point: &Point) -> Result<ComputationCosts> {
-    let mut costs = ComputationCosts::default();
     let mut numbers = Numbers::new(card);
+    let costs = find_costs(&mut numbers, point)?;
+    numbers.finish()?;
+    Ok(costs)
+}
+
+/// Returns the costs, without those of missing numbers.
+pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCosts> {
+    let mut costs = ComputationCosts::default();
     // Whole femtoseconds, because the last bits of powers differ between machines.
     let mut set = |computation: Computation, seconds: f64| costs[computation as usize] = (seconds * 1e15).round() / 1e3;
     match point.kernel.split('.').next() {
         Some("random_access") => {
-            let (generate, update) = generate_and_update(&mut numbers, point);
+            let (generate, update) = generate_and_update(numbers, point);
             set(Computation::Generate, generate);
             set(Computation::Update, update);
             if !UNDIVIDED.contains(&point.kernel.as_str()) {
@@ -47,11 +54,10 @@ pub fn computation_costs(card: &Card, point: &Point) -> Result<ComputationCosts>
         Some("apex_map") => {
             // Addresses are drawn outside the timed part.
             set(Computation::Draw, numbers.find(&[DRAW_SECONDS]).unwrap_or(0.0));
-            set(Computation::Read, read(&numbers, point)?);
+            set(Computation::Read, read(numbers, point)?);
         }
         _ => {}
     }
-    numbers.finish()?;
     Ok(costs)
 }
 
@@ -98,7 +104,7 @@ fn table_factor(card: &Card, point: &Point) -> f64 {
 }
 
 /// Returns the mean seconds of a block that a rank reads. In one-sided kernels, ranks read only for themselves.
-fn read(numbers: &Numbers, point: &Point) -> Result<f64> {
+fn read(numbers: &mut Numbers, point: &Point) -> Result<f64> {
     let ranks_per_node = numbers.card.network.as_ref().and_then(|shape| shape.ranks_per_node);
     let given = |name: &str| match name {
         "P" => Some(point.ranks as f64),
@@ -110,6 +116,10 @@ fn read(numbers: &Numbers, point: &Point) -> Result<f64> {
     };
     let poll = numbers.find(&[OPERATION_SECONDS, REQUEST_POLL_SECONDS]).filter(|_| point.ranks > 1);
     let BlockSeconds { own, others, remote_share } = own_block_seconds(numbers.card, &given, poll.unwrap_or(0.0))?;
+    if !own.is_finite() || !others.is_finite() {
+        missing_memory_numbers(numbers.card).into_iter().for_each(|name| numbers.miss_name(name));
+        return Ok(0.0);
+    }
     if point.kernel != "apex_map.one_sided" {
         return Ok((1.0 - remote_share) * own + remote_share * others);
     }

@@ -10,9 +10,11 @@ mod paths;
 mod places;
 
 pub use computation::computation_costs;
+pub use numbers::missing_error;
 
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::point::Point;
 use apexmap_measure::comm::simulated::{Machine, picoseconds};
 use numbers::Numbers;
 
@@ -41,7 +43,25 @@ pub fn assumptions(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<V
     build(card, nodes, ranks_per_node).map(|(_, assumptions)| assumptions)
 }
 
+/// Returns the names of the numbers that a simulation of this point needs and the card does not have; none if another reason
+/// prevents the simulation. [`missing_error`] makes an error of them.
+pub fn missing_numbers(card: &Card, nodes: usize, ranks_per_node: usize, point: &Point) -> Vec<&'static str> {
+    let mut numbers = Numbers::new(card);
+    // Other reasons are errors of the machine and of the costs.
+    let _ = find_machine(&mut numbers, nodes, ranks_per_node);
+    let _ = computation::find_costs(&mut numbers, point);
+    numbers.missing().to_vec()
+}
+
 fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, Vec<String>)> {
+    let mut numbers = Numbers::new(card);
+    let machine = find_machine(&mut numbers, nodes, ranks_per_node)?;
+    Ok((machine, numbers.finish()?))
+}
+
+/// Returns the machine, without the costs of missing numbers.
+fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> Result<Machine> {
+    let card = numbers.card;
     if let Some(cores) = card.get(catalogue::CORES.name).filter(|cores| *cores < ranks_per_node as f64) {
         return Err(Error::input(
             format!("{} has {cores} cores per node, and {ranks_per_node} ranks per node are requested", card.name),
@@ -49,11 +69,10 @@ fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, V
         ));
     }
     let topology = places::topology(card, nodes)?;
-    let mut numbers = Numbers::new(card);
-    let hop = interface::hop(&mut numbers, &topology, nodes);
-    let paths = paths::paths(&mut numbers, nodes, ranks_per_node, hop);
-    let link = interface::link(&mut numbers, &topology, hop);
-    let interface = interface::interface(&numbers, &paths.network.message);
+    let hop = interface::hop(numbers, &topology, nodes);
+    let paths = paths::paths(numbers, nodes, ranks_per_node, hop);
+    let link = interface::link(numbers, &topology, hop);
+    let interface = interface::interface(numbers, &paths.network.message);
     let poll = numbers.find(&[catalogue::OPERATION_SECONDS, catalogue::REQUEST_POLL_SECONDS]);
     if poll.is_none() {
         numbers.assume("a poll that finds nothing takes no time");
@@ -62,7 +81,7 @@ fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, V
     if barrier_stage.is_none() {
         numbers.assume("a stage of a barrier takes the time of a message without data");
     }
-    let machine = Machine {
+    Ok(Machine {
         name: card.name.clone(),
         ranks_per_node,
         topology,
@@ -72,6 +91,5 @@ fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, V
         link,
         poll: picoseconds(poll.unwrap_or(0.0)),
         barrier_stage,
-    };
-    Ok((machine, numbers.finish()?))
+    })
 }

@@ -27,10 +27,20 @@ impl<'a> Numbers<'a> {
 
     /// Records that the card does not have a number. Returns a value that no result uses.
     pub fn miss(&mut self, entry: &Entry) -> f64 {
-        if !self.missing.contains(&entry.name) {
-            self.missing.push(entry.name);
-        }
+        self.miss_name(entry.name);
         0.0
+    }
+
+    /// Records that the card does not have the number of this name.
+    pub fn miss_name(&mut self, name: &'static str) {
+        if !self.missing.contains(&name) {
+            self.missing.push(name);
+        }
+    }
+
+    /// Returns the names of the missing numbers.
+    pub fn missing(&self) -> &[&'static str] {
+        &self.missing
     }
 
     /// Records what takes the place of a number that the card does not have.
@@ -50,7 +60,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Returns an error that names all these numbers, and how to get them.
+/// Returns an error that names these numbers, and how to get each.
 pub fn missing_error(card: &Card, names: &[&str]) -> Error {
     let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
     for name in names {

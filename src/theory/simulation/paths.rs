@@ -14,15 +14,11 @@ pub struct Paths {
 
 /// Key in a card's provenance: the transport of its messages.
 const TRANSPORT: &str = "transport";
-/// Key in a card's provenance: the nodes on which its messages were measured.
-pub const MESSAGE_NODES: &str = "message_nodes";
 const THREADS: &str = "threads";
 
 /// Returns whether the messages of a card were measured within one node.
 pub fn is_of_one_node(card: &Card) -> bool {
-    let text = |key: &str| card.provenance.get(key).and_then(|value| value.as_str());
-    let nodes = card.provenance.get(MESSAGE_NODES).and_then(|value| value.as_integer());
-    nodes == Some(1) || text(TRANSPORT) == Some(THREADS)
+    card.provenance.get(TRANSPORT).and_then(|value| value.as_str()) == Some(THREADS)
 }
 
 /// Returns the costs of both paths. `hop` is the time from one router to the next.

@@ -20,7 +20,7 @@ mod two_level;
 mod two_level_linear;
 
 pub use linear::LINEAR;
-pub use own_blocks::{BlockSeconds, own_block_seconds};
+pub use own_blocks::{BlockSeconds, missing_memory_numbers, own_block_seconds};
 pub use reads::Reads;
 pub use requests::Requests;
 pub use two_level::TWO_LEVEL;
