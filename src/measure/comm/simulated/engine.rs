@@ -329,7 +329,6 @@ impl Member {
         if self.world.has_failed() {
             give_up();
         }
-        self.synchronize();
         {
             let State { ready, ranks, .. } = &mut *self.world.state.borrow_mut();
             let state = &mut ranks[self.rank];
@@ -338,14 +337,12 @@ impl Member {
             while state.changes.peek().is_some_and(|&Reverse(time)| time <= since) {
                 state.changes.pop();
             }
-            match state.changes.peek() {
-                // The change came after the first poll, so the later polls may have missed it.
-                Some(&Reverse(time)) if time <= state.clock => return,
-                Some(&Reverse(time)) => {
-                    state.scheduled = Some(time);
-                    ready.push(Reverse((time, self.rank)));
-                }
-                None => {}
+            // A change between the first poll and now may have been missed by later polls: the rank then continues now. Other ranks
+            // may announce an earlier change meanwhile.
+            if let Some(&Reverse(time)) = state.changes.peek() {
+                let wakes_at = time.max(state.clock);
+                state.scheduled = Some(wakes_at);
+                ready.push(Reverse((wakes_at, self.rank)));
             }
             state.waits_for = Some(reason);
         }

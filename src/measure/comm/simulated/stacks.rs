@@ -8,6 +8,8 @@ use std::rc::Rc;
 
 /// Size of a stack in bytes.
 const STACK_BYTES: usize = if cfg!(debug_assertions) { 512 << 10 } else { 64 << 10 };
+/// Distance of stacks. Their ends are in different lines of a page, so that all parts of a cache hold some of them.
+const DISTANCE: usize = STACK_BYTES + 5 * 64;
 /// A rank that has less space than this when it waits is ended. Its next calls could overflow.
 const RESERVE_BYTES: usize = 8 << 10;
 /// The lowest word of each stack. A stack that overflows changes it.
@@ -30,7 +32,7 @@ impl Stacks {
     /// # Errors
     /// If the system refuses the memory.
     pub fn new(ranks: usize) -> Result<Rc<Self>> {
-        let bytes = ranks * STACK_BYTES;
+        let bytes = ranks * DISTANCE;
         let refused = |cause: std::io::Error| {
             Error::environment(
                 format!(
@@ -44,7 +46,7 @@ impl Stacks {
         // Huge pages would give every stack more memory than it uses.
         let _ = area.advise(memmap2::Advice::NoHugePage);
         for rank in 0..ranks {
-            area[rank * STACK_BYTES..][..8].copy_from_slice(&CANARY.to_ne_bytes());
+            area[rank * DISTANCE..][..8].copy_from_slice(&CANARY.to_ne_bytes());
         }
         Ok(Rc::new(Self { area }))
     }
@@ -57,13 +59,13 @@ impl Stacks {
     /// Returns whether a stack has overflown. The memory below it then has wrong contents.
     pub fn has_overflown(&self, rank: usize) -> bool {
         // SAFETY: the word lies within the area, and is aligned; only a stack that overflows writes to it, and none runs now.
-        unsafe { self.area.as_ptr().add(rank * STACK_BYTES).cast::<u64>().read_volatile() != CANARY }
+        unsafe { self.area.as_ptr().add(rank * DISTANCE).cast::<u64>().read_volatile() != CANARY }
     }
 
     /// Returns whether the caller, which runs on this rank's stack, has little space left.
     pub fn is_nearly_full(&self, rank: usize) -> bool {
         let local = std::hint::black_box(0u8);
-        (&raw const local).addr() < self.area.as_ptr().addr() + rank * STACK_BYTES + RESERVE_BYTES
+        (&raw const local).addr() < self.area.as_ptr().addr() + rank * DISTANCE + RESERVE_BYTES
     }
 }
 
@@ -71,11 +73,11 @@ impl Stacks {
 // overlap, and both ends are multiples of the size, which is a multiple of the alignment that corosensei requires.
 unsafe impl Stack for RankStack {
     fn base(&self) -> StackPointer {
-        pointer(self.stacks.area.as_ptr().addr() + (self.rank + 1) * STACK_BYTES)
+        pointer(self.stacks.area.as_ptr().addr() + self.rank * DISTANCE + STACK_BYTES)
     }
 
     fn limit(&self) -> StackPointer {
-        pointer(self.stacks.area.as_ptr().addr() + self.rank * STACK_BYTES)
+        pointer(self.stacks.area.as_ptr().addr() + self.rank * DISTANCE)
     }
 }
 

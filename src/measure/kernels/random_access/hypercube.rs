@@ -23,7 +23,7 @@ use super::{
 };
 
 use crate::comm::arena::Arena;
-use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
+use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
 use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -221,6 +221,10 @@ impl<C: Mailboxes> Cube<'_, C> {
             self.own.prefetch_early(table);
         }
         self.send(&mut swap, stage);
+        if self.comm.simulated_rank().is_some() && swap.unsent == [None, None] {
+            // Other ranks use the memory while this one waits.
+            self.lists[stage % 2].send = Vec::new();
+        }
         if self.late {
             self.process_kept(stage, table);
         }
@@ -233,7 +237,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         if !self.late {
             self.process_kept(stage, table);
         }
-        self.lists[stage % 2].send.clear();
+        empty(self.comm, &mut self.lists[stage % 2].send);
     }
 
     /// Processes the updates that a rank keeps in a stage: divides them for the next stage, or applies them in the last one.
@@ -247,7 +251,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         let kept = std::mem::take(&mut self.lists[stage % 2].keep);
         self.divide(&kept, stage + 1);
         self.lists[stage % 2].keep = kept;
-        self.lists[stage % 2].keep.clear();
+        empty(self.comm, &mut self.lists[stage % 2].keep);
     }
 
     /// Sends unsent updates while send handles are free. Returns whether it sent any.
@@ -293,6 +297,15 @@ impl<C: Mailboxes> Cube<'_, C> {
             }
         }
         progress
+    }
+}
+
+/// Empties a list. A simulated rank also frees its memory, which other ranks then use.
+#[inline(always)]
+fn empty(comm: &impl Comm, list: &mut Vec<u64>) {
+    list.clear();
+    if comm.simulated_rank().is_some() {
+        *list = Vec::new();
     }
 }
 

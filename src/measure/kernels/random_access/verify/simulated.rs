@@ -8,7 +8,7 @@ use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
 use crate::kernels::shared::updates::table::Table;
 
 /// Number of values that all ranks together hand over in one round. Each hands over [`MIN_CHUNK`] or more.
-const VALUES_PER_ROUND: usize = 1 << 23;
+const VALUES_PER_ROUND: usize = 1 << 21;
 /// Minimum number of values of a rank in one round.
 const MIN_CHUNK: usize = 64;
 
