@@ -59,7 +59,7 @@ impl Machine {
             name.push_str(" (simulated)");
         }
         let card = manifest.as_ref().map(|manifest| match &manifest.simulated {
-            Some(card) => Card::parse(card, Path::new(given)),
+            Some(machine) => Card::parse(&machine.card, Path::new(given)),
             None => reported_by_os(manifest, &name),
         });
         let card = card.transpose()?;

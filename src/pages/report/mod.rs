@@ -251,13 +251,13 @@ fn render(context: &Context) -> Result<String> {
 }
 
 /// Returns the banner for simulated ranks or a disturbed machine; `None` for a quiet one.
-fn disturbed_banner(health: &Health) -> Option<Banner> {
+fn disturbed_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     let text = health.banner()?;
     if let Some(reason) = text.strip_prefix("SIMULATED: ") {
-        return Some(Banner {
-            line: "SIMULATED: predictions, no measurement".into(),
-            details: vec![reason.to_owned()],
-        });
+        let assumptions = manifest.simulated.iter().flat_map(|machine| &machine.assumptions);
+        let assumptions = assumptions.map(|sentence| format!("Assumed: {sentence}."));
+        let details = std::iter::once(reason.to_owned()).chain(assumptions).collect();
+        return Some(Banner { line: "SIMULATED: predictions, no measurement".into(), details });
     }
     let line = format!("DISTURBED: {} of {}", health.disturbed_count(), plural(health.sample_count(), "sample"));
     Some(Banner { line, details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })
@@ -277,7 +277,7 @@ impl<'a> Head<'a> {
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),
-            disturbed: disturbed_banner(health),
+            disturbed: disturbed_banner(manifest, health),
             warnings: warnings::list(manifest, samples, stale).into_iter().chain(card.iter().cloned()).collect(),
             launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
             samples_good: samples.good().len(),

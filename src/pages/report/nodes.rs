@@ -117,7 +117,7 @@ pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result
         rule: check.rule(),
         slow: !check.slow_nodes().is_empty(),
         typed: check.has_types(),
-        disturbed: disturbed_banner(&health),
+        disturbed: disturbed_banner(&manifest, &health),
         health: health.sentence(),
         warnings: warnings.clone(),
         pictures,

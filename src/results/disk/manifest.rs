@@ -41,12 +41,21 @@ pub struct Manifest {
     /// Source of the node sizes for words such as "cores", if they are not those of the driver's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sized_for: Option<String>,
-    /// The machine card of simulated ranks, as TOML text.
+    /// The machine of simulated ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub simulated: Option<String>,
+    pub simulated: Option<SimulatedMachine>,
     /// Checksums of samples.parquet and its sources; absent before the file is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compaction>,
+}
+
+/// The machine of simulated ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulatedMachine {
+    /// Its card, as TOML text.
+    pub card: String,
+    /// What took the place of numbers that the card does not have, in one sentence each.
+    pub assumptions: Vec<String>,
 }
 
 /// A launch and its end.

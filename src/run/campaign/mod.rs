@@ -325,7 +325,7 @@ impl Campaign {
             samples: BTreeMap::new(),
             launches: Vec::new(),
             sized_for: self.sized_for.clone(),
-            simulated: self.plan.context.simulation.as_ref().map(|simulation| simulation.card.to_toml()),
+            simulated: simulated::record(&self.plan),
             compaction: None,
         }
     }

@@ -1,9 +1,11 @@
 //! The machine of a campaign whose ranks are simulated.
 
 use super::Request;
+use crate::sweep::plan::Plan;
 use crate::sweep::simulation::Simulation;
 use crate::sweep::{Machine, ready};
 use apexmap_base::error::Result;
+use apexmap_results::disk::manifest::SimulatedMachine;
 use apexmap_theory::machine::{Card, catalogue};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +37,15 @@ pub fn node_size(card: &Card) -> Machine {
         is_simulated: true,
         ..Machine::with_cores(cores, number(catalogue::MEMORY_BYTES) as u64)
     }
+}
+
+/// Returns the record of the machine for the manifest.
+pub fn record(plan: &Plan) -> Option<SimulatedMachine> {
+    let simulation = plan.context.simulation.as_ref()?;
+    let mut assumptions: Vec<String> = plan.by_size().keys().flat_map(|size| simulation.assumptions(*size)).collect();
+    assumptions.sort();
+    assumptions.dedup();
+    Some(SimulatedMachine { card: simulation.card.to_toml(), assumptions })
 }
 
 /// Returns the default result folder: `results/protocol-red-storm`.

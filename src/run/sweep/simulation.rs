@@ -26,6 +26,12 @@ impl Simulation {
         simulation::machine(&self.card, nodes, ranks_per_node)
     }
 
+    /// Returns what takes the place of numbers that the card does not have, in one sentence each.
+    pub fn assumptions(&self, size: LaunchSize) -> Vec<String> {
+        let (nodes, ranks_per_node) = self.places(size);
+        simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default()
+    }
+
     /// Returns the nodes, and the ranks on each.
     fn places(&self, size: LaunchSize) -> (usize, usize) {
         let given = size.ranks_per_node.or(self.ranks_per_node);
