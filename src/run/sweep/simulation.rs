@@ -61,9 +61,17 @@ impl Simulation {
         let (mut reasons, mut missing): (Vec<Error>, Vec<&str>) = (Vec::new(), Vec::new());
         for point in points {
             let (nodes, ranks_per_node) = self.places(point.launch_size());
-            let names = simulation::missing_numbers(&self.card, nodes, ranks_per_node, point);
-            let new: Vec<&str> = names.into_iter().filter(|name| !missing.contains(name)).collect();
+            let names = match kernels::find(&point.kernel) {
+                Ok(kernel) if kernel.is_simulatable() => {
+                    simulation::missing_numbers(&self.card, nodes, ranks_per_node, point)
+                }
+                _ => Vec::new(),
+            };
+            let new: Vec<&str> = names.iter().copied().filter(|name| !missing.contains(name)).collect();
             missing.extend(new);
+            if !names.is_empty() {
+                continue;
+            }
             let faults = [self.machine(point.launch_size()).err(), self.costs(point).err()];
             for error in faults.into_iter().flatten() {
                 if reasons.iter().all(|reason| reason.message != error.message) {
@@ -72,7 +80,7 @@ impl Simulation {
             }
         }
         if !missing.is_empty() {
-            return Err(simulation::missing_error(&self.card, &missing));
+            reasons.push(simulation::missing_error(&self.card, &missing));
         }
         let Some(first) = reasons.first() else { return Ok(()) };
         let messages: Vec<&str> = reasons.iter().map(|error| error.message.as_str()).collect();
