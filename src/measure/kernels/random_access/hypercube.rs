@@ -99,6 +99,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece_words(point));
     let mut lines = lines.into_iter();
+    let capacity = if comm.simulated_rank().is_some() { 0 } else { problem.look_ahead };
     let inboxes = stages.iter().map(|stage| lines.by_ref().take(stage.peers.len()).collect()).collect();
     let mut cube = Cube {
         comm,
@@ -106,10 +107,11 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         inboxes,
         outbox,
         index: problem.index,
+        look_ahead: problem.look_ahead,
         piece: piece_words(point),
         late: point.text("waits") == "late",
         at_once: point.text("own_updates") == "at_once",
-        lists: [0, 1].map(|_| SplitLists::with_capacity(problem.look_ahead)),
+        lists: [0, 1].map(|_| SplitLists::with_capacity(capacity)),
         own: Pending::new(problem.look_ahead),
         tally: Tally::default(),
     };
@@ -141,6 +143,7 @@ struct Cube<'a, C: Mailboxes> {
     inboxes: Vec<Vec<C::Inbox>>,
     outbox: C::Outbox,
     index: Index,
+    look_ahead: usize,
     piece: usize,
     late: bool,
     at_once: bool,
@@ -185,6 +188,12 @@ impl<C: Mailboxes> Cube<'_, C> {
     /// Divides updates for a stage. After the last stage, all updates are for the rank's own words.
     fn divide(&mut self, values: &[u64], stage: usize) {
         let SplitLists { keep, send } = &mut self.lists[stage % 2];
+        if self.comm.simulated_rank().is_some() && stage + 1 < self.stages.len() {
+            // Lists of one size: any rank can use the memory that another one has freed.
+            for list in [&mut *keep, &mut *send] {
+                list.reserve_exact(self.look_ahead + self.look_ahead / 8 + 16);
+            }
+        }
         let keep = if stage + 1 >= self.stages.len() { self.own.list_mut() } else { keep };
         match self.stages.get(stage) {
             Some(stage) => {
