@@ -1,5 +1,5 @@
 # Cargo does the work. This file installs the dependencies of tests and benchmarks apart from Rust.
-.PHONY: build check test faults loom miri bench fuzz dist static doc install-deps
+.PHONY: build check test faults loom miri bench papers fuzz dist static doc install-deps
 
 build:
 	cargo build --release --locked
@@ -44,6 +44,13 @@ bench:
 	@.ci/install-deps bench
 	cargo bench --locked
 	cargo test --release --locked -- --ignored nothing_
+
+# The papers' experiments on simulated machines, two at a time (20 minutes). Resumes an interrupted run. The page is
+# papers/papers.html.
+papers: build
+	ls examples/papers/*.toml | xargs -P 2 -I FILE sh -c \
+	    'target/release/apexmap run FILE --no-report --out results/papers/$$(basename FILE .toml)'
+	target/release/apexmap validate --report papers
 
 # Fuzzes the readers of files, flags and lines for a minute each; `FUZZ_SECONDS=600 make fuzz` runs longer. Builds the
 # dependencies again first.

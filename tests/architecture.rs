@@ -41,7 +41,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual", "site"], &["campaign"]]),
     ("study", &[&["model_fit", "calibrate", "nodes"], &["answers", "validate"]]),
-    ("pages", &[&["html", "explorer"], &["report", "compare", "validation"]]),
+    ("pages", &[&["html", "explorer"], &["report", "compare", "validation", "papers"]]),
 ];
 
 const MAX_FILE_LINES: usize = 400;

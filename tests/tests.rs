@@ -34,6 +34,7 @@
 //! - `simulated_kernels`: every kernel on simulated ranks: verified, identical in every run, charged as the closed forms say
 //! - `simulated_runs`: sweeps on simulated ranks from the command line to the page
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
+//! - `simulated_papers`: the sweeps, cards, values and page of `make papers`
 //! - `simulated_cards`: machines of simulated ranks from cards: known values, refusals, places of nodes
 //! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
@@ -215,6 +216,7 @@ mod simulated;
 mod simulated_cards;
 mod simulated_kernels;
 mod simulated_nic;
+mod simulated_papers;
 mod simulated_runs;
 mod site;
 mod slurm;

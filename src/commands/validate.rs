@@ -3,18 +3,22 @@
 use super::predict::{Format, pretty};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, terminal_width};
+use apexmap_pages::papers;
 use apexmap_study::validate;
-use std::path::PathBuf;
+use apexmap_study::validate::simulations::Simulations;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap validate
   apexmap validate --format json
   apexmap validate --report validation       write an HTML page with figures: validation/validate.html
+  apexmap validate --simulated results/papers --report papers   the papers, simulated: papers/papers.html
 
 Values are of four kinds, counted separately: identities (arithmetic of printed numbers), model values (a paper's formula, recomputed \
 from its printed inputs), measured values with numbers fitted to the same rows, and measured values predicted with numbers fitted \
-to other data. If values differ, the verdict says whether the paper or the model is wrong.")]
+to other data. If values differ, the verdict says whether the paper or the model is wrong. After `make papers`, values of simulations \
+are added, as kinds of their own.")]
 pub struct Arguments {
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
@@ -22,12 +26,21 @@ pub struct Arguments {
     /// Write an HTML page with figures into this folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "format")]
     report: Option<PathBuf>,
+    /// The results of `make papers`
+    #[arg(long, value_name = "FOLDER", default_value = "results/papers")]
+    simulated: PathBuf,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let report = validate::validate()?;
+    let simulations = read_simulations(&arguments.simulated)?;
+    let report = validate::validate(simulations.as_ref())?;
     if let Some(folder) = &arguments.report {
-        return print(&format!("report: {}\n", apexmap_pages::validation::write(&report, folder)?.display()));
+        let page = apexmap_pages::validation::write(&report, folder)?;
+        let mut text = format!("report: {}\n", page.display());
+        if let Some(simulations) = &simulations {
+            text += &format!("the papers, simulated: {}\n", papers::write(&report, simulations, folder)?.display());
+        }
+        return print(&text);
     }
     print(&match arguments.format {
         Format::Table => report.text(terminal_width()),
@@ -35,4 +48,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Format::Toml => toml::to_string_pretty(&report)
             .map_err(|e| Error::internal(format!("cannot write the validation as TOML: {e}")))?,
     })
+}
+
+/// Reads the results of `make papers`; `None` if it has not run.
+fn read_simulations(folder: &Path) -> Result<Option<Simulations>> {
+    if folder.is_dir() {
+        return Ok(Some(Simulations::read(folder)?));
+    }
+    if folder == Path::new("results/papers") {
+        return Ok(None);
+    }
+    Err(Error::input(format!("{} does not exist", folder.display()), "name the folder that `make papers` wrote"))
 }

@@ -110,7 +110,7 @@ fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<
         }
     }
     Context {
-        counts: report.counts().map(|count| CountLine { kind: count.kind.plural(), count }).into(),
+        counts: report.counts().into_iter().map(|count| CountLine { kind: count.kind.plural(), count }).collect(),
         papers: report.papers.iter().map(|row| PaperLine { row, counts: row.counts() }).collect(),
         differences: report.checks.iter().filter(|check| check.verdict != Verdict::Agrees).map(line).collect(),
         sources,

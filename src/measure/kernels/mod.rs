@@ -228,6 +228,13 @@ pub trait Kernel: Sync {
     fn total_memory(&self, point: &Point) -> u64 {
         self.memory(point).saturating_mul(point.ranks as u64)
     }
+    /// Returns the memory of a simulated rank, in bytes: without prepared receives and without places for its verification.
+    ///
+    /// # Panics
+    /// Panics if the point is not complete.
+    fn simulated_memory(&self, point: &Point) -> u64 {
+        self.memory(point)
+    }
     /// Returns the words (8 bytes) of this memory that come from the arena, which is allocated and filled once per launch, for
     /// the largest point.
     ///

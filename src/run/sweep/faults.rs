@@ -9,6 +9,7 @@ use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::sample::{Launch, Sample, Status};
 use apexmap_base::units;
+use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::worker::unix_seconds;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +88,9 @@ pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
         check_node_name(&node, &nodes, &launch.launch)?;
     }
     let Some(needed) = size.nodes else { return Ok(()) };
+    if launch.transport == TransportKind::Simulated.to_string() {
+        return Ok(());
+    }
     if nodes.len() == needed {
         return Ok(());
     }

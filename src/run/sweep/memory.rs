@@ -28,6 +28,11 @@ const TASK_BYTES: u64 = 3 << 10;
 /// Returns the largest number of bytes that the ranks of a launch take on one node. Every rank keeps memory for the largest
 /// point, once for each kind of pages that points request. Other memory of a point is freed before the next point.
 pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: TransportKind, ranks: usize) -> u64 {
+    if transport == TransportKind::Simulated {
+        let memory = |point: &Point| kernels::find(&point.kernel).map_or(0, |kernel| kernel.simulated_memory(point));
+        let largest = points.into_iter().map(memory).max().unwrap_or(0);
+        return process_bytes(transport).saturating_add((largest + SIMULATED_RANK_BYTES).saturating_mul(ranks as u64));
+    }
     let (mut words, mut kinds, mut rest, mut tasks) = (0, [false; 2], 0, 0);
     for point in points {
         tasks += 1;
@@ -50,9 +55,7 @@ pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: 
     let [huge, base] = kinds;
     let on_huge = if huge { arena::allocated_bytes(words) } else { 0 };
     let on_base = if base { words.saturating_mul(WORD_BYTES) } else { 0 };
-    let own =
-        if transport == TransportKind::Simulated { SIMULATED_RANK_BYTES } else { RANK_BYTES + TASK_BYTES * tasks };
-    let rank = [own, on_huge, on_base, rest].into_iter().fold(0, u64::saturating_add);
+    let rank = [RANK_BYTES, TASK_BYTES * tasks, on_huge, on_base, rest].into_iter().fold(0, u64::saturating_add);
     let processes = if transport == TransportKind::Mpi { ranks as u64 } else { 1 };
     rank.saturating_mul(ranks as u64).saturating_add(process_bytes(transport).saturating_mul(processes))
 }

@@ -4,6 +4,7 @@
 mod checks;
 mod fits;
 pub mod papers;
+pub mod simulations;
 
 use apexmap_base::error::Result;
 use apexmap_base::text_table::{Align, TextTable};
@@ -12,6 +13,7 @@ use apexmap_theory::fit::Fit;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models;
 use serde::Serialize;
+use simulations::Simulations;
 use std::fmt::Write;
 
 /// Rate of one processor of Red Storm in GUPS (hypercube paper, Table 2).
@@ -51,10 +53,15 @@ pub enum Kind {
     Fitted,
     /// A measured value compared with numbers not fitted to it: printed ones, or those fitted to the other rows.
     Predicted,
+    /// A value of a simulation with numbers not fitted to it.
+    Simulated,
+    /// A value of a simulation, one of whose numbers is fitted to it.
+    SimulatedFitted,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Identity, Kind::Model, Kind::Fitted, Kind::Predicted];
+    pub const ALL: [Kind; 6] =
+        [Kind::Identity, Kind::Model, Kind::Fitted, Kind::Predicted, Kind::Simulated, Kind::SimulatedFitted];
 
     /// Returns the kind in few words.
     pub fn word(self) -> &'static str {
@@ -63,6 +70,8 @@ impl Kind {
             Kind::Model => "model",
             Kind::Fitted => "fitted to these rows",
             Kind::Predicted => "predicted",
+            Kind::Simulated => "simulated",
+            Kind::SimulatedFitted => "simulated, fitted to this row",
         }
     }
 
@@ -73,12 +82,19 @@ impl Kind {
             Kind::Model => "model values, recomputed by the papers' formulas from their printed inputs",
             Kind::Fitted => "measured values compared with numbers fitted to these rows",
             Kind::Predicted => "measured values predicted by numbers not fitted to them",
+            Kind::Simulated => "values and statements compared with simulations whose numbers are not fitted to them",
+            Kind::SimulatedFitted => "values to which a number of their simulation is fitted",
         }
     }
 
     /// Returns whether the paper measured the value.
     pub fn is_measured(self) -> bool {
-        matches!(self, Kind::Fitted | Kind::Predicted)
+        matches!(self, Kind::Fitted | Kind::Predicted) || self.is_simulated()
+    }
+
+    /// Returns whether the program's value comes from a simulation.
+    pub fn is_simulated(self) -> bool {
+        matches!(self, Kind::Simulated | Kind::SimulatedFitted)
     }
 }
 
@@ -90,6 +106,9 @@ pub struct Check {
     pub kind: Kind,
     pub what: String,
     pub published: f64,
+    /// For a simulated value, the model's, if there is a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<f64>,
     pub recomputed: f64,
     pub unit: String,
     pub verdict: Verdict,
@@ -110,7 +129,9 @@ impl Check {
     /// Returns words such as `DIFFERS (the model's fault)`.
     pub fn verdict_words(&self) -> &'static str {
         match (self.verdict, self.at_fault) {
+            (Verdict::Agrees, _) if self.kind.is_simulated() => "reproduced",
             (Verdict::Agrees, _) => "agrees",
+            (Verdict::Differs, _) if self.kind.is_simulated() => "NOT REPRODUCED",
             (Verdict::Differs, Some(Fault::Model)) => "DIFFERS (the model's fault)",
             (Verdict::Differs, _) => "DIFFERS (the paper's fault)",
             (Verdict::NotExplained, _) => "NOT EXPLAINED",
@@ -191,13 +212,13 @@ impl Count {
     }
 }
 
-/// Recomputes all published values and makes all fits.
+/// Recomputes all published values and makes all fits. Adds the values of simulations if there are any.
 ///
 /// # Errors
 /// If a table or card of the program is invalid.
-pub fn validate() -> Result<Validation> {
+pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
     let fits = fits::fit_published()?;
-    let checks = checks::evaluate(&fits)?;
+    let checks = checks::evaluate(&fits, simulations)?;
     Ok(Validation { papers: papers::rows(&checks), checks, fits })
 }
 
@@ -210,8 +231,9 @@ pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Pr
 
 impl Validation {
     /// Returns the counts of each kind.
-    pub fn counts(&self) -> [Count; 4] {
-        Kind::ALL.map(|kind| Count::new(kind, self.checks.iter()))
+    pub fn counts(&self) -> Vec<Count> {
+        let counts = Kind::ALL.map(|kind| Count::new(kind, self.checks.iter()));
+        counts.into_iter().filter(|count| count.values > 0).collect()
     }
 
     /// Returns the text for a terminal. Remarks are wrapped so that lines have at most `width` columns.

@@ -27,6 +27,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("checks-hypercube", include_str!("../data/checks-hypercube.csv")),
     ("checks-bluegene", include_str!("../data/checks-bluegene.csv")),
     ("checks-nic", include_str!("../data/checks-nic.csv")),
+    ("checks-simulated", include_str!("../data/checks-simulated.csv")),
 ];
 
 /// A published table.

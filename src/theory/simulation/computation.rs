@@ -4,7 +4,7 @@ use super::numbers::Numbers;
 use super::paths::is_of_one_node;
 use crate::machine::catalogue::{
     DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, OPERATION_SECONDS, REQUEST_POLL_SECONDS,
-    UPDATE_SECONDS,
+    UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
 };
 use crate::machine::{Card, NumberName, Word};
 use crate::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
@@ -40,7 +40,11 @@ pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCos
     let mut set = |computation: Computation, seconds: f64| costs[computation as usize] = (seconds * 1e15).round() / 1e3;
     match point.kernel.split('.').next() {
         Some("random_access") => {
-            let (generate, update) = generate_and_update(numbers, point);
+            let (generate, mut update) = generate_and_update(numbers, point);
+            if point.kernel == "random_access.roles" {
+                // A core that only updates spends this time in addition (Blue Gene/P paper, Section 5.2).
+                update += numbers.find(&[UPDATE_ROLE_SECONDS]).unwrap_or(0.0);
+            }
             set(Computation::Generate, generate);
             set(Computation::Update, update);
             if !UNDIVIDED.contains(&point.kernel.as_str()) {

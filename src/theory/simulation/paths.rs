@@ -96,6 +96,7 @@ fn message(path: &mut PathNumbers, hop: Time) -> MessageCosts {
     MessageCosts {
         send,
         receive,
+        saved_in_batch: saved_in_batch(path, receive),
         latency,
         gap: gap.unwrap_or(0),
         per_byte: if bandwidth > 0.0 { per_byte(bandwidth) } else { 0.0 },
@@ -104,6 +105,13 @@ fn message(path: &mut PathNumbers, hop: Time) -> MessageCosts {
         eager_per_byte: path.find(&[EAGER_SECONDS_PER_BYTE]).unwrap_or(0.0) * 1e12,
         handshake: path.find(&[RENDEZVOUS_SECONDS]).map_or(latency, |seconds| picoseconds(seconds / 2.0)),
     }
+}
+
+/// Returns the time that a receive saves for each message after the first. The card has the mean time of four messages that are
+/// received together (Blue Gene/P paper, Section 4.3.1).
+fn saved_in_batch(path: &PathNumbers, receive: Time) -> Time {
+    path.time(&[PACKET_RECEIVE_SECONDS])
+        .map_or(0, |packet| receive - receive.min((4 * packet).saturating_sub(receive) / 3))
 }
 
 /// Returns the time of the sending and of the receiving core.

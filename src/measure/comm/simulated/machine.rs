@@ -51,6 +51,8 @@ pub struct MessageCosts {
     pub send: Time,
     /// Time of the receiving core (o).
     pub receive: Time,
+    /// The part of `receive` that the core saves for each further message that one receive takes.
+    pub saved_in_batch: Time,
     /// Time on the way of the first byte, without links (L).
     pub latency: Time,
     /// Shortest time between two messages of a rank (g).

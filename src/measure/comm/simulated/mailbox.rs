@@ -125,10 +125,12 @@ impl SimulatedInbox {
         if has_arrived { queue.letters.pop().map(|Reverse(letter)| letter) } else { None }
     }
 
-    /// Spends the time of receiving a message.
-    fn receive(&self, letter: &Letter) {
+    /// Spends the time of receiving a message: the first of a batch, or a further one.
+    fn receive(&self, letter: &Letter, is_first: bool) {
         let costs = &self.member.world.machine.costs(letter.sender, self.member.rank).message;
-        self.member.advance(costs.receive + costs.copying(letter.words.len() * WORD_BYTES as usize));
+        let saved = if is_first { 0 } else { costs.saved_in_batch };
+        self.member
+            .advance(costs.receive.saturating_sub(saved) + costs.copying(letter.words.len() * WORD_BYTES as usize));
         self.member.progress();
     }
 }
@@ -140,7 +142,7 @@ impl Inbox for SimulatedInbox {
             self.member.fail(now, "a message");
             return None;
         };
-        self.receive(&letter);
+        self.receive(&letter, true);
         Some(read(letter.sender, &letter.words))
     }
 
@@ -150,7 +152,7 @@ impl Inbox for SimulatedInbox {
         while taken < max
             && let Some(letter) = self.next_letter(now)
         {
-            self.receive(&letter);
+            self.receive(&letter, taken == 0);
             read(letter.sender, &letter.words);
             taken += 1;
         }

@@ -28,7 +28,7 @@ pub use two_sided::TWO_SIDED;
 
 use super::shared::accesses::{
     ALPHA, B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_words, check, contents, draw, local_words,
-    memory, tally, timing,
+    memory, simulated_words, tally, timing,
 };
 use super::shared::sums::{self, Sum, sum_all};
 use super::{About, Kernel, Outcome, Output, Work};
@@ -101,6 +101,11 @@ impl Kernel for Variant {
         let drawn = if self.arrays == Arrays::AllBefore { point.integer("N") } else { 1 };
         let buffers = buffer_words(point, drawn, (self.buffers)(point));
         local_words(point).saturating_add(buffers).saturating_mul(WORD_BYTES)
+    }
+
+    fn simulated_memory(&self, point: &Point) -> u64 {
+        let computed = local_words(point) - simulated_words(point);
+        self.memory(point).saturating_sub(computed.saturating_mul(WORD_BYTES))
     }
 
     fn arena_words(&self, point: &Point) -> u64 {

@@ -217,7 +217,6 @@ impl<C: Mailboxes> Cube<'_, C> {
                 others += 1;
             }
         }
-        self.comm.charge(Computation::Divide, values.len());
         self.comm.charge(Computation::Update, values.len() - others);
         others
     }

@@ -269,6 +269,12 @@ impl Kernel for Algorithm {
         words.saturating_add(replayed).saturating_add(verify::VERIFICATION_WORDS).saturating_mul(WORD_BYTES)
     }
 
+    /// Lists have twice the space of their mean length, which the system provides only when it is used.
+    fn simulated_memory(&self, point: &Point) -> u64 {
+        let lists = (self.buffers)(point).min(6 * point.integer("Q"));
+        self.arena_words(point).saturating_add(lists).saturating_mul(WORD_BYTES)
+    }
+
     fn arena_words(&self, point: &Point) -> u64 {
         point.integer("N_words").div_ceil(self.table.parts(point) as u64)
     }

@@ -5,7 +5,7 @@
 
 use super::call::Call;
 use super::names::Names;
-use super::table_functions;
+use super::{simulated_functions, table_functions};
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::kernels::shared::updates::layout::Layout;
@@ -45,6 +45,9 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("burst", table_functions::burst),
     ("lock_rate", table_functions::lock_rate),
     ("rows_below_bisection", table_functions::rows_below_bisection),
+    ("simulated", simulated_functions::simulated_value),
+    ("simulated_round", simulated_functions::simulated_round),
+    ("simulated_trade", simulated_functions::simulated_trade),
 ];
 
 /// Returns the value of a quantity.

@@ -9,21 +9,25 @@
 mod call;
 mod functions;
 mod names;
+mod simulated_functions;
 mod table_functions;
 
+use super::simulations::Simulations;
 use super::{Check, Fault, Kind, PublishedFit, Verdict};
 use apexmap_base::error::{Error, Result};
 use apexmap_theory::paper_tables::{self, Table};
 use names::{Names, words};
 
 /// The tables of checks, in the order of the papers.
-const CHECKS: [&str; 4] = ["checks-apex-map", "checks-hypercube", "checks-bluegene", "checks-nic"];
+const CHECKS: [&str; 5] = ["checks-apex-map", "checks-hypercube", "checks-bluegene", "checks-nic", "checks-simulated"];
 
 /// The values that all checks can look up.
 struct Published<'a> {
     numbers: names::Numbers,
     /// Fits to published measurements.
     fits: &'a [PublishedFit],
+    /// The papers' experiments on simulated machines, if they have run.
+    simulations: Option<&'a Simulations>,
 }
 
 /// The row of a table that a check is about.
@@ -33,9 +37,9 @@ struct Place<'a> {
     row: usize,
 }
 
-/// Evaluates all checks. `fits` are those to published measurements.
-pub fn evaluate(fits: &[PublishedFit]) -> Result<Vec<Check>> {
-    let published = Published { numbers: names::numbers()?, fits };
+/// Evaluates all checks. `fits` are those to published measurements. Values that no simulation has given are left out.
+pub fn evaluate(fits: &[PublishedFit], simulations: Option<&Simulations>) -> Result<Vec<Check>> {
+    let published = Published { numbers: names::numbers()?, fits, simulations };
     let mut checks = Vec::new();
     for name in CHECKS {
         let rows = paper_tables::table(name)?;
@@ -62,14 +66,14 @@ impl Line<'_> {
 
     fn checks(&self, published: &Published) -> Result<Vec<Check>> {
         if self.word("table").is_empty() {
-            return Ok(vec![self.check(Names::new(published, None))?]);
+            return Ok(self.check(Names::new(published, None))?.into_iter().collect());
         }
         let table = paper_tables::table(self.word("table"))?;
         let mut checks = Vec::new();
         for row in 0..table.rows.len() {
             let names = Names::new(published, Some(Place { table: &table, row }));
             if self.is_about(&names)? {
-                checks.push(self.check(names)?);
+                checks.extend(self.check(names)?);
             }
         }
         Ok(checks)
@@ -83,10 +87,14 @@ impl Line<'_> {
         Ok(is_complete && (self.word("rows").is_empty() || names.holds(self.word("rows"))?))
     }
 
-    fn check(&self, mut names: Names) -> Result<Check> {
+    /// Returns the check, or `None` if a simulation that it needs has not run.
+    fn check(&self, mut names: Names) -> Result<Option<Check>> {
         for quantity in self.word("quantities").split(';').filter(|quantity| !quantity.is_empty()) {
             let (name, formula) = quantity.split_once('=').unwrap_or((quantity, ""));
             let value = functions::value(&names, formula.trim())?;
+            if value.is_nan() {
+                return Ok(None);
+            }
             names.set(name.trim(), value);
         }
         let (published, recomputed) = (names.number(self.word("published"))?, names.number(self.word("recomputed"))?);
@@ -102,17 +110,18 @@ impl Line<'_> {
         };
         let differs = verdict == Verdict::Differs;
         let column = if differs && !self.word("why").is_empty() { "why" } else { "remark" };
-        Ok(Check {
+        Ok(Some(Check {
             source: self.word("source").to_owned(),
             kind,
             what: names.text(self.word("what"))?,
             published,
+            model: names.get("model").filter(|_| kind.is_simulated()),
             recomputed,
             unit: self.word("unit").to_owned(),
             verdict,
             at_fault: if differs { Some(self.fault(kind)?) } else { None },
             remark: names.text(self.word(column))?,
-        })
+        }))
     }
 
     fn kind(&self) -> Result<Kind> {
@@ -121,6 +130,8 @@ impl Line<'_> {
             "model" => Kind::Model,
             "fitted" => Kind::Fitted,
             "predicted" => Kind::Predicted,
+            "simulated" => Kind::Simulated,
+            "simulated-fitted" => Kind::SimulatedFitted,
             other => return Err(Error::internal(format!("there is no kind \"{other}\""))),
         })
     }

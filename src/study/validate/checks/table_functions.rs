@@ -8,7 +8,7 @@ use apexmap_theory::models;
 use apexmap_theory::paper_tables;
 
 /// Returns intercept and slope of the least-squares line through points of x, y and the standard deviation of y.
-fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
+pub(super) fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
     let sum = |term: &dyn Fn(f64, f64) -> f64| points.iter().map(|(x, y, sd)| term(*x, *y) / (sd * sd)).sum::<f64>();
     let (weights, x, y) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|_, y| y));
     let slope = (weights * sum(&|x, y| x * y) - x * y) / (weights * sum(&|x, _| x * x) - x * x);

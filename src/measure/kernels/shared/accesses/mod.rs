@@ -137,7 +137,7 @@ const SIMULATED_WORDS: u64 = 1 << 10;
 
 /// Returns the words that a simulated rank stores. Its memory repeats them, because contents take memory but no virtual time: the
 /// driver charges the reads of the whole memory. They are whole blocks, so that no block straddles two repetitions.
-fn simulated_words(point: &Point) -> u64 {
+pub(in crate::kernels) fn simulated_words(point: &Point) -> u64 {
     let block = point.integer("L");
     local_words(point).min((SIMULATED_WORDS / block).max(1) * block)
 }

@@ -1,0 +1,154 @@
+//! The papers' experiments on simulated machines as one HTML page: figures, tables and statements of each paper.
+
+mod curves;
+mod figures;
+mod surfaces;
+
+use crate::html::{self, Picture, picture};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
+use apexmap_draw::figure::Figure;
+use apexmap_study::validate::simulations::Simulations;
+use apexmap_study::validate::{Check, Kind, Validation, Verdict, digits};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const TEMPLATE: &str = include_str!("papers.html");
+
+#[derive(Serialize)]
+struct Context<'a> {
+    sections: Vec<Section<'a>>,
+    /// Sweeps and points that the page needs and that are not simulated.
+    missing: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Section<'a> {
+    paper: &'static str,
+    authors: &'static str,
+    paper_title: &'static str,
+    id: &'static str,
+    title: &'static str,
+    machine: &'static str,
+    reproduced: usize,
+    values: usize,
+    pictures: Vec<Picture>,
+    tables: Vec<Table<'a>>,
+}
+
+/// Values or statements of one place in a paper.
+#[derive(Serialize)]
+struct Table<'a> {
+    caption: &'a str,
+    has_model: bool,
+    lines: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    check: &'a Check,
+    published: String,
+    model: String,
+    simulated: String,
+    difference: String,
+    verdict: &'static str,
+}
+
+/// A figure of the page.
+struct Drawn {
+    name: String,
+    caption: String,
+    figure: Figure,
+}
+
+const PAPERS: [(&Source, &str, &str, &str); 4] = [
+    (
+        &HYPERCUBE_RANDOM_ACCESS,
+        "hypercube",
+        "A synchronous algorithm in a hypercube",
+        "Red Storm and Blue Gene/L, from the numbers that the paper prints.",
+    ),
+    (
+        &BLUE_GENE_P_RANDOM_ACCESS,
+        "bluegene",
+        "RandomAccess on Blue Gene/P",
+        "Blue Gene/P, from the numbers that the paper prints: a torus of nodes with four cores, packets of multiples of 32 bytes.",
+    ),
+    (
+        &NIC_MESSAGE_RATE,
+        "nic",
+        "Network interfaces for high message rates",
+        "The paper's simulated processor and interface: HyperTransport, command queue, links with headers and credits.",
+    ),
+    (
+        &APEX_MAP,
+        "apex-map",
+        "Apex-Map on 256 processes",
+        "Two hypothetical machines, an SMP cluster with caches and a vector machine with a fast network. The paper does not print the \
+         numbers of its machines, so only features can be compared.",
+    ),
+];
+
+/// Writes `papers.html` and its figures into a folder, and returns the path of the page.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write(report: &Validation, simulations: &Simulations, to: &Path) -> Result<PathBuf> {
+    let folder = to.join("figures");
+    std::fs::create_dir_all(&folder).map_err(|e| Error::file("create", &folder, e))?;
+    let (mut sections, mut missing) = (Vec::new(), Vec::new());
+    for (paper, id, title, machine) in PAPERS {
+        let mut drawn = curves::draw(paper, simulations, &mut missing)?;
+        if *paper == APEX_MAP {
+            drawn.extend(surfaces::draw(simulations, &mut missing)?);
+        }
+        let mut pictures = Vec::new();
+        for Drawn { name, caption, figure } in drawn {
+            pictures.push(picture(&folder, &figure, name, caption.clone(), caption)?);
+        }
+        let is_own = |check: &&Check| check.kind.is_simulated() && check.source.starts_with(paper.short);
+        let checks: Vec<&Check> = report.checks.iter().filter(is_own).collect();
+        let predicted = checks.iter().filter(|check| check.kind == Kind::Simulated);
+        sections.push(Section {
+            paper: paper.short,
+            authors: paper.authors,
+            paper_title: paper.title,
+            id,
+            title,
+            machine,
+            reproduced: predicted.clone().filter(|check| check.verdict == Verdict::Agrees).count(),
+            values: predicted.count(),
+            pictures,
+            tables: tables(&checks),
+        });
+    }
+    missing.dedup();
+    let page = html::render(TEMPLATE, &Context { sections, missing })?;
+    let path = to.join("papers.html");
+    new_file::replace_contents(&path, page)?;
+    Ok(path)
+}
+
+/// Returns one table for each source of these checks, in their order.
+fn tables<'a>(checks: &[&'a Check]) -> Vec<Table<'a>> {
+    let mut tables: Vec<Table> = Vec::new();
+    for check in checks {
+        let line = Line {
+            check,
+            published: digits(check.published),
+            model: check.model.map(digits).unwrap_or_default(),
+            simulated: digits(check.recomputed),
+            difference: format!("{:+.1} %", check.difference()),
+            verdict: check.verdict_words(),
+        };
+        match tables.iter_mut().find(|table| table.caption == check.source) {
+            Some(table) => table.lines.push(line),
+            None => tables.push(Table { caption: &check.source, has_model: false, lines: vec![line] }),
+        }
+    }
+    for table in &mut tables {
+        table.has_model = table.lines.iter().any(|line| line.check.model.is_some());
+    }
+    tables
+}

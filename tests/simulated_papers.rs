@@ -1,0 +1,87 @@
+//! The papers' experiments on simulated machines: the sweeps of `make papers`, their cards, their checks and their page.
+
+use super::common::{Scratch, refusal_message, successful_stdout};
+use crate::browser;
+use apexmap_study::validate::papers::ITEMS;
+use apexmap_theory::paper_tables;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const FOLDER: &str = "examples/papers";
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect()
+}
+
+fn sweeps() -> BTreeSet<String> {
+    files(FOLDER).iter().map(|path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn every_sweep_of_the_papers_can_be_simulated() {
+    for path in files(FOLDER) {
+        let text = successful_stdout(&["plan", path.to_str().expect("a path")]);
+        assert!(text.contains("simulated ranks of"), "{}: {text}", path.display());
+    }
+}
+
+#[test]
+fn every_simulated_value_belongs_to_one_part_of_a_paper_and_to_a_sweep() {
+    let table = paper_tables::table("checks-simulated").expect("a table");
+    let mut used = BTreeSet::new();
+    for row in 0..table.rows.len() {
+        let source = table.word(row, "source");
+        let items = ITEMS.iter().filter(|item| item.simulated.iter().any(|prefix| source.starts_with(prefix)));
+        assert_eq!(items.count(), 1, "{source}");
+        let words = table.word(row, "quantities").split([' ', ';']);
+        used.extend(words.filter_map(|word| word.strip_prefix("sweep=")).map(str::to_owned));
+    }
+    let unknown: Vec<_> = used.difference(&sweeps()).cloned().collect();
+    assert!(unknown.is_empty() && !used.is_empty(), "{unknown:?}");
+}
+
+/// Cards of variants differ from the published machine in a few lines only.
+#[test]
+fn variants_of_published_machines_differ_in_few_numbers() {
+    let published = |name: &str| match name {
+        name if name.starts_with("nic") => "simulated-nic",
+        name if name.starts_with("red-storm") => "red-storm",
+        _ => "bluegene-l",
+    };
+    for path in files(&format!("{FOLDER}/cards")) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let lines = |path: &Path| {
+            let text = std::fs::read_to_string(path).expect("a card");
+            text.lines().map(str::to_owned).collect::<BTreeSet<String>>()
+        };
+        let own = lines(&path);
+        let base = lines(&PathBuf::from(format!("models/{}.toml", published(&name))));
+        let values = |changed: Vec<&String>| changed.iter().filter(|line| line.starts_with("value")).count();
+        assert!(values(own.difference(&base).collect()) <= 2, "{name}: {:?}", own.difference(&base));
+        assert!(base.difference(&own).count() <= 6, "{name}: {:?}", base.difference(&own));
+    }
+}
+
+#[test]
+fn the_page_of_the_papers_shows_what_is_simulated_and_what_is_missing() {
+    let scratch = Scratch::new();
+    let [results, page] = ["results", "page"].map(|name| scratch.join(name).to_string_lossy().into_owned());
+    successful_stdout(&[
+        "run",
+        "examples/papers/nic-latency.toml",
+        "--no-report",
+        "--out",
+        &format!("{results}/nic-latency"),
+    ]);
+    let text = successful_stdout(&["validate", "--simulated", &results]);
+    assert!(text.contains("share of two routers (%)") && text.contains("reproduced"), "{text}");
+    assert!(text.contains("simulated: 2 of 2 agree"), "{text}");
+    successful_stdout(&["validate", "--simulated", &results, "--report", &page]);
+    let html = std::fs::read_to_string(scratch.join("page/papers.html")).expect("a page");
+    assert!(html.contains("share of HyperTransport"), "the values that are simulated");
+    assert!(html.contains("is not simulated"), "the values that are missing");
+    assert!(scratch.join("page/figures/nic-latency.png").is_file());
+    browser::check_usable(&scratch.join("page/papers.html"));
+    assert!(refusal_message(&["validate", "--simulated", "no-such-folder"]).contains("does not exist"));
+}
