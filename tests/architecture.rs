@@ -40,7 +40,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
     ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual", "site"], &["campaign"]]),
-    ("study", &[&["model_fit", "calibrate", "nodes"], &["answers", "validate"]]),
+    ("study", &[&["model_fit", "calibrate", "nodes", "simulated"], &["answers", "validate"]]),
     ("pages", &[&["html", "explorer"], &["report", "compare", "validation", "papers"]]),
 ];
 

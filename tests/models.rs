@@ -1,8 +1,8 @@
 //! Tests of models. They reproduce the printed numbers wherever a paper follows its own equations, and differ
 //! elsewhere. Published tables are complete.
 
-use apexmap_measure::kernels::random_access::recursive_halving;
 use apexmap_measure::kernels::shared::updates::layout::Layout;
+use apexmap_measure::kernels::shared::updates::recursive_halving;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::scan::Numbers;
 use apexmap_theory::models::{self, ALL, Prediction, hypercube, lost_updates, nic, roles, topology};

@@ -26,6 +26,8 @@ pub enum Group {
     Slurm,
     /// Hosts of namespaces with a switch between them; needs root, see `network::missing_requirement`.
     Network,
+    /// SimGrid with SMPI, of Debian's package libsimgrid-dev.
+    SimGrid,
     /// Control groups that limit memory, and the right to create them.
     MemoryLimits,
 }
@@ -42,7 +44,7 @@ macro_rules! needs {
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_available(self) -> bool {
-        static AVAILABLE: [OnceLock<bool>; 10] = [const { OnceLock::new() }; 10];
+        static AVAILABLE: [OnceLock<bool>; 11] = [const { OnceLock::new() }; 11];
         *AVAILABLE[self as usize].get_or_init(|| {
             let (name, missing) = match self {
                 Self::Mpi => ("MPI", missing_for_mpi()),
@@ -54,6 +56,7 @@ impl Group {
                 Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
                 Self::PackageTools => ("EasyBuild, ReFrame and maturin", missing_python_program()),
+                Self::SimGrid => ("SimGrid", missing_for_simgrid()),
                 Self::Jube => ("JUBE", find_on_path("jube").is_none().then(|| "jube".into())),
             };
             let Some(missing) = missing else { return true };
@@ -76,6 +79,10 @@ fn missing_for_mpi() -> Option<String> {
     let programs = ["mpicc.openmpi", "mpirun.openmpi", "mpicc.mpich", "mpiexec.mpich"];
     let missing = programs.into_iter().find(|program| find_on_path(program).is_none());
     missing.or((!has_libclang()).then_some("libclang")).map(str::to_owned)
+}
+
+fn missing_for_simgrid() -> Option<String> {
+    ["smpicc", "smpirun"].into_iter().find(|program| find_on_path(program).is_none()).map(str::to_owned)
 }
 
 fn missing_for_slurm() -> Option<String> {

@@ -1,4 +1,4 @@
-//! Tests of the simulated transport: its contract, closed forms to the picosecond, and identical repetitions.
+//! Tests of the simulated transport: its contract, deadlocks and panics.
 
 #[path = "mpi_checks/message_order.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same checks run on every transport")]
@@ -7,16 +7,14 @@ mod message_order;
 use apexmap_measure::comm::simulated::{
     ComputationCosts, InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, SimulatedComm, Time, Topology, run,
 };
-use apexmap_measure::comm::{
-    Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
-};
+use apexmap_measure::comm::{Collectives, Comm, GetWindow, Inbox, Mailboxes, Outbox, Posting, Rma, RmaWindow, Tag};
 
-const SEND: Time = 700;
-const RECEIVE: Time = 900;
-const LATENCY: Time = 5_000;
-const PER_BYTE: f64 = 250.0;
-const GAP: Time = 1_100;
-const NO_COSTS: ComputationCosts = [0.0; 5];
+pub const SEND: Time = 700;
+pub const RECEIVE: Time = 900;
+pub const LATENCY: Time = 5_000;
+pub const PER_BYTE: f64 = 250.0;
+pub const GAP: Time = 1_100;
+pub const NO_COSTS: ComputationCosts = [0.0; 5];
 
 fn costs() -> PathCosts {
     PathCosts::uniform(MessageCosts {
@@ -31,7 +29,7 @@ fn costs() -> PathCosts {
 }
 
 /// A machine with one rank per node whose polls take no time.
-fn machine(topology: Topology) -> Machine {
+pub fn machine(topology: Topology) -> Machine {
     Machine {
         name: "test".into(),
         ranks_per_node: 1,
@@ -46,7 +44,7 @@ fn machine(topology: Topology) -> Machine {
 }
 
 /// Runs a function on simulated ranks, which must all succeed. Returns their results.
-fn simulate<R: 'static>(machine: &Machine, ranks: usize, body: impl Fn(&SimulatedComm) -> R) -> Vec<R> {
+pub fn simulate<R: 'static>(machine: &Machine, ranks: usize, body: impl Fn(&SimulatedComm) -> R) -> Vec<R> {
     let (results, _) = run(machine, NO_COSTS, ranks, |comm, _| body(comm)).expect("a simulation");
     results.into_iter().map(|result| result.expect("a rank that succeeds")).collect()
 }
@@ -79,74 +77,6 @@ fn all_to_all_delivers_every_word_in_rank_order() {
 }
 
 #[test]
-fn a_ping_pong_takes_the_time_of_its_closed_form() {
-    for bytes in [8usize, 64, 4096] {
-        let times = simulate(&machine(Topology::Crossbar), 2, |comm| {
-            let mut messages = comm.messages(Tag::Request, 1024, 1024).expect("buffers");
-            comm.barrier();
-            let start = comm.wall_time();
-            for _ in 0..10 {
-                if comm.rank() == 0 {
-                    messages.isend(0, bytes / 4, 1);
-                    messages.irecv(0, bytes / 4, 1);
-                } else {
-                    messages.irecv(0, bytes / 4, 0);
-                    messages.wait_all();
-                    messages.isend(0, bytes / 4, 0);
-                }
-                messages.wait_all();
-            }
-            ((comm.wall_time() - start) * 1e12).round() as Time
-        });
-        let one_way = SEND + LATENCY + (PER_BYTE * bytes as f64) as Time + RECEIVE;
-        assert_eq!(times[0], 20 * one_way, "{bytes} bytes");
-    }
-}
-
-#[test]
-fn a_hypercube_exchange_takes_the_time_of_its_closed_form() {
-    for ranks in [2usize, 16, 64] {
-        let times = simulate(&machine(Topology::Crossbar), ranks, |comm| {
-            let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 64, 64, 16);
-            comm.barrier();
-            let start = comm.wall_time();
-            for stage in 0..ranks.trailing_zeros() {
-                assert!(outbox.send(comm.rank() ^ (1 << stage), &[7; 16]));
-                while inbox.take(|_, words| words.len()).is_none() {
-                    comm.relax();
-                }
-            }
-            ((comm.wall_time() - start) * 1e12).round() as Time
-        });
-        let stage = SEND + LATENCY + (PER_BYTE * 128.0) as Time + RECEIVE;
-        assert!(times.iter().all(|time| *time == Time::from(ranks.trailing_zeros()) * stage), "{ranks}: {times:?}");
-    }
-}
-
-#[test]
-fn two_flows_over_one_link_take_turns() {
-    // Nodes 0 and 1 send to nodes 2 and 3 of a line: both messages pass the link from node 1 to node 2.
-    let line = machine(Topology::Mesh { sides: vec![4] });
-    let arrivals = simulate(&line, 4, |comm| {
-        let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 4, 4, 128);
-        comm.barrier();
-        let start = comm.wall_time();
-        if comm.rank() < 2 {
-            assert!(outbox.send(comm.rank() + 2, &[1; 128]));
-            return 0;
-        }
-        while inbox.take(|_, _| ()).is_none() {
-            comm.relax();
-        }
-        ((comm.wall_time() - start) * 1e12).round() as Time
-    });
-    // The message of the lower rank gets the link first if two are sent at the same time.
-    let (train, ends) = (400 * 1024, SEND + LATENCY + RECEIVE);
-    assert_eq!(arrivals[2], ends + 2 * 100 + train);
-    assert_eq!(arrivals[3], ends + 100 + train + 2 * 100 + train);
-}
-
-#[test]
 fn a_mailbox_per_peer_delivers_only_its_messages_in_order() {
     on_1_to_5_ranks(|comm| {
         let peers: Vec<usize> = (0..comm.size()).filter(|&peer| peer != comm.rank()).rev().collect();
@@ -160,7 +90,7 @@ fn a_mailbox_per_peer_delivers_only_its_messages_in_order() {
         }
         for (line, &peer) in lines.iter_mut().zip(&peers) {
             for number in 0..20u64 {
-                while !line.take(|from, words| assert_eq!((from, words), (peer, &[peer as u64, number][..]))).is_some()
+                while line.take(|from, words| assert_eq!((from, words), (peer, &[peer as u64, number][..]))).is_none()
                 {
                     comm.relax();
                 }

@@ -175,6 +175,11 @@ fn card_of_threads() -> Card {
         ("get_seconds--8B-many", 6.0, "ns"),
         ("get_seconds--64KiB-many", 1316.56, "ns"),
         ("get_seconds--8B-one", 14.0, "ns"),
+        ("message_seconds--4B-send", 60.0, "ns"),
+        ("message_seconds--4KiB-send", 260.0, "ns"),
+        ("message_seconds--64KiB-send", 1260.0, "ns"),
+        ("message_seconds--8B-mailbox", 140.0, "ns"),
+        ("message_seconds--8KiB-mailbox", 549.2, "ns"),
         ("message_seconds--4B-put", 3.0, "ns"),
         ("network_latency_seconds--4B-put", 223.0, "ns"),
     ] {
@@ -192,7 +197,15 @@ fn a_card_of_one_node_has_its_messages_within_nodes() {
     assert_eq!((message.send, message.receive, message.latency, message.gap), (60_000, 20_000, 220_000, 100_000));
     assert_eq!((machine.poll, machine.barrier_stage), (2_000, Some(200_000)));
     let (get, put) = (machine.node.get, machine.node.put);
-    assert_eq!((get.send, get.latency, get.per_byte.round()), (6_000, 4_000, 20.0));
+    assert_eq!((get.send, get.latency, get.on_the_way(8), get.on_the_way(1 << 16)), (6_000, 4_000, 0, 1_310_560));
+    // Measured sizes, and between and beyond them.
+    let times = [4, 2050, 4096, 1 << 16, 1 << 17].map(|bytes| message.on_the_way(bytes));
+    assert_eq!(times, [0, 100_000, 200_000, 1_200_000, 1_200_000 + 50 * 65536]);
+    assert_eq!(message.channel_time(4096), 300_000);
+    // In a stream through a mailbox, the core that takes the messages is the slower one.
+    let mailbox = machine.node.mailbox;
+    assert_eq!((mailbox.send, mailbox.receive, mailbox.latency), (60_000, 140_000, 100_000));
+    assert_eq!((mailbox.taking(8), mailbox.taking(8192), mailbox.on_the_way(8192)), (140_400, 549_600, 0));
     assert_eq!((put.send, put.latency), (3_000, 220_000));
     assert!(assumptions(&card, 1, 2).expect("a list").iter().all(|line| !line.contains("between nodes")));
     assert!(assumptions(&card, 2, 2).expect("a list").iter().any(|line| line.starts_with("messages between nodes")));

@@ -23,7 +23,7 @@ fn messages(send: u64, receive: u64, latency: u64, per_byte: f64, copy_per_byte:
         eager_bytes: 8 << 10,
         ..MessageCosts::default()
     };
-    PathCosts { message, get: message, put: message }
+    PathCosts::uniform(message)
 }
 
 /// A torus with two ranks per node and contended links.

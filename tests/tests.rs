@@ -30,7 +30,11 @@
 //! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
-//! - `simulated`: ranks in virtual time: contract, closed forms, links, deadlocks
+//! - `simgrid`: simulated ranks against SimGrid's SMPI, on platforms exported for it
+//! - `goal`: schedules for LogGOPSim: their grammar, and their times against simulated ranks; the tested envelope
+//! - `simulated`: ranks in virtual time: contract, deadlocks, panics
+//! - `simulated_forms`: times of patterns of messages against closed forms
+//! - `simulated_properties`: order of events, routes, reservations of links, wrong machines, memory and stacks
 //! - `simulated_kernels`: every kernel on simulated ranks: verified, identical in every run, charged as the closed forms say
 //! - `simulated_runs`: sweeps on simulated ranks from the command line to the page
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
@@ -166,6 +170,7 @@ mod fit;
 mod forecast;
 mod fuzz;
 mod gf2;
+mod goal;
 mod hardware;
 mod harnesses;
 mod identity;
@@ -212,11 +217,14 @@ mod residence;
 mod resume;
 mod samples;
 mod screens;
+mod simgrid;
 mod simulated;
 mod simulated_cards;
+mod simulated_forms;
 mod simulated_kernels;
 mod simulated_nic;
 mod simulated_papers;
+mod simulated_properties;
 mod simulated_runs;
 mod site;
 mod slurm;

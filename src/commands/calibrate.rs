@@ -1,6 +1,7 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::conclude::{conclude, display};
+use super::export_network::{Simulator, export};
 use super::fit_progress::FitProgress;
 use super::show_card;
 use apexmap_base::error::{Error, ErrorKind, Result};
@@ -29,7 +30,8 @@ use std::path::{Path, PathBuf};
   apexmap calibrate --card models/mine.toml
   apexmap calibrate --launcher srun --ranks-per-node 1 \\
       --worker target/release/apexmap-worker --out results/network
-  apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
+  apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024
+  apexmap calibrate --export simgrid --from-card red-storm --nodes 256 --out red-storm")]
 pub struct Arguments {
     /// Also write the machine card to this file, next to card.toml in the result folder
     #[arg(long, value_name = "FILE")]
@@ -64,6 +66,15 @@ pub struct Arguments {
     /// Name of this machine on the card [default: in a Slurm allocation the cluster's name, otherwise the host's]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
+    /// Also write the network of the card for another simulator, into the result folder
+    #[arg(long, value_name = "SIMULATOR", value_enum)]
+    export: Option<Simulator>,
+    /// Nodes of the written network [default: 64, or 1 if the card has no network]
+    #[arg(long, value_name = "NUMBER", requires = "export", value_parser = clap::value_parser!(u32).range(1..))]
+    nodes: Option<u32>,
+    /// Write the network of this card, and measure nothing
+    #[arg(long, value_name = "CARD", requires = "export")]
+    from_card: Option<String>,
 }
 
 /// Returns a parser for the MPI launchers that need no command.
@@ -81,6 +92,26 @@ const STAGES_OF_MPI: [&str; 2] =
     ["stage 2 of 3: caches, memory and messages", "stage 3 of 3: edges of caches and of address translation"];
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.from_card {
+        Some(card) => export_network(&Card::find(card)?, arguments, &result_folder(arguments)),
+        None => measure(arguments),
+    }
+}
+
+/// Returns the folder of the samples.
+fn result_folder(arguments: &Arguments) -> PathBuf {
+    arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"))
+}
+
+/// Writes the network of a card for another simulator, if the user wants one.
+fn export_network(card: &Card, arguments: &Arguments, folder: &Path) -> Result<()> {
+    let Some(simulator) = arguments.export else { return Ok(()) };
+    let files = export(card, simulator, arguments.nodes.map(|nodes| nodes as usize), folder)?;
+    let lines: String = files.iter().map(|path| format!("network of {}: {}\n", card.name, path.display())).collect();
+    print(&lines)
+}
+
+fn measure(arguments: &Arguments) -> Result<()> {
     let host = provenance::host();
     let cores = Hardware::this_machine().cores_or_threads();
     // A network measurement needs two ranks, even if this machine has one core.
@@ -128,6 +159,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let card = calibrate::card(&probes, &samples, &campaign.plan.context.machine, &host)?;
     write(&card, &host, arguments, &stages.folder)?;
+    export_network(&card, arguments, &stages.folder)?;
     measured
 }
 
@@ -171,7 +203,7 @@ impl<'a> Stages<'a> {
         if let Some(number) = arguments.ranks_per_node {
             launch.push_str(&format!("ranks_per_node = {number}\n"));
         }
-        let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
+        let folder = result_folder(arguments);
         let was_refused = !Folder { path: folder.clone() }.own_card().is_file();
         let allows_disturbed = arguments.allow_disturbed;
         Self { arguments, launch, folder, allows_disturbed, was_refused, is_checked: false }

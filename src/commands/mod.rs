@@ -11,6 +11,7 @@ mod compare_self;
 mod conclude;
 pub mod diagnostics;
 mod export;
+mod export_network;
 mod fit;
 mod fit_progress;
 mod job;

@@ -254,13 +254,26 @@ fn render(context: &Context) -> Result<String> {
 fn disturbed_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     let text = health.banner()?;
     if let Some(reason) = text.strip_prefix("SIMULATED: ") {
-        let assumptions = manifest.simulated.iter().flat_map(|machine| &machine.assumptions);
-        let assumptions = assumptions.map(|sentence| format!("Assumed: {sentence}."));
-        let details = std::iter::once(reason.to_owned()).chain(assumptions).collect();
-        return Some(Banner { line: "SIMULATED: predictions, no measurement".into(), details });
+        return Some(simulated_banner(reason, manifest));
     }
     let line = format!("DISTURBED: {} of {}", health.disturbed_count(), plural(health.sample_count(), "sample"));
     Some(Banner { line, details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })
+}
+
+/// Returns the banner of simulated ranks: what the machine assumes, and which points were not compared with another simulator.
+fn simulated_banner(reason: &str, manifest: &Manifest) -> Banner {
+    let (mut line, mut details) = ("SIMULATED: predictions, no measurement".to_owned(), vec![reason.to_owned()]);
+    if let Some(machine) = &manifest.simulated {
+        details.extend(machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}.")));
+        if machine.untested_points > 0 {
+            let points = plural(manifest.points, "point");
+            line += &format!("; {} of {points} outside of what was tested", machine.untested_points);
+            let reason =
+                |(text, count): (&String, &usize)| format!("Not tested at {}: {text}.", plural(*count, "point"));
+            details.extend(machine.untested.iter().map(reason));
+        }
+    }
+    Banner { line, details }
 }
 
 /// Returns the groups with disturbed samples, with the causes.

@@ -56,6 +56,12 @@ pub struct SimulatedMachine {
     pub card: String,
     /// What took the place of numbers that the card does not have, in one sentence each.
     pub assumptions: Vec<String>,
+    /// Reasons why points lie outside of what was compared with another simulator, each with the number of points.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub untested: BTreeMap<String, usize>,
+    /// Number of points with at least one such reason.
+    #[serde(default)]
+    pub untested_points: usize,
 }
 
 /// A launch and its end.

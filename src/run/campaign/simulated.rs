@@ -7,6 +7,8 @@ use crate::sweep::{Machine, ready};
 use apexmap_base::error::Result;
 use apexmap_results::disk::manifest::SimulatedMachine;
 use apexmap_theory::machine::{Card, catalogue};
+use apexmap_theory::simulation::envelope;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -45,7 +47,14 @@ pub fn record(plan: &Plan) -> Option<SimulatedMachine> {
     let mut assumptions: Vec<String> = plan.by_size().keys().flat_map(|size| simulation.assumptions(*size)).collect();
     assumptions.sort();
     assumptions.dedup();
-    Some(SimulatedMachine { card: simulation.card.to_toml(), assumptions })
+    let (mut untested, mut untested_points) = (BTreeMap::<String, usize>::new(), 0);
+    for entry in &plan.entries {
+        let machine = simulation.machine(entry.point.launch_size()).ok();
+        let reasons = machine.map(|machine| envelope(&entry.point, &machine)).unwrap_or_default();
+        untested_points += usize::from(!reasons.is_empty());
+        reasons.into_iter().for_each(|reason| *untested.entry(reason.to_owned()).or_default() += 1);
+    }
+    Some(SimulatedMachine { card: simulation.card.to_toml(), assumptions, untested, untested_points })
 }
 
 /// Returns the default result folder: `results/protocol-red-storm`.

@@ -2,9 +2,9 @@
 
 use super::numbers::Numbers;
 use super::paths::is_of_one_node;
+use super::poll_seconds;
 use crate::machine::catalogue::{
-    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, OPERATION_SECONDS, REQUEST_POLL_SECONDS,
-    UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
+    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
 };
 use crate::machine::{Card, NumberName, Word};
 use crate::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
@@ -118,7 +118,7 @@ fn read(numbers: &mut Numbers, point: &Point) -> Result<f64> {
         "access" => Some(f64::from(u8::from(point.params.contains_key(name) && !has_word(point, name, "read")))),
         _ => point.params.get(name).and_then(Value::as_f64),
     };
-    let poll = numbers.find(&[OPERATION_SECONDS, REQUEST_POLL_SECONDS]).filter(|_| point.ranks > 1);
+    let poll = poll_seconds(numbers).filter(|_| point.ranks > 1);
     let BlockSeconds { own, others, remote_share } = own_block_seconds(numbers.card, &given, poll.unwrap_or(0.0))?;
     if !own.is_finite() || !others.is_finite() {
         missing_memory_numbers(numbers.card).into_iter().for_each(|name| numbers.miss_name(name));

@@ -4,12 +4,14 @@
 //! numbers can be derived from others; [`assumptions`] lists them.
 
 mod computation;
+mod envelope;
 mod interface;
 mod numbers;
 mod paths;
 mod places;
 
 pub use computation::computation_costs;
+pub use envelope::envelope;
 pub use numbers::missing_error;
 
 use crate::machine::{Card, catalogue};
@@ -53,6 +55,12 @@ pub fn missing_numbers(card: &Card, nodes: usize, ranks_per_node: usize, point: 
     numbers.missing().to_vec()
 }
 
+/// Returns the seconds of a poll that finds nothing. Two-sided Apex-Map polls for requests and for replies with every access.
+fn poll_seconds(numbers: &Numbers) -> Option<f64> {
+    let polls = numbers.find(&[catalogue::REQUEST_POLL_SECONDS]).map(|both| both / 2.0);
+    polls.or_else(|| numbers.find(&[catalogue::OPERATION_SECONDS]))
+}
+
 fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, Vec<String>)> {
     let mut numbers = Numbers::new(card);
     let machine = find_machine(&mut numbers, nodes, ranks_per_node)?;
@@ -73,7 +81,7 @@ fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> R
     let paths = paths::paths(numbers, nodes, ranks_per_node, hop);
     let link = interface::link(numbers, &topology, hop);
     let interface = interface::interface(numbers, &paths.network.message);
-    let poll = numbers.find(&[catalogue::OPERATION_SECONDS, catalogue::REQUEST_POLL_SECONDS]);
+    let poll = poll_seconds(numbers);
     if poll.is_none() {
         numbers.assume("a poll that finds nothing takes no time");
     }

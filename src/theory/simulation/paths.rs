@@ -4,7 +4,7 @@ use super::interface::{bus_bandwidth, per_byte};
 use super::numbers::Numbers;
 use crate::machine::catalogue::*;
 use crate::machine::{Card, Entry, Word};
-use apexmap_measure::comm::simulated::{MessageCosts, PathCosts, Time, picoseconds};
+use apexmap_measure::comm::simulated::{MAX_STEPS, MessageCosts, PathCosts, Step, Time, picoseconds};
 
 /// The costs between nodes and within a node.
 pub struct Paths {
@@ -67,10 +67,11 @@ impl PathNumbers<'_, '_> {
 fn path(numbers: &mut Numbers, qualifier: Option<&'static str>, hop: Time) -> PathCosts {
     let mut path = PathNumbers { numbers, qualifier };
     let message = message(&mut path, hop);
+    let mailbox = mailbox(&path, message);
     // The interface of the owner serves gets and puts.
     let access = MessageCosts { receive: 0, eager_bytes: usize::MAX, eager_per_byte: 0.0, ..message };
     let (get, put) = (get(&mut path, access), put(&mut path, access));
-    PathCosts { message, get, put }
+    PathCosts { message, mailbox, get, put }
 }
 
 fn message(path: &mut PathNumbers, hop: Time) -> MessageCosts {
@@ -89,6 +90,8 @@ fn message(path: &mut PathNumbers, hop: Time) -> MessageCosts {
     if eager_bytes.is_none() {
         path.numbers.assume("all messages are sent without a rendezvous, because the card has no eager_bytes");
     }
+    let is_plain = path.qualifier.is_none();
+    let sends = if is_plain { ladder(path.numbers.card, MESSAGE_SECONDS, &[Word::Send]) } else { Vec::new() };
     let copy = path.numbers.find(&[STORE_SECONDS_PER_BYTE, COPY_SECONDS_PER_BYTE]);
     if copy.is_none() {
         path.numbers.assume("copies into messages and out of them take no time");
@@ -100,7 +103,10 @@ fn message(path: &mut PathNumbers, hop: Time) -> MessageCosts {
         latency,
         gap: gap.unwrap_or(0),
         per_byte: if bandwidth > 0.0 { per_byte(bandwidth) } else { 0.0 },
+        steps: steps(&sends),
         copy_per_byte: copy.unwrap_or(0.0) * 1e12,
+        take_per_byte: 0.0,
+        poll: None,
         eager_bytes: eager_bytes.map_or(usize::MAX, |bytes| bytes as usize),
         eager_per_byte: path.find(&[EAGER_SECONDS_PER_BYTE]).unwrap_or(0.0) * 1e12,
         handshake: path.find(&[RENDEZVOUS_SECONDS]).map_or(latency, |seconds| picoseconds(seconds / 2.0)),
@@ -164,14 +170,41 @@ fn ladder(card: &Card, number: &Entry, words: &[Word]) -> Vec<(f64, f64)> {
     ladder
 }
 
-/// Returns the picoseconds of each further byte, from the shortest step to the longest one of up to this size.
-fn slope(ladder: &[(f64, f64)], most: f64) -> Option<f64> {
-    let (first, last) = (ladder.first()?, ladder.iter().rev().find(|(bytes, _)| *bytes <= most)?);
+/// Returns the times in addition to that of the shortest step. The sizes of the longest steps are those of the ladder.
+fn steps(ladder: &[(f64, f64)]) -> [Step; MAX_STEPS] {
+    let mut steps = [Step::default(); MAX_STEPS];
+    let Some(first) = ladder.first() else { return steps };
+    let longest = ladder.iter().skip(ladder.len().saturating_sub(MAX_STEPS));
+    for (step, (bytes, seconds)) in steps.iter_mut().zip(longest) {
+        *step = Step { bytes: *bytes as usize, time: picoseconds((seconds - first.1).max(0.0)) };
+    }
+    steps
+}
+
+/// Returns the picoseconds of each further byte, from the shortest step to the longest one.
+fn slope(ladder: &[(f64, f64)]) -> Option<f64> {
+    let (first, last) = (ladder.first()?, ladder.last()?);
     (last.0 > first.0).then(|| ((last.1 - first.1) / (last.0 - first.0)).max(0.0) * 1e12)
 }
 
-/// Blocks up to this size set the time of a byte: longer ones are rare, and do not fit nearer caches.
-const LONG_BLOCK: f64 = 65536.0;
+/// A message through a mailbox: in a stream of them, the core that takes them is the slower one.
+fn mailbox(path: &PathNumbers, message: MessageCosts) -> MessageCosts {
+    let ladder = ladder(path.numbers.card, MESSAGE_SECONDS, &[Word::Mailbox]);
+    let (None, Some(&(_, seconds)), Some(per_byte)) = (path.qualifier, ladder.first(), slope(&ladder)) else {
+        return message;
+    };
+    let receive = picoseconds(seconds).max(message.receive);
+    MessageCosts {
+        receive,
+        // The sum of all is that of a message between the same cores.
+        latency: (message.latency + message.receive).saturating_sub(receive),
+        gap: 0,
+        per_byte: 0.0,
+        steps: [Step::default(); MAX_STEPS],
+        take_per_byte: (per_byte - message.copy_per_byte).max(0.0),
+        ..message
+    }
+}
 
 /// A get: its core time is that of many outstanding gets; the rest of a get alone is the way there and back.
 fn get(path: &mut PathNumbers, message: MessageCosts) -> MessageCosts {
@@ -182,7 +215,8 @@ fn get(path: &mut PathNumbers, message: MessageCosts) -> MessageCosts {
             send: picoseconds(issue),
             latency: picoseconds((alone - issue).max(0.0) / 2.0),
             gap: 0,
-            per_byte: slope(&streams, LONG_BLOCK).unwrap_or(message.per_byte),
+            steps: steps(&streams),
+            poll: path.numbers.find(&[GET_CHECK_SECONDS]).map(picoseconds),
             ..message
         },
         _ => {
@@ -202,7 +236,7 @@ fn put(path: &mut PathNumbers, message: MessageCosts) -> MessageCosts {
             send: picoseconds(issue),
             latency: picoseconds((alone - issue).max(0.0)),
             gap: 0,
-            per_byte: slope(&puts, LONG_BLOCK).unwrap_or(message.per_byte),
+            steps: steps(&puts),
             copy_per_byte: 0.0,
             ..message
         },

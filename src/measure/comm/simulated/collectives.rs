@@ -155,7 +155,9 @@ impl Collectives for SimulatedComm {
 
     fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
         assert_eq!(counts.len(), self.size(), "a count for every rank");
-        let own: Exchanged = (self.member.synchronize(), counts.to_vec(), send[..counts.iter().sum()].to_vec());
+        let start = self.member.synchronize();
+        self.member.world.begin_exchange(start);
+        let own: Exchanged = (start, counts.to_vec(), send[..counts.iter().sum()].to_vec());
         let combine = |_, given: Vec<Exchanged>| (self.exchange_times(&given), given);
         let exchanged = self.member.share("an exchange with all", own, combine);
         receive.clear();
@@ -217,6 +219,7 @@ impl SimulatedComm {
                 *clock = (*clock).max(arrival);
             }
         }
+        world.end_exchange();
         clocks
     }
 }

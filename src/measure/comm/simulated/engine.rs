@@ -3,12 +3,14 @@
 //! A rank computes without interruption. Before it acts on others, it waits until no rank has a smaller clock
 //! ([`Member::synchronize`]). All actions therefore happen in the order of time, and runs are identical.
 
+mod member;
+
 use super::machine::{Machine, MessageCosts, Time};
-use super::network::Network;
+use super::network::{Network, Passage, Sending};
 use super::stacks::{RankStack, Stacks};
 use crate::comm::Computation;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,6 +35,8 @@ pub struct World {
     pub stacks: Rc<Stacks>,
     state: RefCell<State>,
     failed: Cell<bool>,
+    /// A rank whose stack is nearly full.
+    full_stack: Cell<Option<usize>>,
     /// The parts that the other files keep for all ranks.
     pub shared: RefCell<super::shared::Shared>,
 }
@@ -45,6 +49,10 @@ struct State {
     ranks: Vec<RankState>,
     network: Network,
     events: u64,
+    /// Clock of the rank that runs.
+    now: Time,
+    /// Clock of the first rank that has arrived at an exchange with all. Its messages are sent when all ranks have arrived.
+    exchange_since: Option<Time>,
 }
 
 #[derive(Default)]
@@ -78,8 +86,18 @@ impl World {
         let network = Network::new(&machine, size);
         let ready = (0..size).map(|rank| Reverse((0, rank))).collect();
         let ranks = (0..size).map(|_| RankState { scheduled: Some(0), ..RankState::default() }).collect();
-        let state = RefCell::new(State { ready, polling: Vec::new(), ranks, network, events: 0 });
-        Rc::new(Self { machine, costs, size, stacks, state, failed: Cell::new(false), shared: RefCell::default() })
+        let state =
+            RefCell::new(State { ready, polling: Vec::new(), ranks, network, events: 0, now: 0, exchange_since: None });
+        Rc::new(Self {
+            machine,
+            costs,
+            size,
+            stacks,
+            state,
+            failed: Cell::new(false),
+            full_stack: Cell::new(None),
+            shared: RefCell::default(),
+        })
     }
 
     /// Returns whether a rank has failed. The others then end without waiting.
@@ -106,11 +124,22 @@ impl World {
         }
     }
 
-    /// Sends a message over the network.
-    pub fn send(&self, costs: &MessageCosts, now: Time, ends: (usize, usize), bytes: usize) -> super::network::Passage {
+    /// Sends a message over the network that begins at this time.
+    pub fn send(&self, costs: &MessageCosts, begins: Time, ends: (usize, usize), bytes: usize) -> Passage {
         let state = &mut *self.state.borrow_mut();
         state.events += 1;
-        state.network.send(&self.machine, costs, now, ends, bytes)
+        let now = state.exchange_since.unwrap_or(state.now).min(state.now);
+        state.network.send(&self.machine, costs, Sending { now, begins, ends, bytes })
+    }
+
+    /// Announces that a rank sends messages of an exchange from this time on, later than those that others send until then.
+    pub fn begin_exchange(&self, time: Time) {
+        self.state.borrow_mut().exchange_since.get_or_insert(time);
+    }
+
+    /// Announces that the messages of an exchange have been sent.
+    pub fn end_exchange(&self) {
+        self.state.borrow_mut().exchange_since = None;
     }
 
     /// Returns the number of messages so far.
@@ -125,13 +154,14 @@ impl World {
 
     /// Returns the rank that runs next, and removes it from the ready ones.
     fn next_rank(&self) -> Option<usize> {
-        let State { ready, polling, ranks, .. } = &mut *self.state.borrow_mut();
+        let State { ready, polling, ranks, now, .. } = &mut *self.state.borrow_mut();
         loop {
             while let Some(Reverse((time, rank))) = ready.pop() {
                 let state = &mut ranks[rank];
                 if state.scheduled == Some(time) {
                     state.scheduled = None;
                     state.clock = state.clock.max(time);
+                    *now = state.clock;
                     return Some(rank);
                 }
             }
@@ -204,6 +234,10 @@ pub fn run<R: 'static>(world: &Rc<World>, body: impl Fn(Member) -> R) -> Vec<Res
                     panic!("the stack of simulated rank {rank} has overflown; memory is damaged");
                 }
             }
+            if let Some(full) = world.full_stack.get() {
+                results.borrow_mut()[full] = Some(Err(format!("the stack of simulated rank {full} is nearly full")));
+                world.declare_failure();
+            }
             if world.has_failed() {
                 break;
             }
@@ -218,162 +252,4 @@ pub fn run<R: 'static>(world: &Rc<World>, body: impl Fn(Member) -> R) -> Vec<Res
     }
     let other = || Err(crate::comm::threads::OTHER_RANK_FAILED.to_owned());
     results.into_inner().into_iter().map(|outcome| outcome.unwrap_or_else(other)).collect()
-}
-
-impl Member {
-    fn state(&self) -> RefMut<'_, RankState> {
-        RefMut::map(self.world.state.borrow_mut(), |state| &mut state.ranks[self.rank])
-    }
-
-    /// Returns this rank's clock.
-    pub fn clock(&self) -> Time {
-        self.state().clock
-    }
-
-    /// Spends time on a computation.
-    pub fn advance(&self, time: Time) {
-        self.state().clock += time;
-    }
-
-    /// Spends time on a computation. Polls before it and after it are not in a row.
-    pub fn compute(&self, time: Time) {
-        let mut state = self.state();
-        state.clock += time;
-        state.failing_since = None;
-        state.failed_polls = 0;
-    }
-
-    /// Continues not before this time.
-    pub fn advance_to(&self, time: Time) {
-        let mut state = self.state();
-        state.clock = state.clock.max(time);
-    }
-
-    /// Returns when no other rank acts before this one. Returns the clock.
-    pub fn synchronize(&self) -> Time {
-        loop {
-            let clock = {
-                let State { ready, ranks, .. } = &mut *self.world.state.borrow_mut();
-                let state = &mut ranks[self.rank];
-                let clock = state.clock;
-                match ready.peek() {
-                    Some(&Reverse(first)) if first < (clock, self.rank) => {
-                        state.scheduled = Some(clock);
-                        ready.push(Reverse((clock, self.rank)));
-                    }
-                    _ => return clock,
-                }
-                clock
-            };
-            self.suspend();
-            debug_assert!(self.clock() >= clock);
-        }
-    }
-
-    /// Records that this rank has made progress.
-    pub fn progress(&self) {
-        let mut state = self.state();
-        state.failing_since = None;
-        state.failed_polls = 0;
-        let clock = state.clock;
-        while state.changes.peek().is_some_and(|&Reverse(time)| time <= clock) {
-            state.changes.pop();
-        }
-    }
-
-    /// Records a poll at this time that found nothing, and spends its time. After many of them, a poll takes until something
-    /// changes for this rank.
-    pub fn fail(&self, polled_at: Time, reason: &'static str) {
-        {
-            let State { polling, ranks, .. } = &mut *self.world.state.borrow_mut();
-            let state = &mut ranks[self.rank];
-            state.failing_since.get_or_insert(polled_at);
-            state.failed_polls += 1;
-            state.clock += self.world.machine.poll;
-            if state.failed_polls <= SHORT_POLLS {
-                return;
-            }
-            assert!(
-                state.failed_polls < MAX_FAILED_POLLS,
-                "deadlock: this rank polls for {reason}, and no other rank acts"
-            );
-            let change = state.changes.iter().map(|Reverse(time)| *time).filter(|time| *time > polled_at).min();
-            if let Some(change) = change {
-                state.clock = state.clock.max(change);
-                return;
-            }
-            state.waits_for = Some(reason);
-            state.polls = true;
-            if !std::mem::replace(&mut state.is_listed, true) {
-                polling.push(self.rank);
-            }
-        }
-        self.suspend();
-        let mut state = self.state();
-        state.waits_for = None;
-        state.polls = false;
-    }
-
-    /// Waits for the next change, unless this rank has made progress since it waited last. Every waiting loop calls this.
-    pub fn relax(&self) {
-        let has_failed = self.state().failing_since.is_some();
-        if has_failed {
-            self.wait("a message or a free handle");
-        } else {
-            self.fail(self.clock(), "a message or a free handle");
-        }
-    }
-
-    /// Waits for the first change after the first failed poll.
-    pub fn wait(&self, reason: &'static str) {
-        if self.world.has_failed() {
-            give_up();
-        }
-        {
-            let State { ready, ranks, .. } = &mut *self.world.state.borrow_mut();
-            let state = &mut ranks[self.rank];
-            let since = state.failing_since.take().unwrap_or(state.clock);
-            state.failed_polls = 0;
-            while state.changes.peek().is_some_and(|&Reverse(time)| time <= since) {
-                state.changes.pop();
-            }
-            // A change between the first poll and now may have been missed by later polls: the rank then continues now. Other ranks
-            // may announce an earlier change meanwhile.
-            if let Some(&Reverse(time)) = state.changes.peek() {
-                let wakes_at = time.max(state.clock);
-                state.scheduled = Some(wakes_at);
-                ready.push(Reverse((wakes_at, self.rank)));
-            }
-            state.waits_for = Some(reason);
-        }
-        self.suspend();
-        self.state().waits_for = None;
-    }
-
-    /// Waits until a condition holds. Each call of `is_met` gets the clock, when no other rank acts before it.
-    pub fn wait_until(&self, reason: &'static str, mut is_met: impl FnMut(Time) -> bool) {
-        loop {
-            let now = self.synchronize();
-            if is_met(now) {
-                return self.progress();
-            }
-            self.state().failing_since.get_or_insert(now);
-            self.wait(reason);
-        }
-    }
-
-    fn suspend(&self) {
-        if self.world.stacks.is_nearly_full(self.rank) {
-            panic!("the stack of this simulated rank is nearly full");
-        }
-        // SAFETY: the yielder belongs to the coroutine that runs this code: a member is used only within its own coroutine.
-        unsafe { (*self.yielder).suspend(()) };
-        if self.world.has_failed() {
-            give_up();
-        }
-    }
-}
-
-fn give_up() -> ! {
-    std::panic::resume_unwind(Box::new(crate::comm::threads::OTHER_RANK_FAILED));
 }

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Virtual time in picoseconds. Integers make runs identical on all machines.
 pub type Time = u64;
 
+/// The longest time of a byte, in picoseconds: a second.
+const MAX_PER_BYTE: f64 = 1e12;
+
 /// Converts seconds to virtual time.
 pub fn picoseconds(seconds: f64) -> Time {
     (seconds * 1e12).round() as Time
@@ -37,6 +40,8 @@ pub struct Machine {
 #[serde(deny_unknown_fields)]
 pub struct PathCosts {
     pub message: MessageCosts,
+    /// A message through a mailbox.
+    pub mailbox: MessageCosts,
     /// A get of remote memory. Its request and its reply each take the latency.
     pub get: MessageCosts,
     /// A put into remote memory.
@@ -59,14 +64,32 @@ pub struct MessageCosts {
     pub gap: Time,
     /// Time on the way of each byte, in picoseconds (G). A rank sends one message at a time.
     pub per_byte: f64,
+    /// Times on the way by bytes, ascending; the last ones are 0. Larger messages add `per_byte` for each further byte. Without
+    /// steps, each byte takes `per_byte`.
+    pub steps: [Step; MAX_STEPS],
     /// Time of a core that copies a byte into a message or out of it, in picoseconds.
     pub copy_per_byte: f64,
+    /// Further time of the core that takes a message from a mailbox, for each byte, in picoseconds.
+    pub take_per_byte: f64,
+    /// A check for arrivals that finds nothing, if it does not take the time of the machine's polls.
+    pub poll: Option<Time>,
     /// Larger messages wait for their receiver's answer before they are sent.
     pub eager_bytes: usize,
     /// Extra time on the way of each byte of a message of up to `eager_bytes`, in picoseconds.
     pub eager_per_byte: f64,
     /// Time of the announcement of a larger message, and of the answer.
     pub handshake: Time,
+}
+
+/// Maximum number of measured sizes of a path.
+pub const MAX_STEPS: usize = 8;
+
+/// The time on the way of all bytes of a message of this size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub bytes: usize,
+    pub time: Time,
 }
 
 /// The bytes of a message in addition to its data.
@@ -112,6 +135,24 @@ pub struct LinkCosts {
 }
 
 impl Machine {
+    /// Returns why ranks cannot be simulated on this machine.
+    ///
+    /// # Errors
+    /// In one sentence.
+    pub fn check(&self, ranks: usize) -> Result<(), String> {
+        if self.ranks_per_node == 0 {
+            return Err("its nodes have no ranks".into());
+        }
+        let paths = [self.network, self.node].map(|path| [path.message, path.get, path.put]);
+        let of_messages =
+            paths.iter().flatten().flat_map(|costs| [costs.per_byte, costs.copy_per_byte, costs.eager_per_byte]);
+        let mut rates = of_messages.chain([self.interface.per_byte, self.link.per_byte]);
+        if let Some(wrong) = rates.find(|rate| !(0.0..=MAX_PER_BYTE).contains(rate)) {
+            return Err(format!("a byte takes {wrong} ps"));
+        }
+        self.topology.check(ranks.div_ceil(self.ranks_per_node))
+    }
+
     /// Returns the node of a rank.
     pub fn node_of(&self, rank: usize) -> usize {
         rank / self.ranks_per_node
@@ -140,7 +181,7 @@ impl Machine {
 impl PathCosts {
     /// Creates the costs of a path where gets and puts cost as messages.
     pub fn uniform(costs: MessageCosts) -> Self {
-        Self { message: costs, get: costs, put: costs }
+        Self { message: costs, mailbox: costs, get: costs, put: costs }
     }
 }
 
@@ -148,17 +189,40 @@ impl MessageCosts {
     /// Returns the time on the way of `bytes` bytes in addition to the latency.
     pub fn on_the_way(&self, bytes: usize) -> Time {
         let eager = if bytes <= self.eager_bytes { self.eager_per_byte } else { 0.0 };
-        scale(self.per_byte + eager, bytes)
+        let mut before = Step::default();
+        for step in self.steps.into_iter().take_while(|step| step.bytes > 0) {
+            if bytes < step.bytes {
+                return before.interpolate(step, bytes) + scale(eager, bytes);
+            }
+            before = step;
+        }
+        before.time + scale(self.per_byte, bytes - before.bytes) + scale(eager, bytes)
     }
 
-    /// Returns the time from the start of a message to that of the rank's next one.
+    /// Returns the time from the start of a message to that of the rank's next one. Measured steps do not include the gap.
     pub fn channel_time(&self, bytes: usize) -> Time {
-        self.on_the_way(bytes).max(self.gap)
+        let way = self.on_the_way(bytes);
+        if self.steps[0].bytes > 0 { self.gap + way } else { way.max(self.gap) }
+    }
+
+    /// Returns the time of the core that takes a message from a mailbox.
+    pub fn taking(&self, bytes: usize) -> Time {
+        self.receive + scale(self.copy_per_byte, bytes) + scale(self.take_per_byte, bytes)
     }
 
     /// Returns the time of a core that copies `bytes` bytes.
     pub fn copying(&self, bytes: usize) -> Time {
         scale(self.copy_per_byte, bytes)
+    }
+}
+
+impl Step {
+    /// Returns the time of a size between this step and a larger one.
+    fn interpolate(self, larger: Step, bytes: usize) -> Time {
+        let share = |time: Time, numerator: usize| {
+            (u128::from(time) * numerator as u128 / (larger.bytes - self.bytes) as u128) as Time
+        };
+        share(self.time, larger.bytes - bytes) + share(larger.time, bytes - self.bytes)
     }
 }
 

@@ -127,10 +127,9 @@ impl SimulatedInbox {
 
     /// Spends the time of receiving a message: the first of a batch, or a further one.
     fn receive(&self, letter: &Letter, is_first: bool) {
-        let costs = &self.member.world.machine.costs(letter.sender, self.member.rank).message;
+        let costs = &self.member.world.machine.costs(letter.sender, self.member.rank).mailbox;
         let saved = if is_first { 0 } else { costs.saved_in_batch };
-        self.member
-            .advance(costs.receive.saturating_sub(saved) + costs.copying(letter.words.len() * WORD_BYTES as usize));
+        self.member.advance(costs.taking(letter.words.len() * WORD_BYTES as usize).saturating_sub(saved));
         self.member.progress();
     }
 }
@@ -190,7 +189,7 @@ impl Outbox for SimulatedOutbox {
             return false;
         }
         let (Member { rank, world, .. }, bytes) = (&self.member, words.len() * WORD_BYTES as usize);
-        let costs = &world.machine.costs(*rank, receiver).message;
+        let costs = &world.machine.costs(*rank, receiver).mailbox;
         self.member.advance(costs.send + costs.copying(bytes));
         self.member.progress();
         // Other ranks may send between the start and the end of this rank's own work.

@@ -70,7 +70,7 @@ impl SimulatedMessages<'_> {
         if letter.is_announced {
             // The receiver answers, and the message begins its way.
             letter.is_announced = false;
-            let answered_at = posted.posted_at.max(letter.arrived) + costs.handshake;
+            let answered_at = now + costs.handshake;
             let passage = world.send(costs, answered_at, (posted.sender, rank), bytes);
             letter.arrived = passage.arrived;
             let mut sender = self.ends[posted.sender].1.borrow_mut();

@@ -11,12 +11,17 @@ mod messages;
 mod network;
 mod shared;
 mod stacks;
+mod timetable;
 mod topology;
 mod window;
 
 pub use engine::ComputationCosts;
-pub use machine::{Frame, InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, Time, picoseconds};
-pub use network::{Network, Passage};
+pub use machine::{
+    Frame, InterfaceCosts, LinkCosts, MAX_STEPS, Machine, MessageCosts, PathCosts, Step, Time, picoseconds,
+};
+pub use messages::SimulatedMessages;
+pub use network::{Network, Passage, Sending};
+pub use timetable::Timetable;
 pub use topology::{Link, Topology};
 
 use super::arena::Arena;
@@ -49,8 +54,7 @@ pub fn run<R: 'static>(
     ranks: usize,
     body: impl Fn(&SimulatedComm, &mut Arena) -> R,
 ) -> Result<(Vec<std::result::Result<R, String>>, Account)> {
-    let nodes = ranks.div_ceil(machine.ranks_per_node);
-    machine.topology.check(nodes).map_err(|reason| {
+    machine.check(ranks).map_err(|reason| {
         Error::input(format!("{} cannot be simulated: {reason}", machine.name), "use fewer ranks, or a larger topology")
     })?;
     let world = World::new(machine.clone(), costs, ranks, Stacks::new(ranks)?);

@@ -1,8 +1,10 @@
 //! The way of messages: ranks, interfaces and links, each busy with one message at a time.
 
 use super::machine::{Machine, MessageCosts, Time, scale};
+use super::timetable::Timetable;
 use super::topology::Link;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// When a message leaves its sender and reaches its receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,18 +17,35 @@ pub struct Passage {
     pub arrived: Time,
 }
 
-/// The state of interfaces and links.
-#[derive(Default)]
+/// The state of ranks, interfaces and links.
 pub struct Network {
-    /// When the interface of each node is free, for sending and for receiving.
-    sending: Vec<Time>,
-    receiving: Vec<Time>,
-    /// When each link is free.
-    links: Vec<Time>,
-    /// When each rank can send its next message.
-    ranks: Vec<Time>,
+    /// When each rank sends.
+    ranks: Vec<Timetable>,
+    /// When the interface of each node sends and receives.
+    sending: Vec<Timetable>,
+    receiving: Vec<Timetable>,
+    links: Vec<Timetable>,
     /// The messages of each rank in the queue of its interface, if queues have a limit.
     queues: Vec<Queue>,
+    /// When the last message between two ranks arrives. Later ones do not overtake it. Contains messages on their way, and a few
+    /// that have arrived.
+    last_arrivals: HashMap<u64, Time, BuildHasherDefault<PairHasher>>,
+    /// The number of pairs at which those whose messages have arrived are removed.
+    max_pairs: usize,
+}
+
+const MIN_PAIRS: usize = 1024;
+
+/// A message that is sent: by whom, when, and how many bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending {
+    /// The clock of the simulation. It never falls.
+    pub now: Time,
+    /// When the message begins, after the sender's own work. Not before `now`.
+    pub begins: Time,
+    /// The sending and the receiving rank.
+    pub ends: (usize, usize),
+    pub bytes: usize,
 }
 
 /// The messages of a rank in its interface: when each has left, and its bytes.
@@ -56,61 +75,104 @@ impl Queue {
 impl Network {
     pub fn new(machine: &Machine, ranks: usize) -> Self {
         let nodes = ranks.div_ceil(machine.ranks_per_node);
-        let queues = if machine.interface.queue_bytes > 0 { vec![Queue::default(); ranks] } else { Vec::new() };
-        Self { sending: vec![0; nodes], receiving: vec![0; nodes], links: Vec::new(), ranks: vec![0; ranks], queues }
+        let idle = |number: usize| vec![Timetable::default(); number];
+        Self {
+            ranks: idle(ranks),
+            sending: idle(nodes),
+            receiving: idle(nodes),
+            links: Vec::new(),
+            queues: if machine.interface.queue_bytes > 0 { vec![Queue::default(); ranks] } else { Vec::new() },
+            last_arrivals: HashMap::default(),
+            max_pairs: MIN_PAIRS,
+        }
     }
 
-    /// Sends a message from one rank to another at this time, after the sender's own work.
-    pub fn send(
-        &mut self,
-        machine: &Machine,
-        costs: &MessageCosts,
-        now: Time,
-        (from, to): (usize, usize),
-        bytes: usize,
-    ) -> Passage {
-        let (node, other) = (machine.node_of(from), machine.node_of(to));
+    /// Sends a message from one rank to another.
+    pub fn send(&mut self, machine: &Machine, costs: &MessageCosts, message: Sending) -> Passage {
+        let Sending { now, begins, ends: (from, to), bytes } = message;
         let occupied = costs.channel_time(bytes);
-        let start = now.max(self.ranks[from]);
-        if node == other {
-            let (left, arrived) = (start + occupied, start + costs.latency + costs.on_the_way(bytes));
-            self.ranks[from] = left;
-            return Passage { entered: now, left, arrived };
-        }
+        let start = self.ranks[from].reserve(now, begins, occupied);
+        let passage = if machine.node_of(from) == machine.node_of(to) {
+            let arrived = start + costs.latency + costs.on_the_way(bytes);
+            Passage { entered: begins, left: start + occupied, arrived }
+        } else {
+            self.pass_interfaces(machine, costs, start, message)
+        };
+        let arrived = self.keep_order(now, (from, to), passage.arrived);
+        Passage { arrived, ..passage }
+    }
+
+    /// Sends a message that begins at `start` from the interface of a node to that of another one.
+    fn pass_interfaces(&mut self, machine: &Machine, costs: &MessageCosts, start: Time, message: Sending) -> Passage {
+        let Sending { now, begins, ends: (from, to), bytes } = message;
+        let (node, other) = (machine.node_of(from), machine.node_of(to));
         let interface = &machine.interface;
         let bus_bytes = interface.frame.bytes(bytes);
         let bus = scale(interface.per_byte, bus_bytes);
         let busy = bus.max(interface.gap);
-        let start = start.max(self.sending[node]);
-        let left = start + busy.max(occupied);
-        self.sending[node] = start + busy;
-        self.ranks[from] = start + occupied;
+        let start = self.sending[node].reserve(now, start, busy);
+        let left = start + busy.max(costs.channel_time(bytes));
         let entered = match self.queues.get_mut(from) {
-            Some(queue) => queue.enter(now, bus_bytes, left, interface.queue_bytes),
-            None => now,
+            Some(queue) => queue.enter(begins, bus_bytes, left, interface.queue_bytes),
+            None => begins,
         };
-        let (head, train) = self.pass_links(machine, start, (node, other), machine.link.frame.bytes(bytes));
+        let (head, train) = self.pass_links(machine, now, start, (node, other), machine.link.frame.bytes(bytes));
         let head = head + costs.latency;
         // Messages from several links share the receiving bus.
-        let received = head.max(self.receiving[other]);
-        self.receiving[other] = received + busy;
+        let received = self.receiving[other].reserve(now, head, busy);
         Passage { entered, left, arrived: (head + train).max(received + bus.max(costs.on_the_way(bytes))) }
     }
 
     /// Returns when the first byte has passed all links, and for how long the message is busy on a link.
-    fn pass_links(&mut self, machine: &Machine, start: Time, nodes: (usize, usize), bytes: usize) -> (Time, Time) {
+    fn pass_links(
+        &mut self,
+        machine: &Machine,
+        now: Time,
+        start: Time,
+        nodes: (usize, usize),
+        bytes: usize,
+    ) -> (Time, Time) {
         let (mut head, mut train) = (start, 0);
         machine.topology.route(nodes.0, nodes.1, |link: Link| {
             train = scale(machine.link.per_byte, bytes);
             if machine.link.is_contended {
                 if link >= self.links.len() {
-                    self.links.resize(link + 1, 0);
+                    self.links.resize(link + 1, Timetable::default());
                 }
-                head = head.max(self.links[link]);
-                self.links[link] = head + train;
+                head = self.links[link].reserve(now, head, train);
             }
             head += machine.link.hop;
         });
         (head, train)
+    }
+
+    /// Returns when a message arrives that does not overtake the one before it.
+    fn keep_order(&mut self, now: Time, (from, to): (usize, usize), arrived: Time) -> Time {
+        if self.last_arrivals.len() >= self.max_pairs {
+            self.last_arrivals.retain(|_, last| *last > now);
+            self.max_pairs = MIN_PAIRS.max(2 * self.last_arrivals.len());
+        }
+        let last = self.last_arrivals.entry((from as u64) << 32 | to as u64).or_default();
+        *last = arrived.max(*last);
+        *last
+    }
+}
+
+/// A hash of pairs of ranks. No user chooses these numbers.
+#[derive(Default)]
+struct PairHasher(u64);
+
+impl Hasher for PairHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        let product = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ product >> 32;
     }
 }

@@ -10,8 +10,8 @@ use std::rc::Rc;
 const STACK_BYTES: usize = if cfg!(debug_assertions) { 512 << 10 } else { 64 << 10 };
 /// Distance of stacks. Their ends are in different lines of a page, so that all parts of a cache hold some of them.
 const DISTANCE: usize = STACK_BYTES + 5 * 64;
-/// A rank that has less space than this when it waits is ended. Its next calls could overflow.
-const RESERVE_BYTES: usize = 8 << 10;
+/// A rank that has less space than this when it waits is ended. Its next calls could overflow, and unwinding needs space.
+const RESERVE_BYTES: usize = 16 << 10;
 /// The lowest word of each stack. A stack that overflows changes it.
 const CANARY: u64 = 0x5eed_cafe_f00d_beef;
 

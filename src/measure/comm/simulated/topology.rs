@@ -108,9 +108,9 @@ fn dragonfly_route(nodes: usize, routers: usize, from: usize, to: usize, mut vis
     if router != exit {
         visit(local(group, router, exit));
     }
-    // Pairs of groups in the order of the Cantor pairing, which needs no number of groups.
-    let sum = group + other_group;
-    visit(2 * (sum * (sum + 1) / 2 + other_group) + 1);
+    // Pairs of groups in the order of their larger number (Rosenberg and Strong), which needs no number of groups.
+    let pair = if group < other_group { other_group * other_group + group } else { group * (group + 1) + other_group };
+    visit(2 * pair + 1);
     if entry != other_router {
         visit(local(other_group, entry, other_router));
     }

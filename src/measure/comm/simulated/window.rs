@@ -21,13 +21,15 @@ struct Exposed {
     words: usize,
 }
 
+/// A get on its way: its arrival, its number, and the words.
+type Fetched = (Time, u64, Box<[u64]>);
+
 pub struct SimulatedGetWindow<'m> {
     member: &'m Member,
     memories: Rc<Vec<Exposed>>,
     slots: usize,
     max_words: usize,
-    /// Gets on their way: arrival, number, and the words.
-    outstanding: BinaryHeap<Reverse<(Time, u64, Box<[u64]>)>>,
+    outstanding: BinaryHeap<Reverse<Fetched>>,
     issued: u64,
 }
 
@@ -74,6 +76,14 @@ impl Rma for SimulatedComm {
 }
 
 impl SimulatedGetWindow<'_> {
+    /// Records a check for fetched blocks that found nothing.
+    fn fail(&self, now: Time) {
+        let Member { world, .. } = self.member;
+        let is_one_node = world.size <= world.machine.ranks_per_node;
+        let path = if is_one_node { &world.machine.node } else { &world.machine.network };
+        self.member.fail_after(path.get.poll.unwrap_or(world.machine.poll), now, "a fetched block");
+    }
+
     /// Spends the time of a get on this rank's core. Returns when the words arrive.
     fn fetch(&self, owner: usize, words: usize) -> Time {
         let Member { rank, world, .. } = self.member;
@@ -98,7 +108,7 @@ impl GetWindow for SimulatedGetWindow<'_> {
         crate::comm::check_range(offset, words, length);
         let now = self.member.synchronize();
         if self.outstanding.len() >= self.slots {
-            self.member.fail(now, "a fetched block");
+            self.fail(now);
             return false;
         }
         // SAFETY: `check_range` has checked the range. The owner lends its memory until the barrier at the end of the window,
@@ -115,7 +125,7 @@ impl GetWindow for SimulatedGetWindow<'_> {
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
         let now = self.member.synchronize();
         if self.outstanding.peek().is_none_or(|Reverse((arrived, ..))| *arrived > now) {
-            self.member.fail(now, "a fetched block");
+            self.fail(now);
             return None;
         }
         let Reverse((.., block)) = self.outstanding.pop()?;

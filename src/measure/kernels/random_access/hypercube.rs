@@ -13,14 +13,14 @@
 //!   message. In a round a rank may receive more than Q updates by chance, which the paper's footnote 1 allows:
 //!   `excess_share` and `stored_max` report these updates.
 
-use super::division::divide;
 use super::random_stream::Index;
-use super::recursive_halving::{self, Stage};
 use super::table::{Pending, Placement, SpecialisedTable, Table};
 use super::{
     Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
     TIME_BOUND, Tally, UPDATES, about, measure, refuse_nothing,
 };
+use crate::kernels::shared::updates::division::divide;
+use crate::kernels::shared::updates::recursive_halving::{self, Stage};
 
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Posting, Tag};

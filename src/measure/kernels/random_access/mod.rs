@@ -13,14 +13,12 @@
 
 pub mod alltoallv;
 pub mod base;
-pub mod division;
 pub mod exchange;
 pub mod grid;
 pub mod hypercube;
 pub mod nodes;
 pub mod one_sided;
 pub mod problem;
-pub mod recursive_halving;
 pub mod roles;
 pub mod routed;
 pub mod sequential;

@@ -14,7 +14,6 @@
 //!   threads transport, nodes are threads of one process, each with its own team; use a number of ranks whose product with
 //!   `cores` is the number of cores.
 
-use super::alltoallv::RoundLists;
 use super::layout::Owners;
 use super::random_stream::Generator;
 use super::shared::team::{self, Gate};
@@ -26,6 +25,7 @@ use super::{
     Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
     Tally, UPDATES, about,
 };
+use crate::kernels::shared::updates::round_lists::RoundLists;
 
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;

@@ -230,18 +230,18 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         if problem.own_streams.is_empty() {
             return;
         }
-        let (mut generator, updates) = (problem.own_generator(), problem.own_updates());
-        self.charge_batch(updates);
-        for number in 1..=updates {
+        let mut generator = problem.own_generator();
+        self.charge_batch(problem.own_updates());
+        for number in 1..=problem.own_updates() {
             self.count_stored(1);
             self.route(generator.next_u64());
             if number % self.plan.capacity as u64 == 0 {
                 self.delay(self.plan.capacity);
                 self.serve(0);
-                self.charge_batch(updates - number);
+                self.charge_batch(problem.own_updates() - number);
             }
         }
-        self.delay((updates % self.plan.capacity as u64) as usize);
+        self.delay((problem.own_updates() % self.plan.capacity as u64) as usize);
     }
 
     /// Charges the next updates that this rank generates, before any of them is sent. `left` updates are left.

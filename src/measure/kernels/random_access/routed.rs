@@ -195,14 +195,14 @@ impl<'a, C: Mailboxes> Router<'a, C> {
     }
 
     fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
-        let (mut generator, updates) = (problem.own_generator(), problem.own_updates());
-        self.charge_batch(updates);
-        for number in 1..=updates {
+        let mut generator = problem.own_generator();
+        self.charge_batch(problem.own_updates());
+        for number in 1..=problem.own_updates() {
             self.count_stored(1);
             self.route(generator.next_u64(), table);
             if number % self.capacity as u64 == 0 {
                 self.serve(0, table);
-                self.charge_batch(updates - number);
+                self.charge_batch(problem.own_updates() - number);
             }
         }
         for dimension in 0..self.dimensions.len() {

@@ -19,7 +19,6 @@
 pub mod team;
 pub(super) mod words;
 
-use super::alltoallv::RoundLists;
 use super::layout::{Layout, Owners};
 use super::random_stream::{Generator, Index};
 use super::table::Table;
@@ -28,6 +27,7 @@ use super::{
     Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
     Tally, UPDATES, about,
 };
+use crate::kernels::shared::updates::round_lists::RoundLists;
 
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;

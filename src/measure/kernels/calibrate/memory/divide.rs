@@ -9,11 +9,11 @@
 use super::{BATCH, VALUES, about, generate, work_per_rank};
 use crate::comm::Collectives;
 use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
-use crate::kernels::random_access::alltoallv::RoundLists;
-use crate::kernels::random_access::division::divide;
-use crate::kernels::random_access::recursive_halving::Stage;
+use crate::kernels::shared::updates::division::divide;
 use crate::kernels::shared::updates::layout::{Layout, Owners};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
+use crate::kernels::shared::updates::recursive_halving::Stage;
+use crate::kernels::shared::updates::round_lists::RoundLists;
 use crate::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;

@@ -1,0 +1,78 @@
+//! Where simulations were compared with others, and which points lie outside of this.
+//!
+//! tests/simgrid.rs has the comparisons with SimGrid's SMPI, and docs/simulation.md their figures.
+
+use apexmap_base::point::{Point, Value};
+use apexmap_measure::comm::UNEXPECTED_MESSAGES;
+use apexmap_measure::comm::simulated::{Frame, Machine, Topology};
+use std::ops::RangeInclusive;
+
+/// The largest number of ranks that was compared with SMPI.
+pub const MAX_TESTED_RANKS: usize = 256;
+/// The message sizes that were compared with SMPI.
+pub const TESTED_BYTES: RangeInclusive<u64> = 64..=65536;
+
+/// Returns the reasons why the simulation of a point was not compared with SMPI; none if it was.
+pub fn envelope(point: &Point, machine: &Machine) -> Vec<&'static str> {
+    let number = |name: &str| match point.params.get(name) {
+        Some(Value::Integer(number)) => Some(*number),
+        _ => None,
+    };
+    let message_bytes = number("message_bytes");
+    let nodes = point.ranks.div_ceil(machine.ranks_per_node.max(1));
+    let shares_links = machine.link.is_contended && machine.topology != Topology::Crossbar && nodes > 1;
+    let costs = machine.network.message;
+    let operation = point.params.get("operation").and_then(|value| match value {
+        Value::Text(word) => Some(word.as_str()),
+        _ => None,
+    });
+    let is_one_sided =
+        operation == Some("put") || point.kernel.ends_with("one_sided") || point.kernel == "calibrate.get";
+    let reasons = [
+        (point.ranks > MAX_TESTED_RANKS, "more than 256 ranks"),
+        (machine.ranks_per_node > 1 && point.ranks > 1, "several ranks on a node, which share its interface"),
+        (
+            message_bytes.is_some_and(|bytes| !TESTED_BYTES.contains(&bytes)),
+            "messages of fewer than 64 bytes or more than 64 KiB",
+        ),
+        (
+            message_bytes.is_some_and(|bytes| bytes as usize > costs.eager_bytes),
+            "messages that wait for their receiver's answer, which takes no time in SMPI",
+        ),
+        (is_one_sided, "one-sided messages"),
+        (
+            shares_links && EXCHANGES.contains(&point.kernel.as_str()),
+            "long messages to all ranks over shared links: 0.5 to 1.16 times the time of SMPI",
+        ),
+        (
+            FAN_IN.iter().any(|kernel| point.kernel.starts_with(kernel)),
+            "messages from many senders at once, which take turns: 5 % to 36 % faster than in SMPI with eight senders",
+        ),
+        (
+            number("window").is_some_and(|window| window as usize > UNEXPECTED_MESSAGES),
+            "more than 128 messages that wait for their receiver: looking through them takes no time here",
+        ),
+        (
+            costs.gap.max(machine.interface.gap) > 0
+                || machine.interface.queue_bytes > 0
+                || machine.interface.frame != Frame::default()
+                || machine.link.frame != Frame::default(),
+            "gaps, headers or command queues of interfaces: compared with the equations of their paper instead of SMPI",
+        ),
+        (
+            shares_links && matches!(machine.topology, Topology::Dragonfly { .. }),
+            "a dragonfly: 0.58 to 0.8 times the time of SMPI where many nodes share the link of two groups",
+        ),
+        (
+            matches!(machine.topology, Topology::Mesh { .. } | Topology::Grid { .. }) && nodes > 1,
+            "a mesh: a torus, a fat tree and a crossbar were compared",
+        ),
+    ];
+    reasons.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| reason).collect()
+}
+
+/// Kernels whose ranks exchange messages with all others.
+const EXCHANGES: [&str; 3] = ["random_access.alltoallv", "random_access.all_to_all", "message_rate.cyclic"];
+
+/// Kernels whose ranks send to random others.
+const FAN_IN: [&str; 4] = ["apex_map.", "random_access.base", "message_rate.random", "message_rate.indirect"];
