@@ -90,8 +90,7 @@ fn a_mailbox_per_peer_delivers_only_its_messages_in_order() {
         }
         for (line, &peer) in lines.iter_mut().zip(&peers) {
             for number in 0..20u64 {
-                while line.take(|from, words| assert_eq!((from, words), (peer, &[peer as u64, number][..]))).is_none()
-                {
+                while line.take(|from, words| assert_eq!((from, words), (peer, &[peer as u64, number][..]))).is_none() {
                     comm.relax();
                 }
             }

@@ -50,6 +50,7 @@ pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "two-ranks",
     "random-access-hpcc",
     "random-access-ranks",
+    "random-access-scaling",
     "random-access-algorithms",
     "random-access-lookahead",
     "random-access-rounds",
