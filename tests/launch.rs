@@ -309,7 +309,7 @@ proptest! {
 fn every_launcher_is_found_by_its_id() {
     let template = ["x", "{ranks}", "{worker}", "{arguments}"].map(String::from);
     let ids: Vec<_> = LAUNCHERS.iter().map(|entry| entry.id).collect();
-    assert_eq!(ids, ["local", "openmpi", "mpich", "srun", "pals", "flux", "custom"]);
+    assert_eq!(ids, ["local", "simulated", "openmpi", "mpich", "srun", "pals", "flux", "custom"]);
     for entry in LAUNCHERS.iter() {
         let entry_by_id = find(entry.id).unwrap();
         assert_eq!((entry_by_id.id, entry_by_id.transport), (entry.id, entry.transport));

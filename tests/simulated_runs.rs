@@ -109,6 +109,11 @@ fn points_that_cannot_be_simulated_are_refused_before_anything_runs() {
     assert!(error.contains("memory and cores, so it cannot be simulated") && error.contains("help:"), "{error}");
     let error = refusal_message(&["run", "message-rate-sizes", "--simulate", "seaborg", "--out", out]);
     assert!(error.contains("_seconds") && error.contains("help:"), "{error}");
+    let cold = scratch.join("cold.toml");
+    let text = "[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 2\ncaches = \"cold\"\n";
+    std::fs::write(&cold, text).expect("a sweep");
+    let error = refusal_message(&["run", cold.to_str().expect("a path"), "--simulate", "red-storm", "--out", out]);
+    assert!(error.contains("caches = \"cold\" cannot be simulated"), "{error}");
     let error = refusal_message(&["run", "protocol", "--simulate", "red-strom", "--out", out]);
     assert!(error.contains("red-storm"), "{error}");
     assert!(!Path::new(out).exists(), "nothing was written");

@@ -1,7 +1,7 @@
 //! The machine of simulated ranks, and the costs of their computations.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{LaunchSize, Point};
+use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_measure::comm::simulated::{ComputationCosts, Machine};
 use apexmap_measure::kernels;
 use apexmap_theory::machine::Card;
@@ -48,6 +48,15 @@ impl Simulation {
             return Err(Error::input(
                 format!("{} measures this machine's own memory and cores, so it cannot be simulated", point.kernel),
                 "choose kernels whose ranks send messages; `apexmap kernels` lists all",
+            ));
+        }
+        if point.params.get("caches") == Some(&Value::from("cold")) {
+            return Err(Error::input(
+                format!(
+                    "{} with caches = \"cold\" cannot be simulated, because messages cost the same as with warm caches",
+                    point.kernel
+                ),
+                "leave caches out",
             ));
         }
         simulation::computation_costs(&self.card, point)
