@@ -302,7 +302,7 @@ fn scripts_never_execute_text_from_a_sweep_or_a_path() {
     );
     let info = trip.scratch.join("worker.json");
     let info_text = text(&apexmap(&["worker", "--info"]).stdout);
-    std::fs::write(&info, info_text.replace("[\"threads\"]", "[\"threads\",\"mpi\"]")).expect("written");
+    std::fs::write(&info, info_text.replace("[\"threads\"", "[\"threads\",\"mpi\"")).expect("written");
     let worker = trip.scratch.join("a 'worker' $(touch evil)");
     std::fs::write(&worker, "#!/bin/sh\necho \"$@\"\n").expect("written");
     let mut mode = std::fs::metadata(&worker).expect("a file").permissions();
