@@ -1,7 +1,7 @@
 //! The simulated transport: the ranks are coroutines of one thread, and time is virtual.
 //!
 //! The kernels run unchanged and verify their work. Computing costs what the driver says for each point
-//! ([`Comm::charge`](super::Comm::charge)); messages cost what the machine says ([`Machine`]).
+//! ([`Comm::charge`]); messages cost what the machine says ([`Machine`]).
 
 mod collectives;
 mod engine;

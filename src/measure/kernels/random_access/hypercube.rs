@@ -1,7 +1,7 @@
 //! NAME: random_access.hypercube. Rounds of Q updates that travel along the dimensions of a hypercube of ranks.
 //!
 //! SOURCE: Plimpton et al., Figure 2. For numbers of ranks that are not powers of two, the recursive halving of Section 2
-//!   ([`super::recursive_halving`]). The optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates =
+//!   ([`recursive_halving`]). The optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates =
 //!   "deferred"` (Mod2), `waits = "late"` (Mod3), SMSG = 2 (Mod7). The original is "on_demand", "at_once", "early" and
 //!   SMSG = 1.
 //! DIFFERENCES: the dimensions are processed from the highest, so that powers of two are a special case of recursive
