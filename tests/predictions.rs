@@ -109,7 +109,7 @@ fn all_missing_card_numbers_and_the_usable_machines_are_listed() {
         successful_stdout(&["models", "random_access.hypercube"]).contains("published machines: red-storm, bluegene-l")
     );
     assert!(
-        successful_stdout(&["models", "apex_map.surface"]).contains("published machines: no card has all parameters")
+        successful_stdout(&["models", "apex_map.two_level"]).contains("published machines: no card has all parameters")
     );
     let model = models::find("message_rate.nic").expect("a model");
     assert_eq!(models::published_machines(model), ["simulated-nic"]);
