@@ -3,7 +3,8 @@
 
 use super::common::Scratch;
 use apexmap_measure::comm::simulated::{
-    InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, SimulatedComm, SimulatedMessages, Topology, run,
+    InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, SimulatedComm, SimulatedMessages, SlowLink, Topology,
+    run,
 };
 use apexmap_measure::comm::{Comm, Messages, PointToPoint, Tag};
 use apexmap_study::simulated::simgrid::platform;
@@ -240,6 +241,26 @@ fn messages_of_256_ranks_without_contention_take_the_times_of_smpi() {
     check(crossbar, &rows(&["all-to-all"], &[256], &[64]), bounds_without_contention);
     let patterns = ["ping-pong", "streaming", "pairwise", "hypercube"];
     check(crossbar, &rows(&patterns, &[256], &[64, 65536]), bounds_without_contention);
+}
+
+/// A ring of nodes, of which one link is eight times as slow as the others.
+fn ring_with_a_slow_link(nodes: usize) -> Machine {
+    let mut ring = machine("slow link", Topology::Torus { sides: vec![nodes] });
+    // The link from node 3 to node 4.
+    ring.link.slow = Some(SlowLink { link: 6, factor: 8.0 });
+    ring
+}
+
+#[test]
+fn a_slow_link_in_a_ring_takes_the_time_of_smpi() {
+    needs!(SimGrid);
+    check(ring_with_a_slow_link, &rows(&["ring", "ping-pong"], &[16, 64], &SIZES), |_| (-0.15, 0.15));
+    let fast = |nodes| Machine {
+        link: LinkCosts { slow: None, ..ring_with_a_slow_link(nodes).link },
+        ..ring_with_a_slow_link(nodes)
+    };
+    let seconds = |machine: &Machine| simulate_pattern(machine, 16, "ring", 65536, 2);
+    assert!(seconds(&ring_with_a_slow_link(16)) > 4.0 * seconds(&fast(16)));
 }
 
 #[test]

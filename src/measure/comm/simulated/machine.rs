@@ -1,6 +1,6 @@
 //! The costs of a simulated machine.
 
-use super::topology::Topology;
+use super::topology::{Link, Topology};
 use serde::{Deserialize, Serialize};
 
 /// Virtual time in picoseconds. Integers make runs identical on all machines.
@@ -132,6 +132,25 @@ pub struct LinkCosts {
     pub frame: Frame,
     /// Whether a message waits until a link is free. Otherwise links carry any number of messages at once.
     pub is_contended: bool,
+    /// A link that is slower than the others, as a damaged cable is. No card has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow: Option<SlowLink>,
+}
+
+/// A link on which each byte takes longer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowLink {
+    pub link: Link,
+    /// Time of a byte over that on other links.
+    pub factor: f64,
+}
+
+impl LinkCosts {
+    /// Returns the picoseconds of a byte on a link.
+    pub fn per_byte_of(&self, link: Link) -> f64 {
+        self.slow.filter(|slow| slow.link == link).map_or(self.per_byte, |slow| self.per_byte * slow.factor)
+    }
 }
 
 impl Machine {
@@ -146,7 +165,8 @@ impl Machine {
         let paths = [self.network, self.node].map(|path| [path.message, path.get, path.put]);
         let of_messages =
             paths.iter().flatten().flat_map(|costs| [costs.per_byte, costs.copy_per_byte, costs.eager_per_byte]);
-        let mut rates = of_messages.chain([self.interface.per_byte, self.link.per_byte]);
+        let slow = self.link.slow.map(|slow| self.link.per_byte_of(slow.link));
+        let mut rates = of_messages.chain([self.interface.per_byte, self.link.per_byte]).chain(slow);
         if let Some(wrong) = rates.find(|rate| !(0.0..=MAX_PER_BYTE).contains(rate)) {
             return Err(format!("a byte takes {wrong} ps"));
         }

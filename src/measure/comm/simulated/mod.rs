@@ -17,7 +17,7 @@ mod window;
 
 pub use engine::ComputationCosts;
 pub use machine::{
-    Frame, InterfaceCosts, LinkCosts, MAX_STEPS, Machine, MessageCosts, PathCosts, Step, Time, picoseconds,
+    Frame, InterfaceCosts, LinkCosts, MAX_STEPS, Machine, MessageCosts, PathCosts, SlowLink, Step, Time, picoseconds,
 };
 pub use messages::SimulatedMessages;
 pub use network::{Network, Passage, Sending};

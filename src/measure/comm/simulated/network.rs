@@ -123,7 +123,7 @@ impl Network {
         Passage { entered, left, arrived: (head + train).max(received + bus.max(costs.on_the_way(bytes))) }
     }
 
-    /// Returns when the first byte has passed all links, and for how long the message is busy on a link.
+    /// Returns when the first byte has passed all links, and for how long the message is busy on the slowest of them.
     fn pass_links(
         &mut self,
         machine: &Machine,
@@ -132,9 +132,10 @@ impl Network {
         nodes: (usize, usize),
         bytes: usize,
     ) -> (Time, Time) {
-        let (mut head, mut train) = (start, 0);
+        let (mut head, mut longest) = (start, 0);
         machine.topology.route(nodes.0, nodes.1, |link: Link| {
-            train = scale(machine.link.per_byte, bytes);
+            let train = scale(machine.link.per_byte_of(link), bytes);
+            longest = longest.max(train);
             if machine.link.is_contended {
                 if link >= self.links.len() {
                     self.links.resize(link + 1, Timetable::default());
@@ -143,7 +144,7 @@ impl Network {
             }
             head += machine.link.hop;
         });
-        (head, train)
+        (head, longest)
     }
 
     /// Returns when a message arrives that does not overtake the one before it.
