@@ -131,9 +131,8 @@ impl Campaign {
     /// As for [`Campaign::plan`].
     pub fn plan_for(request: &Request, machine: Machine) -> Result<Self> {
         let path = request.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
-        let simulation = simulated::find_simulation(request, path, machine)?;
-        let machine = simulation.as_ref().map_or(machine, |simulation| simulated::node_size(&simulation.card));
-        let campaign = Self::plan_sweep_on(ready::open(path, machine)?, request, simulation)?;
+        let (sweep, machine, simulation) = simulated::open_sweep(request, path, machine)?;
+        let campaign = Self::plan_sweep_on(sweep, request, simulation)?;
         Ok(Self { machine, ..campaign })
     }
 

@@ -3,7 +3,7 @@
 use super::Request;
 use crate::sweep::plan::Plan;
 use crate::sweep::simulation::Simulation;
-use crate::sweep::{Machine, ready};
+use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::Result;
 use apexmap_results::disk::manifest::SimulatedMachine;
 use apexmap_theory::machine::{Card, catalogue};
@@ -12,25 +12,31 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Returns the simulation that a request or its sweep asks for.
+/// Reads the sweep of a request for a machine, or for the machine that the request or the sweep simulates. Returns the machine too.
 ///
 /// # Errors
-/// If the card cannot be read.
-pub fn find_simulation(request: &Request, sweep: &Path, machine: Machine) -> Result<Option<Simulation>> {
-    // An invalid sweep is reported when it is read for its machine.
-    let of_sweep = || ready::open(sweep, machine).ok().and_then(|sweep| sweep.launch.simulate.map(PathBuf::from));
-    let Some(path) = request.simulate.clone().or_else(of_sweep) else { return Ok(None) };
-    let card = match path.to_str() {
+/// If the sweep or the card cannot be read, or the sweep is invalid.
+pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(Sweep, Machine, Option<Simulation>)> {
+    let card_path = match &request.simulate {
+        Some(card_path) => card_path.clone(),
+        None => {
+            let sweep = ready::open(path, machine)?;
+            let Some(card_path) = &sweep.launch.simulate else { return Ok((sweep, machine, None)) };
+            PathBuf::from(card_path)
+        }
+    };
+    let card = match card_path.to_str() {
         Some(name) => Card::find(name)?,
-        None => Card::read(&path)?,
+        None => Card::read(&card_path)?,
     };
     let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize);
-    Ok(Some(Simulation { card: Arc::new(card), ranks_per_node }))
+    let machine = node_size(&card);
+    Ok((ready::open(path, machine)?, machine, Some(Simulation { card: Arc::new(card), ranks_per_node })))
 }
 
 /// Returns the size of a node of a card, for sweeps whose values depend on the machine. Numbers that the card does not have are
 /// 1 core, and unknown sizes.
-pub fn node_size(card: &Card) -> Machine {
+fn node_size(card: &Card) -> Machine {
     let number = |entry: &catalogue::Entry| card.get(entry.name).unwrap_or(0.0);
     let cores = number(catalogue::CORES).max(1.0) as usize;
     let last_cache = [catalogue::L3_BYTES, catalogue::L2_BYTES, catalogue::L1_BYTES].map(number);

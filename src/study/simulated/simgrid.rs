@@ -113,7 +113,7 @@ fn explicit_routes(machine: &Machine, nodes: usize) -> String {
     }
     let policy = if machine.link.is_contended { "SHARED" } else { "FATPIPE" };
     for (&number, name) in &names {
-        let bandwidth = bytes_per_second(machine.link.per_byte_of(number));
+        let bandwidth = bytes_per_second(machine.link.byte_time(number));
         link(format!("l{name}"), bandwidth, &seconds(machine.link.hop as f64), policy);
     }
     for (from, to) in pairs() {

@@ -148,7 +148,7 @@ pub struct SlowLink {
 
 impl LinkCosts {
     /// Returns the picoseconds of a byte on a link.
-    pub fn per_byte_of(&self, link: Link) -> f64 {
+    pub fn byte_time(&self, link: Link) -> f64 {
         self.slow.filter(|slow| slow.link == link).map_or(self.per_byte, |slow| self.per_byte * slow.factor)
     }
 }
@@ -165,7 +165,7 @@ impl Machine {
         let paths = [self.network, self.node].map(|path| [path.message, path.get, path.put]);
         let of_messages =
             paths.iter().flatten().flat_map(|costs| [costs.per_byte, costs.copy_per_byte, costs.eager_per_byte]);
-        let slow = self.link.slow.map(|slow| self.link.per_byte_of(slow.link));
+        let slow = self.link.slow.map(|slow| self.link.byte_time(slow.link));
         let mut rates = of_messages.chain([self.interface.per_byte, self.link.per_byte]).chain(slow);
         if let Some(wrong) = rates.find(|rate| !(0.0..=MAX_PER_BYTE).contains(rate)) {
             return Err(format!("a byte takes {wrong} ps"));

@@ -134,7 +134,7 @@ impl Network {
     ) -> (Time, Time) {
         let (mut head, mut longest) = (start, 0);
         machine.topology.route(nodes.0, nodes.1, |link: Link| {
-            let train = scale(machine.link.per_byte_of(link), bytes);
+            let train = scale(machine.link.byte_time(link), bytes);
             longest = longest.max(train);
             if machine.link.is_contended {
                 if link >= self.links.len() {
