@@ -885,7 +885,7 @@ proptest! {
         let index = Index::new(StreamKind::Lfsr, 8);
         let (mut words, mut expected): (Vec<u64>, Vec<u64>) = ((0..256).collect(), (0..256).collect());
         let mut table = Table::new(&mut words, 0, index);
-        let (mut generator, mut pending, mut applied) = (Generator::starting_after(StreamKind::Lfsr, 99), Pending::new(look_ahead), 0);
+        let (mut generator, mut pending, mut applied) = (Generator::starting_after(StreamKind::Lfsr, 99), Pending::new(look_ahead, 2 * look_ahead), 0);
         for &portion in &portions {
             for _ in 0..portion {
                 let value = generator.next_u64();

@@ -125,7 +125,7 @@ fn a_plan_of_simulated_ranks_has_their_memory_and_wall_time() {
     let sweep = scratch.join("small.toml");
     std::fs::write(&sweep, SWEEP).expect("a sweep");
     let text = successful_stdout(&["plan", sweep.to_str().expect("a path"), "--simulate", "red-storm"]);
-    for part in ["simulated ranks of Red Storm, each point once", "P = 64", "per rank", "wall time"] {
+    for part in ["simulated ranks of Red Storm, each point once", "P = 64", "per rank", "1 us per simulated message"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

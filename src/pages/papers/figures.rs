@@ -31,6 +31,8 @@ pub enum Origin {
     Printed { table: &'static str, x: &'static str, y: &'static str },
     /// Columns of a simulated sweep, under a condition.
     Simulated { sweep: &'static str, condition: &'static str, x: &'static str, y: &'static str },
+    /// The updates per second by which longer runs of a simulated sweep exceed shorter ones, under a condition.
+    Marginal { sweep: &'static str, condition: &'static str, x: &'static str },
     /// A model at powers of two.
     Predicted { powers: (u32, u32), value: fn(f64) -> Result<f64> },
 }
@@ -59,6 +61,16 @@ const fn simulated_line(
 
 const fn predicted_line(label: &'static str, powers: (u32, u32), value: fn(f64) -> Result<f64>, form: Form) -> Line {
     Line { label, origin: Origin::Predicted { powers, value }, form }
+}
+
+/// Single updates on Blue Gene/P, with this number of ranks per node.
+const fn single_updates(label: &'static str, condition: &'static str) -> Line {
+    Line { label, origin: Origin::Marginal { sweep: "bluegene-single-updates", condition, x: "nodes" }, form: PLAIN }
+}
+
+fn bottleneck(nodes: f64, ranks_per_node: f64) -> Result<f64> {
+    let given = [("P", nodes * ranks_per_node), ("ranks_per_node", ranks_per_node), ("sending", 1.0)];
+    rate("random_access.bottleneck", "bluegene-p", &given)
 }
 
 const H: &Source = &HYPERCUBE_RANDOM_ACCESS;
@@ -268,6 +280,22 @@ pub const FIGURES: &[CurveFigure] = &[
             printed_line("one core, measured", "bluegene-table-4", "nodes", "bgp_single_gups", GUPS),
             printed_line("one core, bottleneck", "bluegene-table-4", "nodes", "bgp_single_bottleneck", GUPS),
             simulated_line("one core, simulated", "bluegene-routed", "", RATE_OVER_NODES, PLAIN),
+        ],
+    },
+    CurveFigure {
+        paper: B,
+        name: "bluegene-crossover",
+        title: "Single updates on Blue Gene/P",
+        subtitle: "Blue Gene/P paper, Section 4 and Equation (1)",
+        caption: "Section 4: with four ranks on each node, the network limits the rate from 8K nodes on; with one rank, beyond 256K \
+                  nodes. Each update is a message. The simulated rate leaves out begin and end of a run.",
+        x: NODES,
+        y: UPDATES,
+        lines: &[
+            predicted_line("four ranks, Equation (1)", (6, 18), |nodes| bottleneck(nodes, 4.0), PLAIN),
+            single_updates("four ranks, simulated", "ranks_per_node == 4"),
+            predicted_line("one rank, Equation (1)", (6, 18), |nodes| bottleneck(nodes, 1.0), PLAIN),
+            single_updates("one rank, simulated", "ranks_per_node == 1"),
         ],
     },
     CurveFigure {

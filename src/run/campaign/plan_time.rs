@@ -24,6 +24,8 @@ pub struct PlanTime {
     launches: Vec<OpenLaunch>,
     /// Number of points whose estimate comes from samples, from the machine card, and from the kernel's work.
     sources: [usize; 3],
+    /// How the time of points without samples and card is estimated.
+    rule: &'static str,
 }
 
 impl PlanTime {
@@ -60,7 +62,8 @@ impl PlanTime {
         };
         let launches = driver::remaining_launches(plan, progress, retry_failed, &cost);
         let count = |source: usize| sources.borrow().values().filter(|&&other| other == source).count();
-        Self { repeat: plan.repeat, launches, sources: [0, 1, 2].map(count) }
+        let rule = cost::rule(&plan.context);
+        Self { repeat: plan.repeat, launches, sources: [0, 1, 2].map(count), rule }
     }
 
     /// Describes the time of the launches of one size on a quiet machine, without the budget.
@@ -120,7 +123,7 @@ impl PlanTime {
         let names = [
             "samples in the result".to_owned(),
             format!("the machine card, at {:.0} % of its bounds", 100.0 * SHARE),
-            "the kernel's work, very roughly: 50 ns per operation and 8 GB/s per rank".to_owned(),
+            format!("the kernel's work, very roughly: {}", self.rule),
         ];
         let parts: Vec<String> = (self.sources.iter().zip(names))
             .filter(|(count, _)| **count > 0)

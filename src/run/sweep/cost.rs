@@ -1,6 +1,7 @@
 //! Estimates the wall time of a sample in seconds, before the sweep runs.
 
 use super::plan::{Context, Entry};
+use super::simulation::Simulation;
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
@@ -55,10 +56,39 @@ pub fn learned_factors<'a>(
 /// Estimates the wall time of a sample from the kernel's work on a typical machine: 50 ns per operation, unless operations take
 /// memory in order, and 8 GB/s per rank. Access between ranks costs five times that, with Apex-Map's fraction of remote accesses.
 /// Half of the time is on the clock.
-/// Simulated ranks share one hardware thread.
 pub fn estimate(context: &Context, point: &Point) -> f64 {
-    let is_simulated = context.simulation.is_some();
-    estimate_on(point, if is_simulated { 1 } else { Hardware::this_machine().hardware_threads() })
+    match &context.simulation {
+        Some(simulation) => estimate_simulated(simulation, point),
+        None => estimate_on(point, Hardware::this_machine().hardware_threads()),
+    }
+}
+
+/// Returns the rule of [`estimate`] in words.
+pub fn rule(context: &Context) -> &'static str {
+    match context.simulation {
+        Some(_) => {
+            "1 us per simulated message and per link on its way; 50 ns per update and per stage if messages collect updates"
+        }
+        None => "50 ns per operation and 8 GB/s per rank",
+    }
+}
+
+/// Estimates the wall time of a simulation by the number of messages. Kernels that collect Q updates send fewer.
+fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
+    const PER_PASSAGE: f64 = 1e-6;
+    const PER_COLLECTED_UPDATE: f64 = 5e-8;
+    let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
+    let operations = kernel.work(point).operations;
+    let has =
+        |name: &str, text: &str| point.params.get(name).is_some_and(|value| text.is_empty() || *value == text.into());
+    if has("Q", "") && !has("sending", "immediate") && !has("access", "") {
+        let stages = (point.ranks as f64).log2().max(1.0);
+        return OVERHEAD + PER_COLLECTED_UPDATE * operations * stages;
+    }
+    let alpha = point.params.get("alpha").and_then(Value::as_f64).unwrap_or(1.0);
+    let links =
+        simulation.machine(point.launch_size()).map_or(0.0, |machine| machine.mean_contended_links(point.ranks));
+    OVERHEAD + PER_PASSAGE * operations * remote_share(point.ranks, alpha) * (1.0 + links)
 }
 
 /// Estimates as [`estimate`] does, for this number of hardware threads.

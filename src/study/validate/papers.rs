@@ -178,7 +178,8 @@ pub const ITEMS: &[Item] = &[
     item(B, "Equation (1), Section 4", "processors or network: crossovers of single updates")
         .models(&["random_access.bottleneck"])
         .checks(&["Blue Gene/P paper, Section 4,"])
-        .missing("not simulated: HPCC's code ends with a message from each rank to all others, a billion of them on 8K nodes of four ranks"),
+        .simulations(&["Blue Gene/P paper, Section 4,"])
+        .missing("256K nodes are not simulated; 32K nodes with one rank each are"),
     item(B, "Table 1", "mapping modes")
         .sweeps(&["random-access-modes"])
         .missing("modes 2 to 4 are not meaningful (Section 3.2); the paper has no numbers for the others"),

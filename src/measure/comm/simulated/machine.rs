@@ -178,6 +178,18 @@ impl Machine {
         rank / self.ranks_per_node
     }
 
+    /// Returns the mean number of links on the way of a message between two of `ranks` ranks; 0 if messages do not wait for links.
+    pub fn mean_contended_links(&self, ranks: usize) -> f64 {
+        const WAYS: usize = 64;
+        if !self.link.is_contended {
+            return 0.0;
+        }
+        let nodes = ranks.div_ceil(self.ranks_per_node);
+        let mut links = 0u32;
+        (0..WAYS).for_each(|way| self.topology.route(0, way * nodes / WAYS, |_| links += 1));
+        f64::from(links) / WAYS as f64
+    }
+
     /// Returns the costs between two ranks.
     pub fn costs(&self, from: usize, to: usize) -> &PathCosts {
         if self.node_of(from) == self.node_of(to) { &self.node } else { &self.network }

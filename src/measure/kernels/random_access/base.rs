@@ -5,7 +5,9 @@
 //!   and stores up to Q updates in them; when Q are stored, it sends the fullest bucket, as in the reference
 //!   implementation. `owner_by`: Blue Gene/P paper, Section 4.4.
 //! DIFFERENCES from the reference implementation: with `"bucketed"`, a rank polls for messages when its buckets are full,
-//!   not before every update. Updates of words that it owns also wait in a bucket, and are applied without a message.
+//!   not before every update. Updates of words that it owns also wait in a bucket, and are applied without a message. At the
+//!   end, the ranks add up the messages sent and received. In the reference implementation, each rank sends a last message to
+//!   all others.
 
 use super::layout::Owners;
 use super::table::Table;
@@ -68,7 +70,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         owners: problem.find_owners(point.text("owner_by")),
         inbox,
         outbox,
-        ended: 0,
+        received: 0,
         tally: Tally { buffers: (KERNEL.buffers)(point), stored: 1, ..Tally::default() },
     };
     measure(comm, &problem, arena, Rules::STRICT, |table| {
@@ -87,8 +89,8 @@ struct Rank<'a, C: Mailboxes> {
     owners: Owners,
     inbox: C::Inbox,
     outbox: C::Outbox,
-    /// Number of ranks that have sent their last message.
-    ended: usize,
+    /// Number of received messages.
+    received: u64,
     tally: Tally,
 }
 
@@ -152,30 +154,29 @@ impl<C: Mailboxes> Rank<'_, C> {
 
     /// Applies the updates of all messages that have arrived. Returns whether any had arrived.
     fn receive(&mut self, table: &mut Table) -> bool {
-        let mut received_any = false;
+        let received_before = self.received;
         while let Some(words) = self.inbox.take(|_, words| {
             table.apply(words);
             self.comm.charge(Computation::Update, words.len());
             words.len()
         }) {
-            // An empty message is the last one of its sender.
-            self.ended += usize::from(words == 0);
             self.tally.applied += words as u64;
-            received_any = true;
+            self.received += 1;
         }
-        received_any
+        self.received > received_before
     }
 
-    /// Sends an empty message to each other rank, and waits until all others have done the same.
+    /// Receives until all ranks together have received every message.
     fn finish(&mut self, table: &mut Table) {
-        let others = self.comm.size() - 1;
-        for step in 1..=others {
-            self.send((self.comm.rank() + step) % self.comm.size(), &[], table);
-        }
-        while self.ended < others {
+        let mut barrier = self.comm.ibarrier();
+        while !self.comm.test(&mut barrier) {
             if !self.receive(table) {
                 self.comm.relax();
             }
+        }
+        // No rank sends any more, but messages may still be on their way.
+        while self.comm.all_reduce_sum(self.tally.messages.wrapping_sub(self.received)) != 0 {
+            self.receive(table);
         }
     }
 }

@@ -112,7 +112,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         late: point.text("waits") == "late",
         at_once: point.text("own_updates") == "at_once",
         lists: [0, 1].map(|_| SplitLists::with_capacity(capacity)),
-        own: Pending::new(problem.look_ahead),
+        own: Pending::new(problem.look_ahead, 2 * capacity),
         tally: Tally::default(),
     };
     let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
@@ -157,8 +157,9 @@ struct Cube<'a, C: Mailboxes> {
 impl<C: Mailboxes> Cube<'_, C> {
     fn pass(&mut self, problem: &Problem, table: &mut Table<impl Placement>) -> Tally {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
-        let mut values = vec![0; problem.look_ahead];
-        for _ in 0..problem.rounds(values.len()) {
+        let mut values = Vec::new();
+        for _ in 0..problem.rounds(problem.look_ahead) {
+            values.resize(problem.look_ahead, 0);
             let mut size = left.min(values.len() as u64) as usize;
             left -= size as u64;
             generator.fill(&mut values[..size]);
@@ -169,6 +170,9 @@ impl<C: Mailboxes> Cube<'_, C> {
                 size = self.apply_own_updates(&mut values[..size], table);
             }
             self.divide(&values[..size], 0);
+            if self.comm.simulated_rank().is_some() {
+                values = Vec::new();
+            }
             for stage in 0..self.stages.len() {
                 self.exchange(stage, table);
                 let next = &self.lists[(stage + 1) % 2];
@@ -177,9 +181,10 @@ impl<C: Mailboxes> Cube<'_, C> {
             let applied = self.own.apply_all(table);
             self.comm.charge(Computation::Update, applied as usize);
             self.tally.applied += applied;
+            empty(self.comm, self.own.list_mut());
             self.tally.end_round((self.tally.applied - before) as usize, problem.look_ahead);
         }
-        let words = values.len() + self.own.capacity();
+        let words = problem.look_ahead + self.own.capacity();
         let lists: usize = self.lists.iter().map(|lists| lists.keep.capacity() + lists.send.capacity()).sum();
         let receives: usize = self.inboxes.iter().map(|inboxes| inboxes.len() * self.piece).sum();
         Tally { buffers: (words + lists + receives) as u64, ..self.tally }
@@ -188,13 +193,13 @@ impl<C: Mailboxes> Cube<'_, C> {
     /// Divides updates for a stage. After the last stage, all updates are for the rank's own words.
     fn divide(&mut self, values: &[u64], stage: usize) {
         let SplitLists { keep, send } = &mut self.lists[stage % 2];
-        if self.comm.simulated_rank().is_some() && stage + 1 < self.stages.len() {
+        let keep = if stage + 1 >= self.stages.len() { self.own.list_mut() } else { keep };
+        if self.comm.simulated_rank().is_some() {
             // Lists of one size: any rank can use the memory that another one has freed.
             for list in [&mut *keep, &mut *send] {
                 list.reserve_exact(self.look_ahead + self.look_ahead / 8 + 16);
             }
         }
-        let keep = if stage + 1 >= self.stages.len() { self.own.list_mut() } else { keep };
         match self.stages.get(stage) {
             Some(stage) => {
                 divide(values, self.index, stage, keep, send);

@@ -191,9 +191,10 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Creates an empty list for a look-ahead of `look_ahead` updates. An eighth of them stay in the list, at most [`FAR_DISTANCE`].
-    pub fn new(look_ahead: usize) -> Self {
-        Self { values: Vec::with_capacity(2 * look_ahead), prefetched: 0, kept: (look_ahead / 8).min(FAR_DISTANCE) }
+    /// Creates an empty list with memory for `capacity` updates. An eighth of the look-ahead stays in the list, at most
+    /// [`FAR_DISTANCE`].
+    pub fn new(look_ahead: usize, capacity: usize) -> Self {
+        Self { values: Vec::with_capacity(capacity), prefetched: 0, kept: (look_ahead / 8).min(FAR_DISTANCE) }
     }
 
     pub fn count(&self) -> usize {
