@@ -302,3 +302,22 @@ proptest! {
         }
     }
 }
+
+/// The latency of a card is that of neighbours: it includes the links between them, and no link if they share a switch.
+#[test]
+fn a_latency_without_links_between_neighbours_stays_whole() {
+    let whole = 7_000_000;
+    for (table, links) in [
+        ("topology = \"crossbar\"", 0),
+        ("topology = \"fat-tree\"\nnodes_per_leaf = 4\nspines = 2", 0),
+        ("topology = \"fat-tree\"\nnodes_per_leaf = 1\nspines = 2", 2),
+        ("topology = \"dragonfly\"\nnodes_per_router = 2\nrouters_per_group = 2", 0),
+        ("topology = \"torus\"\ndimensions = 2", 1),
+    ] {
+        let mut card = published_card("red-storm");
+        card.network = Some(toml::from_str(table).expect("a network"));
+        let machine = simulate(&card, 16, 1);
+        assert_eq!(machine.topology.links(0, 1), links, "{table}");
+        assert_eq!(machine.network.message.latency, whole - links as u64 * 50_000, "{table}");
+    }
+}

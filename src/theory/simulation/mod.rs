@@ -17,7 +17,7 @@ pub use numbers::missing_error;
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
-use apexmap_measure::comm::simulated::{Machine, picoseconds};
+use apexmap_measure::comm::simulated::{Machine, Time, picoseconds};
 use numbers::Numbers;
 
 /// Returns the ranks on each node, if neither the sweep nor the user sets them: the number in `[network]`, all cores of the node on
@@ -78,7 +78,8 @@ fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> R
     }
     let topology = places::topology(card, nodes)?;
     let hop = interface::hop(numbers, &topology, nodes);
-    let paths = paths::paths(numbers, nodes, ranks_per_node, hop);
+    let first_hops = if nodes > 1 { topology.links(0, 1) as Time * hop } else { 0 };
+    let paths = paths::paths(numbers, nodes, ranks_per_node, (hop, first_hops));
     let link = interface::link(numbers, &topology, hop);
     let interface = interface::interface(numbers, &paths.network.message);
     let poll = poll_seconds(numbers);

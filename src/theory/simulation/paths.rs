@@ -21,18 +21,18 @@ pub fn is_of_one_node(card: &Card) -> bool {
     card.provenance.get(TRANSPORT).and_then(|value| value.as_str()) == Some(THREADS)
 }
 
-/// Returns the costs of both paths. `hop` is the time from one router to the next.
-pub fn paths(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize, hop: Time) -> Paths {
+/// Returns the costs of both paths. `hops` are the time from one router to the next, and that of the links between neighbours.
+pub fn paths(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize, hops: (Time, Time)) -> Paths {
     if is_of_one_node(numbers.card) {
-        let node = path(numbers, None, 0);
+        let node = path(numbers, None, (0, 0));
         if nodes > 1 {
             numbers.assume("messages between nodes cost as within the node on which the card was measured");
         }
         return Paths { network: node, node };
     }
-    let network = path(numbers, None, hop);
+    let network = path(numbers, None, hops);
     if numbers.find_qualified(NETWORK_LATENCY_SECONDS, NODE).is_some() {
-        let node = path(numbers, Some(NODE), 0);
+        let node = path(numbers, Some(NODE), (0, 0));
         return Paths { network, node };
     }
     if ranks_per_node > 1 {
@@ -64,9 +64,9 @@ impl PathNumbers<'_, '_> {
     }
 }
 
-fn path(numbers: &mut Numbers, qualifier: Option<&'static str>, hop: Time) -> PathCosts {
+fn path(numbers: &mut Numbers, qualifier: Option<&'static str>, hops: (Time, Time)) -> PathCosts {
     let mut path = PathNumbers { numbers, qualifier };
-    let message = message(&mut path, hop);
+    let message = message(&mut path, hops);
     let mailbox = mailbox(&path, message);
     // The interface of the owner serves gets and puts.
     let access = MessageCosts { receive: 0, eager_bytes: usize::MAX, eager_per_byte: 0.0, ..message };
@@ -74,9 +74,9 @@ fn path(numbers: &mut Numbers, qualifier: Option<&'static str>, hop: Time) -> Pa
     PathCosts { message, mailbox, get, put }
 }
 
-fn message(path: &mut PathNumbers, hop: Time) -> MessageCosts {
+fn message(path: &mut PathNumbers, hops: (Time, Time)) -> MessageCosts {
     let (send, receive) = overheads(path);
-    let latency = latency(path, (send, receive), hop);
+    let latency = latency(path, (send, receive), hops);
     let bandwidth = path
         .find(&[NETWORK_BANDWIDTH_BYTES_PER_SECOND, NODE_NETWORK_BANDWIDTH_BYTES_PER_SECOND])
         .or_else(|| bus_bandwidth(path.numbers));
@@ -133,13 +133,13 @@ fn overheads(path: &mut PathNumbers) -> (Time, Time) {
     (send.unwrap_or(0), receive.unwrap_or(0))
 }
 
-/// Returns the time on the way of a short message, without the cores and the first hop: from the latency of neighbours, or as the
+/// Returns the time on the way of a short message, without the cores and the links: from the latency of neighbours, or as the
 /// sum of its parts.
-fn latency(path: &mut PathNumbers, (send, receive): (Time, Time), hop: Time) -> Time {
+fn latency(path: &mut PathNumbers, (send, receive): (Time, Time), (hop, first_hops): (Time, Time)) -> Time {
     if let Some(wire) = path.time(&[WIRE_LATENCY_SECONDS]) {
         return wire;
     }
-    let whole = path.time(&[NETWORK_LATENCY_SECONDS]).map(|latency| latency.saturating_sub(hop));
+    let whole = path.time(&[NETWORK_LATENCY_SECONDS]).map(|latency| latency.saturating_sub(first_hops));
     let of_parts = || {
         let [io, rest] = [path.time(&[IO_LATENCY_SECONDS])?, path.time(&[INTERFACE_SECONDS])?];
         // A path of n links passes n + 1 routers.

@@ -185,9 +185,8 @@ impl Machine {
             return 0.0;
         }
         let nodes = ranks.div_ceil(self.ranks_per_node);
-        let mut links = 0u32;
-        (0..WAYS).for_each(|way| self.topology.route(0, way * nodes / WAYS, |_| links += 1));
-        f64::from(links) / WAYS as f64
+        let links: usize = (0..WAYS).map(|way| self.topology.links(0, way * nodes / WAYS)).sum();
+        links as f64 / WAYS as f64
     }
 
     /// Returns the costs between two ranks.

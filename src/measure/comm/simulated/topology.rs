@@ -49,6 +49,13 @@ impl Topology {
         }
     }
 
+    /// Returns the number of links from one node to another.
+    pub fn links(&self, from: usize, to: usize) -> usize {
+        let mut links = 0;
+        self.route(from, to, |_| links += 1);
+        links
+    }
+
     /// Calls `visit` with the links of the route from one node to another, in order. Routes are minimal: along the dimensions in
     /// order, through the upper switch of the receiver, or through the link of the two groups.
     pub fn route(&self, from: usize, to: usize, mut visit: impl FnMut(Link)) {
