@@ -256,6 +256,7 @@ fn wrong_machines_are_refused_with_their_reason() {
         (with(|machine| machine.topology = Topology::Dragonfly { nodes: 2, routers: 0 }), "is 0"),
         (with(|machine| machine.network.message.per_byte = f64::NAN), "a byte takes NaN ps"),
         (with(|machine| machine.node.get.copy_per_byte = -1.0), "a byte takes -1 ps"),
+        (with(|machine| machine.node.mailbox.take_per_byte = f64::NAN), "a byte takes NaN ps"),
         (with(|machine| machine.link.per_byte = f64::INFINITY), "a byte takes inf ps"),
     ];
     assert!(run(&good, NO_COSTS, 8, |_, _| ()).is_ok());

@@ -168,6 +168,13 @@ impl Cluster {
         logs.map(|path| fs::read_to_string(path).expect("a log")).collect()
     }
 
+    /// Returns the standard errors of all launches of a result, with backtraces of crashed ranks.
+    fn rank_errors(&self, result: &str) -> String {
+        let files = fs::read_dir(self.scratch.join(result).join("journals")).expect("a folder").flatten();
+        let errors = files.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "stderr"));
+        errors.map(|path| format!("{}:\n{}\n", path.display(), fs::read_to_string(&path).unwrap_or_default())).collect()
+    }
+
     /// Lets a follower ask the batch system again without delay.
     fn ask_again(&self) {
         let file = fs::File::options().write(true).open(self.scratch.join("result/jobs/asked")).expect("a file");
@@ -393,7 +400,7 @@ fn the_mpi_of_the_worker_determines_a_missing_srun_plugin() {
         write_ping_pong_sweep(&cluster.scratch, worker);
         let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", chosen]);
         let messages = text(&output);
-        assert!(output.status.success(), "{messages}");
+        assert!(output.status.success(), "{messages}\n{}", cluster.rank_errors(chosen));
         assert!(messages.contains(&format!("note: SLURM_MPI_TYPE={chosen} is set for the launches")), "{messages}");
         let records = Folder { path: cluster.scratch.join(chosen) }.records().expect("journals");
         let launch = records[0].launch.as_ref().expect("a greeting");

@@ -85,8 +85,8 @@ fn medians(samples: &Samples, x: &str, y: &str) -> Result<Vec<(f64, f64)>> {
 fn marginal_rates(samples: &Samples, x: &str) -> Result<Vec<(f64, f64)>> {
     let end = |run: &Cell| Some((run.summary("updates_made")?.median, run.summary("seconds")?.median));
     let mut rates = Vec::new();
-    for cell in samples.cells(&[x])? {
-        let runs = cell.samples.cells(&["updates"])?;
+    for cell in samples.cells(&[samples.resolve(x)])? {
+        let runs = cell.samples.cells(&[samples.resolve("updates")])?;
         let (x, short, long) = (cell.by[0].as_f64(), runs.first().and_then(end), runs.last().and_then(end));
         if let (Some(x), Some((few, early)), Some((many, late))) = (x, short, long)
             && late > early

@@ -162,9 +162,11 @@ impl Machine {
         if self.ranks_per_node == 0 {
             return Err("its nodes have no ranks".into());
         }
-        let paths = [self.network, self.node].map(|path| [path.message, path.get, path.put]);
-        let of_messages =
-            paths.iter().flatten().flat_map(|costs| [costs.per_byte, costs.copy_per_byte, costs.eager_per_byte]);
+        let paths = [self.network, self.node].map(|path| [path.message, path.mailbox, path.get, path.put]);
+        let of_messages = paths
+            .iter()
+            .flatten()
+            .flat_map(|costs| [costs.per_byte, costs.copy_per_byte, costs.take_per_byte, costs.eager_per_byte]);
         let slow = self.link.slow.map(|slow| self.link.byte_time(slow.link));
         let mut rates = of_messages.chain([self.interface.per_byte, self.link.per_byte]).chain(slow);
         if let Some(wrong) = rates.find(|rate| !(0.0..=MAX_PER_BYTE).contains(rate)) {
