@@ -79,9 +79,9 @@ fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
     const PER_COLLECTED_UPDATE: f64 = 5e-8;
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let operations = kernel.work(point).operations;
-    let has =
-        |name: &str, text: &str| point.params.get(name).is_some_and(|value| text.is_empty() || *value == text.into());
-    if has("Q", "") && !has("sending", "immediate") && !has("access", "") {
+    let has = |name: &str| point.params.contains_key(name);
+    let collects_updates = has("Q") && !has("access") && point.params.get("sending") != Some(&"immediate".into());
+    if collects_updates {
         let stages = (point.ranks as f64).log2().max(1.0);
         return OVERHEAD + PER_COLLECTED_UPDATE * operations * stages;
     }
