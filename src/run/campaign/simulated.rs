@@ -56,9 +56,11 @@ pub fn record(plan: &Plan) -> Option<SimulatedMachine> {
     let (mut untested, mut untested_points) = (BTreeMap::<String, usize>::new(), 0);
     for entry in &plan.entries {
         let machine = simulation.machine(entry.point.launch_size()).ok();
-        let reasons = machine.map(|machine| envelope(&entry.point, &machine)).unwrap_or_default();
+        let untested_here = machine.map(|machine| envelope(&entry.point, &machine)).unwrap_or_default();
+        let reasons = untested_here.into_iter().map(str::to_owned).chain(simulation.extrapolation(&entry.point));
+        let reasons: Vec<String> = reasons.collect();
         untested_points += usize::from(!reasons.is_empty());
-        reasons.into_iter().for_each(|reason| *untested.entry(reason.to_owned()).or_default() += 1);
+        reasons.into_iter().for_each(|reason| *untested.entry(reason).or_default() += 1);
     }
     Some(SimulatedMachine { card: simulation.card.to_toml(), assumptions, untested, untested_points })
 }

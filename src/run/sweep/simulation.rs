@@ -32,6 +32,13 @@ impl Simulation {
         simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default()
     }
 
+    /// Returns from where the simulation of a point extrapolates, if the numbers of the card do not hold there.
+    pub fn extrapolation(&self, point: &Point) -> Option<String> {
+        let (nodes, ranks_per_node) = self.places(point.launch_size());
+        let from = simulation::extrapolations(&self.card, nodes, ranks_per_node, point);
+        (!from.is_empty()).then(|| format!("extrapolated from {}, for which the card has its numbers", from.join(", ")))
+    }
+
     /// Returns the nodes, and the ranks on each.
     fn places(&self, size: LaunchSize) -> (usize, usize) {
         let given = size.ranks_per_node.or(self.ranks_per_node);

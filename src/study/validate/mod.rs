@@ -11,6 +11,7 @@ use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{NumberStyle, number};
 use apexmap_theory::fit::Fit;
 use apexmap_theory::machine::Card;
+use apexmap_theory::models::scan::{Numbers, scan_point};
 use apexmap_theory::models;
 use serde::Serialize;
 use simulations::Simulations;
@@ -225,8 +226,9 @@ pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
 /// Predicts with the numbers of a published machine.
 pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Prediction> {
     let model = models::find(id)?;
+    let numbers = Numbers::new(model, &Card::find(card)?, &[])?;
     let value = |name: &str| given.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-    Ok(model.predict(&model.variables(&value)?, &model.parameters(&Card::find(card)?)?))
+    Ok(scan_point(model, &numbers, model.variables(&value)?, &|_| None)?.prediction)
 }
 
 impl Validation {

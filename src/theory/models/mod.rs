@@ -5,6 +5,7 @@
 
 pub mod apex_map;
 pub mod bottleneck;
+pub mod domains;
 pub mod hypercube;
 pub mod locks;
 pub mod log_gp;
@@ -66,13 +67,13 @@ pub struct Variable {
     pub default: Option<f64>,
     /// Words that it can be. Its value is the index of a word. Empty for numbers.
     pub words: &'static [&'static str],
-    /// Valid values.
-    pub domain: Domain,
+    /// Its valid numbers.
+    pub valid: ValidNumbers,
 }
 
 /// Valid numbers of a variable. None of them is negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Domain {
+pub enum ValidNumbers {
     /// Any number from 0.
     Any,
     /// Whole numbers from 1 to 2^31, the maximum number of MPI ranks.
@@ -81,14 +82,14 @@ pub enum Domain {
     Share,
 }
 
-impl Domain {
-    /// Rejects a number outside the domain. The error holds the requirement and the next step.
+impl ValidNumbers {
+    /// Rejects other numbers. The error holds the requirement and the next step.
     pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
         match self {
-            Domain::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
+            ValidNumbers::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
                 Err(("a whole number of ranks", "write 1 or more, at most 2^31"))
             }
-            Domain::Share if value <= 0.0 || value > 1.0 => Err(("above 0 and at most 1", "correct the value")),
+            ValidNumbers::Share if value <= 0.0 || value > 1.0 => Err(("above 0 and at most 1", "correct the value")),
             _ => Ok(()),
         }
     }
@@ -273,7 +274,8 @@ pub trait Model: Sync {
         &[]
     }
 
-    /// Returns the variables that have one value in a fit, because the parameters depend on them.
+    /// Returns the variables that the model has no term for, because the parameters depend on them. Each has one value in a fit, and
+    /// predictions have that value.
     fn fixed_variables(&self) -> &'static [&'static str] {
         &[]
     }
@@ -323,11 +325,11 @@ fn variable_value(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Op
 }
 
 const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {
-    Variable { name, unit, meaning, default, words: &[], domain: Domain::Any }
+    Variable { name, unit, meaning, default, words: &[], valid: ValidNumbers::Any }
 }
 
 /// The variable P of most models.
-pub const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
+pub const RANKS: Variable = Variable { valid: ValidNumbers::Ranks, ..variable("P", Unit::None, "ranks", None) };
 /// The variable Q of the models of RandomAccess.
 pub const LOOK_AHEAD: Variable =
     variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
