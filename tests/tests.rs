@@ -15,6 +15,7 @@
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models reproduce the numbers of their papers, and contradictions within the papers are shown
+//! - `domains`: predictions outside of the domains of their numbers are labelled or refused
 //! - `lru`: hit ratios of caches against simulated ones
 //! - `gf2`: the random streams of RandomAccess
 //! - `hardware`: machines and control groups from recorded files, and the placement of ranks on them
@@ -156,6 +157,7 @@ mod cube;
 mod damage;
 mod disturbance;
 mod docs;
+mod domains;
 mod driver;
 mod each_node;
 mod explain;

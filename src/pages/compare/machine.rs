@@ -65,7 +65,16 @@ impl Machine {
             None => reported_by_os(manifest, &name),
         });
         let card = card.transpose()?;
-        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None, refused: Vec::new() })
+        Ok(Self {
+            name,
+            given: given.to_owned(),
+            origin: Origin::Measured,
+            samples,
+            manifest,
+            card,
+            run: None,
+            refused: Vec::new(),
+        })
     }
 
     /// Returns whether the card has measured or published numbers, not only those that the operating system reports.

@@ -10,8 +10,8 @@ use apexmap_results::table::columns;
 use apexmap_theory::fit::quality::smape;
 use apexmap_theory::fit::{Observation, Point};
 use apexmap_theory::machine::Card;
-use apexmap_theory::models::domains::{self, Extrapolation};
 use apexmap_theory::models::Model;
+use apexmap_theory::models::domains::{self, Extrapolation};
 use apexmap_theory::models::scan::{Numbers, scan_point};
 
 /// The predictions of a card for a measurement.
@@ -85,9 +85,10 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
         None => format!("predicts the measurement to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
         Some(why) => format!("does not describe the measurement: {why}"),
     };
-    let extrapolated = predicted.extrapolated.as_ref().map_or(String::new(), |(points, from)| {
-        format!(" {points} of {} points are {from}.", predicted.points.len())
-    });
+    let extrapolated = predicted
+        .extrapolated
+        .as_ref()
+        .map_or(String::new(), |(points, from)| format!(" {points} of {} points are {from}.", predicted.points.len()));
     format!(
         "With the card of {} and nothing fitted, {} {verdict}; {:.0} % of \
          the points are within a factor of {NEAR} of it, and the median point is {factor:.2} times {direction} than predicted{farthest}.\

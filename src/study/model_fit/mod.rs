@@ -79,7 +79,9 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
 /// Returns the kernels, the options and the ranges of the model's variables.
 fn domain(samples: &Samples, model: &dyn Model, observations: &[Observation]) -> Domain {
     let mut domain = Domain::default();
-    for (index, variable) in model.about().variables.iter().enumerate().filter(|(_, variable)| variable.words.is_empty()) {
+    for (index, variable) in
+        model.about().variables.iter().enumerate().filter(|(_, variable)| variable.words.is_empty())
+    {
         observations.iter().for_each(|observation| domain.include(variable.name, observation.x[index]));
     }
     let is_option = |name: &&str| columns::describe(name).role == columns::Role::Parameter;

@@ -85,7 +85,11 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
 /// Returns words such as `extrapolated from P = 1 to 8192` if any of these predictions is extrapolated.
 pub fn extrapolations(rows: &[ScanPoint]) -> Option<String> {
     let mut all: Vec<&Extrapolation> = Vec::new();
-    rows.iter().flat_map(|row| &row.extrapolations).for_each(|e| if !all.contains(&e) { all.push(e) });
+    rows.iter().flat_map(|row| &row.extrapolations).for_each(|e| {
+        if !all.contains(&e) {
+            all.push(e)
+        }
+    });
     label(all)
 }
 

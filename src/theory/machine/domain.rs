@@ -85,7 +85,10 @@ impl Domain {
         for (name, extent) in &self.0 {
             if !OF_MODELS.contains(&name.as_str()) && !parameters().any(|known| known == name) {
                 let known: Vec<&str> = OF_MODELS.into_iter().chain(parameters()).collect();
-                return Err(Error::input(format!("no kernel and no model has the variable {name}"), suggest(name, &known)));
+                return Err(Error::input(
+                    format!("no kernel and no model has the variable {name}"),
+                    suggest(name, &known),
+                ));
             }
             let is_valid = match extent {
                 Extent::Number(number) => number.is_finite(),

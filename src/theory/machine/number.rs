@@ -38,7 +38,16 @@ pub struct Number {
 impl Number {
     /// Creates a number without interval: `Number::new(7.0, "us", "MPI send and receive")`.
     pub fn new(value: f64, unit: &str, how: impl Into<String>) -> Self {
-        Self { value, unit: unit.to_owned(), low: None, high: None, range: None, best: None, how: how.into(), domain: None }
+        Self {
+            value,
+            unit: unit.to_owned(),
+            low: None,
+            high: None,
+            range: None,
+            best: None,
+            how: how.into(),
+            domain: None,
+        }
     }
 
     /// Adds a 95 % interval, in the unit of the value.

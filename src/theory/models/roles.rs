@@ -5,8 +5,8 @@
 //! multiplies.
 
 use super::{
-    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, card_number, parameter_values, tightest_bound,
-    topology, variable, variable_value,
+    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, card_number, parameter_values,
+    tightest_bound, topology, variable, variable_value,
 };
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};

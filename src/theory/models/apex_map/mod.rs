@@ -43,7 +43,8 @@ use std::rc::Rc;
 /// translation, polls, and a remote block for the share of the accesses that leaves the rank.
 pub struct Surface;
 
-const ALPHA: Variable = Variable { valid: ValidNumbers::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
+const ALPHA: Variable =
+    Variable { valid: ValidNumbers::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
 const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words per access", None);
 const WORDS: Variable = variable("M", Unit::Words, "global memory", None);
 const PAGE: Variable = variable("page_bytes", Unit::Bytes, "size of a page", Some(HUGE_PAGE_BYTES as f64));
