@@ -38,6 +38,7 @@
 //! - `simulated_properties`: order of events, routes, reservations of links, wrong machines, memory and stacks
 //! - `simulated_kernels`: every kernel on simulated ranks: verified, identical in every run, charged as the closed forms say
 //! - `simulated_runs`: sweeps on simulated ranks from the command line to the page
+//! - `simulated_intervals`: cards drawn from the intervals of a card, and the intervals of simulated rates
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
 //! - `simulated_papers`: the sweeps, cards, values and page of `make papers`
 //! - `simulated_cards`: machines of simulated ranks from cards: known values, refusals, places of nodes
@@ -223,6 +224,7 @@ mod simgrid;
 mod simulated;
 mod simulated_cards;
 mod simulated_forms;
+mod simulated_intervals;
 mod simulated_kernels;
 mod simulated_nic;
 mod simulated_papers;

@@ -14,6 +14,8 @@ pub struct Simulation {
     pub card: Arc<Card>,
     /// Ranks on each node, if neither the point nor the card decides.
     pub ranks_per_node: Option<usize>,
+    /// Cards with numbers drawn from the intervals of the card; none if it has no intervals.
+    pub resampled: Vec<Card>,
 }
 
 impl Simulation {
@@ -24,6 +26,22 @@ impl Simulation {
     pub fn machine(&self, size: LaunchSize) -> Result<Machine> {
         let (nodes, ranks_per_node) = self.places(size);
         simulation::machine(&self.card, nodes, ranks_per_node)
+    }
+
+    /// Returns the machines of the resampled cards for a launch of this size.
+    pub fn resampled_machines(&self, size: LaunchSize) -> Vec<Machine> {
+        let (nodes, ranks_per_node) = self.places(size);
+        let machines = self.resampled.iter().map(|card| simulation::machine(card, nodes, ranks_per_node));
+        // The card itself has the same numbers, so that its machine shows every fault.
+        machines.filter_map(Result::ok).collect()
+    }
+
+    /// Returns the costs of the computations of a point with each resampled card.
+    ///
+    /// # Errors
+    /// As [`Simulation::costs`].
+    pub fn resampled_costs(&self, point: &Point) -> Result<Vec<ComputationCosts>> {
+        self.resampled.iter().map(|card| simulation::computation_costs(card, point)).collect()
     }
 
     /// Returns what takes the place of numbers that the card does not have, in one sentence each.

@@ -34,6 +34,7 @@ mod joint;
 mod name;
 mod network;
 mod number;
+mod resample;
 
 pub use catalogue::{CATALOGUE, Entry, entry_of};
 pub use domain::{Domain, Extent, KERNEL};
