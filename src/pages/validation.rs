@@ -31,6 +31,7 @@ struct Context<'a> {
 #[derive(Serialize)]
 struct CountLine {
     kind: &'static str,
+    is_test: bool,
     count: Count,
 }
 
@@ -52,7 +53,7 @@ struct CheckLine<'a> {
     published: String,
     recomputed: String,
     difference: String,
-    kind: &'static str,
+    kind: String,
     verdict: &'static str,
 }
 
@@ -110,7 +111,7 @@ fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<
         }
     }
     Context {
-        counts: report.counts().into_iter().map(|count| CountLine { kind: count.kind.plural(), count }).collect(),
+        counts: report.counts().into_iter().map(count_line).collect(),
         papers: report.papers.iter().map(|row| PaperLine { row, counts: row.counts() }).collect(),
         differences: report.checks.iter().filter(|check| check.verdict != Verdict::Agrees).map(line).collect(),
         sources,
@@ -119,13 +120,17 @@ fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<
     }
 }
 
+fn count_line(count: Count) -> CountLine {
+    CountLine { kind: count.kind.plural(), is_test: count.kind.is_test(), count }
+}
+
 fn line(check: &Check) -> CheckLine<'_> {
     CheckLine {
         check,
         published: digits(check.published),
         recomputed: digits(check.recomputed),
         difference: format!("{:+.1} %", check.difference()),
-        kind: check.kind.word(),
+        kind: check.kind_words(),
         verdict: check.verdict_words(),
     }
 }

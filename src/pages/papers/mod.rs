@@ -10,7 +10,7 @@ use apexmap_base::new_file;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
 use apexmap_draw::figure::Figure;
 use apexmap_study::validate::simulations::Simulations;
-use apexmap_study::validate::{Check, Kind, Validation, Verdict, digits};
+use apexmap_study::validate::{Check, Count, Kind, Validation, digits};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -31,8 +31,7 @@ struct Section<'a> {
     id: &'static str,
     title: &'static str,
     machine: &'static str,
-    reproduced: usize,
-    values: usize,
+    count: Count,
     pictures: Vec<Picture>,
     tables: Vec<Table<'a>>,
 }
@@ -53,6 +52,8 @@ struct Line<'a> {
     simulated: String,
     difference: String,
     verdict: &'static str,
+    /// Kind of a check that does not count.
+    note: String,
 }
 
 /// A figure of the page.
@@ -107,9 +108,8 @@ pub fn write(report: &Validation, simulations: &Simulations, to: &Path) -> Resul
         for Drawn { name, caption, figure } in drawn {
             pictures.push(picture(&folder, &figure, name, caption.clone(), caption)?);
         }
-        let is_own = |check: &&Check| check.kind.is_simulated() && check.source.starts_with(paper.short);
+        let is_own = |check: &&Check| check.is_simulated && check.source.starts_with(paper.short);
         let checks: Vec<&Check> = report.checks.iter().filter(is_own).collect();
-        let predicted = checks.iter().filter(|check| check.kind == Kind::Simulated);
         sections.push(Section {
             paper: paper.short,
             authors: paper.authors,
@@ -117,8 +117,7 @@ pub fn write(report: &Validation, simulations: &Simulations, to: &Path) -> Resul
             id,
             title,
             machine,
-            reproduced: predicted.clone().filter(|check| check.verdict == Verdict::Agrees).count(),
-            values: predicted.count(),
+            count: Count::new(Kind::Simulated, checks.iter().copied()),
             pictures,
             tables: tables(&checks),
         });
@@ -141,6 +140,7 @@ fn tables<'a>(checks: &[&'a Check]) -> Vec<Table<'a>> {
             simulated: digits(check.recomputed),
             difference: format!("{:+.1} %", check.difference()),
             verdict: check.verdict_words(),
+            note: if check.kind.is_test() && check.counts { String::new() } else { check.kind_words() },
         };
         match tables.iter_mut().find(|table| table.caption == check.source) {
             Some(table) => table.lines.push(line),

@@ -48,7 +48,7 @@ impl Item {
 
     /// Returns whether a check belongs to this item.
     pub fn has(&self, check: &Check) -> bool {
-        let sources = if check.kind.is_simulated() { self.simulated } else { self.checks };
+        let sources = if check.is_simulated { self.simulated } else { self.checks };
         sources.iter().any(|source| check.source.starts_with(source))
     }
 }

@@ -68,6 +68,17 @@ impl<'a> Names<'a> {
         self.place.filter(|_| self.is_column(name)).map_or("", |place| place.table.word(place.row, name))
     }
 
+    /// Returns the printed values in a formula by their full names: `bluegene_table_4.64.bgp_multi_gups`.
+    pub fn printed_values(&self, formula: &str) -> Vec<String> {
+        let full_name = |word: &str| match self.place {
+            Some(Place { table, row }) if self.is_column(word) => {
+                Some(format!("{}.{}.{word}", table.name.replace('-', "_"), table.rows[row][0]))
+            }
+            _ => self.published.numbers.contains_key(word).then(|| word.to_owned()),
+        };
+        words(formula).filter_map(full_name).collect()
+    }
+
     /// Returns the value of a formula.
     pub fn number(&self, formula: &str) -> Result<f64> {
         let number =
