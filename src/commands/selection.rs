@@ -40,14 +40,22 @@ impl Selection {
         samples.choose(self.condition(samples)?.as_deref())
     }
 
-    /// Completes the help of an error: a condition that it suggests is joined to those of the user, and `RESULT` is the result.
+    /// Completes the help of an error: a condition that it suggests replaces those of the user about the same names and is joined to
+    /// the others, and `RESULT` is the result.
     pub fn complete(&self, error: Error, result: &Path) -> Error {
         let path = result.display().to_string();
         if self.conditions.is_empty() {
             return Error { help: error.help.replace("RESULT", &path), ..error };
         }
+        let suggested = error.help.split_once("--where '").map_or("", |(_, rest)| rest.split('\'').next().unwrap_or(rest));
+        let names: Vec<&str> = names(suggested).collect();
+        let parts = self.conditions.iter().flat_map(|text| match text.contains(['(', '|']) {
+            true => vec![text.as_str()],
+            false => text.split("&&").map(str::trim).collect(),
+        });
+        let others = parts.filter(|part| !self::names(part).any(|name| names.contains(&name))).map(str::to_owned);
         // The empty last part stands for the suggested condition.
-        let own = condition::join(&[&self.conditions[..], &[String::new()]].concat()).replace('\'', "'\\''");
+        let own = condition::join(&others.chain([String::new()]).collect::<Vec<_>>()).replace('\'', "'\\''");
         let help = error.help.replace("--where '", &format!("--where '{own}"));
         // Whole commands that an error suggests keep the conditions.
         let own = format!(" --where '{}'", own.trim_end_matches(" && "));
@@ -55,4 +63,11 @@ impl Selection {
         let help = help.replace("fit RESULT", &format!("fit {path}{own}"));
         Error { help: help.replace("RESULT", &path), ..error }
     }
+}
+
+/// Returns the names in a condition, without the words in quotation marks.
+fn names(condition: &str) -> impl Iterator<Item = &str> {
+    let outside = condition.split('"').step_by(2);
+    let words = outside.flat_map(|text| text.split(|letter: char| !(letter.is_alphanumeric() || "_.".contains(letter))));
+    words.filter(|word| word.starts_with(char::is_alphabetic))
 }

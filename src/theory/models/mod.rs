@@ -308,10 +308,21 @@ fn parameter_values(
     if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.missing_error(&lacking)) }
 }
 
-/// Returns the names of the published machines whose cards have all numbers that a model needs.
-pub fn published_machines(model: &dyn Model) -> Vec<&'static str> {
-    let has_all = |name: &&str| Card::find(name).is_ok_and(|card| model.parameters(&card).is_ok());
-    PUBLISHED.iter().map(|(name, _)| *name).filter(has_all).collect()
+/// Returns the names of the published machines from whose numbers a model predicts; with ` (P = 1)` if those of several ranks are
+/// missing.
+pub fn published_machines(model: &dyn Model) -> Vec<String> {
+    let about = model.about();
+    let entry = |(name, _): &(&str, _)| {
+        let parameters = model.parameters(&Card::find(name).ok()?).ok()?;
+        let given = |name: &str| match name {
+            "P" => Some(64.0),
+            "M" => Some(67_108_864.0),
+            _ => about.variables[about.variable_index(name)?].default.or(Some(1.0)),
+        };
+        let is_missing = model.predict(&model.variables(&given).ok()?, &parameters).value.is_nan();
+        Some(format!("{name}{}", if is_missing { " (P = 1)" } else { "" }))
+    };
+    PUBLISHED.iter().filter_map(entry).collect()
 }
 
 /// Returns the value given for a variable, or its default.
