@@ -40,34 +40,26 @@ impl Selection {
         samples.choose(self.condition(samples)?.as_deref())
     }
 
-    /// Completes the help of an error: a condition that it suggests replaces those of the user about the same names and is joined to
+    /// Completes the help of an error: a condition that it suggests replaces those of the user about the same name and is joined to
     /// the others, and `RESULT` is the result.
     pub fn complete(&self, error: Error, result: &Path) -> Error {
         let path = result.display().to_string();
         if self.conditions.is_empty() {
             return Error { help: error.help.replace("RESULT", &path), ..error };
         }
-        let suggested = error.help.split_once("--where '").map_or("", |(_, rest)| rest.split('\'').next().unwrap_or(rest));
-        let names: Vec<&str> = names(suggested).collect();
-        let parts = self.conditions.iter().flat_map(|text| match text.contains(['(', '|']) {
-            true => vec![text.as_str()],
-            false => text.split("&&").map(str::trim).collect(),
-        });
-        let others = parts.filter(|part| !self::names(part).any(|name| names.contains(&name))).map(str::to_owned);
+        let name =
+            |condition: &str| condition.split(|c: char| !c.is_alphanumeric() && c != '_').next().map(str::to_owned);
+        let suggested = error.help.split("--where '").nth(1).and_then(name);
+        let parts =
+            self.conditions.iter().flat_map(|text| text.split(if text.contains(['|', '(']) { "\0" } else { "&&" }));
+        let others = parts.map(str::trim).filter(|part| suggested.is_none() || name(part) != suggested);
         // The empty last part stands for the suggested condition.
-        let own = condition::join(&others.chain([String::new()]).collect::<Vec<_>>()).replace('\'', "'\\''");
+        let own = condition::join(&others.chain([""]).map(str::to_owned).collect::<Vec<_>>()).replace('\'', "'\\''");
         let help = error.help.replace("--where '", &format!("--where '{own}"));
         // Whole commands that an error suggests keep the conditions.
-        let own = format!(" --where '{}'", own.trim_end_matches(" && "));
+        let own = format!(" --where '{}'", condition::join(&self.conditions).replace('\'', "'\\''"));
         let help = help.replace("RESULT curves", &format!("{path} curves{own}"));
         let help = help.replace("fit RESULT", &format!("fit {path}{own}"));
         Error { help: help.replace("RESULT", &path), ..error }
     }
-}
-
-/// Returns the names in a condition, without the words in quotation marks.
-fn names(condition: &str) -> impl Iterator<Item = &str> {
-    let outside = condition.split('"').step_by(2);
-    let words = outside.flat_map(|text| text.split(|letter: char| !(letter.is_alphanumeric() || "_.".contains(letter))));
-    words.filter(|word| word.starts_with(char::is_alphabetic))
 }

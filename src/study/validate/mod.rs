@@ -61,34 +61,26 @@ pub enum Kind {
     Simulated,
 }
 
+/// The kinds in few words, and in words for several values.
+const KINDS: [(Kind, &str, &str); 7] = [
+    (Kind::Identity, "identity", "identities of printed numbers"),
+    (Kind::Model, "model", "model values, recomputed by the papers' formulas from their printed inputs"),
+    (Kind::Input, "input", "values that are inputs of their card, model or simulation"),
+    (Kind::Fitted, "fitted", "measured values to which a number is fitted"),
+    (Kind::Feature, "feature", "features: shapes, signs, limits and rough factors"),
+    (Kind::Predicted, "predicted", "measured values predicted by numbers not fitted to them"),
+    (Kind::Simulated, "simulated", "measured values simulated with numbers not fitted to them"),
+];
+
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Identity, Kind::Model, Kind::Input, Kind::Fitted, Kind::Feature, Kind::Predicted, Kind::Simulated];
+    /// Returns the kind with this word.
+    pub fn find(word: &str) -> Option<Kind> {
+        KINDS.iter().find(|(_, name, _)| *name == word).map(|(kind, ..)| *kind)
+    }
 
     /// Returns the kind in few words.
     pub fn word(self) -> &'static str {
-        match self {
-            Kind::Identity => "identity",
-            Kind::Model => "model",
-            Kind::Input => "input",
-            Kind::Fitted => "fitted",
-            Kind::Feature => "feature",
-            Kind::Predicted => "predicted",
-            Kind::Simulated => "simulated",
-        }
-    }
-
-    /// Returns the kind in words for several values.
-    pub fn plural(self) -> &'static str {
-        match self {
-            Kind::Identity => "identities of printed numbers",
-            Kind::Model => "model values, recomputed by the papers' formulas from their printed inputs",
-            Kind::Input => "values that are inputs of their card, model or simulation",
-            Kind::Fitted => "measured values to which a number is fitted",
-            Kind::Feature => "features: shapes, signs, limits and rough factors",
-            Kind::Predicted => "measured values predicted by numbers not fitted to them",
-            Kind::Simulated => "measured values simulated with numbers not fitted to them",
-        }
+        KINDS[self as usize].1
     }
 
     /// Returns whether a difference is the model's fault by default: the paper measured the value.
@@ -193,6 +185,9 @@ pub struct Validation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     pub kind: Kind,
+    /// The kind in words for several values.
+    pub values_of: &'static str,
+    pub is_test: bool,
     pub values: usize,
     pub agree: usize,
     /// Values within 5 and 10 % of the printed ones, whatever the tolerances are.
@@ -205,6 +200,12 @@ pub struct Count {
 }
 
 impl Count {
+    /// Counts the checks by kind, each printed value once. Kinds without values are left out.
+    pub fn all<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Vec<Self> {
+        let counts = KINDS.iter().map(|(kind, ..)| Self::new(*kind, checks.clone()));
+        counts.filter(|count| count.values > 0).collect()
+    }
+
     /// Counts the checks of a kind, each printed value once.
     pub fn new<'a>(kind: Kind, checks: impl Iterator<Item = &'a Check>) -> Self {
         let own: Vec<&Check> = checks.filter(|check| check.kind == kind && check.counts).collect();
@@ -212,6 +213,8 @@ impl Count {
         let count = |verdict: Verdict| own.iter().filter(|check| check.verdict == verdict).count();
         Self {
             kind,
+            values_of: KINDS[kind as usize].2,
+            is_test: kind.is_test(),
             values: own.len(),
             agree: count(Verdict::Agrees),
             within_5: within(5.0),
@@ -225,16 +228,13 @@ impl Count {
     /// Returns `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained`. Values that test
     /// something new follow as `56 within 5 % and 70 within 10 %`.
     fn words(&self) -> String {
-        let Count { kind, values, agree, differ, model_at_fault, unexplained, .. } = self;
+        let Count { values_of, values, agree, within_5, within_10, differ, model_at_fault, unexplained, .. } = self;
         let paper = differ - model_at_fault;
-        let within = match kind.is_test() {
-            true => format!("; {} within 5 %, {} within 10 %", self.within_5, self.within_10),
-            false => String::new(),
-        };
+        let within =
+            if self.is_test { format!("; {within_5} within 5 %, {within_10} within 10 %") } else { String::new() };
         format!(
-            "{values} {}: {agree} agree, {differ} differ ({paper} by the paper's fault, {model_at_fault} by the model's), \
-             {unexplained} unexplained{within}",
-            kind.plural()
+            "{values} {values_of}: {agree} agree, {differ} differ ({paper} by the paper's fault, {model_at_fault} by the model's), \
+             {unexplained} unexplained{within}"
         )
     }
 }
@@ -259,8 +259,7 @@ pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Pr
 impl Validation {
     /// Returns the counts of each kind.
     pub fn counts(&self) -> Vec<Count> {
-        let counts = Kind::ALL.map(|kind| Count::new(kind, self.checks.iter()));
-        counts.into_iter().filter(|count| count.values > 0).collect()
+        Count::all(self.checks.iter())
     }
 
     /// Returns the text for a terminal. Remarks are wrapped so that lines have at most `width` columns.
@@ -278,10 +277,12 @@ impl Validation {
         let _ = write!(text, "\n{counts}Each printed value counts once, at its first check.\n");
         let mut table = TextTable::new([Align::Left; 6]);
         table.add_row(["paper", "place", "models", "sweeps", "values", "missing, and why"]);
-        for row in &self.papers {
-            let place = format!("{}: {}", row.place, row.what);
-            let (models, sweeps) = (row.models.join(", "), row.sweeps.join(", "));
-            table.add_row([row.paper.to_owned(), place, models, sweeps, row.counts(), row.missing.to_owned()]);
+        for papers::Row { item, values } in &self.papers {
+            let place = format!("{}: {}", item.place, item.what);
+            let (models, sweeps) = (item.models.join(", "), item.sweeps.join(", "));
+            let count = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
+            let values = values.iter().map(count).collect::<Vec<_>>().join("; ");
+            table.add_row([item.paper.short.to_owned(), place, models, sweeps, values, item.missing.to_owned()]);
         }
         let _ =
             write!(text, "\nReproduced parts of each table and figure\n\n{}", table.with_indent(2).with_width(width));

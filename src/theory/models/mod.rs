@@ -314,13 +314,15 @@ pub fn published_machines(model: &dyn Model) -> Vec<String> {
     let about = model.about();
     let entry = |(name, _): &(&str, _)| {
         let parameters = model.parameters(&Card::find(name).ok()?).ok()?;
-        let given = |name: &str| match name {
-            "P" => Some(64.0),
-            "M" => Some(67_108_864.0),
-            _ => about.variables[about.variable_index(name)?].default.or(Some(1.0)),
+        let covers = |(ranks, _): &(f64, _)| {
+            let given = |name: &str| match name {
+                "P" => Some(*ranks),
+                "M" => Some(67_108_864.0),
+                _ => about.variables[about.variable_index(name)?].default.or(Some(1.0)),
+            };
+            model.variables(&given).is_ok_and(|variables| !model.predict(&variables, &parameters).value.is_nan())
         };
-        let is_missing = model.predict(&model.variables(&given).ok()?, &parameters).value.is_nan();
-        Some(format!("{name}{}", if is_missing { " (P = 1)" } else { "" }))
+        [(64.0, ""), (1.0, " (P = 1)")].iter().find(|limit| covers(limit)).map(|(_, limit)| format!("{name}{limit}"))
     };
     PUBLISHED.iter().filter_map(entry).collect()
 }

@@ -95,14 +95,15 @@ impl Line<'_> {
         self.rows.name == "checks-simulated"
     }
 
-    /// Returns whether one of these printed values is new: no check before, of this kind of program, is about it. A simulation
-    /// counts again what a model has, but only if it tests something new: these are tests of two programs.
+    /// Returns whether no check before is about one of these printed values. A simulation that tests something new counts again what
+    /// a model has: these are tests of two programs.
     fn is_new(&self, printed: &[String], kind: Kind, seen: &mut Seen) -> bool {
-        let mut is_new = |name: &String| {
-            let is_first = seen.insert((self.is_simulated(), name.clone()));
-            is_first && (!self.is_simulated() || kind == Kind::Simulated || !seen.contains(&(false, name.clone())))
+        let is_simulated = self.is_simulated();
+        let mut is_new = |name: &&String| {
+            let has_model = is_simulated && kind != Kind::Simulated && seen.contains(&(false, (*name).clone()));
+            seen.insert((is_simulated, (*name).clone())) && !has_model
         };
-        printed.iter().filter(|name| is_new(name)).count() > 0
+        printed.iter().filter(&mut is_new).count() > 0
     }
 
     /// Returns the check, or `None` if a simulation that it needs has not run.
@@ -111,7 +112,8 @@ impl Line<'_> {
         if printed.is_empty() {
             printed.push(format!("{}: {}", self.word("source"), self.word("what")));
         }
-        let kind = self.kind()?;
+        let word = self.word("kind");
+        let kind = Kind::find(word).ok_or_else(|| Error::internal(format!("there is no kind \"{word}\"")))?;
         let counts = self.is_new(&printed, kind, seen);
         for quantity in self.word("quantities").split(';').filter(|quantity| !quantity.is_empty()) {
             let (name, formula) = quantity.split_once('=').unwrap_or((quantity, ""));
@@ -148,12 +150,6 @@ impl Line<'_> {
             at_fault: if differs { Some(self.fault(kind)?) } else { None },
             remark: names.text(self.word(column))?,
         }))
-    }
-
-    fn kind(&self) -> Result<Kind> {
-        let word = self.word("kind");
-        let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
-        kind.ok_or_else(|| Error::internal(format!("there is no kind \"{word}\"")))
     }
 
     /// Returns the side at fault. The paper's own arithmetic and formulas are the paper's; its measurements count as
