@@ -339,7 +339,7 @@ fn each_fault_of_a_paper_shows_its_numbers() {
 fn the_table_of_papers_lists_only_existing_items_and_each_value_once() {
     let report = validate::validate(None).expect("a validation");
     for item in papers::ITEMS {
-        let place = format!("{}, {}", item.paper.short, item.place);
+        let place = format!("{}, {}", item.paper, item.place);
         item.models.iter().for_each(|id| assert!(models::find(id).is_ok(), "{place}: {id}"));
         for name in item.sweeps {
             assert!(ready::READY_SWEEPS.iter().any(|sweep| sweep.name == *name), "{place}: {name}");

@@ -282,7 +282,7 @@ impl Validation {
             let (models, sweeps) = (item.models.join(", "), item.sweeps.join(", "));
             let count = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
             let values = values.iter().map(count).collect::<Vec<_>>().join("; ");
-            table.add_row([item.paper.short.to_owned(), place, models, sweeps, values, item.missing.to_owned()]);
+            table.add_row([item.paper.to_owned(), place, models, sweeps, values, item.missing.to_owned()]);
         }
         let _ =
             write!(text, "\nReproduced parts of each table and figure\n\n{}", table.with_indent(2).with_width(width));
