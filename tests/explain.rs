@@ -209,7 +209,6 @@ const CONTRADICTIONS: &[&str] = &[
     "gain by prediction",
     "N = 384", // mean of neighbours
     "latency with HyperTransport at 25 ns",
-    "RandomAccess, Section 1",
     "gain by a command of 8 bytes, 16-byte messages",
     "overhead allowed, four cores, 8 bytes",
     "saving by E-registers",

@@ -235,14 +235,19 @@ pub const ITEMS: &[Item] = &[
     item(N, "Figure 6", "bidirectional bandwidth")
         .simulations(&["NIC message-rate paper, Section 5.2 and Figure 6"])
         .sweeps(&["message-rate-sizes"])
-        .missing("a core's copy bandwidth of 2 GB/s is stated, not derived; Equation (6) has 8 GB/s"),
+        .checks(&["NIC message-rate paper, Section 5.2 and Figure 6, one core"])
+        .missing("the text does not say whether the 2 GB/s of a core's copying count bytes once or twice; Equation (6) has 8 GB/s"),
+    item(N, "Sections 1 and 5.2", "quoted latencies and rates of MPI, InfiniPath and ConnectX")
+        .models(&["message_rate.nic", "message_rate.nic_latency"])
+        .sweeps(&["message-rate-sizes"])
+        .checks(&["NIC message-rate paper, Sections 1 and 5.2"]),
     item(N, "Figures 11 to 13", "limits of bandwidth and message rate")
         .models(&["message_rate.nic"])
         .sweeps(&["message-rate-sizes", "message-rate-senders"])
         .checks(&["NIC message-rate paper, Section 6,"])
         .simulations(&["NIC message-rate paper, Section 6,"]),
     item(N, "Figures 14, 15", "RandomAccess by puts, over sockets")
-        .models(&["message_rate.nic"])
+        .models(&["random_access.puts"])
         .sweeps(&["random-access-puts"])
         .checks(&["NIC message-rate paper, Section 7, Figure 15"])
         .simulations(&["NIC message-rate paper, Section 7, Figure 15"])
