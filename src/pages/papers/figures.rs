@@ -31,8 +31,8 @@ pub enum Origin {
     Printed { table: &'static str, x: &'static str, y: &'static str },
     /// Columns of a simulated sweep, under a condition.
     Simulated { sweep: &'static str, condition: &'static str, x: &'static str, y: &'static str },
-    /// The updates per second by which longer runs of a simulated sweep exceed shorter ones, under a condition.
-    Marginal { sweep: &'static str, condition: &'static str, x: &'static str },
+    /// The updates per second by which longer runs of simulated sweeps exceed shorter ones, under a condition.
+    Marginal { sweeps: &'static [&'static str], condition: &'static str, x: &'static str },
     /// A model at powers of two.
     Predicted { powers: (u32, u32), value: fn(f64) -> Result<f64> },
 }
@@ -63,9 +63,9 @@ const fn predicted_line(label: &'static str, powers: (u32, u32), value: fn(f64) 
     Line { label, origin: Origin::Predicted { powers, value }, form }
 }
 
-/// Single updates on Blue Gene/P, with this number of ranks per node.
-const fn single_updates(label: &'static str, condition: &'static str) -> Line {
-    Line { label, origin: Origin::Marginal { sweep: "bluegene-single-updates", condition, x: "nodes" }, form: PLAIN }
+/// Marginal rates over nodes.
+const fn marginal_line(label: &'static str, sweeps: &'static [&'static str], condition: &'static str) -> Line {
+    Line { label, origin: Origin::Marginal { sweeps, condition, x: "nodes" }, form: PLAIN }
 }
 
 fn bottleneck(nodes: f64, ranks_per_node: f64) -> Result<f64> {
@@ -276,10 +276,10 @@ pub const FIGURES: &[CurveFigure] = &[
         lines: &[
             printed_line("four cores, measured", "bluegene-table-4", "nodes", "bgp_multi_gups", GUPS),
             printed_line("four cores, bottleneck", "bluegene-table-4", "nodes", "bgp_multi_bottleneck", GUPS),
-            simulated_line("four cores, simulated", "bluegene-roles", "", RATE_OVER_NODES, PLAIN),
+            marginal_line("four cores, simulated", &["bluegene-roles", "bluegene-roles-large"], ""),
             printed_line("one core, measured", "bluegene-table-4", "nodes", "bgp_single_gups", GUPS),
             printed_line("one core, bottleneck", "bluegene-table-4", "nodes", "bgp_single_bottleneck", GUPS),
-            simulated_line("one core, simulated", "bluegene-routed", "", RATE_OVER_NODES, PLAIN),
+            marginal_line("one core, simulated", &["bluegene-routed"], ""),
         ],
     },
     CurveFigure {
@@ -293,9 +293,9 @@ pub const FIGURES: &[CurveFigure] = &[
         y: UPDATES,
         lines: &[
             predicted_line("four ranks, Equation (1)", (6, 18), |nodes| bottleneck(nodes, 4.0), PLAIN),
-            single_updates("four ranks, simulated", "ranks_per_node == 4"),
+            marginal_line("four ranks, simulated", &["bluegene-single-updates"], "ranks_per_node == 4"),
             predicted_line("one rank, Equation (1)", (6, 18), |nodes| bottleneck(nodes, 1.0), PLAIN),
-            single_updates("one rank, simulated", "ranks_per_node == 1"),
+            marginal_line("one rank, simulated", &["bluegene-single-updates"], "ranks_per_node == 1"),
         ],
     },
     CurveFigure {
