@@ -200,7 +200,7 @@ pub const ITEMS: &[Item] = &[
     item(B, "Theorem 4.1", "owners by prediction are at most one too high").checks(&["Blue Gene/P paper, Theorem 4.1"]),
     item(B, "Section 4.3.1", "buckets; packets received four at a time")
         .models(&["random_access.roles"])
-        .missing("BktSize is in Table 4; the kernels receive four packets at once (`packets`), but have no full buckets"),
+        .missing("BktSize is in Table 4; the kernels receive four packets at once (`packets`), and have one full bucket per dimension"),
     item(B, "Section 5.1", "load of the cores")
         .models(&["random_access.roles"])
         .sweeps(&["random-access-loads"])
