@@ -147,6 +147,21 @@ const fn nic(name: &'static str, title: &'static str, caption: &'static str, lin
     CurveFigure { paper: N, name, title, subtitle, caption, x: SIZE, y: BANDWIDTH, lines }
 }
 
+/// The hypercube under a mapping onto the network of a machine.
+const fn mapped(label: &'static str, sweep: &'static str) -> Line {
+    simulated_line(label, sweep, "", RATE_OVER_RANKS, PLAIN)
+}
+
+const fn mappings(
+    name: &'static str,
+    title: &'static str,
+    subtitle: &'static str,
+    lines: &'static [Line],
+) -> CurveFigure {
+    let caption = "Section 4 proposes to map the hypercube onto the network; the paper has no numbers. Q = 1024, links are shared.";
+    CurveFigure { paper: H, name, title, subtitle, caption, x: PROCESSORS, y: UPDATES, lines }
+}
+
 /// All figures with curves, in the order of the papers.
 pub const FIGURES: &[CurveFigure] = &[
     CurveFigure {
@@ -265,6 +280,27 @@ pub const FIGURES: &[CurveFigure] = &[
             ),
         ],
     },
+    mappings(
+        "hypercube-mapping-red-storm",
+        "Mappings of the hypercube onto Red Storm",
+        "a mesh of 27 x 16 x 24 nodes, rings in Z",
+        &[
+            mapped("row-major", "hypercube-red-storm-row-major"),
+            mapped("sub-cube", "hypercube-red-storm-sub-cube"),
+            mapped("Gray code", "hypercube-red-storm-gray-code"),
+            mapped("random", "hypercube-red-storm-random"),
+        ],
+    ),
+    mappings(
+        "hypercube-mapping-bluegene-l",
+        "Mappings of the hypercube onto Blue Gene/L",
+        "a torus of 8 x 8 x 8 to 16 x 16 x 16 nodes; the bandwidth of its links is assumed",
+        &[
+            mapped("row-major, which is also the sub-cube", "hypercube-bluegene-l-row-major"),
+            mapped("Gray code", "hypercube-bluegene-l-gray-code"),
+            mapped("random", "hypercube-bluegene-l-random"),
+        ],
+    ),
     CurveFigure {
         paper: B,
         name: "bluegene-over-nodes",

@@ -31,7 +31,9 @@ pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(S
     };
     let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize);
     let machine = node_size(&card);
-    Ok((ready::open(path, machine)?, machine, Some(Simulation { card: Arc::new(card), ranks_per_node })))
+    let sweep = ready::open(path, machine)?;
+    let simulation = Simulation { card: Arc::new(card), ranks_per_node, mapping: sweep.launch.mapping };
+    Ok((sweep, machine, Some(simulation)))
 }
 
 /// Returns the size of a node of a card, for sweeps whose values depend on the machine. Numbers that the card does not have are

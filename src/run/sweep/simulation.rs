@@ -2,7 +2,7 @@
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
-use apexmap_measure::comm::simulated::{ComputationCosts, Machine};
+use apexmap_measure::comm::simulated::{ComputationCosts, Machine, Mapping};
 use apexmap_measure::kernels;
 use apexmap_theory::machine::Card;
 use apexmap_theory::simulation;
@@ -14,6 +14,7 @@ pub struct Simulation {
     pub card: Arc<Card>,
     /// Ranks on each node, if neither the point nor the card decides.
     pub ranks_per_node: Option<usize>,
+    pub mapping: Mapping,
 }
 
 impl Simulation {
@@ -23,13 +24,25 @@ impl Simulation {
     /// If the card does not have a number that messages need, or its network has no place for the nodes.
     pub fn machine(&self, size: LaunchSize) -> Result<Machine> {
         let (nodes, ranks_per_node) = self.places(size);
-        simulation::machine(&self.card, nodes, ranks_per_node)
+        let mut machine = simulation::machine(&self.card, nodes, ranks_per_node)?;
+        machine.link.mapping = self.mapping;
+        machine.check(size.ranks).map_err(|reason| {
+            Error::input(
+                format!("{} cannot be simulated: {reason}", self.card.name),
+                "write mapping = \"row-major\", or choose another number of nodes",
+            )
+        })?;
+        Ok(machine)
     }
 
     /// Returns what takes the place of numbers that the card does not have, in one sentence each.
     pub fn assumptions(&self, size: LaunchSize) -> Vec<String> {
         let (nodes, ranks_per_node) = self.places(size);
-        simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default()
+        let mut assumptions = simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default();
+        if self.mapping != Mapping::default() {
+            assumptions.push(format!("the nodes are mapped onto the network in the order {}", self.mapping.name()));
+        }
+        assumptions
     }
 
     /// Returns the nodes, and the ranks on each.

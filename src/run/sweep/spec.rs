@@ -3,6 +3,7 @@
 use crate::batch::Submit;
 use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::comm::simulated::Mapping;
 use apexmap_measure::hardware::{Hardware, PlacementOrder};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -168,6 +169,10 @@ pub struct Launch {
     /// then run in virtual time, each point once.
     #[schemars(with = "Option<String>")]
     pub simulate: Option<Spanned<String>>,
+    /// The order in which the nodes of a simulated machine take the places of its network: "row-major" (the default), "sub-cube" (a
+    /// box of powers of two), "gray-code" (the same with neighbours that differ in one bit) or "random".
+    #[schemars(with = "Option<Mapping>")]
+    pub mapping: Option<Spanned<Mapping>>,
     /// The launcher that starts the ranks; required for "mpi".
     #[schemars(with = "Option<LauncherEntry>")]
     pub launcher: Option<Spanned<String>>,

@@ -174,7 +174,7 @@ pub const ITEMS: &[Item] = &[
         .missing("no model has the drop from Q = 8192 to 32768, which resembles that of a cache; the fit is below"),
     item(H, "Footnote 1", "updates stored beyond the look-ahead").checks(&["hypercube paper, Footnote 1"]),
     item(H, "Section 4", "mapping the hypercube onto the network")
-        .missing("the paper has not tried it; launchers place ranks"),
+        .missing("the paper has not tried it; `mapping` of simulated ranks does, and `make papers` draws the effect"),
     item(B, "Equation (1), Section 4", "processors or network: crossovers of single updates")
         .models(&["random_access.bottleneck"])
         .checks(&["Blue Gene/P paper, Section 4,"])
