@@ -200,7 +200,6 @@ const CONTRADICTIONS: &[&str] = &[
     "P = 32",
     "P = 8192", // Footnote 1
     "N = 64",
-    "N = 128", // BktSize
     "N = 1024",
     "N = 2048",
     "N = 4096", // multi-core bottleneck
