@@ -1,7 +1,7 @@
 //! The curves of the page: the lines of each figure, and their origins.
 
 use apexmap_base::error::Result;
-use apexmap_base::source::{BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
+use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
 use apexmap_base::units::Unit;
 use apexmap_study::validate::predict;
 
@@ -73,6 +73,7 @@ fn bottleneck(nodes: f64, ranks_per_node: f64) -> Result<f64> {
     rate("random_access.bottleneck", "bluegene-p", &given)
 }
 
+const A: &Source = &APEX_MAP;
 const H: &Source = &HYPERCUBE_RANDOM_ACCESS;
 const B: &Source = &BLUE_GENE_P_RANDOM_ACCESS;
 const N: &Source = &NIC_MESSAGE_RATE;
@@ -108,39 +109,22 @@ const fn cores(sweep: &'static str, conditions: [&'static str; 3]) -> [Line; 4] 
     ]
 }
 
-const STREAMING: [Line; 4] = cores(
-    "nic-pairs",
-    [
-        "kernel == \"message_rate.streaming\" && ranks_per_node == 1",
-        "kernel == \"message_rate.streaming\" && ranks_per_node == 2",
-        "kernel == \"message_rate.streaming\" && ranks_per_node == 4",
-    ],
-);
-const BIDIRECTIONAL: [Line; 4] = cores(
-    "nic-pairs",
-    [
-        "kernel == \"message_rate.bidirectional\" && ranks_per_node == 1",
-        "kernel == \"message_rate.bidirectional\" && ranks_per_node == 2",
-        "kernel == \"message_rate.bidirectional\" && ranks_per_node == 4",
-    ],
-);
-const CYCLIC: [Line; 4] = cores(
-    "nic-cyclic",
-    [
-        "kernel == \"message_rate.cyclic\" && ranks_per_node == 1",
-        "kernel == \"message_rate.cyclic\" && ranks_per_node == 2",
-        "kernel == \"message_rate.cyclic\" && ranks_per_node == 4",
-    ],
-);
+/// The conditions of 1, 2 and 4 cores with a kernel.
+macro_rules! on_cores {
+    ($kernel:literal) => {
+        [
+            concat!("kernel == \"", $kernel, "\" && ranks_per_node == 1"),
+            concat!("kernel == \"", $kernel, "\" && ranks_per_node == 2"),
+            concat!("kernel == \"", $kernel, "\" && ranks_per_node == 4"),
+        ]
+    };
+}
+
+const STREAMING: [Line; 4] = cores("nic-pairs", on_cores!("message_rate.streaming"));
+const BIDIRECTIONAL: [Line; 4] = cores("nic-pairs", on_cores!("message_rate.bidirectional"));
+const CYCLIC: [Line; 4] = cores("nic-cyclic", on_cores!("message_rate.cyclic"));
+const INDIRECT: [Line; 4] = cores("nic-cyclic", on_cores!("message_rate.indirect"));
 const BLOCKS: [Line; 4] = cores("nic-blocks", ["ranks_per_node == 1", "ranks_per_node == 2", "ranks_per_node == 4"]);
-const INDIRECT: [Line; 4] = cores(
-    "nic-cyclic",
-    [
-        "kernel == \"message_rate.indirect\" && ranks_per_node == 1",
-        "kernel == \"message_rate.indirect\" && ranks_per_node == 2",
-        "kernel == \"message_rate.indirect\" && ranks_per_node == 4",
-    ],
-);
 
 const fn nic(name: &'static str, title: &'static str, caption: &'static str, lines: &'static [Line]) -> CurveFigure {
     let subtitle = "the paper's simulated machine; puts, simulated";
@@ -160,6 +144,11 @@ const fn mappings(
 ) -> CurveFigure {
     let caption = "Section 4 proposes to map the hypercube onto the network; the paper has no numbers. Q = 1024, links are shared.";
     CurveFigure { paper: H, name, title, subtitle, caption, x: PROCESSORS, y: UPDATES, lines }
+}
+
+/// Apex-Map over receive buffers, under a condition.
+const fn buffers(label: &'static str, condition: &'static str) -> Line {
+    simulated_line(label, "apex-map-buffers", condition, ["B", "bytes_per_second_per_rank"], PLAIN)
 }
 
 /// All figures with curves, in the order of the papers.
@@ -381,5 +370,21 @@ pub const FIGURES: &[CurveFigure] = &[
                 simulated_line("4 cores", "nic-random-access", "ranks_per_node == 4", RATE_OVER_NODES, PLAIN),
             ],
         )
+    },
+    CurveFigure {
+        paper: A,
+        name: "apex-map-buffers",
+        title: "Receive buffers, send handles and served requests",
+        subtitle: "256 processes of a hypothetical SMP, alpha = 1; simulated",
+        caption: "Section 2.1: B, SMSG and NSER. No process gets stuck in serving, because the requests of Apex-Map are balanced.",
+        x: ("B (receive buffers)", Unit::None, true),
+        y: ("bandwidth of a process", Unit::BytesPerSecond, true),
+        lines: &[
+            buffers("1 word, NSER = 1", "L == 1 && SMSG == 16 && NSER == 1"),
+            buffers("1 word, NSER = 256", "L == 1 && SMSG == 16 && NSER == 256"),
+            buffers("1024 words, NSER = 1", "L == 1024 && SMSG == 16 && NSER == 1"),
+            buffers("1024 words, NSER = 256", "L == 1024 && SMSG == 16 && NSER == 256"),
+            buffers("1024 words, SMSG = 1", "L == 1024 && SMSG == 1 && NSER == 16"),
+        ],
     },
 ];

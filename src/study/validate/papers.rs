@@ -131,6 +131,8 @@ pub const ITEMS: &[Item] = &[
         .models(&["apex_map.surface"])
         .sweeps(&["apex-map-ranks"])
         .missing("stated without numbers"),
+    item(A, "Section 2.1, parameters of MPI", "receive buffers, send handles and served requests: B, SMSG, NSER")
+        .missing("the paper has no numbers; `make papers` draws their effect on 256 processes of a hypothetical machine"),
     item(A, "Section 4", "characterising applications by M, alpha and L")
         .missing(
             "announced here; the authors published a method later (Ibrahim, Strohmaier, Characterizing the relation between Apex-Map \
