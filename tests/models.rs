@@ -353,12 +353,12 @@ fn rounds_of_puts_give_the_random_access_shares_of_the_nic_paper() {
         predict("random_access.puts", "simulated-nic", &[("P", 64.0 * cores), ("ranks_per_node", cores), ("Q", 512.0)])
     };
     // Calculated manually: 512 updates of 52 cycles at 2 GHz, or c x 512 at 85.185 M/s on the bus, and two barriers of 2 us.
-    let [one, two, four] = [1.0, 2.0, 4.0].map(puts);
-    assert!((one.value / 64.0 / 29.573e6 - 1.0).abs() < 1e-4 && (two.value / one.value - 2.0).abs() < 1e-9);
-    assert!((four.value / two.value - 1.235).abs() < 5e-4 && (two.value / four.value - 0.810).abs() < 5e-4);
+    let [single, dual, quad] = [1.0, 2.0, 4.0].map(puts);
+    assert!((single.value / 64.0 / 29.573e6 - 1.0).abs() < 1e-4 && (dual.value / single.value - 2.0).abs() < 1e-9);
+    assert!((quad.value / dual.value - 1.235).abs() < 5e-4 && (dual.value / quad.value - 0.810).abs() < 5e-4);
     // The limit of Equation (5) is 90.300 M/s.
-    assert!((two.value / 64.0 / 90.300e6 - 0.655).abs() < 5e-4);
-    assert_eq!([one.bottleneck, two.bottleneck, four.bottleneck], ["cores", "cores", "I/O bus"]);
+    assert!((dual.value / 64.0 / 90.300e6 - 0.655).abs() < 5e-4);
+    assert_eq!([single.bottleneck, dual.bottleneck, quad.bottleneck], ["cores", "cores", "I/O bus"]);
     let short = predict("random_access.puts", "simulated-nic", &[("P", 64.0), ("Q", 16.0)]);
     assert_eq!(short.bottleneck, "barriers");
 }

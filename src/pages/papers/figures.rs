@@ -132,7 +132,7 @@ const fn nic(name: &'static str, title: &'static str, caption: &'static str, lin
 }
 
 /// The hypercube under a mapping onto the network of a machine.
-const fn mapped(label: &'static str, sweep: &'static str) -> Line {
+const fn mapping_line(label: &'static str, sweep: &'static str) -> Line {
     simulated_line(label, sweep, "", RATE_OVER_RANKS, PLAIN)
 }
 
@@ -274,10 +274,10 @@ pub const FIGURES: &[CurveFigure] = &[
         "Mappings of the hypercube onto Red Storm",
         "a mesh of 27 x 16 x 24 nodes, rings in Z",
         &[
-            mapped("row-major", "hypercube-red-storm-row-major"),
-            mapped("sub-cube", "hypercube-red-storm-sub-cube"),
-            mapped("Gray code", "hypercube-red-storm-gray-code"),
-            mapped("random", "hypercube-red-storm-random"),
+            mapping_line("row-major", "hypercube-red-storm-row-major"),
+            mapping_line("sub-cube", "hypercube-red-storm-sub-cube"),
+            mapping_line("Gray code", "hypercube-red-storm-gray-code"),
+            mapping_line("random", "hypercube-red-storm-random"),
         ],
     ),
     mappings(
@@ -285,9 +285,9 @@ pub const FIGURES: &[CurveFigure] = &[
         "Mappings of the hypercube onto Blue Gene/L",
         "a torus of 8 x 8 x 8 to 16 x 16 x 16 nodes; the bandwidth of its links is assumed",
         &[
-            mapped("row-major, which is also the sub-cube", "hypercube-bluegene-l-row-major"),
-            mapped("Gray code", "hypercube-bluegene-l-gray-code"),
-            mapped("random", "hypercube-bluegene-l-random"),
+            mapping_line("row-major, which is also the sub-cube", "hypercube-bluegene-l-row-major"),
+            mapping_line("Gray code", "hypercube-bluegene-l-gray-code"),
+            mapping_line("random", "hypercube-bluegene-l-random"),
         ],
     ),
     CurveFigure {

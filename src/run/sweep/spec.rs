@@ -169,7 +169,7 @@ pub struct Launch {
     /// then run in virtual time, each point once.
     #[schemars(with = "Option<String>")]
     pub simulate: Option<Spanned<String>>,
-    /// The order in which the nodes of a simulated machine take the places of its network: "row-major" (the default), "sub-cube" (a
+    /// The places of the nodes of a simulated machine on its network: "row-major" (the default), "sub-cube" (a
     /// box of powers of two), "gray-code" (the same with neighbours that differ in one bit) or "random".
     #[schemars(with = "Option<Mapping>")]
     pub mapping: Option<Spanned<Mapping>>,

@@ -136,7 +136,7 @@ pub struct LinkCosts {
     /// A link that is slower than the others, as a damaged cable is. No card has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow: Option<SlowLink>,
-    /// The order in which nodes take the places of the topology.
+    /// The places of the nodes in the topology.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mapping: Mapping,
 }

@@ -6,7 +6,7 @@ use super::topology::Topology;
 use crate::numerics::mix::seed;
 use serde::{Deserialize, Serialize};
 
-/// The order in which nodes take the places of a network.
+/// The places of nodes on a network, as an order of the nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -43,7 +43,7 @@ impl Mapping {
     pub fn places(self, topology: &Topology, nodes: usize) -> Result<Vec<usize>, String> {
         match self {
             Self::RowMajor => Ok((0..nodes).collect()),
-            Self::Random => Ok(shuffled(nodes)),
+            Self::Random => Ok(random_order(nodes)),
             Self::SubCube | Self::GrayCode => {
                 let (Topology::Torus { sides } | Topology::Mesh { sides } | Topology::Grid { sides, .. }) = topology
                 else {
@@ -87,7 +87,7 @@ fn position_in_gray_code(code: usize) -> usize {
 }
 
 /// Returns the numbers below `count` in random order (Fisher and Yates).
-fn shuffled(count: usize) -> Vec<usize> {
+fn random_order(count: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
         places.swap(last, (seed(&[last as u64]) % (last as u64 + 1)) as usize);
