@@ -31,6 +31,7 @@ pub const ALL: &[&dyn Model] = &[
     &roles::Routed,
     &nic::Nic,
     &nic::Latency,
+    &nic::Rounds,
     &apex_map::Surface,
     &apex_map::Reads,
     &apex_map::Requests,
@@ -343,6 +344,9 @@ const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default
 
 /// The variable P of most models.
 pub const RANKS: Variable = Variable { valid: ValidNumbers::Ranks, ..variable("P", Unit::None, "ranks", None) };
+/// The variable ranks_per_node of models whose nodes share an interface or links.
+pub const RANKS_PER_NODE: Variable =
+    variable("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
 /// The variable Q of the models of RandomAccess.
 pub const LOOK_AHEAD: Variable =
     variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
