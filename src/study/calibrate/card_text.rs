@@ -20,7 +20,8 @@ pub fn card_text(card: &Card, width: Option<usize>) -> String {
     let disturbed = card.provenance.get(DISTURBED).and_then(|text| text.as_str());
     let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
     let network = card.network.as_ref().map_or_else(String::new, |network| format!("Network: {network}\n"));
-    format!("{disturbed}{}: {}\n{network}{}", card.name, card.summary, card_numbers(card, width))
+    let domain = card.domain.as_ref().map_or_else(String::new, |domain| format!("Its numbers hold for {domain}\n"));
+    format!("{disturbed}{}: {}\n{network}{domain}{}", card.name, card.summary, card_numbers(card, width))
 }
 
 /// Returns all numbers of a card. Numbers that differ only in a size or a share, such as
