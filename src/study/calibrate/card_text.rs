@@ -20,8 +20,7 @@ pub fn card_text(card: &Card, width: Option<usize>) -> String {
     let disturbed = card.provenance.get(DISTURBED).and_then(|text| text.as_str());
     let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
     let network = card.network.as_ref().map_or_else(String::new, |network| format!("Network: {network}\n"));
-    let domain = card.domain.as_ref().map_or_else(String::new, |domain| format!("Its numbers hold for {domain}\n"));
-    format!("{disturbed}{}: {}\n{network}{domain}{}", card.name, card.summary, card_numbers(card, width))
+    format!("{disturbed}{}: {}\n{network}{}", card.name, card.summary, card_numbers(card, width))
 }
 
 /// Returns all numbers of a card. Numbers that differ only in a size or a share, such as
@@ -52,6 +51,9 @@ pub fn card_numbers(card: &Card, width: Option<usize>) -> String {
     let mut text = table(rows.into_values(), width).to_string();
     if let Some(unknown) = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()) {
         let _ = writeln!(text, "{unknown}");
+    }
+    if let Some(domain) = &card.domain {
+        let _ = writeln!(text, "measured or printed for {domain}");
     }
     if folded > 0 {
         let _ = writeln!(text, "*: several steps in one row; the card has all {folded} steps");
