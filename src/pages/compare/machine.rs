@@ -66,6 +66,11 @@ impl Machine {
         Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None })
     }
 
+    /// Returns whether the numbers have no noise: equal simulations and predictions give equal numbers, and papers print no spread.
+    pub fn has_no_noise(&self) -> bool {
+        self.origin == Origin::Published || self.samples.describe_simulation().is_some()
+    }
+
     /// Returns whether the card has measured or published numbers, not only those that the operating system reports.
     pub fn has_card(&self) -> bool {
         self.card.as_ref().is_some_and(|card| card.source != REPORTED)
@@ -74,7 +79,7 @@ impl Machine {
     /// Returns the host of rank 0 in the first launch. Simulated ranks have none.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.simulated.is_none())?;
-        Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
+        Some(manifest.first_host())
     }
 
     /// Returns the times of the first and the last sample (seconds since 1970), and the median load average.
@@ -107,7 +112,7 @@ const REPORTED: &str = "reported by the operating system during the measurement"
 /// # Errors
 /// If the manifest has an invalid value, such as a negative clock.
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
-    let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
+    let host = manifest.first_host();
     let mut card = Card::new(name, &host.cpu_model, REPORTED);
     let mut numbers = vec![(catalogue::MEMORY_BYTES.name.to_owned(), host.memory_bytes as f64)];
     numbers.extend(host.processors.cores.map(|cores| (catalogue::CORES.name.to_owned(), f64::from(cores))));
