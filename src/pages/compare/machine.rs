@@ -66,11 +66,6 @@ impl Machine {
         Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None })
     }
 
-    /// Returns whether the numbers have no noise: equal simulations and predictions give equal numbers, and papers print no spread.
-    pub fn has_no_noise(&self) -> bool {
-        self.origin == Origin::Published || self.samples.describe_simulation().is_some()
-    }
-
     /// Returns whether the card has measured or published numbers, not only those that the operating system reports.
     pub fn has_card(&self) -> bool {
         self.card.as_ref().is_some_and(|card| card.source != REPORTED)

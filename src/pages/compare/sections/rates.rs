@@ -89,13 +89,10 @@ impl Rates {
                 }
                 let curves = series(comparison, curves);
                 let drawn = figure(comparison, &rate, title.clone(), curves.clone());
-                let caption = caption(
-                    comparison,
-                    "Medians of each machine at all its points, matched or not",
-                    "bands are 95 % intervals of the median",
-                );
+                let caption = "Medians of each machine at all its points, matched or not; bands are 95 % intervals of the median. \
+                               Simulated, predicted and published values have none.";
                 let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
-                let drawn = Drawing { figure: drawn, file: name, title, caption };
+                let drawn = Drawing { figure: drawn, file: name, title, caption: caption.into() };
                 section.rates.extend(drawn.draw(folder, &mut section.omitted)?);
                 if axis == "ranks" && !matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles) {
                     efficiency(comparison, &rate, curves, folder, &mut section)?;
@@ -162,23 +159,12 @@ fn efficiency(
         curves.y =
             Quantity { label: "rate per rank / rate per rank at the smallest P".into(), unit: Unit::None, log: true };
     }
-    let caption = caption(
-        comparison,
-        "Rate per rank relative to that at each machine's smallest number of ranks, from medians",
-        "bands are 95 % intervals with the uncertainty of both",
-    );
+    let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians; bands are 95 % \
+                   intervals with the uncertainty of both.";
     let name = format!("efficiency-{}", rate.headline.replace('_', "-"));
-    let drawn = Drawing { figure: drawn, file: name, title, caption };
+    let drawn = Drawing { figure: drawn, file: name, title, caption: caption.into() };
     section.rates.extend(drawn.draw(folder, &mut section.omitted)?);
     Ok(())
-}
-
-/// Returns a caption that mentions the bands if some values have any.
-fn caption(comparison: &Comparison, shown: &str, bands: &str) -> String {
-    match comparison.is_exact() {
-        true => format!("{shown}."),
-        false => format!("{shown}; {bands}. Simulated, predicted and published values have none."),
-    }
 }
 
 /// Returns the curves with the names of their machines.
