@@ -44,11 +44,11 @@ fn main() {
     println!("{:<24} {:>9} {:>9} {:>8} {:>15}", "code", "map GB/s", "C GB/s", "C / map", "10 to 90 %");
     let memory = &mut *memory;
     let address = memory.as_mut_ptr() as usize;
-    let known = list_known();
+    let codes = list_known();
     let ran = threads::run(1, |comm, arena| {
         let mut world = World { transport: Transport::Threads(comm), arena };
         for (name, setup, body) in LOOPS {
-            let code = known.iter().find(|code| code.name == name).expect("a known code");
+            let code = codes.iter().find(|code| code.name == name).expect("a known code");
             let (setup, body): (Symbol<Setup>, Symbol<Loop>) = (function(&library, setup), function(&library, body));
             let pointer = address as *mut u64;
             // SAFETY: the functions use this memory, which has the number of words of codes.c and no other user.

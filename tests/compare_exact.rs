@@ -44,12 +44,12 @@ fn machine(name: &str, table: Table) -> Machine {
     Machine { name: name.into(), ..Machine::from_samples(name, table.into(), None).unwrap() }
 }
 
-fn simulated(name: &str, speed: impl Fn(u64) -> f64) -> Machine {
+fn simulation(name: &str, speed: impl Fn(u64) -> f64) -> Machine {
     machine(name, table("simulated", 1, speed))
 }
 
 /// Returns a machine of a card with the rate of each rank count, printed in a paper or predicted by a model.
-fn published(name: &str, origin: &str, speed: impl Fn(u64) -> f64) -> Machine {
+fn card(name: &str, origin: &str, speed: impl Fn(u64) -> f64) -> Machine {
     let mut table = TableBuilder::default();
     for ranks in [4u64, 16, 64] {
         table.begin_row();
@@ -65,7 +65,7 @@ fn published(name: &str, origin: &str, speed: impl Fn(u64) -> f64) -> Machine {
     Machine { name: name.into(), given: name.into(), origin, samples, manifest: None, card: None, run: None }
 }
 
-fn compared(machines: &[Machine]) -> Comparison<'_> {
+fn compare_machines(machines: &[Machine]) -> Comparison<'_> {
     compare(machines, Matching::default()).unwrap()
 }
 
@@ -76,8 +76,8 @@ fn bases(comparison: &Comparison) -> Vec<Basis> {
 #[test]
 fn two_simulations_have_exact_ratios_and_no_statistics() {
     // Equal on 64 ranks, and three times as fast on fewer.
-    let machines = [simulated("old", |_| 1.0), simulated("new", |ranks| if ranks < 64 { 3.0 } else { 1.0 })];
-    let comparison = compared(&machines);
+    let machines = [simulation("old", |_| 1.0), simulation("new", |ranks| if ranks < 64 { 3.0 } else { 1.0 })];
+    let comparison = compare_machines(&machines);
     assert_eq!(bases(&comparison), vec![Basis::Exact; 6]);
     for tested in comparison.ratios[1].ratios.values() {
         assert!(tested.q.is_none() && tested.ratio.p.is_none(), "nothing is tested: {tested:?}");
@@ -89,19 +89,19 @@ fn two_simulations_have_exact_ratios_and_no_statistics() {
     let expected = "new is faster than old: new / old = 2.08 (geometric mean over 6 points, exact for these cards). Faster at 4 \
                     points, slower at 0, equal at 2;";
     assert!(sentences.len() == 1 && sentences[0].starts_with(expected), "{sentences:?}");
-    let same = [simulated("a", |_| 1.0), simulated("b", |_| 1.0)];
+    let same = [simulation("a", |_| 1.0), simulation("b", |_| 1.0)];
     assert!(
-        verdicts(&compared(&same))[0].starts_with("No overall difference: b / a = 1.00 ("),
+        verdicts(&compare_machines(&same))[0].starts_with("No overall difference: b / a = 1.00 ("),
         "{:?}",
-        verdicts(&compared(&same))
+        verdicts(&compare_machines(&same))
     );
 }
 
 #[test]
 fn a_check_of_two_simulations_decides_by_the_limit_alone() {
     let slower_by = |percent: f64| {
-        let machines = [simulated("old", |_| 1.0), simulated("new", |_| 1.0 / (1.0 + percent / 100.0))];
-        check(&compared(&machines), FIVE_PERCENT).unwrap()
+        let machines = [simulation("old", |_| 1.0), simulation("new", |_| 1.0 / (1.0 + percent / 100.0))];
+        check(&compare_machines(&machines), FIVE_PERCENT).unwrap()
     };
     let (below, above) = (slower_by(4.9), slower_by(5.1));
     assert_eq!((below.verdict, above.verdict), (Verdict::Passed, Verdict::Failed));
@@ -111,17 +111,17 @@ fn a_check_of_two_simulations_decides_by_the_limit_alone() {
 
 #[test]
 fn a_simulation_against_a_prediction_is_exact_and_against_a_printed_value_it_is_not() {
-    let model = [published("card", "predicted, some.model", |_| 1.0), simulated("simulation", |_| 2.0)];
-    assert_eq!(bases(&compared(&model)), vec![Basis::Exact; 3]);
-    let paper = [published("card", "measured: some paper, Table 2", |_| 1.0), simulated("simulation", |_| 2.0)];
-    assert_eq!(bases(&compared(&paper)), vec![Basis::Nothing; 3], "a paper prints no spread");
-    assert!(!verdicts(&compared(&paper)).iter().any(|line| line.contains("exact")));
+    let model = [card("card", "predicted, some.model", |_| 1.0), simulation("simulation", |_| 2.0)];
+    assert_eq!(bases(&compare_machines(&model)), vec![Basis::Exact; 3]);
+    let paper = [card("card", "measured: some paper, Table 2", |_| 1.0), simulation("simulation", |_| 2.0)];
+    assert_eq!(bases(&compare_machines(&paper)), vec![Basis::Nothing; 3], "a paper prints no spread");
+    assert!(!verdicts(&compare_machines(&paper)).iter().any(|line| line.contains("exact")));
 }
 
 #[test]
 fn a_simulation_against_a_measurement_has_the_interval_of_the_measurement() {
-    let machines = [machine("measured", table("mpi", 4, |_| 1.0)), simulated("simulation", |_| 2.0)];
-    let comparison = compared(&machines);
+    let machines = [machine("measured", table("mpi", 4, |_| 1.0)), simulation("simulation", |_| 2.0)];
+    let comparison = compare_machines(&machines);
     assert_eq!(bases(&comparison), vec![Basis::Launches; 6]);
     for (point, tested) in &comparison.ratios[1].ratios {
         let measured = comparison.points.points[*point].by_machine[0].as_ref().unwrap().summary().unwrap();
@@ -153,7 +153,7 @@ fn the_page_and_the_terminal_call_ratios_of_simulations_exact_and_ask_for_nothin
     let (code, out, error) = run(&["--out", page.to_str().unwrap()]);
     assert_eq!(code, 0, "{error}");
     assert!(
-        out.contains("SIMULATED, not measured") && out.contains("b / a = 0.2 (geometric mean over 6 points, exact"),
+        out.contains("SIMULATED, not measured") && out.contains("b / a = 0.200 (geometric mean over 6 points, exact"),
         "{out}"
     );
     let html = std::fs::read_to_string(page.join("compare.html")).unwrap();
