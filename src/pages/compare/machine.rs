@@ -85,7 +85,7 @@ impl Machine {
     /// Returns the host of rank 0 in the first launch. Simulated ranks have none.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.simulated.is_none())?;
-        Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
+        Some(manifest.first_host())
     }
 
     /// Returns the times of the first and the last sample (seconds since 1970), and the median load average.
@@ -118,7 +118,7 @@ const REPORTED: &str = "reported by the operating system during the measurement"
 /// # Errors
 /// If the manifest has an invalid value, such as a negative clock.
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
-    let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
+    let host = manifest.first_host();
     let mut card = Card::new(name, &host.cpu_model, REPORTED);
     let mut numbers = vec![(catalogue::MEMORY_BYTES.name.to_owned(), host.memory_bytes as f64)];
     numbers.extend(host.processors.cores.map(|cores| (catalogue::CORES.name.to_owned(), f64::from(cores))));

@@ -6,7 +6,7 @@ pub mod counts;
 pub mod derived_numbers;
 mod fitted;
 pub mod ladders;
-mod levels;
+pub(crate) mod levels;
 mod node;
 mod order;
 mod parts;
