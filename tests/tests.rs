@@ -39,6 +39,7 @@
 //! - `simulated_runs`: sweeps on simulated ranks from the command line to the page
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
 //! - `simulated_papers`: the sweeps, cards, values and page of `make papers`
+//! - `simulated_fit`: the joint fit of Red Storm's card, recomputed
 //! - `simulated_cards`: machines of simulated ranks from cards: known values, refusals, places of nodes
 //! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
@@ -220,6 +221,7 @@ mod screens;
 mod simgrid;
 mod simulated;
 mod simulated_cards;
+mod simulated_fit;
 mod simulated_forms;
 mod simulated_kernels;
 mod simulated_nic;
