@@ -41,7 +41,7 @@ fn every_model_has_a_description_and_predicts_a_positive_value() {
             );
         }
         let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first_guess).collect();
-        let some = |v: &models::Variable| if v.domain == models::Domain::Share { 0.5 } else { 64.0 };
+        let some = |v: &models::Variable| if v.valid == models::ValidNumbers::Share { 0.5 } else { 64.0 };
         let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or_else(|| some(v))).collect();
         assert!(model.predict(&x, &first).value > 0.0, "{}", about.id);
         for kernel in about.explains {
@@ -64,8 +64,8 @@ fn rates_of_several_lists_of_parameters_are_those_of_each_list() {
             lists.extend([list, first.clone()]);
         }
         for ranks in [1.0, 64.0] {
-            let some = |v: &models::Variable| match v.domain {
-                models::Domain::Share => 0.3,
+            let some = |v: &models::Variable| match v.valid {
+                models::ValidNumbers::Share => 0.3,
                 _ if v.name == "M" => 67108864.0,
                 _ if v.name == "P" => ranks,
                 _ => 64.0,
@@ -84,7 +84,7 @@ fn rates_of_several_lists_of_parameters_are_those_of_each_list() {
 fn linear_models_are_linear_in_the_fitted_parameters() {
     for model in ALL.iter().filter(|model| model.about().linear) {
         let about = model.about();
-        let some = |v: &models::Variable| if v.domain == models::Domain::Share { 0.5 } else { 64.0 };
+        let some = |v: &models::Variable| if v.valid == models::ValidNumbers::Share { 0.5 } else { 64.0 };
         let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or_else(|| some(v))).collect();
         let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first_guess).collect();
         if about.id == "random_access.bottleneck" {

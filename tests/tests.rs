@@ -15,6 +15,7 @@
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models reproduce the numbers of their papers, and contradictions within the papers are shown
+//! - `domains`: predictions outside of the domains of their numbers are labelled or refused
 //! - `lru`: hit ratios of caches against simulated ones
 //! - `gf2`: the random streams of RandomAccess
 //! - `hardware`: machines and control groups from recorded files, and the placement of ranks on them
@@ -37,6 +38,7 @@
 //! - `simulated_properties`: order of events, routes, reservations of links, wrong machines, memory and stacks
 //! - `simulated_kernels`: every kernel on simulated ranks: verified, identical in every run, charged as the closed forms say
 //! - `simulated_runs`: sweeps on simulated ranks from the command line to the page
+//! - `simulated_intervals`: cards drawn from the intervals of a card, and the intervals of simulated rates
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
 //! - `simulated_papers`: the sweeps, cards, values and page of `make papers`
 //! - `simulated_fit`: the joint fit of Red Storm's card, recomputed
@@ -157,6 +159,7 @@ mod cube;
 mod damage;
 mod disturbance;
 mod docs;
+mod domains;
 mod driver;
 mod each_node;
 mod explain;
@@ -223,6 +226,7 @@ mod simulated;
 mod simulated_cards;
 mod simulated_fit;
 mod simulated_forms;
+mod simulated_intervals;
 mod simulated_kernels;
 mod simulated_nic;
 mod simulated_papers;

@@ -12,6 +12,8 @@ pub enum Basis {
     Launches,
     /// The spread of samples within one launch, which does not include differences between launches.
     Samples,
+    /// The intervals of the numbers of the card whose machine is simulated.
+    Card,
     /// Too few launches and samples for any of these.
     Nothing,
 }
@@ -23,6 +25,7 @@ impl Basis {
             Basis::Pairs => "pairs",
             Basis::Launches => "launches",
             Basis::Samples => "samples",
+            Basis::Card => "card",
             Basis::Nothing => "nothing",
         }
     }

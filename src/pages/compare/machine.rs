@@ -33,6 +33,8 @@ pub struct Machine {
     pub card: Option<Card>,
     /// The run that measured the samples, or `None` if unknown. Results of the same run share their launches.
     pub run: Option<Arc<str>>,
+    /// Why models do not predict some points of the others from the numbers of a published machine, with the next step.
+    pub refused: Vec<String>,
 }
 
 impl Machine {
@@ -63,7 +65,16 @@ impl Machine {
             None => reported_by_os(manifest, &name),
         });
         let card = card.transpose()?;
-        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None })
+        Ok(Self {
+            name,
+            given: given.to_owned(),
+            origin: Origin::Measured,
+            samples,
+            manifest,
+            card,
+            run: None,
+            refused: Vec::new(),
+        })
     }
 
     /// Returns whether the card has measured or published numbers, not only those that the operating system reports.

@@ -197,6 +197,11 @@ impl Comparison<'_> {
         if !published.is_empty() {
             stamps.push(format!("NOT MEASURED HERE: {} (published or predicted)", published.join(", ")));
         }
+        for machine in self.machines {
+            let origins =
+                machine.samples.words("origin").into_iter().filter(|origin| origin.starts_with("extrapolated"));
+            stamps.extend(origins.map(|origin| format!("EXTRAPOLATED: some rates of {}, {origin}", machine.name)));
+        }
         stamps
     }
 

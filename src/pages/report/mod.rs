@@ -173,6 +173,8 @@ pub fn make_from(
     progress: &dyn Fn(&str),
 ) -> Result<ReportOutput> {
     let manifest = manifest(folder)?;
+    // A copy of the data alone has no folder of figures.
+    Folder::create(&folder.path)?;
     let current = samples.current();
     let input = Input::read(folder, &manifest, &current)?;
     let mut summary = Vec::new();

@@ -79,16 +79,17 @@ fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
     const PER_COLLECTED_UPDATE: f64 = 5e-8;
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let operations = kernel.work(point).operations;
+    let runs = 1.0 + simulation.resampled.len() as f64;
     let has = |name: &str| point.params.contains_key(name);
     let collects_updates = has("Q") && !has("access") && point.params.get("sending") != Some(&"immediate".into());
     if collects_updates {
         let stages = (point.ranks as f64).log2().max(1.0);
-        return OVERHEAD + PER_COLLECTED_UPDATE * operations * stages;
+        return OVERHEAD + runs * PER_COLLECTED_UPDATE * operations * stages;
     }
     let alpha = point.params.get("alpha").and_then(Value::as_f64).unwrap_or(1.0);
     let links =
         simulation.machine(point.launch_size()).map_or(0.0, |machine| machine.mean_contended_links(point.ranks));
-    OVERHEAD + PER_PASSAGE * operations * remote_share(point.ranks, alpha) * (1.0 + links)
+    OVERHEAD + runs * PER_PASSAGE * operations * remote_share(point.ranks, alpha) * (1.0 + links)
 }
 
 /// Estimates as [`estimate`] does, for this number of hardware threads.

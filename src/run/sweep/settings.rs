@@ -21,6 +21,8 @@ pub struct LaunchSpec {
     pub transport: TransportKind,
     /// The machine card that the file names for simulated ranks.
     pub simulate: Option<String>,
+    /// Number of cards that a simulation draws from the intervals of its card.
+    pub resamples: u32,
     /// The launcher that starts the ranks: `local`, `srun`, `openmpi` and others.
     pub launcher: &'static LauncherEntry,
     /// Arguments of the custom launcher, with placeholders; empty for the others.
@@ -152,6 +154,7 @@ pub fn launch(file: &File, page: &TomlSource, machine: Machine) -> Result<Launch
     Ok(LaunchSpec {
         transport,
         simulate: None,
+        resamples: 0,
         place: place(file, launcher, &command, page)?,
         launcher,
         command,
@@ -168,11 +171,15 @@ pub fn launch(file: &File, page: &TomlSource, machine: Machine) -> Result<Launch
     })
 }
 
+/// Default of the number of cards that a simulation draws from the intervals of its card.
+const RESAMPLES: u32 = 20;
+
 /// Returns the settings for simulated ranks. Settings of real launchers do not apply to them.
 fn simulated_launch(file: &File, launcher: &'static LauncherEntry) -> LaunchSpec {
     LaunchSpec {
         transport: TransportKind::Simulated,
         simulate: file.launch.simulate.as_ref().map(|card| card.get_ref().clone()),
+        resamples: file.launch.resamples.unwrap_or(RESAMPLES),
         launcher,
         command: Vec::new(),
         ranks_per_node: file.launch.ranks_per_node.as_ref().map(|ranks| *ranks.get_ref() as usize),

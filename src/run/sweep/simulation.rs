@@ -14,6 +14,8 @@ pub struct Simulation {
     pub card: Arc<Card>,
     /// Ranks on each node, if neither the point nor the card decides.
     pub ranks_per_node: Option<usize>,
+    /// Cards with numbers drawn from the intervals of the card; none if it has no intervals.
+    pub resampled: Vec<Card>,
 }
 
 impl Simulation {
@@ -26,10 +28,33 @@ impl Simulation {
         simulation::machine(&self.card, nodes, ranks_per_node)
     }
 
+    /// Returns the machines of the resampled cards for a launch of this size.
+    pub fn resampled_machines(&self, size: LaunchSize) -> Vec<Machine> {
+        let (nodes, ranks_per_node) = self.places(size);
+        let machines = self.resampled.iter().map(|card| simulation::machine(card, nodes, ranks_per_node));
+        // The card itself has the same numbers, so that its machine shows every fault.
+        machines.filter_map(Result::ok).collect()
+    }
+
+    /// Returns the costs of the computations of a point with each resampled card.
+    ///
+    /// # Errors
+    /// As [`Simulation::costs`].
+    pub fn resampled_costs(&self, point: &Point) -> Result<Vec<ComputationCosts>> {
+        self.resampled.iter().map(|card| simulation::computation_costs(card, point)).collect()
+    }
+
     /// Returns what takes the place of numbers that the card does not have, in one sentence each.
     pub fn assumptions(&self, size: LaunchSize) -> Vec<String> {
         let (nodes, ranks_per_node) = self.places(size);
         simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default()
+    }
+
+    /// Returns from where the simulation of a point extrapolates, if the numbers of the card do not hold there.
+    pub fn extrapolation(&self, point: &Point) -> Option<String> {
+        let (nodes, ranks_per_node) = self.places(point.launch_size());
+        let from = simulation::extrapolations(&self.card, nodes, ranks_per_node, point);
+        (!from.is_empty()).then(|| format!("extrapolated from {}, for which the card has its numbers", from.join(", ")))
     }
 
     /// Returns the nodes, and the ranks on each.

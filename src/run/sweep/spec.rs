@@ -168,6 +168,9 @@ pub struct Launch {
     /// then run in virtual time, each point once.
     #[schemars(with = "Option<String>")]
     pub simulate: Option<Spanned<String>>,
+    /// How often each simulated point runs again, with numbers drawn from the intervals of the card, for an interval of its rate. Cards
+    /// without intervals need none.
+    pub resamples: Option<u32>,
     /// The launcher that starts the ranks; required for "mpi".
     #[schemars(with = "Option<LauncherEntry>")]
     pub launcher: Option<Spanned<String>>,

@@ -3,18 +3,18 @@
 use super::optimum::Optimum;
 use super::task::Task;
 use super::{Fit, interval};
-use crate::machine::{Card, JointFit, Number};
+use crate::machine::{Card, Domain, JointFit, Number};
 use crate::statistics::distributions::t_quantile;
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
 use nalgebra::DMatrix;
 
 impl Fit {
-    /// Returns the parameters as a machine card, for `apexmap predict`.
+    /// Returns the parameters as a machine card, for `apexmap predict`. `domain` is that of the observations.
     ///
     /// # Errors
     /// If a parameter is not in the catalogue of machine cards, which is an error of the model.
-    pub fn card(&self, name: &str, source: &str) -> Result<Card> {
+    pub fn card(&self, name: &str, source: &str, domain: &Domain) -> Result<Card> {
         let mut card = Card::new(name, &format!("parameters of {} fitted to a measurement", self.model), source);
         for (number, value) in &self.held {
             let how = match self.assumed.contains(number) {
@@ -50,6 +50,7 @@ impl Fit {
             card.set(&name, Number { low: Some(0.0), high: Some(hidden.most.max(hidden.value)), ..number })?;
         }
         card.joint = self.joint.clone();
+        card.domain = Some(domain.clone());
         Ok(card)
     }
 }

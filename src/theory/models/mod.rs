@@ -5,6 +5,7 @@
 
 pub mod apex_map;
 pub mod bottleneck;
+pub mod domains;
 pub mod hypercube;
 pub mod locks;
 pub mod log_gp;
@@ -66,13 +67,13 @@ pub struct Variable {
     pub default: Option<f64>,
     /// Words that it can be. Its value is the index of a word. Empty for numbers.
     pub words: &'static [&'static str],
-    /// Valid values.
-    pub domain: Domain,
+    /// Its valid numbers.
+    pub valid: ValidNumbers,
 }
 
 /// Valid numbers of a variable. None of them is negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Domain {
+pub enum ValidNumbers {
     /// Any number from 0.
     Any,
     /// Whole numbers from 1 to 2^31, the maximum number of MPI ranks.
@@ -81,14 +82,14 @@ pub enum Domain {
     Share,
 }
 
-impl Domain {
-    /// Rejects a number outside the domain. The error holds the requirement and the next step.
+impl ValidNumbers {
+    /// Rejects other numbers. The error holds the requirement and the next step.
     pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
         match self {
-            Domain::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
+            ValidNumbers::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
                 Err(("a whole number of ranks", "write 1 or more, at most 2^31"))
             }
-            Domain::Share if value <= 0.0 || value > 1.0 => Err(("above 0 and at most 1", "correct the value")),
+            ValidNumbers::Share if value <= 0.0 || value > 1.0 => Err(("above 0 and at most 1", "correct the value")),
             _ => Ok(()),
         }
     }
@@ -273,7 +274,8 @@ pub trait Model: Sync {
         &[]
     }
 
-    /// Returns the variables that have one value in a fit, because the parameters depend on them.
+    /// Returns the variables that the model has no term for, because the parameters depend on them. Each has one value in a fit, and
+    /// predictions have that value.
     fn fixed_variables(&self) -> &'static [&'static str] {
         &[]
     }
@@ -308,10 +310,23 @@ fn parameter_values(
     if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.missing_error(&lacking)) }
 }
 
-/// Returns the names of the published machines whose cards have all numbers that a model needs.
-pub fn published_machines(model: &dyn Model) -> Vec<&'static str> {
-    let has_all = |name: &&str| Card::find(name).is_ok_and(|card| model.parameters(&card).is_ok());
-    PUBLISHED.iter().map(|(name, _)| *name).filter(has_all).collect()
+/// Returns the names of the published machines from whose numbers a model predicts; with ` (P = 1)` if those of several ranks are
+/// missing.
+pub fn published_machines(model: &dyn Model) -> Vec<String> {
+    let about = model.about();
+    let entry = |(name, _): &(&str, _)| {
+        let parameters = model.parameters(&Card::find(name).ok()?).ok()?;
+        let covers = |(ranks, _): &(f64, _)| {
+            let given = |name: &str| match name {
+                "P" => Some(*ranks),
+                "M" => Some(67_108_864.0),
+                _ => about.variables[about.variable_index(name)?].default.or(Some(1.0)),
+            };
+            model.variables(&given).is_ok_and(|variables| !model.predict(&variables, &parameters).value.is_nan())
+        };
+        [(64.0, ""), (1.0, " (P = 1)")].iter().find(|limit| covers(limit)).map(|(_, limit)| format!("{name}{limit}"))
+    };
+    PUBLISHED.iter().filter_map(entry).collect()
 }
 
 /// Returns the value given for a variable, or its default.
@@ -323,11 +338,11 @@ fn variable_value(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Op
 }
 
 const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {
-    Variable { name, unit, meaning, default, words: &[], domain: Domain::Any }
+    Variable { name, unit, meaning, default, words: &[], valid: ValidNumbers::Any }
 }
 
 /// The variable P of most models.
-pub const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
+pub const RANKS: Variable = Variable { valid: ValidNumbers::Ranks, ..variable("P", Unit::None, "ranks", None) };
 /// The variable Q of the models of RandomAccess.
 pub const LOOK_AHEAD: Variable =
     variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));

@@ -5,8 +5,8 @@
 //! multiplies.
 
 use super::{
-    About, Domain, Model, Parameter, Prediction, Variable, array, bound, card_number, parameter_values, tightest_bound,
-    topology, variable, variable_value,
+    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, card_number, parameter_values,
+    tightest_bound, topology, variable, variable_value,
 };
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
@@ -15,7 +15,7 @@ use apexmap_base::units::{Unit, WORD_BYTES};
 use std::ops::Range;
 
 const NODES: Variable = Variable {
-    domain: Domain::Ranks,
+    valid: ValidNumbers::Ranks,
     ..variable("P", Unit::None, "nodes, a power of two: a 3-D torus, as cubic as possible", None)
 };
 const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead, shared by all buckets of a node", Some(1024.0));
@@ -134,7 +134,7 @@ fn from_card(model: &dyn Model, card: &Card) -> Result<Vec<f64>> {
 pub struct Roles;
 
 const CORES: Variable = Variable {
-    domain: Domain::Ranks,
+    valid: ValidNumbers::Ranks,
     ..variable("cores_per_node", Unit::None, "cores of a node, the paper's k", Some(4.0))
 };
 const ROUTERS: Variable = variable(
@@ -144,7 +144,7 @@ const ROUTERS: Variable = variable(
     Some(3.0),
 );
 const DIMENSIONS: Variable = Variable {
-    domain: Domain::Ranks,
+    valid: ValidNumbers::Ranks,
     ..variable("dimensions", Unit::None, "dimensions of the torus of nodes, the paper's d", Some(3.0))
 };
 

@@ -60,6 +60,16 @@ pub fn missing_numbers(card: &Card, nodes: usize, ranks_per_node: usize, point: 
     numbers.missing().to_vec()
 }
 
+/// Returns the values of variables from which the simulation of a point extrapolates, because the numbers of the card were measured or
+/// printed for these: `P = 1 to 16`.
+pub fn extrapolations(card: &Card, nodes: usize, ranks_per_node: usize, point: &Point) -> Vec<String> {
+    let mut numbers = Numbers::new(card);
+    // Missing numbers are errors of the machine and of the costs.
+    let _ = find_machine(&mut numbers, nodes, ranks_per_node);
+    let _ = computation::find_costs(&mut numbers, point);
+    numbers.extrapolations(point)
+}
+
 /// Returns the seconds of a poll that finds nothing. Two-sided Apex-Map polls for requests and for replies with every access.
 fn poll_seconds(numbers: &Numbers) -> Option<f64> {
     let polls = numbers.find(&[catalogue::REQUEST_POLL_SECONDS]).map(|both| both / 2.0);

@@ -96,6 +96,7 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
             Basis::Pairs => "launches of one run, in pairs",
             Basis::Launches => "launches",
             Basis::Samples => "samples within single launches",
+            Basis::Card => "numbers of the card",
             Basis::Nothing => "choice of points",
         },
     }

@@ -38,6 +38,7 @@ pub fn bases(comparison: &Comparison) -> Vec<String> {
                     "{points} from the variation within single launches; launch-to-launch variation is not included"
                 )
             }
+            Basis::Card => format!("{points} from the intervals of the card's numbers"),
             Basis::Nothing => format!("{points} without an interval because of too few samples"),
         };
         let words: Vec<String> = counts.iter().map(describe).collect();

@@ -86,6 +86,7 @@ impl MachineVerdict<'_> {
             (Basis::Pairs, _) => "95 % interval over launches of one run, compared in pairs",
             (Basis::Launches, _) => "95 % interval over launches",
             (Basis::Samples, _) => "95 % interval within single launches; launch-to-launch variation is not included",
+            (Basis::Card, _) => "95 % interval of the card's numbers",
             (Basis::Nothing, _) => {
                 "the interval covers only the choice of points, because the points have no \
                  intervals"

@@ -233,12 +233,12 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
     groups.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
 }
 
-/// Returns the origin of published values, because printed and predicted values must not share a curve.
+/// Returns the origin of published values, because printed, predicted and extrapolated values must not share a curve.
 fn origin(point: &Point, machine: usize) -> &'static str {
-    let origins = point.by_machine[machine].iter().flat_map(|data| &data.facts.origins);
-    match origins.map(|origin| origin.starts_with("predicted")).next() {
-        Some(true) => "predicted",
-        Some(false) => "published",
+    match point.by_machine[machine].iter().flat_map(|data| &data.facts.origins).next() {
+        Some(origin) if origin.starts_with("predicted") => "predicted",
+        Some(origin) if origin.starts_with("extrapolated") => "extrapolated",
+        Some(_) => "published",
         None => "",
     }
 }
