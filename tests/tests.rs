@@ -41,6 +41,7 @@
 //! - `simulated_intervals`: cards drawn from the intervals of a card, and the intervals of simulated rates
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
 //! - `simulated_papers`: the sweeps, cards, values and page of `make papers`
+//! - `simulated_fit`: the joint fit of Red Storm's card, recomputed
 //! - `simulated_cards`: machines of simulated ranks from cards: known values, refusals, places of nodes
 //! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
@@ -226,6 +227,7 @@ mod screens;
 mod simgrid;
 mod simulated;
 mod simulated_cards;
+mod simulated_fit;
 mod simulated_forms;
 mod simulated_intervals;
 mod simulated_kernels;

@@ -165,13 +165,6 @@ pub const FIGURES: &[CurveFigure] = &[
             printed_line("hypercube, measured", "hypercube-table-2", "processors", "gups", GUPS),
             printed_line("hypercube, the paper's model", "hypercube-table-2", "processors", "gups_model", GUPS),
             simulated_line("hypercube, simulated", "hypercube-ranks", "", RATE_OVER_RANKS, PLAIN),
-            simulated_line(
-                "the same without contention",
-                "hypercube-ranks-without-contention",
-                "",
-                RATE_OVER_RANKS,
-                PLAIN,
-            ),
             printed_line("HPCC, measured", "hypercube-table-1", "processors", "gups", GUPS),
             simulated_line(
                 "HPCC, simulated",
@@ -200,13 +193,6 @@ pub const FIGURES: &[CurveFigure] = &[
         lines: &[
             printed_line("measured", "hypercube-table-4", "look_ahead", "gups", GUPS),
             simulated_line("simulated", "hypercube-look-ahead", "", ["Q", "operations_per_second"], PLAIN),
-            simulated_line(
-                "simulated, latency of exchanges fitted to Q = 16",
-                "hypercube-look-ahead-exchange",
-                "",
-                ["Q", "operations_per_second"],
-                PLAIN,
-            ),
         ],
     },
     CurveFigure {

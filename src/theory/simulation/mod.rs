@@ -7,12 +7,14 @@ mod computation;
 mod envelope;
 mod interface;
 mod numbers;
+mod overlap;
 mod paths;
 mod places;
 
 pub use computation::computation_costs;
 pub use envelope::envelope;
 pub use numbers::missing_error;
+pub use overlap::waits_for_each_message;
 
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
@@ -52,6 +54,9 @@ pub fn missing_numbers(card: &Card, nodes: usize, ranks_per_node: usize, point: 
     // Other reasons are errors of the machine and of the costs.
     let _ = find_machine(&mut numbers, nodes, ranks_per_node);
     let _ = computation::find_costs(&mut numbers, point);
+    if !waits_for_each_message(point) {
+        paths::require_overheads(&mut numbers, nodes, ranks_per_node);
+    }
     numbers.missing().to_vec()
 }
 

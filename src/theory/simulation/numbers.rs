@@ -123,7 +123,8 @@ fn measured_by(name: &str) -> &'static str {
     ];
     let is_one_of = |entries: &[&Entry]| entries.iter().any(|entry| entry.name == name);
     if is_one_of(&FROM_LOG_GP) {
-        "`apexmap run log-gp`, then `apexmap fit results/log-gp --model point_to_point.log_gp`"
+        "`apexmap run log-gp`, then `apexmap fit results/log-gp --model point_to_point.log_gp`; without the cores' time of a \
+         message, only kernels that wait for each message are simulated"
     } else if is_one_of(&FROM_EAGER_LIMIT) {
         "`apexmap run eager-limit`, then `apexmap fit results/eager-limit --model point_to_point.switch`"
     } else if is_one_of(&BETWEEN_NODES) {

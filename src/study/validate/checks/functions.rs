@@ -47,7 +47,6 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("rows_below_bisection", table_functions::rows_below_bisection),
     ("simulated", simulated_functions::simulated_value),
     ("simulated_marginal_rate", simulated_functions::simulated_marginal_rate),
-    ("simulated_round", simulated_functions::simulated_round),
     ("simulated_trade", simulated_functions::simulated_trade),
 ];
 
