@@ -62,7 +62,8 @@ fn card(name: &str, origin: &str, speed: impl Fn(u64) -> f64) -> Machine {
     }
     let samples = table.finish().into();
     let origin = Origin::Published;
-    Machine { name: name.into(), given: name.into(), origin, samples, manifest: None, card: None, run: None }
+    let (name, given, refused) = (name.into(), name.into(), Vec::new());
+    Machine { name, given, origin, samples, manifest: None, card: None, run: None, refused }
 }
 
 fn compare_machines(machines: &[Machine]) -> Comparison<'_> {

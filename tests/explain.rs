@@ -17,7 +17,7 @@ use apexmap_study::model_fit::card::predict;
 use apexmap_study::model_fit::groups::{groups, left_out};
 use apexmap_study::validate::{self, Fault, Kind, Verdict, papers};
 use apexmap_theory::fit::{self, Options, Role};
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, Domain};
 use apexmap_theory::models;
 use apexmap_theory::models::apex_map::Surface;
 use apexmap_theory::paper_tables;
@@ -198,7 +198,7 @@ const CONTRADICTIONS: &[&str] = &[
     "mod2 (TC 3.177 s), P = 2",
     "P = 8192",
     "P = 32",
-    "P = 8192", // Footnote 1
+    "P = 4", // Footnote 1
     "N = 64",
     "N = 1024",
     "N = 2048",
@@ -509,6 +509,12 @@ fn equation_1_is_not_fitted_to_updates_in_buckets() {
     assert!(puts_groups[0].label.starts_with("random_access.one_sided"), "{}", puts_groups[0].label);
 }
 
+fn at_q_1024() -> Domain {
+    let mut domain = Domain::default();
+    domain.include("Q", 1024.0);
+    domain
+}
+
 #[test]
 fn a_card_alone_predicts_from_its_numbers() {
     let scratch = Scratch::new();
@@ -518,6 +524,9 @@ fn a_card_alone_predicts_from_its_numbers() {
     let mut card = Card::new("half", "half as fast", "made up");
     card.set_base("round_seconds", 100e-6, "made up").expect("a number");
     card.set_base("stage_seconds", 40e-6, "made up").expect("a number");
+    let error = predict(&samples, model, &card).expect_err("a card that does not say its Q");
+    assert!(error.message.contains("does not say for which Q T_1 holds"), "{error}");
+    card.domain = Some(at_q_1024());
     let (data, predicted) = predict(&samples, model, &card).expect("predictions");
     assert_eq!((data.observations.len(), predicted.points.len()), (25, 25));
     assert!((predicted.bias - 2.0).abs() < 0.02, "{}", predicted.bias);
@@ -542,6 +551,7 @@ fn a_report_shows_fits_refusals_and_predictions() {
     let mut card = Card::new("<b>mine</b>", "made up", "made up");
     card.set_base("round_seconds", 50e-6, "made up").expect("a number");
     card.set_base("stage_seconds", 20e-6, "made up").expect("a number");
+    card.domain = Some(at_q_1024());
     let path = scratch.join("result/machine.toml");
     std::fs::write(&path, card.to_toml()).expect("a card");
     let samples = Samples::from(folder.table().expect("a table"));

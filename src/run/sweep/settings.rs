@@ -1,6 +1,6 @@
 //! Checks the name, the launch and the repetitions of a sweep.
 
-use super::spec::{File, Launch, Machine, Repeat, Scalar};
+use super::spec::{File, Launch, Machine, RESAMPLES, Repeat, Scalar};
 use super::values::quantity;
 use crate::batch::{self, Submit};
 use crate::launch::{self, HostsSource, LauncherEntry, custom};
@@ -174,9 +174,6 @@ pub fn launch(file: &File, page: &TomlSource, machine: Machine) -> Result<Launch
         submit: submit(file, page)?,
     })
 }
-
-/// Default of the number of cards that a simulation draws from the intervals of its card.
-const RESAMPLES: u32 = 20;
 
 fn refuse_mapping(launch: &Launch, page: &TomlSource) -> Result<()> {
     let Some(mapping) = &launch.mapping else { return Ok(()) };

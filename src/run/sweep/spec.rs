@@ -158,6 +158,9 @@ pub enum Scale {
     Log10,
 }
 
+/// Default of [`Launch::resamples`].
+pub const RESAMPLES: u32 = 20;
+
 /// How to start the ranks.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -169,8 +172,8 @@ pub struct Launch {
     /// then run in virtual time, each point once.
     #[schemars(with = "Option<String>")]
     pub simulate: Option<Spanned<String>>,
-    /// How often each simulated point runs again, with numbers drawn from the intervals of the card, for an interval of its rate. Cards
-    /// without intervals need none.
+    /// How often each simulated point runs again, with numbers drawn from the intervals of the card, for an interval of its rate: 20
+    /// times without this key. Cards without intervals need none.
     pub resamples: Option<u32>,
     /// The places of the nodes of a simulated machine on its network: "row-major" (the default), "sub-cube" (a
     /// box of powers of two), "gray-code" (the same with neighbours that differ in one bit) or "random".
