@@ -164,7 +164,9 @@ fn refusals_name_every_missing_number_and_its_command() {
 #[test]
 fn one_rank_divides_no_updates() {
     let card = published_card("bluegene-p");
-    for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("random_access.") && kernel.is_simulatable()) {
+    for kernel in
+        kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("random_access.") && kernel.is_simulatable())
+    {
         let Some(point) = point_or_skip(kernel.id(), 1) else { continue };
         let costs = computation_costs(&card, &point).expect("costs");
         let [generate, divide, update] = [Computation::Generate, Computation::Divide, Computation::Update]
@@ -181,7 +183,8 @@ fn kernels_that_overlap_messages_need_the_cores_time_of_a_message() {
     // This card has a latency and no time of the cores.
     let card = published_card("bluegene-l");
     let names = ["network_send_overhead_seconds", "network_receive_overhead_seconds"];
-    let missing = |point: &Point| missing_numbers(&card, 16, 1, point).iter().filter(|name| names.contains(name)).count();
+    let missing =
+        |point: &Point| missing_numbers(&card, 16, 1, point).iter().filter(|name| names.contains(name)).count();
     let original = [("receives", "on_demand"), ("own_updates", "at_once"), ("waits", "early")];
     let hypercube = |ranks: usize, handles: u64, words: &[(&str, &str)]| {
         let point = Point::new("random_access.hypercube", ranks).with_parameter("N_words", 1u64 << 20);
@@ -202,7 +205,9 @@ fn kernels_that_overlap_messages_need_the_cores_time_of_a_message() {
     let help = missing_error(&card, &names).help;
     assert!(help.contains("`apexmap run log-gp`") && help.contains("kernels that wait for each message"), "{help}");
     // Cards with any time of the core that sends, and those of threads.
-    for (card, nodes) in [(published_card("simulated-nic"), 16), (published_card("bluegene-p"), 16), (card_of_threads(), 1)] {
+    for (card, nodes) in
+        [(published_card("simulated-nic"), 16), (published_card("bluegene-p"), 16), (card_of_threads(), 1)]
+    {
         let streaming = missing_numbers(&card, nodes, 1, &point("message_rate.streaming", 2));
         assert!(streaming.is_empty(), "{}: {streaming:?}", card.name);
     }

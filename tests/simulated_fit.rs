@@ -30,7 +30,8 @@ fn simulated_round(card: &Card, ranks: usize) -> f64 {
     let point = point.with_parameter("Q", LOOK_AHEAD).with_parameter("updates", updates).with_parameter("SMSG", 1u64);
     let point = point.with_parameter("receives", "on_demand").with_parameter("own_updates", "at_once");
     let point = kernels::complete(point.with_parameter("waits", "early")).expect("a valid point");
-    let (machine, costs) = (machine(card, ranks, 1).expect("a machine"), computation_costs(card, &point).expect("costs"));
+    let (machine, costs) =
+        (machine(card, ranks, 1).expect("a machine"), computation_costs(card, &point).expect("costs"));
     simulated_seconds(&machine, costs, &point) / ROUNDS as f64
 }
 
@@ -95,10 +96,18 @@ fn red_storm_has_the_numbers_of_its_joint_fit() {
         let (estimate, half) = (whole.estimates[i], t * whole.errors[i]);
         let without = |row: usize| fit(start, &[&rows[..row], &rows[row + 1..]].concat()).estimates[i];
         let left_out: Vec<f64> = (0..rows.len()).map(without).collect();
-        let (least, most) = (left_out.iter().copied().fold(f64::INFINITY, f64::min), left_out.iter().copied().fold(0.0, f64::max));
-        println!("{name} {estimate:.3} {unit} [{:.3}, {:.3}], with a row left out {least:.3} to {most:.3}", estimate - half, estimate + half);
+        let (least, most) =
+            (left_out.iter().copied().fold(f64::INFINITY, f64::min), left_out.iter().copied().fold(0.0, f64::max));
+        println!(
+            "{name} {estimate:.3} {unit} [{:.3}, {:.3}], with a row left out {least:.3} to {most:.3}",
+            estimate - half,
+            estimate + half
+        );
         let number = &card.numbers()[name];
-        assert!(number.low.zip(number.high).is_some_and(|(low, high)| low < estimate && estimate < high), "{name}: {estimate}");
+        assert!(
+            number.low.zip(number.high).is_some_and(|(low, high)| low < estimate && estimate < high),
+            "{name}: {estimate}"
+        );
         assert!((estimate / number.value - 1.0).abs() < 0.1, "{name}: the fit gives {estimate} {unit}");
     }
 }

@@ -231,8 +231,7 @@ const HANDSHAKE: Time = 2_000;
 /// A machine whose cores copy messages of 16 words, and send messages of up to this size without an answer.
 fn copying_machine(eager_bytes: usize) -> Machine {
     let crossbar = machine(Topology::Crossbar);
-    let costs =
-        MessageCosts { copy_per_byte: COPY, eager_bytes, handshake: HANDSHAKE, ..crossbar.network.mailbox };
+    let costs = MessageCosts { copy_per_byte: COPY, eager_bytes, handshake: HANDSHAKE, ..crossbar.network.mailbox };
     Machine { network: PathCosts::uniform(costs), interface: InterfaceCosts::default(), ..crossbar }
 }
 

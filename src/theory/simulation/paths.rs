@@ -121,8 +121,7 @@ fn saved_in_batch(path: &PathNumbers, receive: Time) -> Time {
 }
 
 /// The time of the core that sends a message, and of the one that receives it.
-const SENDING: [&Entry; 4] =
-    [NETWORK_SEND_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, INJECT_SECONDS, SEND_SECONDS];
+const SENDING: [&Entry; 4] = [NETWORK_SEND_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, INJECT_SECONDS, SEND_SECONDS];
 const RECEIVING: [&Entry; 3] = [NETWORK_RECEIVE_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, RECEIVE_SECONDS];
 
 /// Records the times of the cores as missing if messages of a path that is used cost the sending core nothing.

@@ -72,14 +72,7 @@ impl Queue {
     }
 
     /// Sends an announced message whose receiver answers at this time. Returns when its handle is free.
-    fn answer(
-        &mut self,
-        world: &World,
-        answered: Time,
-        number: u64,
-        ends: (usize, usize),
-        words: Box<[u64]>,
-    ) -> Time {
+    fn answer(&mut self, world: &World, answered: Time, number: u64, ends: (usize, usize), words: Box<[u64]>) -> Time {
         let costs = &world.machine.costs(ends.0, ends.1).mailbox;
         let passage = world.send(costs, answered + costs.handshake, ends, words.len() * WORD_BYTES as usize);
         self.letters.push(Reverse(Letter { arrived: passage.arrived, number, sender: ends.0, words }));
@@ -233,7 +226,8 @@ impl SimulatedInbox {
         let queue = &self.own.queues[self.queue];
         let (letter, is_unexpected) = queue.borrow_mut().take(now)?;
         let costs = &self.member.world.machine.costs(letter.sender, self.member.rank).mailbox;
-        let (bytes, saved) = (letter.words.len() * WORD_BYTES as usize, if is_first { 0 } else { costs.saved_in_batch });
+        let (bytes, saved) =
+            (letter.words.len() * WORD_BYTES as usize, if is_first { 0 } else { costs.saved_in_batch });
         let copy = if is_unexpected { costs.copying(bytes) } else { 0 };
         self.member.advance(copy + costs.taking(bytes).saturating_sub(saved));
         self.member.progress();
@@ -310,7 +304,12 @@ impl Outbox for SimulatedOutbox {
             let passage = world.send(costs, now, ends, bytes);
             self.member.advance_to(passage.entered);
             self.handles.borrow_mut().add(passage.left);
-            queue.letters.push(Reverse(Letter { arrived: passage.arrived, number, sender: *rank, words: words.into() }));
+            queue.letters.push(Reverse(Letter {
+                arrived: passage.arrived,
+                number,
+                sender: *rank,
+                words: words.into(),
+            }));
             world.announce(*rank, passage.left);
             world.announce(receiver, passage.arrived);
             return true;
