@@ -97,7 +97,6 @@ proptest! {
 
 fn point_data(launches: &[&[f64]]) -> PointData {
     let launch_values = |(index, values): (usize, &&[f64])| LaunchValues {
-        launch: format!("{index:04}"),
         block: Some(index as u64),
         values: values.to_vec(),
     };

@@ -75,6 +75,11 @@ pub struct Host {
 }
 
 impl Host {
+    /// Returns the memory for people: `256 GiB`, or `not reported`.
+    pub fn memory(&self) -> String {
+        if self.memory_bytes == 0 { "not reported".into() } else { units::bytes(self.memory_bytes as f64) }
+    }
+
     /// Returns the [`node_type`] of this host, from the memory and the caches that it reports.
     pub fn node_type(&self) -> String {
         let last_cache_bytes = self.caches.iter().map(|cache| cache.bytes).max();

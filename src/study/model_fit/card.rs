@@ -6,7 +6,7 @@ use super::adequacy::{bias, failure};
 use super::{Data, observations};
 use apexmap_base::error::Result;
 use apexmap_results::samples::Samples;
-use apexmap_theory::fit::Point;
+use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::fit::quality::smape;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
@@ -22,6 +22,8 @@ pub struct CardPrediction {
     pub near: f64,
     /// Median of measured over predicted rates.
     pub bias: f64,
+    /// Words for the rates.
+    pub words: RateWords,
 }
 
 /// Predicts these samples from a card. The bands follow from the intervals of the card's numbers.
@@ -60,6 +62,7 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
         near: ratios.iter().filter(|ratio| (1.0 / NEAR..=NEAR).contains(*ratio)).count() as f64 / ratios.len() as f64,
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         bias: bias(&points),
+        words: RateWords::new(data.simulated.as_deref()),
         points,
     };
     Ok((data, predicted))
@@ -67,12 +70,13 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
 
 /// Returns one sentence about how well a card predicts a measurement, and where it does not.
 pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> String {
+    let source = predicted.words.source;
     let direction = if predicted.bias >= 1.0 { "faster" } else { "slower" };
     let factor = predicted.bias.max(1.0 / predicted.bias);
-    let farthest = super::farthest(model, &predicted.points).map(|words| format!("; {words}")).unwrap_or_default();
+    let farthest = super::farthest(model, &predicted.points, source).map(|words| format!("; {words}")).unwrap_or_default();
     let verdict = match failure(predicted.smape, &predicted.points) {
-        None => format!("predicts the measurement to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
-        Some(why) => format!("does not describe the measurement: {why}"),
+        None => format!("predicts the {source} to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
+        Some(why) => format!("does not describe the {source}: {why}"),
     };
     format!(
         "With the card of {} and nothing fitted, {} {verdict}; {:.0} % of \

@@ -15,11 +15,11 @@ pub mod roles;
 pub mod scan;
 pub mod topology;
 
-use crate::machine::{Card, PUBLISHED, entry_of, meaning_of, unit_of};
+use crate::machine::{Card, NumberName, PUBLISHED, Word, catalogue, entry_of, meaning_of, unit_of};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::source::Source;
-use apexmap_base::units::Unit;
+use apexmap_base::units::{BASE_PAGE_BYTES, Unit};
 
 /// All models of the program.
 pub const ALL: &[&dyn Model] = &[
@@ -114,7 +114,8 @@ pub struct Parameter {
     pub breaks: Break,
     /// Value if no source gives one.
     pub default: Option<f64>,
-    /// Whether the first guess is typical of machines, so that fits may assume it if the points do not identify the parameter.
+    /// Whether the first guess is typical of machines. Fits assume it, with a label, if the points do not identify the parameter,
+    /// or if it is given and neither a card nor the machine gives it.
     pub is_first_guess_typical: bool,
 }
 
@@ -333,11 +334,16 @@ pub const LOOK_AHEAD: Variable =
     variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
 
 /// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
-/// is smaller: other users, code, stack and indices occupy a part of the cache.
+/// is smaller: other users, code, stack and indices occupy a part of the cache. The pages that a core's translations cover
+/// follow from their measured reach.
 pub fn card_number(card: &Card, number: &str) -> Option<f64> {
     let level = number.strip_suffix("_bytes").filter(|level| ["l1", "l2", "l3"].contains(level));
     let measured = level.and_then(|level| card.get(&format!("{level}_measured_bytes")));
     let sum = || {
+        if number == catalogue::TLB_ENTRIES.name {
+            let reach = NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]);
+            return Some(card.get(&reach.to_string())? / BASE_PAGE_BYTES as f64);
+        }
         let composite = entry_of(number)?.composite?;
         let parts = composite.parts.iter().map(|part| card.get(part)).sum::<Option<f64>>()?;
         Some(parts + composite.overhead.and_then(|overhead| card.get(overhead)).unwrap_or(0.0))
