@@ -407,19 +407,20 @@ fn unidentified_parameters_are_taken_from_a_card_or_assumed_and_named() {
 #[test]
 fn a_fit_does_not_depend_on_interruptions() {
     let scratch = Scratch::new();
-    let records = result(&scratch, &ranks_1_to_16()).records().expect("journals");
+    let folder = result(&scratch, &ranks_1_to_16());
+    let records = || folder.records().expect("journals");
     let model = models::find("random_access.hypercube").expect("a model");
     let data = |records: &[Record]| {
         let samples = Samples::from(tabulate(records, |_| true));
         model_fit::observations(&samples, model, &[]).expect("observations").observations
     };
-    let (mut pieces, mut rest) = (records.clone(), records.clone());
+    let (mut pieces, mut rest) = (records(), records());
     for (index, (piece, rest)) in pieces.iter_mut().zip(&mut rest).enumerate() {
         rest.samples = piece.samples.split_off(1 + index % 2);
         rest.launch.as_mut().expect("a greeting").launch = format!("{:04}", 1000 + index);
     }
     pieces.append(&mut rest);
-    assert_eq!(data(&pieces), data(&records));
+    assert_eq!(data(&pieces), data(&records()));
 }
 
 #[test]
@@ -454,7 +455,10 @@ fn numbers_on_which_no_point_depends_are_not_asked_for() {
     let error = fit(8, &[]).expect_err("no links");
     let needed = [numbers[0], numbers[2]];
     assert!(needed.iter().all(|number| error.message.contains(number)), "{error}");
-    assert!(error.help.contains("--hold link_bandwidth_bytes_per_second=VALUE --hold update_wire_bytes=VALUE"), "{error}");
+    assert!(
+        error.help.contains("--hold link_bandwidth_bytes_per_second=VALUE --hold update_wire_bytes=VALUE"),
+        "{error}"
+    );
     assert_eq!(fit(8, &[(needed[0], 1e9), (needed[1], 46.0)]).expect("a fit").absent, [numbers[1]]);
 }
 

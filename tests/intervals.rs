@@ -19,10 +19,8 @@ fn close(a: f64, b: f64) {
 }
 
 fn launches(values: &[&[f64]]) -> Vec<LaunchValues> {
-    let launch_values = |(index, values): (usize, &&[f64])| LaunchValues {
-        block: Some(index as u64),
-        values: values.to_vec(),
-    };
+    let launch_values =
+        |(index, values): (usize, &&[f64])| LaunchValues { block: Some(index as u64), values: values.to_vec() };
     values.iter().enumerate().map(launch_values).collect()
 }
 

@@ -208,7 +208,8 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
         );
     }
     if let Some(simulated) = &data.simulated {
-        let _ = writeln!(text, "SIMULATED ({simulated}): the numbers describe the simulation, no machine was measured.\n");
+        let _ =
+            writeln!(text, "SIMULATED ({simulated}): the numbers describe the simulation, no machine was measured.\n");
     }
     if data.oversubscribed {
         text.push_str("Oversubscribed: some launches had more ranks than hardware threads; the fit is not for a machine with enough.\n\n");
@@ -288,7 +289,13 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     aligned.extend([Align::Left; 2]);
     let mut table = TextTable::new(aligned).with_indent(2);
     let names = varying.iter().map(|&index| about.variables[index].name);
-    table.add_row(names.chain([RateWords::new(fit.simulated.as_deref()).rates, "predicted", "ratio", "95 % band", "set by"]));
+    table.add_row(names.chain([
+        RateWords::new(fit.simulated.as_deref()).rates,
+        "predicted",
+        "ratio",
+        "95 % band",
+        "set by",
+    ]));
     for point in &points {
         let mut cells: Vec<String> =
             varying.iter().map(|&index| model_fit::value_text(model, index, point.x[index])).collect();

@@ -188,7 +188,10 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
     let _ = writeln!(text, "with the numbers of {} ({}):", card.name, card.source);
     if let Some(simulated) = card.provenance.get(SIMULATED) {
-        let _ = writeln!(text, "SIMULATED ({simulated}): the numbers were fitted to a simulation, no machine was measured.");
+        let _ = writeln!(
+            text,
+            "SIMULATED ({simulated}): the numbers were fitted to a simulation, no machine was measured."
+        );
     }
     let mut parameters = TextTable::new([Align::Left, Align::Right, Align::Left]).with_indent(2);
     for ((parameter, value), interval) in about.parameters.iter().zip(&numbers.values).zip(&numbers.intervals) {

@@ -151,7 +151,12 @@ fn fit_figures(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
     let mut shown = figures::model_figures(model, &over_p, RateWords::new(None), &fitted.source);
     if let Some(p) = p_of_q {
         let over_q = with(&|point| point.x[ranks] == p);
-        shown.extend(figures::model_figures(model, &over_q, RateWords::new(None), &format!("{}; P = {p}", fitted.source)));
+        shown.extend(figures::model_figures(
+            model,
+            &over_q,
+            RateWords::new(None),
+            &format!("{}; P = {p}", fitted.source),
+        ));
     }
     Ok(shown)
 }

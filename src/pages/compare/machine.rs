@@ -109,7 +109,8 @@ fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
     let mut card = Card::new(name, &host.cpu_model, REPORTED);
     let memory = Some(host.memory_bytes as f64).filter(|bytes| *bytes > 0.0);
-    let mut numbers: Vec<_> = memory.map(|bytes| (catalogue::MEMORY_BYTES.name.to_owned(), bytes)).into_iter().collect();
+    let mut numbers: Vec<_> =
+        memory.map(|bytes| (catalogue::MEMORY_BYTES.name.to_owned(), bytes)).into_iter().collect();
     numbers.extend(host.processors.cores.map(|cores| (catalogue::CORES.name.to_owned(), f64::from(cores))));
     numbers.extend(host.cycle_hertz.map(|hertz| (catalogue::CLOCK_HZ.name.to_owned(), hertz)));
     numbers.extend(host.caches.iter().map(|cache| (format!("l{}_bytes", cache.level), cache.bytes as f64)));

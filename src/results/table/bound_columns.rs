@@ -32,7 +32,13 @@ pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> 
 
 /// Returns the limits at a point with these outputs.
 fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limits: &Limits) -> Option<Terms> {
-    bounds::terms(&Case { limits, point, outputs, carrier: (&launch.transport, &launch.library), nodes: launch.nodes().unwrap_or(1) })
+    bounds::terms(&Case {
+        limits,
+        point,
+        outputs,
+        carrier: (&launch.transport, &launch.library),
+        nodes: launch.nodes().unwrap_or(1),
+    })
 }
 
 /// Returns the numbers of [`BOUNDS`] and the bottleneck; `None` for launches on other hosts than those that the card is for.
@@ -77,4 +83,3 @@ fn attainable_rate(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<
     let prediction = Surface.predict(&Surface.variables(&number).ok()?, numbers).value;
     Some(prediction).filter(|rate| rate.is_finite() && *rate > 0.0)
 }
-

@@ -379,7 +379,10 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     }
     let mut unknown = derived_numbers::add(&mut card, host)?;
     unknown.extend((host.memory_bytes == 0).then(|| {
-        format!("main memory: the system reports none; regions are those of {}", units::bytes(levels::TYPICAL_MEMORY as f64))
+        format!(
+            "main memory: the system reports none; regions are those of {}",
+            units::bytes(levels::TYPICAL_MEMORY as f64)
+        )
     }));
     unknown.extend(residence::add(&mut card, samples)?);
     unknown.extend(fitted::add(&mut card, samples, host)?);

@@ -21,7 +21,8 @@ pub fn last_caches(host: &Host) -> Option<u64> {
 
 /// Returns the bytes of each rank's three arrays together, a power of two.
 fn arrays(host: &Host, cores: usize) -> u64 {
-    let wanted = (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(MAX_BYTES).min(levels::memory_bytes(host) / 4);
+    let wanted =
+        (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(MAX_BYTES).min(levels::memory_bytes(host) / 4);
     let each = (wanted / cores as u64).max(1 << 14);
     let rounded = each.next_power_of_two();
     // Round up within the limit.

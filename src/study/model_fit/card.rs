@@ -6,8 +6,8 @@ use super::adequacy::{bias, failure};
 use super::{Data, observations};
 use apexmap_base::error::Result;
 use apexmap_results::samples::Samples;
-use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::fit::quality::smape;
+use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::scan::{Numbers, scan_point};
@@ -73,7 +73,8 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
     let source = predicted.words.source;
     let direction = if predicted.bias >= 1.0 { "faster" } else { "slower" };
     let factor = predicted.bias.max(1.0 / predicted.bias);
-    let farthest = super::farthest(model, &predicted.points, source).map(|words| format!("; {words}")).unwrap_or_default();
+    let farthest =
+        super::farthest(model, &predicted.points, source).map(|words| format!("; {words}")).unwrap_or_default();
     let verdict = match failure(predicted.smape, &predicted.points) {
         None => format!("predicts the {source} to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
         Some(why) => format!("does not describe the {source}: {why}"),

@@ -238,7 +238,11 @@ impl<'a> Plane<'a> {
             let caption = "The residual of each point relative to a fit to all other points: the prediction for a \
                  held-out point.";
             let label = format!("{rates} / held-out prediction");
-            add("residuals", caption, Figure::Ratio(self.grid("residuals of held-out points", ratio(&label), left_out)));
+            add(
+                "residuals",
+                caption,
+                Figure::Ratio(self.grid("residuals of held-out points", ratio(&label), left_out)),
+            );
         }
         if let Some(regions) = self.regions() {
             let caption = "The bottleneck at each point: the model's term that takes most of the time, or sets the \

@@ -226,8 +226,7 @@ pub fn roles(
     held: &[(&'static str, f64)],
     free: &[&str],
 ) -> Vec<Role> {
-    let reported =
-        |number: &str| host.and_then(|host| reported_by_os(host, number)).or_else(|| loads(samples, number));
+    let reported = |number: &str| host.and_then(|host| reported_by_os(host, number)).or_else(|| loads(samples, number));
     let role = |parameter: &Parameter| {
         let name = parameter.number;
         if let Some((_, value)) = held.iter().find(|(number, _)| *number == name) {

@@ -144,7 +144,8 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
         text += &format!(" These points do not identify {names}: held at the values of the machine card.");
     }
     let assumed = fit.held.iter().filter(|(name, _)| fit.assumed.contains(name));
-    let assumed: Vec<String> = assumed.map(|(name, value)| format!("{name} {}", amount_text(model, name, *value))).collect();
+    let assumed: Vec<String> =
+        assumed.map(|(name, value)| format!("{name} {}", amount_text(model, name, *value))).collect();
     if !assumed.is_empty() {
         let names = assumed.join(", ");
         text += &format!(" Neither these points nor this machine give {names}: the fit assumes typical values.");
