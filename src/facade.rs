@@ -111,23 +111,28 @@ pub mod results {
 
 /// Analytic models of the papers, and the machine parameters that they use.
 ///
-/// [`find`](models::find) a model, take its parameters from the [`Card`](models::Card) of a machine, and predict the rate and the
-/// bottleneck at a point.
+/// [`find`](models::find) a model, take its [`Numbers`](models::Numbers) from the [`Card`](models::Card) of a machine, and
+/// [`scan`](models::scan()) ranges of its variables. Outside of the [`Domain`](models::Domain) of the numbers, a prediction is an
+/// error or lists its [`Extrapolation`](models::Extrapolation)s.
 ///
 /// ```
-/// use apexmap::models::{self, Card};
+/// use apexmap::models::{self, Card, Numbers, scan};
 ///
 /// // Red Storm on 1024 processors with a look-ahead of 1024: Table 2 of the hypercube paper gives 2.71 GUPS.
 /// let model = models::find("random_access.hypercube")?;
-/// let numbers = model.parameters(&Card::find("red-storm")?)?;
-/// let gups = model.predict(&[1024.0, 1024.0], &numbers).value / 1e9;
-/// assert_eq!(format!("{gups:.2}"), "2.71");
+/// let numbers = Numbers::new(model, &Card::find("red-storm")?, &[])?;
+/// let points = scan(model, &numbers, &[("P".into(), vec![1024.0, 16384.0])])?;
+/// assert_eq!(format!("{:.2}", points[0].prediction.value / 1e9), "2.71");
+/// // The paper's table has 1 to 8192 processors.
+/// assert_eq!(points[1].extrapolations[0].variable, "P");
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 pub mod models {
     pub use apexmap_base::source::Source;
-    pub use apexmap_theory::machine::{Card, JointFit, Number, PUBLISHED};
-    pub use apexmap_theory::models::{ALL, About, Break, Domain, Model, Parameter, Prediction, Variable, find};
+    pub use apexmap_theory::machine::{Card, Domain, Extent, JointFit, Number, PUBLISHED};
+    pub use apexmap_theory::models::domains::Extrapolation;
+    pub use apexmap_theory::models::scan::{Numbers, ScanPoint, scan};
+    pub use apexmap_theory::models::{ALL, About, Break, Model, Parameter, Prediction, ValidNumbers, Variable, find};
 }
 
 /// Fits of models to measurements.

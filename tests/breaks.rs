@@ -2,7 +2,7 @@
 //! and of LogGP's parameters.
 
 use apexmap_theory::fit::{self, Fit, MAX_STEPS, Observation, Options, Role};
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, Domain};
 use apexmap_theory::models::{self, Model};
 use apexmap_theory::statistics::distributions::f_quantile_beyond;
 use rand::SeedableRng;
@@ -65,7 +65,7 @@ fn no_switch_is_found_in_data_without_one() {
     assert!(false_switches <= 16, "{false_switches} of 200 sets without a switch have one");
     let fit = fit_switch(&truth, 0.05, (0..200).find(without).expect("one"));
     assert_eq!(fit.absent, ["rendezvous_seconds", "eager_seconds_per_byte", "eager_bytes"]);
-    let card = fit.card("no switch", "a test").expect("a card");
+    let card = fit.card("no switch", "a test", &Domain::default()).expect("a card");
     let model = models::find("point_to_point.switch").expect("a model");
     let numbers = model.parameters(&card).expect("a card without a switch");
     assert_eq!((numbers[2], numbers[3], numbers[4]), (0.0, 0.0, f64::INFINITY));
@@ -131,7 +131,7 @@ fn a_gap_hidden_by_the_overhead_is_bounded_and_not_fitted() {
     assert!(gap.most == fit.estimates[1].high && gap.most > truth[3], "{gap:?}");
     assert!(!fit.held.iter().any(|(name, _)| *name == gap.number));
     // The card predicts the same values as the fit.
-    let card = fit.card("hidden", "a test").expect("a card");
+    let card = fit.card("hidden", "a test", &Domain::default()).expect("a card");
     let numbers = model.parameters(&card).expect("all numbers");
     for point in &fit.points {
         let predicted = model.predict(&point.x, &numbers).value;

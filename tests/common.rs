@@ -204,6 +204,7 @@ pub fn two_rank_job(launch: &str, point: impl Fn(u64) -> Point) -> Job {
         seconds_so_far: Vec::new(),
         next_repetition: 0,
         costs: None,
+        resampled_costs: Vec::new(),
     };
     Job {
         launch: launch.into(),
@@ -217,6 +218,7 @@ pub fn two_rank_job(launch: &str, point: impl Fn(u64) -> Point) -> Job {
         node_type: None,
         environment: Default::default(),
         machine: None,
+        resampled: Vec::new(),
         tasks: [1, 2].map(task).to_vec(),
     }
 }

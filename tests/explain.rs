@@ -23,6 +23,8 @@ use apexmap_theory::fit::{self, Options, Role};
 use apexmap_theory::machine::{Card, Number};
 use apexmap_theory::models;
 use apexmap_theory::models::apex_map::Surface;
+use apexmap_theory::paper_tables;
+use std::collections::BTreeSet;
 
 fn hypercube(ranks: usize, look_ahead: u64) -> Point {
     let point = Point::new("random_access.hypercube", ranks)
@@ -195,24 +197,19 @@ const CONTRADICTIONS: &[&str] = &[
     "gain over ping-pong, by accesses",
     "\"the primitive polynomial\" X64 + X63 + X62",
     "\"a primitive polynomial\" of the loop",
-    "mod2 (TC 3.177 s), P = 2",
-    "mod6 (TC 2.943 s), P = 32",
     "mod2 (TC 3.132 s), P = 2", // by the other rows
-    "mod6 (TC 2.953 s), P = 32",
-    "P = 4",
+    "mod2 (TC 3.177 s), P = 2",
+    "P = 8192",
     "P = 32",
     "P = 8192", // Footnote 1
     "N = 64",
-    "N = 128", // BktSize
     "N = 1024",
     "N = 2048",
     "N = 4096", // multi-core bottleneck
-    "t_op3",
     "an update, from the measured rate",
-    "gain by prediction",
-    "N = 384", // mean of neighbours
+    "N = 32768", // measured multi-core
+    "N = 384",   // mean of neighbours
     "latency with HyperTransport at 25 ns",
-    "RandomAccess, Section 1",
     "gain by a command of 8 bytes, 16-byte messages",
     "overhead allowed, four cores, 8 bytes",
     "saving by E-registers",
@@ -220,26 +217,30 @@ const CONTRADICTIONS: &[&str] = &[
 
 /// Values that depend on something that their model leaves out.
 const MODEL_GAPS: &[&str] = &[
-    "P = 4", // measured on few processors
     "P = 1", // by the other rows
-    "original (TC 3.491 s), P = 2",
-    "original (TC 3.533 s), P = 2", // by the other rows
+    "P = 4", // measured on few processors
+    "original (TC 3.533 s), P = 2",
     "original (TC 3.533 s), P = 4",
     "original (TC 3.401 s), P = 16",
     "original (TC 3.401 s), P = 32",
+    "mod6 (TC 2.953 s), P = 32", // by the other rows
+    "original (TC 3.491 s), P = 2",
+    "mod6 (TC 2.943 s), P = 32",
     "on 8192 processors",
     "Q = 1",
-    "Q = 1", // by the other rows
-    "Q = 16",
+    "Q = 16", // by the other rows
+    "Q = 1",
+    "N = 128", // BktSize
     "N = 1024",
     "N = 2048",
-    "N = 4096",  // single-core bottleneck
-    "N = 32768", // measured multi-core
+    "N = 4096", // single-core bottleneck
+    "both models, N = 4096",
     "N = 384",
     "N = 768", // prediction
     "512M updates",
     "256M updates", // deviation, by the other rows
     "1 locks",
+    "RandomAccess, Section 1",
 ];
 
 #[test]
@@ -260,29 +261,25 @@ fn validation_agrees_with_the_papers_except_for_known_disagreements() {
     );
     assert!(checks_with(Verdict::Agrees).iter().all(|check| check.at_fault.is_none()));
     let counts = report.counts();
-    assert_eq!(counts.iter().map(|count| count.values).sum::<usize>(), report.checks.len());
-    let [identity, model, fitted, predicted] = counts[..] else { panic!("{counts:?}") };
+    let counted = report.checks.iter().filter(|check| check.counts).count();
+    assert_eq!(counts.iter().map(|count| count.values).sum::<usize>(), counted);
+    let [identity, model, fitted, feature, predicted] = counts[..] else { panic!("{counts:?}") };
+    assert_eq!((fitted.kind, feature.kind), (Kind::Fitted, Kind::Feature));
     let page =
         |name: &str| std::fs::read_to_string(name).expect("a page").split_whitespace().collect::<Vec<_>>().join(" ");
     let summary = format!(
-        "{} of {} identities of printed numbers agree, {} of {} model values, {} of {} measured values after a fit to the same rows, and {} of {} predicted values",
-        identity.agree,
-        identity.values,
-        model.agree,
-        model.values,
-        fitted.agree,
-        fitted.values,
-        predicted.agree,
-        predicted.values
+        "{} of {} predicted values are within 10 % of the printed ones and {} within 5 %",
+        predicted.within_10, predicted.values, predicted.within_5
     );
     assert!(page("README.md").contains(&summary), "README.md does not say: {summary}");
+    assert!(page("docs/models.md").contains(&summary), "docs/models.md does not say: {summary}");
     for count in &counts {
         let paper = count.differ - count.model_at_fault;
         let row =
             format!("| {} | {} | {} | {paper} | {} |", count.values, count.agree, count.differ, count.model_at_fault);
         assert!(page("docs/models.md").contains(&row), "docs/models.md has no row for {:?}: {row}", count.kind);
     }
-    assert!(identity.values > 50 && model.values > 70, "{counts:?}");
+    assert!(identity.values > 40 && model.values > 60, "{counts:?}");
     let fitted = &report.fits[0];
     assert!(fitted.lines[0].contains("54.7 us") && fitted.lines[0].contains("the paper: 56.9 us"), "{fitted:?}");
     assert!(fitted.lines[1].contains("31.6 us") && fitted.lines[1].contains("the paper: 33 us"), "{fitted:?}");
@@ -295,7 +292,7 @@ fn validation_agrees_with_the_papers_except_for_known_disagreements() {
             && text.contains("DIFFERS (the model's fault): ")
     );
     assert!(
-        text.contains("within 3 % [fitted to these rows]\n") && text.contains("within 3 % [predicted]\n"),
+        text.contains("within 3 % [fitted, counted above]\n") && text.contains("within 3 % [predicted]\n"),
         "{text}"
     );
     assert!(!successful_stdout(&["validate", "--help"]).contains("nothing was tuned"));
@@ -308,10 +305,44 @@ fn validation_agrees_with_the_papers_except_for_known_disagreements() {
 }
 
 #[test]
+fn each_printed_value_counts_once_and_only_a_tolerance_makes_it_a_test() {
+    let report = validate::validate(None).expect("a validation");
+    let mut seen = BTreeSet::new();
+    for check in report.checks.iter().filter(|check| check.counts) {
+        let is_new = check.printed.iter().fold(false, |any, name| any | seen.insert(name));
+        assert!(is_new, "{}: {} counts twice", check.source, check.what);
+    }
+    let counted = |kind: Kind| report.checks.iter().filter(move |check| check.kind == kind && check.counts);
+    // The fitted number of a row that the other rows predict does not count again.
+    assert!(counted(Kind::Fitted).all(|check| !check.source.contains("Table 3") && !check.source.contains("Table 2")));
+    assert_eq!(counted(Kind::Predicted).filter(|check| check.source.contains("Table 2 (b)")).count(), 3);
+    // What lies on one side of a limit is a feature at most.
+    for table in ["checks-hypercube", "checks-bluegene", "checks-nic", "checks-simulated"] {
+        let table = paper_tables::table(table).expect("a table");
+        for row in 0..table.rows.len() {
+            let (kind, condition) = (table.word(row, "kind"), table.word(row, "agrees"));
+            let has_two_sides = condition.contains("difference <= ") || condition.contains(" && ");
+            let is_test = ["predicted", "simulated", "fitted"].contains(&kind);
+            assert!(has_two_sides || !is_test, "{}: {}", table.word(row, "source"), table.word(row, "what"));
+        }
+    }
+}
+
+#[test]
+fn each_fault_of_a_paper_shows_its_numbers() {
+    let report = validate::validate(None).expect("a validation");
+    let of_the_paper = report.checks.iter().filter(|check| check.at_fault == Some(Fault::Paper));
+    for check in of_the_paper {
+        let digits = check.remark.split(|letter: char| !letter.is_ascii_digit()).filter(|digits| !digits.is_empty());
+        assert!(digits.count() >= 2, "{}: {}: {}", check.source, check.what, check.remark);
+    }
+}
+
+#[test]
 fn the_table_of_papers_lists_only_existing_items_and_each_value_once() {
     let report = validate::validate(None).expect("a validation");
     for item in papers::ITEMS {
-        let place = format!("{}, {}", item.paper.short, item.place);
+        let place = format!("{}, {}", item.paper, item.place);
         item.models.iter().for_each(|id| assert!(models::find(id).is_ok(), "{place}: {id}"));
         for name in item.sweeps {
             assert!(ready::READY_SWEEPS.iter().any(|sweep| sweep.name == *name), "{place}: {name}");
@@ -331,7 +362,7 @@ fn the_table_of_papers_lists_only_existing_items_and_each_value_once() {
         assert!(papers::ITEMS.iter().filter(|item| item.place.contains(paper)).count() >= 2, "{paper}");
     }
     let values = report.papers.iter().flat_map(|row| &row.values).map(|count| count.values);
-    assert_eq!(values.sum::<usize>(), report.checks.len());
+    assert_eq!(values.sum::<usize>(), report.checks.iter().filter(|check| check.counts).count());
     let text = successful_stdout(&["validate"]);
     assert!(
         text.contains("Reproduced parts of each table and figure") && text.contains("identities of printed numbers")
@@ -380,7 +411,7 @@ fn every_fitted_number_is_tested_on_each_row_left_out() {
         &[0.33898, 0.67035, 1.25677, 2.57130],
     );
     // 0.3989 sqrt((1 - 1/P) / 1024), in per cent: the statement "less than 1%" holds for two processors only.
-    near(&recomputed("hypercube paper, Footnote 1", Kind::Predicted), &[0.8815, 1.0797, 1.2271, 1.2466]);
+    near(&recomputed("hypercube paper, Footnote 1", Kind::Feature), &[1.2466, 1.2271, 1.0797, 0.8815]);
     // 7 us plus 4096 bytes at 1.1 GB/s.
     near(&recomputed("hypercube paper, Section 3, TC in parts", Kind::Model), &[10.7236]);
     assert_eq!(recomputed("Blue Gene/P paper, Theorem 4.1: floor", Kind::Model), [1134224.0]);
@@ -488,6 +519,11 @@ fn a_surface_fit_to_writing_accesses_is_refused() {
     let error = refusal_message(&["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"]);
     assert!(error.contains("apex_map.surface covers only access = \"read\""), "{error}");
     assert!(error.contains("--where 'access == \"read\"'"), "{error}");
+    // The suggestion replaces a condition about the same name, and keeps the others.
+    let own = ["--where", "access == \"update\" && L >= 2"];
+    let fit = ["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"];
+    let error = refusal_message(&[&fit[..], &own].concat());
+    assert!(error.contains("--where 'L >= 2 && access == \"read\"'"), "{error}");
     // Reports leave such points out and give their number.
     let samples = |plan| synthetic_machines::machine("a", plan, &synthetic_machines::NUMBERS).samples;
     let (points, why) = left_out(&samples(plan), &Surface).expect("all of them");

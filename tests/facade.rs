@@ -17,7 +17,8 @@ fn public_types_can_be_cloned_printed_and_sent() {
     require::<(results::Mixture, results::QueryGroup, results::QueryGroups, results::Samples, results::Status)>();
     require::<(results::Summary, results::Table, results::TableBuilder)>();
     require::<(models::About, models::Break, models::Card, models::Domain, models::JointFit, models::Number)>();
-    require::<(models::Parameter, models::Prediction, models::Source, models::Variable)>();
+    require::<(models::Parameter, models::Prediction, models::Source, models::ValidNumbers, models::Variable)>();
+    require::<(models::Extent, models::Extrapolation, models::Numbers, models::ScanPoint)>();
     require::<(fits::Baseline, fits::Data, fits::Estimate, fits::Fit, fits::Observation, fits::Options)>();
     require::<(fits::Point, fits::Quality, fits::Role)>();
     require::<(figures::Axis, figures::Curves, figures::Figure, figures::FigureKind, figures::Grid)>();

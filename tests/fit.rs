@@ -5,7 +5,7 @@ use crate::synthetic_machines::NUMBERS;
 use apexmap_study::model_fit;
 use apexmap_theory::fit::quality::{aicc, smape};
 use apexmap_theory::fit::{self, Fit, Observation, Options, Role, identify};
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, Domain};
 use apexmap_theory::models::scan::{self, Numbers};
 use apexmap_theory::models::{self, Model};
 use apexmap_theory::paper_tables;
@@ -687,7 +687,7 @@ fn prediction_bands_contain_new_measurements() {
 fn a_card_written_by_a_fit_gives_the_same_predictions() {
     let model = models::find("random_access.hypercube").expect("a model");
     let fit = fit::fit(model, &table_2(), &[Role::Fit, Role::Fit], QUICK).expect("a fit");
-    let card = fit.card("Red Storm", "fit of Table 2").expect("a card");
+    let card = fit.card("Red Storm", "fit of Table 2", &at_q_1024()).expect("a card");
     let read =
         apexmap_theory::machine::Card::parse(&card.to_toml(), std::path::Path::new("fit.toml")).expect("its own text");
     assert_eq!(model.parameters(&read).expect("all parameters"), fit.parameters);
@@ -695,14 +695,22 @@ fn a_card_written_by_a_fit_gives_the_same_predictions() {
     assert!(read.joint == fit.joint && read.joint.is_some());
 }
 
+/// Returns the domain of the hypercube paper's Table 2.
+fn at_q_1024() -> Domain {
+    let mut domain = Domain::default();
+    domain.include("Q", 1024.0);
+    domain
+}
+
 #[test]
 fn bands_of_a_fitted_card_use_the_covariance_of_the_fit() {
     let model = models::find("random_access.hypercube").expect("a model");
     let fit = fit::fit(model, &table_2(), &[Role::Fit, Role::Fit], QUICK).expect("a fit");
-    let card = fit.card("Red Storm", "fit of Table 2").expect("a card");
+    let card = fit.card("Red Storm", "fit of Table 2", &at_q_1024()).expect("a card");
     let numbers = Numbers::new(model, &card, &[]).expect("all numbers");
     for point in &fit.points {
-        let (low, high) = scan::scan_point(model, &numbers, point.x.clone()).band.expect("a band");
+        let predicted = scan::scan_point(model, &numbers, point.x.clone(), &|_| None).expect("the Q of the fit");
+        let (low, high) = predicted.band.expect("a band");
         near(low, point.low, 1e-6);
         near(high, point.high, 1e-6);
     }
@@ -711,7 +719,8 @@ fn bands_of_a_fitted_card_use_the_covariance_of_the_fit() {
     alone.joint = None;
     let alone = Numbers::new(model, &alone, &[]).expect("all numbers");
     let width = |numbers: &Numbers| {
-        let (low, high) = scan::scan_point(model, numbers, vec![64.0, 1024.0]).band.expect("a band");
+        let predicted = scan::scan_point(model, numbers, vec![64.0, 1024.0], &|_| None).expect("the Q of the fit");
+        let (low, high) = predicted.band.expect("a band");
         high / low
     };
     let mut certain = numbers.clone();
@@ -728,7 +737,7 @@ fn bands_of_a_fitted_card_use_the_covariance_of_the_fit() {
 fn a_card_is_refused_only_if_its_fit_contradicts_its_numbers() {
     let model = models::find("random_access.hypercube").expect("a model");
     let fit = fit::fit(model, &table_2(), &[Role::Fit, Role::Fit], QUICK).expect("a fit");
-    let text = fit.card("Red Storm", "fit of Table 2").expect("a card").to_toml();
+    let text = fit.card("Red Storm", "fit of Table 2", &at_q_1024()).expect("a card").to_toml();
     let read = |text: &str| Card::parse(text, std::path::Path::new("fit.toml"));
     let wrong = text.replace("numbers = [", "numbers = [\"copy_seconds_per_byte\",");
     assert!(read(&wrong).expect_err("three names, two rows").message.contains("[fit]"));

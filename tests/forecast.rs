@@ -161,6 +161,7 @@ fn simulate_sweep(costs: [&[f64]; 2], clocked: f64, noise: f64, repeat_rule: Rep
             seconds_so_far: Vec::new(),
             next_repetition: 0,
             costs: None,
+            resampled_costs: Vec::new(),
         };
         let job = Job {
             launch: String::new(),
@@ -174,6 +175,7 @@ fn simulate_sweep(costs: [&[f64]; 2], clocked: f64, noise: f64, repeat_rule: Rep
             node_type: None,
             environment: Default::default(),
             machine: None,
+            resampled: Vec::new(),
             tasks: (0..costs.len()).map(task).collect(),
         };
         let mut schedule = Schedule::new(&job, "");

@@ -33,6 +33,7 @@ fn peak_memory(points: &[Point], ranks: usize) -> u64 {
         seconds_so_far: Vec::new(),
         next_repetition: 0,
         costs: None,
+        resampled_costs: Vec::new(),
     };
     let job = Job {
         launch: "0001".into(),
@@ -46,6 +47,7 @@ fn peak_memory(points: &[Point], ranks: usize) -> u64 {
         node_type: None,
         environment: Default::default(),
         machine: None,
+        resampled: Vec::new(),
         tasks: points.iter().map(task).collect(),
     };
     let folder = Scratch::new();

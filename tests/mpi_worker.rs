@@ -145,6 +145,7 @@ pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Jo
         seconds_so_far: Vec::new(),
         next_repetition: 0,
         costs: None,
+        resampled_costs: Vec::new(),
     };
     Job {
         launch: format!("{name}-{ranks}"),
@@ -158,6 +159,7 @@ pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Jo
         node_type: None,
         environment: Default::default(),
         machine: None,
+        resampled: Vec::new(),
         tasks: points.into_iter().enumerate().map(task).collect(),
     }
 }

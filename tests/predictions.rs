@@ -113,6 +113,9 @@ fn all_missing_card_numbers_and_the_usable_machines_are_listed() {
     );
     let model = models::find("message_rate.nic").expect("a model");
     assert_eq!(models::published_machines(model), ["simulated-nic"]);
+    // Their cards have no numbers of messages between ranks.
+    let surface = models::find("apex_map.surface").expect("a model");
+    assert_eq!(models::published_machines(surface), ["hypothetical-smp (P = 1)", "hypothetical-vector (P = 1)"]);
 }
 
 #[test]

@@ -213,7 +213,15 @@ fn endless_job() -> Job {
         node_type: None,
         environment: Default::default(),
         machine: None,
-        tasks: vec![Task { key: "k".into(), point, seconds_so_far: Vec::new(), next_repetition: 0, costs: None }],
+        resampled: Vec::new(),
+        tasks: vec![Task {
+            key: "k".into(),
+            point,
+            seconds_so_far: Vec::new(),
+            next_repetition: 0,
+            costs: None,
+            resampled_costs: Vec::new(),
+        }],
     }
 }
 

@@ -92,6 +92,7 @@ fn a_report_needs_a_manifest_but_no_journals() {
     let out = result(&scratch);
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     std::fs::remove_dir_all(out.join("journals")).unwrap();
+    std::fs::remove_dir_all(out.join("figures")).unwrap();
     let report = || apexmap(&["report", out.to_str().unwrap()]);
     assert!(report().status.success());
     assert_eq!(std::fs::read_to_string(out.join("report.html")).unwrap(), page);

@@ -6,7 +6,9 @@ use apexmap_measure::comm::simulated::{Machine, Topology};
 use apexmap_measure::kernels;
 use apexmap_study::calibrate::card_text;
 use apexmap_theory::machine::{Card, Number, PUBLISHED};
-use apexmap_theory::simulation::{assumptions, computation_costs, machine, missing_numbers, ranks_per_node};
+use apexmap_theory::simulation::{
+    assumptions, computation_costs, machine, missing_error, missing_numbers, ranks_per_node,
+};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -143,7 +145,8 @@ fn refusals_name_every_missing_number_and_its_command() {
     assert!(error.message.contains("local_seconds, divide_seconds"), "{error}");
     assert!(error.help.contains("local_seconds, divide_seconds: `apexmap calibrate`"), "{error}");
     let both = missing_numbers(&card, 4, 1, &point("random_access.hypercube", 4));
-    assert_eq!(both, ["network_latency_seconds", "local_seconds", "divide_seconds"]);
+    let of_cores = ["network_send_overhead_seconds", "network_receive_overhead_seconds"];
+    assert_eq!(both, [&["network_latency_seconds", "local_seconds", "divide_seconds"][..], &of_cores].concat());
     let error = computation_costs(&card, &point("apex_map.two_sided", 4)).expect_err("no numbers");
     for name in ["l1_bytes", "issue_seconds", "memory_line_seconds", "overlap_seconds"] {
         assert!(error.message.contains(name), "{name}: {error}");
@@ -156,6 +159,58 @@ fn refusals_name_every_missing_number_and_its_command() {
     let error = simulate_error(&Card::parse(text, Path::new("m.toml")).expect("a card"), 4, 1);
     assert_eq!(card_numbers_in(&error.message), 3, "{error}");
     assert!(error.help.contains("link_bandwidth_bytes_per_second: no sweep measures it"), "{error}");
+}
+
+#[test]
+fn one_rank_divides_no_updates() {
+    let card = published_card("bluegene-p");
+    for kernel in
+        kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("random_access.") && kernel.is_simulatable())
+    {
+        let Some(point) = point_or_skip(kernel.id(), 1) else { continue };
+        let costs = computation_costs(&card, &point).expect("costs");
+        let [generate, divide, update] = [Computation::Generate, Computation::Divide, Computation::Update]
+            .map(|computation| costs[computation as usize] * 0.85e-3);
+        // Section 5.2: an update of the sequential version takes 92 cycles; in `roles`, a core that only updates takes longer.
+        assert_eq!(divide, 0.0, "{}", kernel.id());
+        let is_role = kernel.id() == "random_access.roles";
+        assert!(is_role || (generate + update - 92.0).abs() < 1e-4, "{}: {generate} {update}", kernel.id());
+    }
+}
+
+#[test]
+fn kernels_that_overlap_messages_need_the_cores_time_of_a_message() {
+    // This card has a latency and no time of the cores.
+    let card = published_card("bluegene-l");
+    let names = ["network_send_overhead_seconds", "network_receive_overhead_seconds"];
+    let missing =
+        |point: &Point| missing_numbers(&card, 16, 1, point).iter().filter(|name| names.contains(name)).count();
+    let original = [("receives", "on_demand"), ("own_updates", "at_once"), ("waits", "early")];
+    let hypercube = |ranks: usize, handles: u64, words: &[(&str, &str)]| {
+        let point = Point::new("random_access.hypercube", ranks).with_parameter("N_words", 1u64 << 20);
+        let point = point.with_parameter("SMSG", handles);
+        let point = words.iter().fold(point, |point, &(name, word)| point.with_parameter(name, word));
+        missing(&kernels::complete(point).expect("a point"))
+    };
+    assert_eq!(hypercube(16, 1, &original), 0);
+    assert_eq!([hypercube(16, 2, &original), hypercube(12, 1, &original), hypercube(16, 1, &original[..2])], [2; 3]);
+    assert_eq!(hypercube(16, 1, &original[1..]), 2, "receives ahead");
+    for kernel in ["message_rate.ping_pong", "random_access.alltoallv"] {
+        assert_eq!(missing(&point(kernel, 16)), 0, "{kernel}");
+    }
+    for kernel in ["random_access.base", "random_access.exchange", "random_access.one_sided", "apex_map.two_sided"] {
+        assert_eq!((missing(&point(kernel, 16)), missing(&point(kernel, 1))), (2, 0), "{kernel}");
+    }
+    assert_eq!(missing(&point("message_rate.streaming", 16)), 2);
+    let help = missing_error(&card, &names).help;
+    assert!(help.contains("`apexmap run log-gp`") && help.contains("kernels that wait for each message"), "{help}");
+    // Cards with any time of the core that sends, and those of threads.
+    for (card, nodes) in
+        [(published_card("simulated-nic"), 16), (published_card("bluegene-p"), 16), (card_of_threads(), 1)]
+    {
+        let streaming = missing_numbers(&card, nodes, 1, &point("message_rate.streaming", 2));
+        assert!(streaming.is_empty(), "{}: {streaming:?}", card.name);
+    }
 }
 
 /// A card whose messages were measured between threads of one node.
@@ -186,6 +241,15 @@ fn card_of_threads() -> Card {
         card.set(name, Number::new(value, unit, "made up")).expect("a number");
     }
     card
+}
+
+#[test]
+fn a_barrier_of_many_ranks_takes_the_same_time_on_any_number_of_them() {
+    let nic = published_card("simulated-nic");
+    for (nodes, ranks_per_node) in [(2, 1), (16, 4), (64, 4), (100, 1)] {
+        let barrier = simulate(&nic, nodes, ranks_per_node).barrier(nodes * ranks_per_node);
+        assert!(barrier.abs_diff(2_000_000) < 8, "{nodes} nodes: {barrier} ps");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::simulated::{GAP, LATENCY, PER_BYTE, RECEIVE, SEND, machine, simulate}
 use apexmap_measure::comm::simulated::{
     InterfaceCosts, Machine, MessageCosts, PathCosts, SimulatedComm, Time, Topology,
 };
-use apexmap_measure::comm::{Collectives, Comm, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Tag};
+use apexmap_measure::comm::{Collectives, Comm, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posting, Tag};
 
 /// The time of a message of this many bytes, from the call of the sender to the end of the receiver's.
 fn one_way(bytes: usize) -> Time {
@@ -219,4 +219,89 @@ fn eight_senders_to_one_receiver_share_its_interface() {
         picoseconds_since(start, comm)
     });
     assert_eq!(times[0], one_way(8 * 4096));
+}
+
+/// Picoseconds of a byte that a core copies.
+const COPY: f64 = 30.0;
+/// A time after the arrival of all messages of a test, in picoseconds.
+const LATE: Time = 1_000_000;
+/// Time of an announcement, and of its answer.
+const HANDSHAKE: Time = 2_000;
+
+/// A machine whose cores copy messages of 16 words, and send messages of up to this size without an answer.
+fn copying_machine(eager_bytes: usize) -> Machine {
+    let crossbar = machine(Topology::Crossbar);
+    let costs = MessageCosts { copy_per_byte: COPY, eager_bytes, handshake: HANDSHAKE, ..crossbar.network.mailbox };
+    Machine { network: PathCosts::uniform(costs), interface: InterfaceCosts::default(), ..crossbar }
+}
+
+/// Rank 0 sends messages of 16 words at the start, with a handle for each. Returns the time when rank 1 has taken all, if it starts
+/// `late` to take them, and when all handles of rank 0 are free.
+fn late_receiver(machine: &Machine, messages: u64, late: Time, receives: Option<usize>) -> (Time, Time) {
+    let times = simulate(machine, 2, |comm| {
+        let handles = messages as usize;
+        let (mut inboxes, mut outbox) = match receives {
+            Some(receives) => {
+                let (inbox, outbox) = comm.mailbox(Tag::Request, receives, handles, 16);
+                (vec![inbox], outbox)
+            }
+            None => comm.mailbox_per_peer(Tag::Request, &[1 - comm.rank()], Posting::OnDemand, handles, 16),
+        };
+        comm.barrier();
+        let start = comm.wall_time();
+        if comm.rank() == 0 {
+            (0..messages).for_each(|number| assert!(outbox.send(1, &[number; 16])));
+            drop(outbox);
+            return picoseconds_since(start, comm);
+        }
+        comm.spend(late as f64 * 1e-12);
+        for number in 0..messages {
+            while inboxes[0].take(|_, words| assert_eq!(words, [number; 16])).is_none() {
+                comm.relax();
+            }
+        }
+        picoseconds_since(start, comm)
+    });
+    (times[1], times[0])
+}
+
+/// The time on the way of 16 words, and that of a core that copies them.
+fn bytes_and_copy() -> (Time, Time) {
+    ((PER_BYTE * 128.0) as Time, (COPY * 128.0) as Time)
+}
+
+#[test]
+fn a_message_that_comes_before_its_receive_costs_another_copy() {
+    let ((bytes, copy), machine) = (bytes_and_copy(), copying_machine(1 << 20));
+    // Posted ahead, the message waits in its buffer.
+    assert_eq!(late_receiver(&machine, 1, LATE, Some(1)).0, LATE + RECEIVE + copy);
+    assert_eq!(late_receiver(&machine, 1, LATE, None).0, LATE + RECEIVE + 2 * copy);
+    // A receiver that waits has posted its receive in time.
+    let one_way = SEND + copy + LATENCY + bytes + RECEIVE + copy;
+    assert_eq!([None, Some(1)].map(|receives| late_receiver(&machine, 1, 0, receives).0), [one_way; 2]);
+}
+
+#[test]
+fn messages_beyond_the_receive_buffers_cost_another_copy() {
+    let ((_, copy), machine) = (bytes_and_copy(), copying_machine(1 << 20));
+    for (buffers, unexpected) in [(1, 4), (2, 3), (4, 1), (5, 0), (9, 0)] {
+        let (taken, _) = late_receiver(&machine, 5, LATE, Some(buffers));
+        assert_eq!(taken, LATE + 5 * (RECEIVE + copy) + unexpected * copy, "{buffers} buffers");
+    }
+}
+
+#[test]
+fn a_long_message_waits_for_its_receive() {
+    let ((bytes, copy), machine) = (bytes_and_copy(), copying_machine(64));
+    // The receiver's interface answers at once, and the sender's handle is free when the message has left.
+    let left = SEND + copy + 2 * HANDSHAKE + bytes;
+    assert_eq!(late_receiver(&machine, 1, LATE, Some(1)), (LATE + RECEIVE + copy, left));
+    assert_eq!(late_receiver(&machine, 1, 0, Some(1)), (left + LATENCY + RECEIVE + copy, left));
+    // It answers when the receive is posted.
+    let left = LATE + HANDSHAKE + bytes;
+    assert_eq!(late_receiver(&machine, 1, LATE, None), (left + LATENCY + RECEIVE + copy, left));
+    // With one buffer, each message leaves when the one before it has been read.
+    let first_read = LATE + RECEIVE + copy;
+    let left = first_read + HANDSHAKE + bytes;
+    assert_eq!(late_receiver(&machine, 2, LATE, Some(1)), (left + LATENCY + RECEIVE + copy, left));
 }

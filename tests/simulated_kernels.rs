@@ -69,6 +69,11 @@ fn simulate(machine: &Machine, costs: ComputationCosts, point: &Point) -> Outcom
     outcomes.collect::<Vec<_>>().swap_remove(0)
 }
 
+/// Returns the virtual seconds of a point.
+pub fn simulated_seconds(machine: &Machine, costs: ComputationCosts, point: &Point) -> f64 {
+    simulate(machine, costs, point).seconds
+}
+
 fn small_points(ranks: usize) -> impl Iterator<Item = Result<Point, String>> {
     let simulatable = kernels::ALL.iter().filter(|kernel| kernel.is_simulatable());
     simulatable.map(move |kernel| kernels::complete(small_point(*kernel, ranks)))

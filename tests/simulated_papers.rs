@@ -76,7 +76,9 @@ fn the_page_of_the_papers_shows_what_is_simulated_and_what_is_missing() {
     ]);
     let text = successful_stdout(&["validate", "--simulated", &results]);
     assert!(text.contains("share of two routers (%)") && text.contains("reproduced"), "{text}");
-    assert!(text.contains("simulated: 2 of 2 agree"), "{text}");
+    assert!(text.contains("input: 1 of 1 agree"), "{text}");
+    // The share of two routers has been counted as a value of the equations.
+    assert!(text.contains("simulated: latency [input, counted above]"), "{text}");
     successful_stdout(&["validate", "--simulated", &results, "--report", &page]);
     let html = std::fs::read_to_string(scratch.join("page/papers.html")).expect("a page");
     assert!(html.contains("share of HyperTransport"), "the values that are simulated");
@@ -84,4 +86,23 @@ fn the_page_of_the_papers_shows_what_is_simulated_and_what_is_missing() {
     assert!(scratch.join("page/figures/nic-latency.png").is_file());
     browser::check_usable(&scratch.join("page/papers.html"));
     assert!(refusal_message(&["validate", "--simulated", "no-such-folder"]).contains("does not exist"));
+}
+
+#[test]
+fn values_on_a_second_card_are_shown_and_not_counted() {
+    let scratch = Scratch::new();
+    let results = scratch.join("results").to_string_lossy().into_owned();
+    let count_after = |sweep: &str| {
+        let sweep_file = format!("examples/papers/{sweep}.toml");
+        successful_stdout(&["run", &sweep_file, "--no-report", "--out", &format!("{results}/{sweep}")]);
+        let text = successful_stdout(&["validate", "--format", "json", "--simulated", &results]);
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let checks = json["checks"].as_array().expect("checks").iter().filter(|check| check["is_simulated"] == true);
+        let counts: Vec<bool> = checks.map(|check| check["counts"] == true).collect();
+        (counts.len(), counts.iter().filter(|counts| **counts).count())
+    };
+    // The second card first: its values do not count without the first card either.
+    let (rows, counted) = count_after("hypercube-look-ahead-exchange");
+    assert!(rows > 5 && counted == 0, "{rows} {counted}");
+    assert_eq!(count_after("hypercube-look-ahead"), (2 * rows, rows));
 }

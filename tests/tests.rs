@@ -15,6 +15,7 @@
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models reproduce the numbers of their papers, and contradictions within the papers are shown
+//! - `domains`: predictions outside of the domains of their numbers are labelled or refused
 //! - `lru`: hit ratios of caches against simulated ones
 //! - `gf2`: the random streams of RandomAccess
 //! - `hardware`: machines and control groups from recorded files, and the placement of ranks on them
@@ -37,8 +38,10 @@
 //! - `simulated_properties`: order of events, routes, reservations of links, wrong machines, memory and stacks
 //! - `simulated_kernels`: every kernel on simulated ranks: verified, identical in every run, charged as the closed forms say
 //! - `simulated_runs`: sweeps on simulated ranks from the command line to the page
+//! - `simulated_intervals`: cards drawn from the intervals of a card, and the intervals of simulated rates
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
 //! - `simulated_papers`: the sweeps, cards, values and page of `make papers`
+//! - `simulated_fit`: the joint fit of Red Storm's card, recomputed
 //! - `simulated_cards`: machines of simulated ranks from cards: known values, refusals, places of nodes
 //! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
@@ -110,6 +113,7 @@
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
 //! - `compare_check`: what a check for regressions can detect; folders and names of comparisons; published machines
+//! - `compare_exact`: simulations and predictions without noise
 //! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions about many points
 //! - `compare_terms`: why one machine is faster than another, term by term
 //! - `control`: differences found between launches of the same point
@@ -145,6 +149,7 @@ mod command_lines;
 mod common;
 mod compare;
 mod compare_check;
+mod compare_exact;
 mod compare_sides;
 mod compare_terms;
 mod condition;
@@ -156,6 +161,7 @@ mod cube;
 mod damage;
 mod disturbance;
 mod docs;
+mod domains;
 mod driver;
 mod each_node;
 mod explain;
@@ -185,6 +191,7 @@ mod lru;
 mod machine;
 mod manual;
 mod memory;
+mod memory_sizes;
 mod message_rate;
 mod message_rate_mpi;
 mod mock;
@@ -220,7 +227,9 @@ mod screens;
 mod simgrid;
 mod simulated;
 mod simulated_cards;
+mod simulated_fit;
 mod simulated_forms;
+mod simulated_intervals;
 mod simulated_kernels;
 mod simulated_nic;
 mod simulated_papers;

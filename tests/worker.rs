@@ -13,7 +13,14 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn task(point: Point) -> Task {
-    Task { key: point.label(), point, seconds_so_far: Vec::new(), next_repetition: 0, costs: None }
+    Task {
+        key: point.label(),
+        point,
+        seconds_so_far: Vec::new(),
+        next_repetition: 0,
+        costs: None,
+        resampled_costs: Vec::new(),
+    }
 }
 
 /// Returns a job of five points that differ in L.
@@ -32,6 +39,7 @@ fn job(ranks: usize, repeat: Repeat) -> Job {
         node_type: None,
         environment: Default::default(),
         machine: None,
+        resampled: Vec::new(),
         tasks: tasks.into(),
     }
 }

@@ -95,7 +95,7 @@ fn fit_model(arguments: &Arguments) -> Result<()> {
             "doubts": model_fit::doubts(model, &fit),
             "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
         }))?),
-        Format::Toml => print_data(&fit.card(&manifest.machine, &source)?.to_toml()),
+        Format::Toml => print_data(&fit.card(&manifest.machine, &source, &data.domain)?.to_toml()),
     }
 }
 

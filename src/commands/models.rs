@@ -37,8 +37,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let mut table = meaning_table(2);
         for (name, _) in machine::PUBLISHED {
             let card = Card::find(name)?;
-            let usable = ALL.iter().filter(|model| model.parameters(&card).is_ok()).map(|model| model.about().id);
-            let usable: Vec<&str> = usable.collect();
+            let usable = ALL.iter().filter_map(|model| {
+                let machines = published_machines(*model);
+                let limit = machines.iter().find_map(|machine| machine.strip_prefix(name))?;
+                Some(format!("{}{limit}", model.about().id))
+            });
+            let usable: Vec<String> = usable.collect();
             let usable = if usable.is_empty() { "none".to_owned() } else { usable.join(", ") };
             table.add_row([*name, &format!("{} ({}); models: {usable}", card.summary, card.source)]);
         }

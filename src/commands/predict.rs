@@ -7,7 +7,8 @@ use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit, amount, is_informative};
 use apexmap_study::model_fit;
 use apexmap_study::model_fit::predictions::{self, PredictedKind};
-use apexmap_theory::machine::{Card, SIMULATED};
+use apexmap_theory::machine::{Card, Domain, SIMULATED};
+use apexmap_theory::models::domains::{NumberDomain, label};
 use apexmap_theory::models::scan::{self, Numbers, ScanPoint};
 use apexmap_theory::models::{self, Model, Variable};
 use std::fmt::Write;
@@ -32,8 +33,8 @@ pub enum Format {
       --set d=1,2,3 --set copy_seconds_per_byte=1e-9
   apexmap predict random_access.all_to_all --machine my-card.toml --ranks 1..4096 \\
       --set Q=1..8192 --plot contour --out predicted.svg
-  apexmap predict random_access.hypercube --machine red-storm --ranks 1..8192 \\
-      --set Q=256,1024,4096 --plot curves --out predicted.png
+  apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072 \\
+      --plot curves --out predicted.png
 
 FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. A machine is a published one, or a file.")]
 pub struct Arguments {
@@ -158,7 +159,7 @@ pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
         }
         None => {
             let value = number(variable.unit, name, text)?;
-            let domain = variable.domain.check(value);
+            let domain = variable.valid.check(value);
             domain
                 .map_err(|(condition, next)| Error::input(format!("{name} must be {condition}, found {text}"), next))?;
             Ok(value)
@@ -202,7 +203,11 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
         let name = format!("{} ({})", parameter.number, parameter.symbol);
         parameters.add_row([name, amount(*value, parameter.unit()), interval]);
     }
-    let _ = writeln!(text, "{parameters}the model assumes: {}\n", about.assumes);
+    let _ = writeln!(text, "{parameters}the model assumes: {}", about.assumes);
+    for (symbols, domain) in domains(numbers) {
+        let _ = writeln!(text, "{symbols} hold for: {domain}");
+    }
+    text.push('\n');
     if numbers.joint.as_ref().is_some_and(|joint| joint.noise > 0.0) {
         text.push_str(
             "bands: expected range of 95 % of further measurements, from the fit's covariance and spread\n\n",
@@ -210,6 +215,18 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     }
     let _ = write!(text, "{}", predictions(model, numbers, rows));
     text
+}
+
+/// Returns the domains of the numbers, each with the symbols of those that have it.
+fn domains(numbers: &Numbers) -> Vec<(String, &Domain)> {
+    let mut domains: Vec<(String, &Domain)> = Vec::new();
+    for NumberDomain { symbol, domain } in &numbers.domains {
+        match domains.iter_mut().find(|(_, other)| *other == domain) {
+            Some((symbols, _)) => *symbols += &format!(", {symbol}"),
+            None => domains.push(((*symbol).to_owned(), domain)),
+        }
+    }
+    domains
 }
 
 /// Formats an interval with its unit: `[1.2 us, 1.4 us]`, or `not known` if it is too wide.
@@ -231,12 +248,15 @@ fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> Text
     let budgets: Vec<String> =
         rows.iter().map(|row| model_fit::budget(&model.budget(&row.x, &numbers.values))).collect();
     let budgeted = budgets.iter().any(|budget| !budget.is_empty());
-    aligned.extend(vec![Align::Left; usize::from(banded) + 1 + usize::from(budgeted)]);
+    let extrapolated = rows.iter().any(|row| !row.extrapolations.is_empty());
+    let further = usize::from(banded) + 1 + usize::from(extrapolated) + usize::from(budgeted);
+    aligned.extend(vec![Align::Left; further]);
     let mut table = TextTable::new(aligned).with_indent(2);
     let mut head: Vec<&str> = shown_columns.iter().map(|&index| about.variables[index].name).collect();
     head.push(about.column);
     head.extend(banded.then_some("95 %"));
     head.push("set by");
+    head.extend(extrapolated.then_some("domain"));
     head.extend(budgeted.then_some("terms"));
     table.add_row(head);
     for (row, budget) in rows.iter().zip(budgets) {
@@ -245,6 +265,7 @@ fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> Text
         cells.push(amount(row.prediction.value, about.unit));
         cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| format_interval(ends, about.unit))));
         cells.push(row.prediction.bottleneck.into());
+        cells.extend(extrapolated.then(|| label(&row.extrapolations).unwrap_or_else(|| "inside".into())));
         cells.extend(budgeted.then_some(budget));
         table.add_row(cells);
     }
@@ -283,6 +304,10 @@ fn prediction_output<'a>(
             .collect();
         cells.insert("value", row.prediction.value.into());
         cells.insert("set_by", row.prediction.bottleneck.into());
+        if !row.extrapolations.is_empty() {
+            let from = row.extrapolations.iter().map(|e| (e.variable.to_owned(), serde_json::json!(e.from)));
+            cells.insert("extrapolated_from", serde_json::Value::Object(from.collect()));
+        }
         let terms = model.budget(&row.x, &numbers.values);
         if !terms.is_empty() {
             let seconds = terms.into_iter().map(|(name, seconds)| (name.to_owned(), seconds.into()));

@@ -40,17 +40,24 @@ impl Selection {
         samples.choose(self.condition(samples)?.as_deref())
     }
 
-    /// Completes the help of an error: a condition that it suggests is joined to those of the user, and `RESULT` is the result.
+    /// Completes the help of an error: a condition that it suggests replaces those of the user about the same name and is joined to
+    /// the others, and `RESULT` is the result.
     pub fn complete(&self, error: Error, result: &Path) -> Error {
         let path = result.display().to_string();
         if self.conditions.is_empty() {
             return Error { help: error.help.replace("RESULT", &path), ..error };
         }
+        let name =
+            |condition: &str| condition.split(|c: char| !c.is_alphanumeric() && c != '_').next().map(str::to_owned);
+        let suggested = error.help.split("--where '").nth(1).and_then(name);
+        let parts =
+            self.conditions.iter().flat_map(|text| text.split(if text.contains(['|', '(']) { "\0" } else { "&&" }));
+        let others = parts.map(str::trim).filter(|part| suggested.is_none() || name(part) != suggested);
         // The empty last part stands for the suggested condition.
-        let own = condition::join(&[&self.conditions[..], &[String::new()]].concat()).replace('\'', "'\\''");
+        let own = condition::join(&others.chain([""]).map(str::to_owned).collect::<Vec<_>>()).replace('\'', "'\\''");
         let help = error.help.replace("--where '", &format!("--where '{own}"));
         // Whole commands that an error suggests keep the conditions.
-        let own = format!(" --where '{}'", own.trim_end_matches(" && "));
+        let own = format!(" --where '{}'", condition::join(&self.conditions).replace('\'', "'\\''"));
         let help = help.replace("RESULT curves", &format!("{path} curves{own}"));
         let help = help.replace("fit RESULT", &format!("fit {path}{own}"));
         Error { help: help.replace("RESULT", &path), ..error }

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
   apexmap validate --report validation       write an HTML page with figures: validation/validate.html
   apexmap validate --simulated results/papers --report papers   the papers, simulated: papers/papers.html
 
-Values are of four kinds, counted separately: identities (arithmetic of printed numbers), model values (a paper's formula, recomputed \
-from its printed inputs), measured values with numbers fitted to the same rows, and measured values predicted with numbers fitted \
-to other data. If values differ, the verdict says whether the paper or the model is wrong. After `make papers`, values of simulations \
-are added, as kinds of their own.")]
+Each printed value counts once, in one of seven kinds: identities (arithmetic of printed numbers), model values (a paper's formula, \
+recomputed from its printed inputs), inputs of a card, fitted values, features (shapes, signs, limits), predicted and simulated values. \
+Only the last two test something new: their numbers are not fitted to the value. If values differ, the verdict says whether the paper \
+or the model is wrong. Simulated values are those of `make papers`.")]
 pub struct Arguments {
     /// Output format
     #[arg(long, value_enum, default_value = "table")]

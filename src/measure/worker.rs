@@ -53,6 +53,9 @@ pub struct Job {
     /// The machine of the ranks, if they are simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
+    /// The same machine with numbers drawn at random from the intervals of its card.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resampled: Vec<Machine>,
     pub tasks: Vec<Task>,
 }
 
@@ -95,6 +98,9 @@ pub struct Task {
     /// Costs of computations, if the ranks are simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<ComputationCosts>,
+    /// These costs with each of the job's resampled machines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resampled_costs: Vec<ComputationCosts>,
 }
 
 /// The description that a worker program gives of itself.

@@ -6,7 +6,7 @@ use apexmap_base::new_file;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Landmark, LandmarkStyle, Quantity, Series};
 use apexmap_study::model_fit::figures;
-use apexmap_study::validate::{Check, Count, PublishedFit, SINGLE, Validation, Verdict, digits, papers};
+use apexmap_study::validate::{Check, Count, PublishedFit, SINGLE, Validation, Verdict, digits, papers, predict};
 use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::hypercube::AllToAll;
@@ -19,40 +19,30 @@ const TEMPLATE: &str = include_str!("validation.html");
 
 #[derive(Serialize)]
 struct Context<'a> {
-    counts: Vec<CountLine>,
-    papers: Vec<PaperLine<'a>>,
+    counts: Vec<Count>,
+    papers: &'a [papers::Row],
     /// Checks that differ; `sources` has all checks.
     differences: Vec<CheckLine<'a>>,
-    sources: Vec<Source<'a>>,
+    sources: Vec<SourceOfChecks<'a>>,
     fits: Vec<FitSection<'a>>,
     pictures: Vec<Picture>,
 }
 
+/// The checks of one place in a paper.
 #[derive(Serialize)]
-struct CountLine {
-    kind: &'static str,
-    count: Count,
-}
-
-#[derive(Serialize)]
-struct PaperLine<'a> {
-    row: &'a papers::Row,
-    counts: String,
-}
-
-#[derive(Serialize)]
-struct Source<'a> {
+pub struct SourceOfChecks<'a> {
     name: &'a str,
     lines: Vec<CheckLine<'a>>,
 }
 
-#[derive(Clone, Serialize)]
+#[derive(Serialize)]
 struct CheckLine<'a> {
     check: &'a Check,
     published: String,
+    model: String,
     recomputed: String,
     difference: String,
-    kind: &'static str,
+    kind: String,
     verdict: &'static str,
 }
 
@@ -101,31 +91,31 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
 }
 
 fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<Picture>) -> Context<'a> {
-    let mut sources: Vec<Source> = Vec::new();
-    for check in &report.checks {
-        let line = line(check);
-        match sources.last_mut().filter(|source| source.name == check.source) {
-            Some(source) => source.lines.push(line),
-            None => sources.push(Source { name: &check.source, lines: vec![line] }),
-        }
-    }
     Context {
-        counts: report.counts().into_iter().map(|count| CountLine { kind: count.kind.plural(), count }).collect(),
-        papers: report.papers.iter().map(|row| PaperLine { row, counts: row.counts() }).collect(),
+        counts: report.counts(),
+        papers: &report.papers,
         differences: report.checks.iter().filter(|check| check.verdict != Verdict::Agrees).map(line).collect(),
-        sources,
+        sources: sources(&report.checks.iter().collect::<Vec<_>>()),
         fits,
         pictures,
     }
+}
+
+/// Returns the checks by their places in a paper, in their order.
+pub fn sources<'a>(checks: &[&'a Check]) -> Vec<SourceOfChecks<'a>> {
+    let of_one =
+        |own: &[&'a Check]| SourceOfChecks { name: &own[0].source, lines: own.iter().map(|own| line(own)).collect() };
+    checks.chunk_by(|a, b| a.source == b.source).map(of_one).collect()
 }
 
 fn line(check: &Check) -> CheckLine<'_> {
     CheckLine {
         check,
         published: digits(check.published),
+        model: check.model.map(digits).unwrap_or_default(),
         recomputed: digits(check.recomputed),
         difference: format!("{:+.1} %", check.difference()),
-        kind: check.kind.word(),
+        kind: check.kind_words(),
         verdict: check.verdict_words(),
     }
 }
@@ -224,13 +214,11 @@ fn efficiency_over_p() -> Result<CaptionedCurves> {
         let pairs = table.pairs("processors", column).into_iter();
         series(label, pairs.map(|(ranks, gups)| (ranks, gups / (ranks * SINGLE))))
     };
-    let mut model = Vec::new();
-    for power in 0..14 {
+    let recomputed = |power: i32| {
         let ranks = f64::from(1 << power);
-        let rate =
-            apexmap_study::validate::predict("random_access.hypercube", "red-storm", &[("P", ranks)])?.value / 1e9;
-        model.push((ranks, rate / (ranks * SINGLE)));
-    }
+        Ok((ranks, predict("random_access.hypercube", "red-storm", &[("P", ranks)])?.value / 1e9 / (ranks * SINGLE)))
+    };
+    let model = (0..14).map(recomputed).collect::<Result<Vec<_>>>()?;
     let all_series = vec![
         efficiency("measured, hypercube", "gups"),
         efficiency("measured, not optimized", "gups_unoptimized"),
@@ -275,15 +263,12 @@ fn efficiency_over_q(report: &Validation) -> Result<CaptionedCurves> {
 fn crossover() -> Result<CaptionedCurves> {
     let mut all_series = Vec::new();
     for (label, per_node) in [("4 ranks per node", 4.0), ("1 rank per node", 1.0)] {
-        let mut points = Vec::new();
-        for power in 1..20 {
+        let per_node_rate = |power: i32| {
             let nodes = f64::from(1 << power);
             let given = [("P", nodes * per_node), ("ranks_per_node", per_node)];
-            points.push((
-                nodes,
-                apexmap_study::validate::predict("random_access.bottleneck", "bluegene-p", &given)?.value / nodes,
-            ));
-        }
+            Ok((nodes, predict("random_access.bottleneck", "bluegene-p", &given)?.value / nodes))
+        };
+        let points = (1..20).map(per_node_rate).collect::<Result<Vec<_>>>()?;
         all_series.push(series(label, points));
     }
     let (x, y) = (quantity("nodes", Unit::None, true), quantity("updates per node", Unit::PerSecond, false));

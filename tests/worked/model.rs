@@ -4,7 +4,7 @@
 
 use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
-use apexmap_theory::models::{About, Domain, Model, Parameter, Prediction, Variable};
+use apexmap_theory::models::{About, Model, Parameter, Prediction, ValidNumbers, Variable};
 
 const SOURCE: Source =
     Source { authors: "The apexmap developers", title: "Contributing to apexmap", short: "an example" };
@@ -27,7 +27,7 @@ const ABOUT: About = About {
         meaning: "ranks",
         default: None,
         words: &[],
-        domain: Domain::Ranks,
+        valid: ValidNumbers::Ranks,
     }],
     // Numbers of machine cards: the inverse of a bandwidth has the bandwidth's name with seconds_per_byte.
     parameters: &[fitted_parameter("memory_seconds_per_byte", "s"), fitted_parameter("node_seconds_per_byte", "m")],

@@ -11,8 +11,9 @@ pub trait Mailboxes: Collectives {
 
     /// Opens a mailbox under `tag` for messages of one to `words` words, from any rank to any other. Collective.
     ///
-    /// `receives` is the number of buffers posted for incoming messages, `sends` the maximum number of outstanding sends. A send
-    /// succeeds while the receiver has fewer than `receives` unread messages.
+    /// `receives` is the number of buffers posted for incoming messages, `sends` the maximum number of outstanding sends. Between
+    /// threads, a send succeeds while the receiver has fewer than `receives` unread messages. MPI and simulated ranks accept more:
+    /// these are unexpected messages, or wait at their sender if they are longer than the eager limit.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (Self::Inbox, Self::Outbox);
     /// Opens a mailbox like [`Mailboxes::mailbox`], with one inbox per rank in `peers`. Each of these ranks must list this rank
     /// among its peers. Collective.

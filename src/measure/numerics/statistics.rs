@@ -6,12 +6,16 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
+    /// No spread: values that a card determines, simulated or predicted.
+    Exact,
     /// Differences between two sides of the same launches.
     Pairs,
     /// The spread between launches.
     Launches,
     /// The spread of samples within one launch, which does not include differences between launches.
     Samples,
+    /// The intervals of the numbers of the card whose machine is simulated.
+    Card,
     /// Too few launches and samples for any of these.
     Nothing,
 }
@@ -20,16 +24,18 @@ impl Basis {
     /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
+            Basis::Exact => "exact",
             Basis::Pairs => "pairs",
             Basis::Launches => "launches",
             Basis::Samples => "samples",
+            Basis::Card => "card",
             Basis::Nothing => "nothing",
         }
     }
 
-    /// Returns whether the basis includes differences between launches.
+    /// Returns whether the basis includes differences between launches, if there are any.
     pub fn includes_launches(self) -> bool {
-        matches!(self, Basis::Pairs | Basis::Launches)
+        matches!(self, Basis::Exact | Basis::Pairs | Basis::Launches)
     }
 }
 

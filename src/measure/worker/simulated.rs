@@ -2,7 +2,7 @@
 
 use super::root::Root;
 use super::watchdog::start_watchdog;
-use super::{read_job, require_ranks, require_runnable, write_event};
+use super::{Job, Task, read_job, require_ranks, require_runnable, write_event};
 use crate::comm::simulated::{self, Account, Machine};
 use crate::comm::threads::OTHER_RANK_FAILED;
 use crate::comm::{Transport, TransportKind, World};
@@ -21,6 +21,10 @@ use std::time::Instant;
 /// Outputs of every simulated sample, besides those of its kernel.
 pub const WALL_SECONDS: &str = "simulation_wall_seconds";
 pub const MESSAGES: &str = "simulation_messages";
+/// Outputs of a sample whose card has intervals: the standard deviation of the logarithm of the seconds over machines with numbers drawn
+/// from these intervals, and the number of these machines.
+pub const CARD_SPREAD: &str = "card_spread";
+pub const CARD_DRAWS: &str = "card_draws";
 
 /// Runs the points of a job in random order, as [`super::run_job`] does.
 ///
@@ -56,7 +60,11 @@ pub fn run_job(job_file: &Path, ranks: usize) -> Result<()> {
         let begun_at = Instant::now();
         let costs = task.costs.unwrap_or_default();
         let (results, account) = run_point(machine, costs, kernels[index], &task.point, stream)?;
-        match first_result(results) {
+        let result = match first_result(results) {
+            Ok(outcome) => with_spread(outcome, job, task, kernels[index], stream)?,
+            failure => failure,
+        };
+        match result {
             Ok(outcome) => {
                 let outcome = with_account(outcome, account, begun_at.elapsed().as_secs_f64());
                 root.record(index, repetition as u32, outcome, Facts::default())?;
@@ -93,6 +101,31 @@ fn first_result(results: Vec<RankResult>) -> std::result::Result<Outcome, String
         Some(reason) => Err(reason),
         None => results.into_iter().flatten().flatten().next().ok_or_else(|| OTHER_RANK_FAILED.to_owned()),
     }
+}
+
+/// Adds the spread of the time over the resampled machines of the job, if it has any, to the outcome of a task.
+fn with_spread(
+    mut outcome: Outcome,
+    job: &Job,
+    task: &Task,
+    kernel: &dyn Kernel,
+    stream: u64,
+) -> Result<std::result::Result<Outcome, String>> {
+    let mut logarithms = Vec::new();
+    for (machine, costs) in job.resampled.iter().zip(&task.resampled_costs) {
+        match first_result(run_point(machine, *costs, kernel, &task.point, stream)?.0) {
+            Ok(drawn) => logarithms.push(drawn.seconds.ln()),
+            Err(reason) => return Ok(Err(reason)),
+        }
+    }
+    let n = logarithms.len() as f64;
+    if logarithms.len() > 1 {
+        let mean = logarithms.iter().sum::<f64>() / n;
+        let variance = logarithms.iter().map(|logarithm| (logarithm - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        outcome.outputs.insert(CARD_SPREAD, Value::Real(variance.sqrt()));
+        outcome.outputs.insert(CARD_DRAWS, Value::Integer(logarithms.len() as u64));
+    }
+    Ok(Ok(outcome))
 }
 
 /// Adds the size of the simulation to an outcome.

@@ -32,6 +32,8 @@ pub struct Machine {
     pub card: Option<Card>,
     /// The run that measured the samples, or `None` if unknown. Results of the same run share their launches.
     pub run: Option<Arc<str>>,
+    /// Why models do not predict some points of the others from the numbers of a published machine, with the next step.
+    pub refused: Vec<String>,
 }
 
 impl Machine {
@@ -62,7 +64,16 @@ impl Machine {
             None => reported_by_os(manifest, &name),
         });
         let card = card.transpose()?;
-        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None })
+        Ok(Self {
+            name,
+            given: given.to_owned(),
+            origin: Origin::Measured,
+            samples,
+            manifest,
+            card,
+            run: None,
+            refused: Vec::new(),
+        })
     }
 
     /// Returns whether the card has measured or published numbers, not only those that the operating system reports.
@@ -73,7 +84,7 @@ impl Machine {
     /// Returns the host of rank 0 in the first launch. Simulated ranks have none.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.simulated.is_none())?;
-        Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
+        Some(manifest.first_host())
     }
 
     /// Returns the times of the first and the last sample (seconds since 1970), and the median load average.
@@ -106,7 +117,7 @@ const REPORTED: &str = "reported by the operating system during the measurement"
 /// # Errors
 /// If the manifest has an invalid value, such as a negative clock.
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
-    let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
+    let host = manifest.first_host();
     let mut card = Card::new(name, &host.cpu_model, REPORTED);
     let memory = Some(host.memory_bytes as f64).filter(|bytes| *bytes > 0.0);
     let mut numbers: Vec<_> =

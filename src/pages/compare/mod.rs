@@ -30,7 +30,7 @@ use comparability::Difference;
 use groups::MatchedGroup;
 use machine::{Machine, Origin};
 use matching::Matching;
-use points::{Point, Points, Scope};
+use points::{Point, PointData, Points, Scope};
 use ratio::{Decision, ScopeRatios, TestedRatio};
 
 pub use sections::write;
@@ -105,6 +105,17 @@ impl Comparison<'_> {
 
     pub fn name(&self, machine: usize) -> &str {
         &self.machines[machine].name
+    }
+
+    /// Returns whether cards determine all matched values, so that every ratio is exact.
+    pub fn is_exact(&self) -> bool {
+        self.is_exact_at(&self.matched)
+    }
+
+    /// Returns whether cards determine all values at these points.
+    pub fn is_exact_at(&self, points: &[usize]) -> bool {
+        let mut data = points.iter().flat_map(|&index| self.points.points[index].by_machine.iter().flatten());
+        data.all(PointData::is_of_card)
     }
 
     /// Returns `b / a`.
@@ -196,6 +207,11 @@ impl Comparison<'_> {
             .collect();
         if !published.is_empty() {
             stamps.push(format!("NOT MEASURED HERE: {} (published or predicted)", published.join(", ")));
+        }
+        for machine in self.machines {
+            let origins =
+                machine.samples.words("origin").into_iter().filter(|origin| origin.starts_with("extrapolated"));
+            stamps.extend(origins.map(|origin| format!("EXTRAPOLATED: some rates of {}, {origin}", machine.name)));
         }
         stamps
     }

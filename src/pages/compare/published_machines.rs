@@ -7,9 +7,9 @@ use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::TableBuilder;
 use apexmap_results::table::columns::{self, ALPHA};
-use apexmap_theory::machine::Card;
-use apexmap_theory::models::scan::Numbers;
-use apexmap_theory::models::{self, Model};
+use apexmap_theory::machine::{Card, KERNEL};
+use apexmap_theory::models::scan::{Numbers, scan_point};
+use apexmap_theory::models::{self, Model, domains};
 use apexmap_theory::paper_tables::table;
 
 /// A column of a published table with the rates of a machine.
@@ -93,7 +93,7 @@ const PRINTED: &[PrintedRates] = &[
 /// # Errors
 /// If a published table cannot be read; this is an internal error.
 pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
-    let mut rates = Vec::new();
+    let (mut rates, mut refused) = (Vec::new(), Vec::new());
     for printed in PRINTED.iter().filter(|printed| printed.machine == given) {
         let table = table(printed.table)?;
         for (axis_value, gups) in table.pairs(printed.axis, printed.rate) {
@@ -111,11 +111,10 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         let Ok(numbers) = Numbers::new(*model, &card, &[]) else { continue };
         for id in model.about().explains {
             let Ok(kernel) = kernels::find(id) else { continue };
+            let mut predictor = Predictor { model: *model, numbers: &numbers, kernel, others, refused: &mut refused };
             match (kernel.about().headline, model.about().column) {
-                (headline, column) if headline == column => predict(&mut rates, *model, &numbers, kernel, others)?,
-                ("bytes_per_second", "operations_per_second") => {
-                    predict_messages(&mut rates, *model, &numbers, kernel, others)?;
-                }
+                (headline, column) if headline == column => predictor.predict(&mut rates)?,
+                ("bytes_per_second", "operations_per_second") => predictor.predict_messages(&mut rates)?,
                 _ => {}
             }
         }
@@ -128,6 +127,7 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         manifest: None,
         card: Some(card),
         run: None,
+        refused,
     })
 }
 
@@ -157,89 +157,127 @@ fn samples(rates: &[Rate]) -> Samples {
     table.finish().into()
 }
 
-/// Adds a model's predictions at points without printed rates.
-fn predict(
-    rates: &mut Vec<Rate>,
-    model: &dyn Model,
-    numbers: &Numbers,
+/// Predicts the rates of a kernel.
+struct Predictor<'a> {
+    model: &'static dyn Model,
+    numbers: &'a Numbers,
     kernel: &'static dyn Kernel,
-    others: &[Machine],
-) -> Result<()> {
-    let about = model.about();
-    let names: Vec<&'static str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
-    let origin = origin(model);
-    let number = |rate: &Rate, name: &str| {
-        rate.parameters.iter().find(|(column, _)| *column == name).map_or(f64::NAN, |(_, value)| *value)
-    };
-    let mut done: Vec<Vec<f64>> = rates
-        .iter()
-        .filter(|rate| rate.kernel == kernel.id())
-        .map(|rate| names.iter().map(|name| number(rate, name)).collect())
-        .collect();
-    for x in prediction_points(model, kernel, &names, others)? {
-        let rate = model.predict(&x, &numbers.values).value;
-        if done.contains(&x) || !(rate.is_finite() && rate > 0.0) {
-            continue;
-        }
-        let parameters = names.iter().copied().zip(x.iter().copied()).collect();
-        rates.push(Rate { kernel: kernel.id(), parameters, column: about.column, rate, origin: origin.clone() });
-        done.push(x);
-    }
-    Ok(())
+    others: &'a [Machine],
+    refused: &'a mut Vec<String>,
 }
 
-/// Adds a model's message rates, times the bytes of a message, at the points that other machines measured: the headline of these
-/// kernels is a bandwidth. Streams have no parameter for their senders, which are the first half of the ranks.
-fn predict_messages(
-    rates: &mut Vec<Rate>,
-    model: &dyn Model,
-    numbers: &Numbers,
-    kernel: &'static dyn Kernel,
-    others: &[Machine],
-) -> Result<()> {
-    let (senders, origin) = (columns::resolve("senders"), origin(model));
-    for other in others {
-        let samples = other.samples.with_kernel(kernel.id());
-        let mut names = vec!["ranks", "message_bytes"];
-        names.extend(samples.column(senders).map(|_| senders));
-        let is_stream = kernel.id() == "message_rate.streaming";
-        if samples.is_empty()
-            || names.iter().any(|name| samples.column(name).is_none())
-            || names.len() < 3 && !is_stream
-        {
-            continue;
+impl<'a> Predictor<'a> {
+    /// Adds predictions at points without printed rates.
+    fn predict(&mut self, rates: &mut Vec<Rate>) -> Result<()> {
+        let about = self.model.about();
+        let names: Vec<&'static str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
+        let number = |rate: &Rate, name: &str| {
+            rate.parameters.iter().find(|(column, _)| *column == name).map_or(f64::NAN, |(_, value)| *value)
+        };
+        let mut done: Vec<Vec<f64>> = rates
+            .iter()
+            .filter(|rate| rate.kernel == self.kernel.id())
+            .map(|rate| names.iter().map(|name| number(rate, name)).collect())
+            .collect();
+        for (x, other) in self.points(&names)? {
+            if done.contains(&x) {
+                continue;
+            }
+            let Some((rate, origin)) = self.rate(&x, other) else { continue };
+            let parameters = names.iter().copied().zip(x.iter().copied()).collect();
+            rates.push(Rate { kernel: self.kernel.id(), parameters, column: about.column, rate, origin });
+            done.push(x);
         }
-        for cell in samples.cells(&names)? {
-            let Some(values) = cell.by.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() else { continue };
-            let (ranks, bytes) = (values[0], values[1]);
-            let sending = values.get(2).copied().unwrap_or(ranks / 2.0);
-            let variable = |name: &str| match name {
-                "message_bytes" => Some(bytes),
-                "senders" => Some(sending),
-                _ => model.kernel_value(kernel.id(), name),
-            };
-            let Ok(x) = model.variables(&variable) else { continue };
-            let rate = model.predict(&x, &numbers.values).value * bytes;
-            let parameters: Vec<(&'static str, f64)> = names.iter().copied().zip(values).collect();
-            if rate.is_finite()
-                && rate > 0.0
-                && !rates.iter().any(|earlier| earlier.kernel == kernel.id() && earlier.parameters == parameters)
+        Ok(())
+    }
+
+    /// Adds message rates, times the bytes of a message, at the points that other machines measured: the headline of these
+    /// kernels is a bandwidth. Streams have no parameter for their senders, which are the first half of the ranks.
+    fn predict_messages(&mut self, rates: &mut Vec<Rate>) -> Result<()> {
+        let senders = columns::resolve("senders");
+        for other in self.others {
+            let samples = other.samples.with_kernel(self.kernel.id());
+            let mut names = vec!["ranks", "message_bytes"];
+            names.extend(samples.column(senders).map(|_| senders));
+            let is_stream = self.kernel.id() == "message_rate.streaming";
+            if samples.is_empty()
+                || names.iter().any(|name| samples.column(name).is_none())
+                || names.len() < 3 && !is_stream
             {
-                rates.push(Rate {
-                    kernel: kernel.id(),
-                    parameters,
-                    column: kernel.about().headline,
-                    rate,
-                    origin: origin.clone(),
-                });
+                continue;
+            }
+            for cell in samples.cells(&names)? {
+                let Some(values) = cell.by.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() else { continue };
+                let (ranks, bytes) = (values[0], values[1]);
+                let sending = values.get(2).copied().unwrap_or(ranks / 2.0);
+                let variable = |name: &str| match name {
+                    "message_bytes" => Some(bytes),
+                    "senders" => Some(sending),
+                    _ => self.model.kernel_value(self.kernel.id(), name),
+                };
+                let Ok(x) = self.model.variables(&variable) else { continue };
+                let parameters: Vec<(&'static str, f64)> = names.iter().copied().zip(values).collect();
+                let is_same = |rate: &Rate| rate.kernel == self.kernel.id() && rate.parameters == parameters;
+                if rates.iter().any(is_same) {
+                    continue;
+                }
+                let Some((rate, origin)) = self.rate(&x, Some(other)) else { continue };
+                let column = self.kernel.about().headline;
+                rates.push(Rate { kernel: self.kernel.id(), parameters, column, rate: rate * bytes, origin });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the rate at a point of another machine with its origin. Keeps the reason if the numbers do not hold there.
+    fn rate(&mut self, x: &[f64], other: Option<&Machine>) -> Option<(f64, String)> {
+        let samples = other.map(|other| other.samples.with_kernel(self.kernel.id()));
+        let option = |name: &str| match name {
+            KERNEL => Some(Value::from(self.kernel.id())),
+            _ => samples.as_ref().and_then(|samples| samples.common_value(columns::resolve(name))),
+        };
+        match scan_point(self.model, self.numbers, x.to_vec(), &option) {
+            Ok(row) => {
+                let rate = row.prediction.value;
+                let origin = domains::label(&row.extrapolations).unwrap_or_else(|| "predicted".to_owned());
+                let origin = format!("{origin}: {} with the numbers of the card", self.model.about().id);
+                (rate.is_finite() && rate > 0.0).then_some((rate, origin))
+            }
+            Err(refusal) => {
+                let reason = format!("{}; {}", refusal.message, refusal.help);
+                if !self.refused.contains(&reason) {
+                    self.refused.push(reason);
+                }
+                None
             }
         }
     }
-    Ok(())
-}
 
-fn origin(model: &dyn Model) -> String {
-    format!("predicted: {} with the numbers of the card", model.about().id)
+    /// Returns the points to predict: those that other machines measured with this kernel, or powers of two of ranks if all machines
+    /// are published and the model has defaults for the other variables.
+    fn points(&self, names: &[&str]) -> Result<Vec<(Vec<f64>, Option<&'a Machine>)>> {
+        let mut wanted: Vec<(Vec<f64>, Option<&'a Machine>)> = Vec::new();
+        for other in self.others {
+            let samples = other.samples.with_kernel(self.kernel.id());
+            if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
+                continue;
+            }
+            for cell in samples.cells(names)? {
+                let x: Option<Vec<f64>> = cell.by.iter().map(Value::as_f64).collect();
+                wanted.extend(x.map(|x| (x, Some(other))));
+            }
+        }
+        if self.others.iter().all(|other| other.origin == Origin::Published) {
+            for ranks in (0..18).map(|power| f64::from(1u32 << power)) {
+                let given = |name: &str| match name {
+                    "P" => Some(ranks),
+                    _ => self.model.kernel_value(self.kernel.id(), name).or_else(|| self.numbers.default_of(name)),
+                };
+                wanted.extend(self.model.variables(&given).ok().map(|x| (x, None)));
+            }
+        }
+        Ok(wanted)
+    }
 }
 
 /// Describes the kernels that a published machine has rates of, or the reason why it has none.
@@ -258,33 +296,4 @@ pub fn rates(machine: &Machine) -> String {
         ),
         _ => format!("{name} has no rates: no model predicts a kernel of the other results from its card"),
     }
-}
-
-/// Returns the points to predict: those that other machines measured with this kernel, or powers of two of ranks if all machines
-/// are published and the model has defaults for the other variables.
-fn prediction_points(
-    model: &dyn Model,
-    kernel: &'static dyn Kernel,
-    names: &[&str],
-    others: &[Machine],
-) -> Result<Vec<Vec<f64>>> {
-    let mut wanted: Vec<Vec<f64>> = Vec::new();
-    for other in others {
-        let samples = other.samples.with_kernel(kernel.id());
-        if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
-            continue;
-        }
-        for cell in samples.cells(names)? {
-            let x: Option<Vec<f64>> = cell.by.iter().map(Value::as_f64).collect();
-            wanted.extend(x.filter(|x| !wanted.contains(x)));
-        }
-    }
-    if others.iter().all(|other| other.origin == Origin::Published) {
-        let powers = (0..18).map(|power| f64::from(1u32 << power));
-        let given =
-            |name: &str, ranks: f64| if name == "P" { Some(ranks) } else { model.kernel_value(kernel.id(), name) };
-        let variables_at = |ranks: f64| model.variables(&|name: &str| given(name, ranks)).ok();
-        wanted.extend(powers.filter_map(variables_at).filter(|x| !wanted.contains(x)).collect::<Vec<_>>());
-    }
-    Ok(wanted)
 }

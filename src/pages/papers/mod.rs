@@ -5,12 +5,13 @@ mod figures;
 mod surfaces;
 
 use crate::html::{self, Picture, picture};
+use crate::validation::{SourceOfChecks, sources};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
 use apexmap_draw::figure::Figure;
 use apexmap_study::validate::simulations::Simulations;
-use apexmap_study::validate::{Check, Kind, Validation, Verdict, digits};
+use apexmap_study::validate::{Check, Count, Kind, Validation};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -31,28 +32,9 @@ struct Section<'a> {
     id: &'static str,
     title: &'static str,
     machine: &'static str,
-    reproduced: usize,
-    values: usize,
+    count: Count,
     pictures: Vec<Picture>,
-    tables: Vec<Table<'a>>,
-}
-
-/// Values or statements of one place in a paper.
-#[derive(Serialize)]
-struct Table<'a> {
-    caption: &'a str,
-    has_model: bool,
-    lines: Vec<Line<'a>>,
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    check: &'a Check,
-    published: String,
-    model: String,
-    simulated: String,
-    difference: String,
-    verdict: &'static str,
+    sources: Vec<SourceOfChecks<'a>>,
 }
 
 /// A figure of the page.
@@ -107,9 +89,8 @@ pub fn write(report: &Validation, simulations: &Simulations, to: &Path) -> Resul
         for Drawn { name, caption, figure } in drawn {
             pictures.push(picture(&folder, &figure, name, caption.clone(), caption)?);
         }
-        let is_own = |check: &&Check| check.kind.is_simulated() && check.source.starts_with(paper.short);
+        let is_own = |check: &&Check| check.is_simulated && check.source.starts_with(paper.short);
         let checks: Vec<&Check> = report.checks.iter().filter(is_own).collect();
-        let predicted = checks.iter().filter(|check| check.kind == Kind::Simulated);
         sections.push(Section {
             paper: paper.short,
             authors: paper.authors,
@@ -117,10 +98,9 @@ pub fn write(report: &Validation, simulations: &Simulations, to: &Path) -> Resul
             id,
             title,
             machine,
-            reproduced: predicted.clone().filter(|check| check.verdict == Verdict::Agrees).count(),
-            values: predicted.count(),
+            count: Count::new(Kind::Simulated, checks.iter().copied()),
             pictures,
-            tables: tables(&checks),
+            sources: sources(&checks),
         });
     }
     missing.dedup();
@@ -128,27 +108,4 @@ pub fn write(report: &Validation, simulations: &Simulations, to: &Path) -> Resul
     let path = to.join("papers.html");
     new_file::replace_contents(&path, page)?;
     Ok(path)
-}
-
-/// Returns one table for each source of these checks, in their order.
-fn tables<'a>(checks: &[&'a Check]) -> Vec<Table<'a>> {
-    let mut tables: Vec<Table> = Vec::new();
-    for check in checks {
-        let line = Line {
-            check,
-            published: digits(check.published),
-            model: check.model.map(digits).unwrap_or_default(),
-            simulated: digits(check.recomputed),
-            difference: format!("{:+.1} %", check.difference()),
-            verdict: check.verdict_words(),
-        };
-        match tables.iter_mut().find(|table| table.caption == check.source) {
-            Some(table) => table.lines.push(line),
-            None => tables.push(Table { caption: &check.source, has_model: false, lines: vec![line] }),
-        }
-    }
-    for table in &mut tables {
-        table.has_model = table.lines.iter().any(|line| line.check.model.is_some());
-    }
-    tables
 }

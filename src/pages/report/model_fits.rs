@@ -163,7 +163,8 @@ impl FitSections<'_> {
             Ok((data, predicted)) => {
                 let entry = self.card_entry(model, group, card, &data, &predicted)?;
                 self.explained.entries.push(entry);
-                let origin = format!("predicted from the card of {}", card.name);
+                let extrapolated = predicted.extrapolated.as_ref().map_or("", |_| ", extrapolated at some points");
+                let origin = format!("predicted from the card of {}{extrapolated}", card.name);
                 let parameters = predicted.numbers.values;
                 self.explained.applied.push(AppliedModel::new(model, origin, parameters, &group.samples));
             }
@@ -234,7 +235,9 @@ impl FitSections<'_> {
         data: &Data,
         predicted: &card::CardPrediction,
     ) -> Result<FitEntry> {
-        let description = format!("predicted from the card of {}, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
+        let extrapolated = predicted.extrapolated.as_ref().map_or(String::new(), |(_, from)| format!(", {from}"));
+        let smape = 100.0 * predicted.smape;
+        let description = format!("predicted from the card of {}{extrapolated}, SMAPE {smape:.1} %", card.name);
         let subtitle = subtitle(group, data, &description);
         let figures = figures::model_figures(model, &predicted.points, predicted.words, &subtitle);
         let (shown, folded) = self.pictures(model, group, figures, false)?;

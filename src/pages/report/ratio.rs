@@ -9,6 +9,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::estimate;
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
+use apexmap_theory::paper_tables::quoted_number;
 
 /// The three effects that the paper identifies (Section 3.2), for comparison with the measurement.
 const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: the pattern is unpredictable and its \
@@ -22,7 +23,7 @@ const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: t
 
 /// Draws the ratio if a result contains both on two ranks: Apex-Map with alpha = 1, and ping-pong with sends.
 pub fn draw_ratio(folder: &Folder, samples: &Samples) -> Result<Option<Picture>> {
-    let series = ratios(samples)?;
+    let mut series = ratios(samples)?;
     if series.is_empty() {
         return Ok(None);
     }
@@ -34,6 +35,9 @@ pub fn draw_ratio(folder: &Folder, samples: &Samples) -> Result<Option<Picture>>
          one within its launch divided by the upper limit of the other. {EFFECTS} Here: {}.",
         results.join("; ")
     );
+    let gain = quoted_number("seaborg_gain_1024_words")?;
+    let best = CurvePoint { x: 1024.0 * WORD_BYTES as f64, y: 1.0 + gain / 100.0, low: f64::NAN, high: f64::NAN };
+    series.push(Series { label: format!("the paper: Seaborg, {gain} % better at 1024 words"), points: vec![best] });
     let curves = Curves {
         title: title.into(),
         subtitle: samples.stamp_subtitle(String::new()),

@@ -83,6 +83,11 @@ pub struct LaunchEnd {
 }
 
 impl Manifest {
+    /// Returns the host of rank 0 in the first launch, or that of the driver without a launch.
+    pub fn first_host(&self) -> &Host {
+        self.launches.first().map_or(&self.driver_host, |end| &end.launch.host)
+    }
+
     /// Returns the number of cores of the node on which the ranks of all launches ran. `None` if ranks of a launch ran on several
     /// nodes, or if the number is unknown.
     pub fn cores_of_node(&self) -> Option<u32> {

@@ -82,6 +82,10 @@ fn footer(groups: &QueryGroups) -> String {
         text +=
             "\nWithin one launch: intervals come from its samples and do not include differences between launches.\n";
     }
+    if has_basis(Basis::Card) {
+        text +=
+            "\nSimulated: intervals are those of the card's numbers, by simulations with numbers drawn from them.\n";
+    }
     if has_basis(Basis::Nothing) {
         text += match groups.groups.iter().any(|group| group.samples < 6) {
             true => "\nA 95 % interval of the median needs two launches, or at least six samples within one.\n",

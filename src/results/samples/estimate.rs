@@ -196,6 +196,9 @@ impl Samples {
         if !self.is_constant(NODE_TYPE) {
             return None;
         }
+        if let Some(summary) = self.simulated_summary(name) {
+            return Some(summary);
+        }
         let widening = self.widening();
         if self.is_constant("key") || have_same_points(self.launches().values()) {
             return summarise(&self.launch_values(name), widening);
@@ -207,6 +210,22 @@ impl Samples {
             return summarise(&blocks.into_iter().map(block_values).collect::<Vec<_>>(), widening);
         }
         summarise(&[block_values(self.clone())], None)
+    }
+
+    /// Returns the summary of the one simulated sample of a point, with the interval that follows from the intervals of its card: Student's t
+    /// on the logarithms of the times with numbers drawn from these. `None` for other samples.
+    fn simulated_summary(&self, name: &str) -> Option<Summary> {
+        let ([value], [spread], [draws]) =
+            (&self.numbers(name)[..], &self.numbers("card_spread")[..], &self.numbers("card_draws")[..])
+        else {
+            return None;
+        };
+        let is_rate_or_time =
+            (name.ends_with("seconds") || name.contains("_per_second")) && !name.starts_with("simulation_");
+        let factor = (t_quantile(draws - 1.0, 0.975) * spread).exp();
+        let interval = is_rate_or_time.then_some((value / factor, value * factor));
+        let basis = if interval.is_some() { Basis::Card } else { Basis::Nothing };
+        Some(Summary { interval, basis, ..Summary::from_samples(&[*value])? })
     }
 
     /// Returns the correlation of successive samples of the whole table; `None` with too few samples.
@@ -222,8 +241,13 @@ impl Samples {
     /// Explains the estimates and intervals of these samples in one or two sentences.
     pub fn method(&self) -> String {
         if self.describe_simulation().is_some() {
-            return "Ranks are simulated: each point has one sample in virtual time, because equal runs give equal times."
-                .to_owned();
+            let card = match self.column("card_spread") {
+                Some(_) => " Intervals come from those of the card: each point ran again with numbers drawn from them.",
+                None => " The card has no intervals.",
+            };
+            let one =
+                "Ranks are simulated: each point has one sample in virtual time, because equal runs give equal times.";
+            return format!("{one}{card}");
         }
         let good = self.good();
         let launches = |point: Samples| point.launches().len();

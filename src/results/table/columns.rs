@@ -53,7 +53,7 @@ pub struct ColumnDescription {
     pub role: Role,
 }
 
-const SAMPLE: [(&str, Unit, &str); 15] = [
+const SAMPLE: [(&str, Unit, &str); 17] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
     ("kernel", Unit::None, "the kernel"),
     ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
@@ -77,6 +77,12 @@ const SAMPLE: [(&str, Unit, &str); 15] = [
     ),
     ("simulation_wall_seconds", Unit::Seconds, "wall time of the simulation of a sample; seconds are virtual time"),
     ("simulation_messages", Unit::None, "messages of the simulation of a sample"),
+    (
+        "card_spread",
+        Unit::None,
+        "standard deviation of ln(seconds) over simulations with numbers drawn from the intervals of the card",
+    ),
+    ("card_draws", Unit::None, "number of these simulations"),
 ];
 
 const LAUNCH: [(&str, Unit, &str); 12] = [

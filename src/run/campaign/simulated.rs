@@ -31,7 +31,10 @@ pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(S
     };
     let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize);
     let machine = node_size(&card);
-    Ok((ready::open(path, machine)?, machine, Some(Simulation { card: Arc::new(card), ranks_per_node })))
+    let sweep = ready::open(path, machine)?;
+    let resampled = card.resampled(sweep.launch.resamples, sweep.seed);
+    let simulation = Simulation { card: Arc::new(card), ranks_per_node, mapping: sweep.launch.mapping, resampled };
+    Ok((sweep, machine, Some(simulation)))
 }
 
 /// Returns the size of a node of a card, for sweeps whose values depend on the machine. Numbers that the card does not have are
@@ -56,9 +59,11 @@ pub fn record(plan: &Plan) -> Option<SimulatedMachine> {
     let (mut untested, mut untested_points) = (BTreeMap::<String, usize>::new(), 0);
     for entry in &plan.entries {
         let machine = simulation.machine(entry.point.launch_size()).ok();
-        let reasons = machine.map(|machine| envelope(&entry.point, &machine)).unwrap_or_default();
+        let untested_here = machine.map(|machine| envelope(&entry.point, &machine)).unwrap_or_default();
+        let reasons = untested_here.into_iter().map(str::to_owned).chain(simulation.extrapolation(&entry.point));
+        let reasons: Vec<String> = reasons.collect();
         untested_points += usize::from(!reasons.is_empty());
-        reasons.into_iter().for_each(|reason| *untested.entry(reason.to_owned()).or_default() += 1);
+        reasons.into_iter().for_each(|reason| *untested.entry(reason).or_default() += 1);
     }
     Some(SimulatedMachine { card: simulation.card.to_toml(), assumptions, untested, untested_points })
 }

@@ -222,7 +222,8 @@ impl LaunchReader<'_> {
     fn failed_sample(&self, ending: &Ending) -> Option<Event> {
         let (index, repetition) = self.running?;
         let task = &self.job.tasks[index];
-        let entry = Entry { key: task.key.clone(), costs: task.costs, point: task.point.clone() };
+        let (key, point, resampled_costs) = (task.key.clone(), task.point.clone(), Vec::new());
+        let entry = Entry { key, costs: task.costs, resampled_costs, point };
         let sample = faults::failed_sample(&entry, self.job.block, repetition, ending);
         Some(Event::Sample(Box::new(Sample { unix_seconds: self.started_at, ..sample })))
     }

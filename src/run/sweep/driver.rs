@@ -286,6 +286,7 @@ pub fn launch_job(
         seconds_so_far: pending.seconds.clone(),
         next_repetition: pending.next_repetition,
         costs: plan.entries[pending.entry].costs,
+        resampled_costs: plan.entries[pending.entry].resampled_costs.clone(),
     };
     Job {
         launch: launch.to_owned(),
@@ -299,6 +300,7 @@ pub fn launch_job(
         node_type: group.node_type.clone(),
         environment: messaging_variables(&[]),
         machine: plan.context.simulation.as_ref().and_then(|simulation| simulation.machine(group.size).ok()),
+        resampled: plan.context.simulation.as_ref().map_or_else(Vec::new, |s| s.resampled_machines(group.size)),
         tasks: group.pending.iter().map(task).collect(),
     }
 }

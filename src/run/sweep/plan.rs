@@ -47,6 +47,9 @@ pub struct Entry {
     /// Costs of the computations of simulated ranks, in picoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<ComputationCosts>,
+    /// These costs with each resampled card.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resampled_costs: Vec<ComputationCosts>,
     #[serde(flatten)]
     pub point: Point,
 }
@@ -80,16 +83,23 @@ impl Plan {
             hash.update(&prefix);
             hash.update(context.builds.get(kernels::family(&point.kernel)).unwrap_or(&context.build));
             hash.update(serde_json::to_vec(&point).map_err(|e| Error::internal(e.to_string()))?);
-            let costs = context.simulation.as_ref().map(|simulation| simulation.costs(&point)).transpose()?;
+            let (mut costs, mut resampled_costs) = (None, Vec::new());
             if let Some(simulation) = &context.simulation {
-                let simulated = (simulation.machine(point.launch_size())?, &costs, context.builds.get("simulated"));
+                costs = Some(simulation.costs(&point)?);
+                resampled_costs = simulation.resampled_costs(&point)?;
+                let machine = simulation.machine(point.launch_size())?;
+                let resampled = (simulation.resampled_machines(point.launch_size()), &resampled_costs);
+                let simulated = (machine, &costs, context.builds.get("simulated"));
                 hash.update(serde_json::to_vec(&simulated).map_err(|e| Error::internal(e.to_string()))?);
+                if !resampled_costs.is_empty() {
+                    hash.update(serde_json::to_vec(&resampled).map_err(|e| Error::internal(e.to_string()))?);
+                }
             }
             let key: String = hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect();
             if !seen.insert(key.clone()) {
                 return Err(Error::internal(format!("the point {} is in the plan twice", point.label())));
             }
-            entries.push(Entry { key, costs, point });
+            entries.push(Entry { key, costs, resampled_costs, point });
         }
         Ok(Self { context, entries, blocks, repeat, seed })
     }

@@ -2,7 +2,7 @@
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
-use apexmap_measure::comm::simulated::{ComputationCosts, Machine};
+use apexmap_measure::comm::simulated::{ComputationCosts, Machine, Mapping};
 use apexmap_measure::kernels;
 use apexmap_theory::machine::Card;
 use apexmap_theory::simulation;
@@ -14,6 +14,9 @@ pub struct Simulation {
     pub card: Arc<Card>,
     /// Ranks on each node, if neither the point nor the card decides.
     pub ranks_per_node: Option<usize>,
+    /// Cards with numbers drawn from the intervals of the card; none if it has no intervals.
+    pub resampled: Vec<Card>,
+    pub mapping: Mapping,
 }
 
 impl Simulation {
@@ -22,14 +25,52 @@ impl Simulation {
     /// # Errors
     /// If the card does not have a number that messages need, or its network has no place for the nodes.
     pub fn machine(&self, size: LaunchSize) -> Result<Machine> {
+        self.machine_of(&self.card, size)
+    }
+
+    fn machine_of(&self, card: &Card, size: LaunchSize) -> Result<Machine> {
         let (nodes, ranks_per_node) = self.places(size);
-        simulation::machine(&self.card, nodes, ranks_per_node)
+        let mut machine = simulation::machine(card, nodes, ranks_per_node)?;
+        machine.link.mapping = self.mapping;
+        machine.check(size.ranks).map_err(|reason| {
+            Error::input(
+                format!("{} cannot be simulated: {reason}", card.name),
+                "write mapping = \"row-major\", or choose another number of nodes",
+            )
+        })?;
+        Ok(machine)
+    }
+
+    /// Returns the machines of the resampled cards for a launch of this size.
+    pub fn resampled_machines(&self, size: LaunchSize) -> Vec<Machine> {
+        let machines = self.resampled.iter().map(|card| self.machine_of(card, size));
+        // The card itself has the same numbers, so that its machine shows every fault.
+        machines.filter_map(Result::ok).collect()
+    }
+
+    /// Returns the costs of the computations of a point with each resampled card.
+    ///
+    /// # Errors
+    /// As [`Simulation::costs`].
+    pub fn resampled_costs(&self, point: &Point) -> Result<Vec<ComputationCosts>> {
+        self.resampled.iter().map(|card| simulation::computation_costs(card, point)).collect()
     }
 
     /// Returns what takes the place of numbers that the card does not have, in one sentence each.
     pub fn assumptions(&self, size: LaunchSize) -> Vec<String> {
         let (nodes, ranks_per_node) = self.places(size);
-        simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default()
+        let mut assumptions = simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default();
+        if self.mapping != Mapping::default() {
+            assumptions.push(format!("the nodes are mapped onto the network in the order {}", self.mapping.name()));
+        }
+        assumptions
+    }
+
+    /// Returns from where the simulation of a point extrapolates, if the numbers of the card do not hold there.
+    pub fn extrapolation(&self, point: &Point) -> Option<String> {
+        let (nodes, ranks_per_node) = self.places(point.launch_size());
+        let from = simulation::extrapolations(&self.card, nodes, ranks_per_node, point);
+        (!from.is_empty()).then(|| format!("extrapolated from {}, for which the card has its numbers", from.join(", ")))
     }
 
     /// Returns the nodes, and the ranks on each.

@@ -2,6 +2,7 @@
 
 use super::{CHASES, MAX_REGION, Probe, previous_power_of_two};
 use apexmap_base::provenance::Host;
+use apexmap_base::units;
 use apexmap_theory::machine::catalogue;
 
 /// Bytes of the first, second and third level; `None` for an unknown one.
@@ -17,11 +18,17 @@ pub fn reported_sizes(host: &Host) -> Sizes {
 }
 
 /// Memory of a machine that reports none, in bytes.
-pub const TYPICAL_MEMORY: u64 = 8 << 30;
+const TYPICAL_MEMORY: u64 = 8 << 30;
 
 /// Returns the memory that the system reports, or a typical one.
 pub fn memory_bytes(host: &Host) -> u64 {
     if host.memory_bytes > 0 { host.memory_bytes } else { TYPICAL_MEMORY }
+}
+
+/// Returns a sentence about the memory that is assumed if the system reports none.
+pub fn unknown_memory(host: &Host) -> Option<String> {
+    let typical = units::bytes(TYPICAL_MEMORY as f64);
+    (host.memory_bytes == 0).then(|| format!("main memory: the system reports none; regions are those of {typical}"))
 }
 
 /// Returns twice the size of the largest cache, limited by the memory.

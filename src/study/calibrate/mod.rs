@@ -6,7 +6,7 @@ pub mod counts;
 pub mod derived_numbers;
 mod fitted;
 pub mod ladders;
-mod levels;
+pub(crate) mod levels;
 mod node;
 mod order;
 mod parts;
@@ -24,9 +24,9 @@ use apexmap_measure::kernels::{self, Parameter};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate;
 use apexmap_results::samples::health::Health;
-use apexmap_results::table::columns::NODE_TYPE;
+use apexmap_results::table::columns::{self, NODE_TYPE};
 use apexmap_results::table::quietness::Quietness;
-use apexmap_theory::machine::{Card, DISTURBED, Entry, Number, NumberName, UNKNOWN, Word, catalogue};
+use apexmap_theory::machine::{Card, DISTURBED, Domain, Entry, Number, NumberName, UNKNOWN, Word, catalogue};
 use apexmap_theory::statistics::Summary;
 use std::fmt::Write;
 
@@ -326,6 +326,15 @@ pub fn require_one_node_type(samples: &Samples) -> Result<()> {
     }
 }
 
+/// Returns the ranges of the variables that the samples cover; `None` without samples.
+fn domain(samples: &Samples) -> Option<Domain> {
+    let mut domain = Domain::default();
+    for variable in ["P", "L", "message_bytes", "region_bytes"] {
+        samples.numbers(columns::resolve(variable)).into_iter().for_each(|value| domain.include(variable, value));
+    }
+    (!domain.is_empty()).then_some(domain)
+}
+
 /// Makes a card from the samples. Numbers that were not measured are absent.
 pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
     let carriers: Vec<String> = ["transport", "library", "launcher"]
@@ -346,6 +355,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     {
         card.provenance.insert("bisection_ranks".into(), (probe.ranks as i64).into());
     }
+    card.domain = domain(samples);
     if let Some(banner) = Health::from_samples(samples).banner() {
         card.provenance.insert(DISTURBED.into(), banner.into());
     }
@@ -378,12 +388,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         card.set(catalogue::LINES_IN_FLIGHT.name, Number::new(latency / access, "", how))?;
     }
     let mut unknown = derived_numbers::add(&mut card, host)?;
-    unknown.extend((host.memory_bytes == 0).then(|| {
-        format!(
-            "main memory: the system reports none; regions are those of {}",
-            units::bytes(levels::TYPICAL_MEMORY as f64)
-        )
-    }));
+    unknown.extend(levels::unknown_memory(host));
     unknown.extend(residence::add(&mut card, samples)?);
     unknown.extend(fitted::add(&mut card, samples, host)?);
     if !unknown.is_empty() {

@@ -6,10 +6,12 @@ use super::adequacy::{bias, failure};
 use super::{Data, observations};
 use apexmap_base::error::Result;
 use apexmap_results::samples::Samples;
+use apexmap_results::table::columns;
 use apexmap_theory::fit::quality::smape;
-use apexmap_theory::fit::{Point, RateWords};
+use apexmap_theory::fit::{Observation, Point, RateWords};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
+use apexmap_theory::models::domains::{self, Extrapolation};
 use apexmap_theory::models::scan::{Numbers, scan_point};
 
 /// The predictions of a card for a measurement.
@@ -24,31 +26,39 @@ pub struct CardPrediction {
     pub bias: f64,
     /// Words for the rates.
     pub words: RateWords,
+    /// Number of points in which the model extrapolates, and from where.
+    pub extrapolated: Option<(usize, String)>,
 }
 
 /// Predicts these samples from a card. The bands follow from the intervals of the card's numbers.
 ///
 /// # Errors
-/// If the card does not have a number that the model needs at these points, or if the samples are of several kinds.
+/// If the card does not have a number that the model needs at these points, if its numbers do not hold for them, or if the samples are of
+/// several kinds.
 pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
     let data = observations(samples, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;
-    let point = |observation: &apexmap_theory::fit::Observation| {
-        let row = scan_point(model, &numbers, observation.x.clone());
+    let option = |name: &str| samples.common_value(columns::resolve(name));
+    let (mut points, mut extrapolations, mut extrapolated) = (Vec::new(), Vec::<Extrapolation>::new(), 0);
+    for Observation { x, y, launch } in &data.observations {
+        let row = scan_point(model, &numbers, x.clone(), &option)?;
+        extrapolated += usize::from(!row.extrapolations.is_empty());
+        extrapolations.extend(row.extrapolations);
         let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
         let (predicted, bottleneck) = (row.prediction.value, row.prediction.bottleneck);
-        Point {
-            x: observation.x.clone(),
-            launch: observation.launch,
-            measured: observation.y,
+        points.push(Point {
+            x: row.x,
+            launch: *launch,
+            measured: *y,
             predicted,
             low,
             high,
             bottleneck,
             left_out: None,
-        }
-    };
-    let points: Vec<Point> = data.observations.iter().map(point).collect();
+        });
+    }
+    extrapolations.sort_by_key(|extrapolation| extrapolation.variable);
+    extrapolations.dedup();
     if let Some(wrong) = points.iter().find(|point| !point.predicted.is_finite()) {
         let place = super::place(model, &wrong.x, &(0..wrong.x.len()).collect::<Vec<_>>());
         return Err(apexmap_base::error::Error::input(
@@ -63,6 +73,7 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         bias: bias(&points),
         words: RateWords::new(data.simulated.as_deref()),
+        extrapolated: domains::label(&extrapolations).map(|label| (extrapolated, label)),
         points,
     };
     Ok((data, predicted))
@@ -79,9 +90,14 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
         None => format!("predicts the {source} to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
         Some(why) => format!("does not describe the {source}: {why}"),
     };
+    let extrapolated = predicted
+        .extrapolated
+        .as_ref()
+        .map_or(String::new(), |(points, from)| format!(" {points} of {} points are {from}.", predicted.points.len()));
     format!(
         "With the card of {} and nothing fitted, {} {verdict}; {:.0} % of \
-         the points are within a factor of {NEAR} of it, and the median point is {factor:.2} times {direction} than predicted{farthest}.",
+         the points are within a factor of {NEAR} of it, and the median point is {factor:.2} times {direction} than predicted{farthest}.\
+         {extrapolated}",
         card.name,
         model.about().id,
         100.0 * predicted.near

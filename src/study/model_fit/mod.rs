@@ -18,7 +18,7 @@ use apexmap_results::samples::Mixture;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns::{self, NODE_TYPE, USED_NODES};
 use apexmap_theory::fit::{self, Fit, Observation, Options, Point, Role};
-use apexmap_theory::machine::{Card, catalogue};
+use apexmap_theory::machine::{Card, Domain, KERNEL, catalogue};
 use apexmap_theory::models::{self, Break, Model, Parameter, card_number};
 use std::collections::HashMap;
 
@@ -34,6 +34,8 @@ pub struct Data {
     pub samples: usize,
     /// Whether some launches had more ranks than hardware threads.
     pub oversubscribed: bool,
+    /// Kernels, options and ranges of the model's variables: where the fitted numbers hold.
+    pub domain: Domain,
     /// The simulation that gave the rates: `simulated, card Red Storm`; `None` for measured rates.
     pub simulated: Option<String>,
 }
@@ -80,12 +82,31 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
         observations.extend(samples.launches().into_iter().filter_map(observation));
     }
     Ok(Data {
+        domain: domain(&samples, model, &observations),
         observations,
         kernel: kernels(&samples),
         samples: samples.len(),
         oversubscribed: samples.is_oversubscribed(),
         simulated: samples.describe_simulation(),
     })
+}
+
+/// Returns the kernels, the options and the ranges of the model's variables.
+fn domain(samples: &Samples, model: &dyn Model, observations: &[Observation]) -> Domain {
+    let mut domain = Domain::default();
+    for (index, variable) in
+        model.about().variables.iter().enumerate().filter(|(_, variable)| variable.words.is_empty())
+    {
+        observations.iter().for_each(|observation| domain.include(variable.name, observation.x[index]));
+    }
+    let is_option = |name: &&str| columns::describe(name).role == columns::Role::Parameter;
+    for name in columns::point_columns(samples.table()).into_iter().filter(is_option).chain([KERNEL]) {
+        let words = samples.words(name);
+        if !words.is_empty() {
+            domain.include_words(columns::short(name), &words);
+        }
+    }
+    domain
 }
 
 /// Returns the good samples of some kernels.
@@ -176,7 +197,7 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
         let choice = samples.mixture(name).choice;
         let Mixture { name, values, .. } = mixed.mixture(name);
         return Err(Error::input(
-            format!("{} has no variable {name}, but the samples differ in it ({name} = {values})", model.about().id),
+            format!("{} has no term for {name}, but the samples differ in it ({name} = {values})", model.about().id),
             format!("fix one value with --where '{choice}'"),
         ));
     }

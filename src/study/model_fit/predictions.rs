@@ -5,6 +5,7 @@ use super::{place, value_text};
 use apexmap_base::error::{Error, Result};
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Grid, Series, View};
 use apexmap_theory::models::Model;
+use apexmap_theory::models::domains::{Extrapolation, label};
 use apexmap_theory::models::scan::ScanPoint;
 use ndarray::Array2;
 
@@ -37,7 +38,8 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
     let fixed_text = rows.first().map_or(String::new(), |row| place(model, &row.x, &fixed));
     let comma = if fixed_text.is_empty() { "" } else { "; " };
     let title = format!("{}: predicted, not measured", about.id);
-    let subtitle = format!("PREDICTED with the card of {machine}{comma}{fixed_text}");
+    let extrapolated = extrapolations(rows).map_or(String::new(), |from| format!("; partly {from}"));
+    let subtitle = format!("PREDICTED with the card of {machine}{comma}{fixed_text}{extrapolated}");
     // The variable with the most values is x; among equals it is the last, as L after alpha.
     let along =
         varied.iter().filter(|(index, _)| is_number(*index)).max_by_key(|(index, values)| (values.len(), *index));
@@ -80,6 +82,17 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
     })
 }
 
+/// Returns words such as `extrapolated from P = 1 to 8192` if any of these predictions is extrapolated.
+pub fn extrapolations(rows: &[ScanPoint]) -> Option<String> {
+    let mut all: Vec<&Extrapolation> = Vec::new();
+    rows.iter().flat_map(|row| &row.extrapolations).for_each(|e| {
+        if !all.contains(&e) {
+            all.push(e);
+        }
+    });
+    label(all)
+}
+
 fn no_range(model: &dyn Model, requirement: &str, varied: &[&str]) -> Error {
     let varied_text = if varied.is_empty() { "none varies".to_owned() } else { format!("{} vary", varied.join(", ")) };
     let names: Vec<&str> = model.about().variables.iter().map(|variable| variable.name).collect();
@@ -88,11 +101,12 @@ fn no_range(model: &dyn Model, requirement: &str, varied: &[&str]) -> Error {
     Error::input(format!("{requirement}; here {varied_text}"), format!("{next}; variables are {}", names.join(", ")))
 }
 
-/// Returns one curve for each combination of the other variables, in the order of the rows.
+/// Returns one curve for each combination of the other variables, in the order of the rows, and another one for its extrapolated part.
 fn curves(model: &dyn Model, rows: &[ScanPoint], x: usize, others: &[usize]) -> Vec<Series> {
-    let mut curves: Vec<(Vec<f64>, Series)> = Vec::new();
+    let mut curves: Vec<((Vec<f64>, bool), Series)> = Vec::new();
     for row in rows {
-        let key: Vec<f64> = others.iter().map(|&index| row.x[index]).collect();
+        let values: Vec<f64> = others.iter().map(|&index| row.x[index]).collect();
+        let key = (values, !row.extrapolations.is_empty());
         let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
         let point = CurvePoint { x: row.x[x], y: row.prediction.value, low, high };
         match curves.iter_mut().find(|(other, _)| *other == key) {
@@ -100,9 +114,10 @@ fn curves(model: &dyn Model, rows: &[ScanPoint], x: usize, others: &[usize]) -> 
             None => {
                 let label = match others {
                     [] => "predicted".to_owned(),
-                    [index] if !model.about().variables[*index].words.is_empty() => value_text(model, *index, key[0]),
-                    _ => slice_label(model, others, &key),
+                    [index] if !model.about().variables[*index].words.is_empty() => value_text(model, *index, key.0[0]),
+                    _ => slice_label(model, others, &key.0),
                 };
+                let label = if key.1 { format!("{label}, extrapolated") } else { label };
                 curves.push((key, Series { label, points: vec![point] }));
             }
         }

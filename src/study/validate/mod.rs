@@ -12,6 +12,7 @@ use apexmap_base::units::{NumberStyle, number};
 use apexmap_theory::fit::Fit;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models;
+use apexmap_theory::models::scan::{Numbers, scan_point};
 use serde::Serialize;
 use simulations::Simulations;
 use std::fmt::Write;
@@ -41,7 +42,7 @@ pub enum Fault {
     Model,
 }
 
-/// The kind of comparison of a published value.
+/// What the comparison with a published value tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -49,52 +50,48 @@ pub enum Kind {
     Identity,
     /// A value that the paper derives, recomputed by its formula from its printed inputs.
     Model,
-    /// A measured value compared with numbers fitted to the same rows. It tests only the form of a model.
+    /// A value that a card, a model or a simulation has as input. It tests nothing but the program.
+    Input,
+    /// A measured value to which a number was fitted. It tests only the form of a model.
     Fitted,
+    /// A shape, a sign, a limit or a rough factor.
+    Feature,
     /// A measured value compared with numbers not fitted to it: printed ones, or those fitted to the other rows.
     Predicted,
-    /// A value of a simulation with numbers not fitted to it.
+    /// A measured value compared with a simulation on one card, none of whose numbers is fitted to it or equal to it.
     Simulated,
-    /// A value of a simulation, one of whose numbers is fitted to it.
-    SimulatedFitted,
 }
 
+/// The kinds in few words, and in words for several values.
+const KINDS: [(Kind, &str, &str); 7] = [
+    (Kind::Identity, "identity", "identities of printed numbers"),
+    (Kind::Model, "model", "model values, recomputed by the papers' formulas from their printed inputs"),
+    (Kind::Input, "input", "values that are inputs of their card, model or simulation"),
+    (Kind::Fitted, "fitted", "measured values to which a number is fitted"),
+    (Kind::Feature, "feature", "features: shapes, signs, limits and rough factors"),
+    (Kind::Predicted, "predicted", "measured values predicted by numbers not fitted to them"),
+    (Kind::Simulated, "simulated", "measured values simulated with numbers not fitted to them"),
+];
+
 impl Kind {
-    pub const ALL: [Kind; 6] =
-        [Kind::Identity, Kind::Model, Kind::Fitted, Kind::Predicted, Kind::Simulated, Kind::SimulatedFitted];
+    /// Returns the kind with this word.
+    pub fn find(word: &str) -> Option<Kind> {
+        KINDS.iter().find(|(_, name, _)| *name == word).map(|(kind, ..)| *kind)
+    }
 
     /// Returns the kind in few words.
     pub fn word(self) -> &'static str {
-        match self {
-            Kind::Identity => "identity",
-            Kind::Model => "model",
-            Kind::Fitted => "fitted to these rows",
-            Kind::Predicted => "predicted",
-            Kind::Simulated => "simulated",
-            Kind::SimulatedFitted => "simulated, fitted to this row",
-        }
+        KINDS[self as usize].1
     }
 
-    /// Returns the kind in words for several values.
-    pub fn plural(self) -> &'static str {
-        match self {
-            Kind::Identity => "identities of printed numbers",
-            Kind::Model => "model values, recomputed by the papers' formulas from their printed inputs",
-            Kind::Fitted => "measured values compared with numbers fitted to these rows",
-            Kind::Predicted => "measured values predicted by numbers not fitted to them",
-            Kind::Simulated => "values and statements compared with simulations whose numbers are not fitted to them",
-            Kind::SimulatedFitted => "values to which a number of their simulation is fitted",
-        }
-    }
-
-    /// Returns whether the paper measured the value.
+    /// Returns whether a difference is the model's fault by default: the paper measured the value.
     pub fn is_measured(self) -> bool {
-        matches!(self, Kind::Fitted | Kind::Predicted) || self.is_simulated()
+        !matches!(self, Kind::Identity | Kind::Model)
     }
 
-    /// Returns whether the program's value comes from a simulation.
-    pub fn is_simulated(self) -> bool {
-        matches!(self, Kind::Simulated | Kind::SimulatedFitted)
+    /// Returns whether the values test something new, so that their distance from the printed ones is counted.
+    pub fn is_test(self) -> bool {
+        matches!(self, Kind::Predicted | Kind::Simulated)
     }
 }
 
@@ -104,6 +101,12 @@ pub struct Check {
     /// Paper and place in it.
     pub source: String,
     pub kind: Kind,
+    /// Whether the program's value comes from a simulation.
+    pub is_simulated: bool,
+    /// Printed values that the published value consists of; the place and the description of a statement.
+    pub printed: Vec<String>,
+    /// Whether the check counts: no check before it is about the same printed values.
+    pub counts: bool,
     pub what: String,
     pub published: f64,
     /// For a simulated value, the model's, if there is a model.
@@ -129,13 +132,19 @@ impl Check {
     /// Returns words such as `DIFFERS (the model's fault)`.
     pub fn verdict_words(&self) -> &'static str {
         match (self.verdict, self.at_fault) {
-            (Verdict::Agrees, _) if self.kind.is_simulated() => "reproduced",
+            (Verdict::Agrees, _) if self.is_simulated => "reproduced",
             (Verdict::Agrees, _) => "agrees",
-            (Verdict::Differs, _) if self.kind.is_simulated() => "NOT REPRODUCED",
+            (Verdict::Differs, _) if self.is_simulated => "NOT REPRODUCED",
             (Verdict::Differs, Some(Fault::Model)) => "DIFFERS (the model's fault)",
             (Verdict::Differs, _) => "DIFFERS (the paper's fault)",
             (Verdict::NotExplained, _) => "NOT EXPLAINED",
         }
+    }
+
+    /// Returns the kind, and whether the check counts, in words.
+    pub fn kind_words(&self) -> String {
+        let note = if self.counts { "" } else { ", counted above" };
+        format!("{}{note}", self.kind.word())
     }
 
     /// Returns description, published and recomputed value, difference and verdict as text.
@@ -177,8 +186,14 @@ pub struct Validation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     pub kind: Kind,
+    /// The kind in words for several values.
+    pub values_of: &'static str,
+    pub is_test: bool,
     pub values: usize,
     pub agree: usize,
+    /// Values within 5 and 10 % of the printed ones, whatever the tolerances are.
+    pub within_5: usize,
+    pub within_10: usize,
     pub differ: usize,
     /// Differing values for which the model is at fault; the paper is at fault for the others.
     pub model_at_fault: usize,
@@ -186,28 +201,41 @@ pub struct Count {
 }
 
 impl Count {
-    /// Counts the checks of a kind.
-    fn new<'a>(kind: Kind, checks: impl Iterator<Item = &'a Check>) -> Self {
-        let own: Vec<&Check> = checks.filter(|check| check.kind == kind).collect();
+    /// Counts the checks by kind, each printed value once. Kinds without values are left out.
+    pub fn all<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Vec<Self> {
+        let counts = KINDS.iter().map(|(kind, ..)| Self::new(*kind, checks.clone()));
+        counts.filter(|count| count.values > 0).collect()
+    }
+
+    /// Counts the checks of a kind, each printed value once.
+    pub fn new<'a>(kind: Kind, checks: impl Iterator<Item = &'a Check>) -> Self {
+        let own: Vec<&Check> = checks.filter(|check| check.kind == kind && check.counts).collect();
+        let within = |percent: f64| own.iter().filter(|check| check.difference().abs() <= percent).count();
         let count = |verdict: Verdict| own.iter().filter(|check| check.verdict == verdict).count();
         Self {
             kind,
+            values_of: KINDS[kind as usize].2,
+            is_test: kind.is_test(),
             values: own.len(),
             agree: count(Verdict::Agrees),
+            within_5: within(5.0),
+            within_10: within(10.0),
             differ: count(Verdict::Differs),
             model_at_fault: own.iter().filter(|check| check.at_fault == Some(Fault::Model)).count(),
             unexplained: count(Verdict::NotExplained),
         }
     }
 
-    /// Returns `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained`.
+    /// Returns `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained`. Values that test
+    /// something new follow as `56 within 5 % and 70 within 10 %`.
     fn words(&self) -> String {
-        let Count { kind, values, agree, differ, model_at_fault, unexplained } = self;
+        let Count { values_of, values, agree, within_5, within_10, differ, model_at_fault, unexplained, .. } = self;
         let paper = differ - model_at_fault;
+        let within =
+            if self.is_test { format!("; {within_5} within 5 %, {within_10} within 10 %") } else { String::new() };
         format!(
-            "{values} {}: {agree} agree, {differ} differ ({paper} by the paper's fault, {model_at_fault} by the model's), \
-             {unexplained} unexplained",
-            kind.plural()
+            "{values} {values_of}: {agree} agree, {differ} differ ({paper} by the paper's fault, {model_at_fault} by the model's), \
+             {unexplained} unexplained{within}"
         )
     }
 }
@@ -225,38 +253,38 @@ pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
 /// Predicts with the numbers of a published machine.
 pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Prediction> {
     let model = models::find(id)?;
+    let numbers = Numbers::new(model, &Card::find(card)?, &[])?;
     let value = |name: &str| given.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-    Ok(model.predict(&model.variables(&value)?, &model.parameters(&Card::find(card)?)?))
+    Ok(scan_point(model, &numbers, model.variables(&value)?, &|_| None)?.prediction)
 }
 
 impl Validation {
     /// Returns the counts of each kind.
     pub fn counts(&self) -> Vec<Count> {
-        let counts = Kind::ALL.map(|kind| Count::new(kind, self.checks.iter()));
-        counts.into_iter().filter(|count| count.values > 0).collect()
+        Count::all(self.checks.iter())
     }
 
     /// Returns the text for a terminal. Remarks are wrapped so that lines have at most `width` columns.
     pub fn text(&self, width: Option<usize>) -> String {
         let mut text = String::from("Published values compared with the papers' equations and with models\n");
-        for checks in self.checks.chunk_by(|a, b| a.source == b.source && a.kind == b.kind) {
+        let counts: String = self.counts().iter().map(|count| count.words() + "\n").collect();
+        let _ = write!(text, "\n{counts}");
+        for checks in self.checks.chunk_by(|a, b| (&a.source, a.kind, a.counts) == (&b.source, b.kind, b.counts)) {
             let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
             table.add_row(["", "published", "recomputed", "difference", "verdict"]);
             checks.iter().for_each(|check| table.add_row(check.cells()));
-            let (source, kind) = (&checks[0].source, checks[0].kind.word());
+            let (source, kind) = (&checks[0].source, checks[0].kind_words());
             let _ = write!(text, "\n{source} [{kind}]\n{}", table.with_indent(2).with_width(width));
         }
-        text.push('\n');
-        for count in self.counts() {
-            let _ = writeln!(text, "{}", count.words());
-        }
-        text.push_str("A measured value that is fitted with its own row also counts as predicted if the other rows suffice for a fit.\n");
+        let _ = write!(text, "\n{counts}Each printed value counts once, at its first check.\n");
         let mut table = TextTable::new([Align::Left; 6]);
         table.add_row(["paper", "place", "models", "sweeps", "values", "missing, and why"]);
-        for row in &self.papers {
-            let place = format!("{}: {}", row.place, row.what);
-            let (models, sweeps) = (row.models.join(", "), row.sweeps.join(", "));
-            table.add_row([row.paper.to_owned(), place, models, sweeps, row.counts(), row.missing.to_owned()]);
+        for papers::Row { item, values } in &self.papers {
+            let place = format!("{}: {}", item.place, item.what);
+            let (models, sweeps) = (item.models.join(", "), item.sweeps.join(", "));
+            let count = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
+            let values = values.iter().map(count).collect::<Vec<_>>().join("; ");
+            table.add_row([item.paper.to_owned(), place, models, sweeps, values, item.missing.to_owned()]);
         }
         let _ =
             write!(text, "\nReproduced parts of each table and figure\n\n{}", table.with_indent(2).with_width(width));

@@ -3,18 +3,19 @@
 use super::optimum::Optimum;
 use super::task::Task;
 use super::{Fit, RateWords, interval};
-use crate::machine::{Card, JointFit, Number, SIMULATED};
+use crate::machine::{Card, Domain, JointFit, Number, SIMULATED};
 use crate::statistics::distributions::t_quantile;
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
 use nalgebra::DMatrix;
 
 impl Fit {
-    /// Returns the parameters as a machine card, for `apexmap predict`. The card of a fit to simulated rates says so.
+    /// Returns the parameters as a machine card, for `apexmap predict`. `domain` is that of the observations. The card of a fit
+    /// to simulated rates says so.
     ///
     /// # Errors
     /// If a parameter is not in the catalogue of machine cards, which is an error of the model.
-    pub fn card(&self, name: &str, source: &str) -> Result<Card> {
+    pub fn card(&self, name: &str, source: &str, domain: &Domain) -> Result<Card> {
         let words = RateWords::new(self.simulated.as_deref());
         let mut card = Card::new(name, &format!("parameters of {} fitted to a {}", self.model, words.source), source);
         if let Some(simulated) = &self.simulated {
@@ -55,6 +56,7 @@ impl Fit {
             card.set(&name, Number { low: Some(0.0), high: Some(hidden.most.max(hidden.value)), ..number })?;
         }
         card.joint = self.joint.clone();
+        card.domain = Some(domain.clone());
         Ok(card)
     }
 }

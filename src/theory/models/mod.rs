@@ -5,6 +5,7 @@
 
 pub mod apex_map;
 pub mod bottleneck;
+pub mod domains;
 pub mod hypercube;
 pub mod locks;
 pub mod log_gp;
@@ -15,11 +16,13 @@ pub mod roles;
 pub mod scan;
 pub mod topology;
 
-use crate::machine::{Card, NumberName, PUBLISHED, Word, catalogue, entry_of, meaning_of, unit_of};
+pub use scan::card_number;
+
+use crate::machine::{Card, PUBLISHED, meaning_of, unit_of};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::source::Source;
-use apexmap_base::units::{BASE_PAGE_BYTES, Unit};
+use apexmap_base::units::Unit;
 
 /// All models of the program.
 pub const ALL: &[&dyn Model] = &[
@@ -30,6 +33,7 @@ pub const ALL: &[&dyn Model] = &[
     &roles::Routed,
     &nic::Nic,
     &nic::Latency,
+    &nic::Rounds,
     &apex_map::Surface,
     &apex_map::Reads,
     &apex_map::Requests,
@@ -66,13 +70,13 @@ pub struct Variable {
     pub default: Option<f64>,
     /// Words that it can be. Its value is the index of a word. Empty for numbers.
     pub words: &'static [&'static str],
-    /// Valid values.
-    pub domain: Domain,
+    /// Its valid numbers.
+    pub valid: ValidNumbers,
 }
 
 /// Valid numbers of a variable. None of them is negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Domain {
+pub enum ValidNumbers {
     /// Any number from 0.
     Any,
     /// Whole numbers from 1 to 2^31, the maximum number of MPI ranks.
@@ -81,14 +85,14 @@ pub enum Domain {
     Share,
 }
 
-impl Domain {
-    /// Rejects a number outside the domain. The error holds the requirement and the next step.
+impl ValidNumbers {
+    /// Rejects other numbers. The error holds the requirement and the next step.
     pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
         match self {
-            Domain::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
+            ValidNumbers::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
                 Err(("a whole number of ranks", "write 1 or more, at most 2^31"))
             }
-            Domain::Share if value <= 0.0 || value > 1.0 => Err(("above 0 and at most 1", "correct the value")),
+            ValidNumbers::Share if value <= 0.0 || value > 1.0 => Err(("above 0 and at most 1", "correct the value")),
             _ => Ok(()),
         }
     }
@@ -274,7 +278,8 @@ pub trait Model: Sync {
         &[]
     }
 
-    /// Returns the variables that have one value in a fit, because the parameters depend on them.
+    /// Returns the variables that the model has no term for, because the parameters depend on them. Each has one value in a fit, and
+    /// predictions have that value.
     fn fixed_variables(&self) -> &'static [&'static str] {
         &[]
     }
@@ -309,10 +314,23 @@ fn parameter_values(
     if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.missing_error(&lacking)) }
 }
 
-/// Returns the names of the published machines whose cards have all numbers that a model needs.
-pub fn published_machines(model: &dyn Model) -> Vec<&'static str> {
-    let has_all = |name: &&str| Card::find(name).is_ok_and(|card| model.parameters(&card).is_ok());
-    PUBLISHED.iter().map(|(name, _)| *name).filter(has_all).collect()
+/// Returns the names of the published machines from whose numbers a model predicts; with ` (P = 1)` if those of several ranks are
+/// missing.
+pub fn published_machines(model: &dyn Model) -> Vec<String> {
+    let about = model.about();
+    let entry = |(name, _): &(&str, _)| {
+        let parameters = model.parameters(&Card::find(name).ok()?).ok()?;
+        let covers = |(ranks, _): &(f64, _)| {
+            let given = |name: &str| match name {
+                "P" => Some(*ranks),
+                "M" => Some(67_108_864.0),
+                _ => about.variables[about.variable_index(name)?].default.or(Some(1.0)),
+            };
+            model.variables(&given).is_ok_and(|variables| !model.predict(&variables, &parameters).value.is_nan())
+        };
+        [(64.0, ""), (1.0, " (P = 1)")].iter().find(|limit| covers(limit)).map(|(_, limit)| format!("{name}{limit}"))
+    };
+    PUBLISHED.iter().filter_map(entry).collect()
 }
 
 /// Returns the value given for a variable, or its default.
@@ -324,33 +342,17 @@ fn variable_value(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Op
 }
 
 const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {
-    Variable { name, unit, meaning, default, words: &[], domain: Domain::Any }
+    Variable { name, unit, meaning, default, words: &[], valid: ValidNumbers::Any }
 }
 
 /// The variable P of most models.
-pub const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
+pub const RANKS: Variable = Variable { valid: ValidNumbers::Ranks, ..variable("P", Unit::None, "ranks", None) };
+/// The variable ranks_per_node of models whose nodes share an interface or links.
+pub const RANKS_PER_NODE: Variable =
+    variable("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
 /// The variable Q of the models of RandomAccess.
 pub const LOOK_AHEAD: Variable =
     variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
-
-/// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
-/// is smaller: other users, code, stack and indices occupy a part of the cache. The pages that a core's translations cover
-/// follow from their measured reach.
-pub fn card_number(card: &Card, number: &str) -> Option<f64> {
-    let level = number.strip_suffix("_bytes").filter(|level| ["l1", "l2", "l3"].contains(level));
-    let measured = level.and_then(|level| card.get(&format!("{level}_measured_bytes")));
-    let sum = || {
-        if number == catalogue::TLB_ENTRIES.name {
-            let reach = NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]);
-            return Some(card.get(&reach.to_string())? / BASE_PAGE_BYTES as f64);
-        }
-        let composite = entry_of(number)?.composite?;
-        let parts = composite.parts.iter().map(|part| card.get(part)).sum::<Option<f64>>()?;
-        Some(parts + composite.overhead.and_then(|overhead| card.get(overhead)).unwrap_or(0.0))
-    };
-    let given = card.get(number).or_else(sum)?;
-    Some(measured.map_or(given, |measured| measured.min(given)))
-}
 
 /// Returns the variables of a model that covers one word of `variable` only, its default.
 fn single_choice(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {

@@ -1,9 +1,12 @@
 //! Evaluates a model over ranges of its variables, with the machine's numbers and their intervals.
 
+use super::domains::{self, Extrapolation, NumberDomain};
 use super::{Model, Parameter, Prediction};
-use crate::machine::{Card, JointFit, inverse};
+use crate::machine::{Card, JointFit, NumberName, Word, catalogue, entry_of, inverse};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
+use apexmap_base::point::Value;
+use apexmap_base::units::BASE_PAGE_BYTES;
 
 /// Numbers of a machine for a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +17,8 @@ pub struct Numbers {
     pub intervals: Vec<Option<(f64, f64)>>,
     /// Numbers that were fitted together.
     pub joint: Option<JointNumbers>,
+    /// Where they hold.
+    pub domains: Vec<NumberDomain>,
 }
 
 /// Covariance of numbers that were fitted together.
@@ -66,7 +71,10 @@ impl JointNumbers {
 }
 
 impl Numbers {
-    /// Reads the numbers from a card and replaces some of them. A replaced number has no interval.
+    /// Reads the numbers from a card and replaces some of them. A replaced number has no interval and no domain.
+    ///
+    /// # Errors
+    /// If the card does not have all numbers, or not the domain of a number that the model needs it of.
     pub fn new(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
         let mut card = card.clone();
         for (name, value) in replaced {
@@ -80,7 +88,13 @@ impl Numbers {
         }
         let intervals = model.about().parameters.iter().map(|parameter| card.interval(parameter.number)).collect();
         let joint = card.joint.as_ref().and_then(|fit| JointNumbers::from_fit(model, fit, replaced));
-        Ok(Self { values, intervals, joint })
+        let domains = domains::domains(model, &card, replaced)?;
+        Ok(Self { values, intervals, joint, domains })
+    }
+
+    /// Returns the only value of a variable for which the numbers hold.
+    pub fn default_of(&self, variable: &str) -> Option<f64> {
+        self.domains.iter().find_map(|number| number.domain.extent(variable)?.single())
     }
 }
 
@@ -92,12 +106,15 @@ pub struct ScanPoint {
     pub prediction: Prediction,
     /// Prediction band from the intervals of the numbers, if any number has one.
     pub band: Option<(f64, f64)>,
+    /// The variables in which the model extrapolates.
+    pub extrapolations: Vec<Extrapolation>,
 }
 
 /// Predicts at every combination of the variables' values. The last variable changes fastest.
 ///
 /// # Errors
-/// If the model has no variable of a given name, a variable without default is missing, or a point has no rate.
+/// If the model has no variable of a given name, a variable without default is missing, a point has no rate, or the model has no term
+/// for a variable in which a point is outside of the domains of the numbers.
 pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) -> Result<Vec<ScanPoint>> {
     let about = model.about();
     let names: Vec<_> = about.variables.iter().map(|variable| variable.name).collect();
@@ -107,13 +124,16 @@ pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) 
     let first = |name: &str| {
         given.iter().find(|(candidate, _)| candidate == name).and_then(|(_, values)| values.first().copied())
     };
-    let mut points = vec![model.variables(&first)?];
+    let has_default = |name: &str| about.variables.iter().any(|v| v.name == name && v.default.is_some());
+    let single = |name: &str| numbers.default_of(name).filter(|_| has_default(name));
+    let mut points = vec![model.variables(&|name| first(name).or_else(|| single(name)))?];
     for (index, name) in names.iter().enumerate() {
         let Some((_, values)) = given.iter().find(|(candidate, _)| candidate == name) else { continue };
         points =
             points.iter().flat_map(|point| values.iter().map(|value| replace_value(point, index, *value))).collect();
     }
-    points.into_iter().map(|point| require_rate(model, numbers, scan_point(model, numbers, point))).collect()
+    let predict = |point| require_rate(model, numbers, scan_point(model, numbers, point, &|_| None)?);
+    points.into_iter().map(predict).collect()
 }
 
 /// Rejects a prediction that is not a positive rate, such as that of zero ranks.
@@ -146,8 +166,18 @@ fn replace_value(point: &[f64], index: usize, value: f64) -> Vec<f64> {
 
 /// Predicts a rate and a band at one point. Numbers from one fit of this model contribute their covariance and the spread of
 /// the measurements about the model; the band then holds 95 % of further measurements. All other numbers are treated as
-/// independent: the changes of the logarithm at the ends of their intervals are added in quadrature.
-pub fn scan_point(model: &dyn Model, numbers: &Numbers, x: Vec<f64>) -> ScanPoint {
+/// independent: the changes of the logarithm at the ends of their intervals are added in quadrature. `option` returns the kernel and the
+/// options of the point by name.
+///
+/// # Errors
+/// If the model has no term for a variable or an option in which the point is outside of the domains of the numbers.
+pub fn scan_point(
+    model: &dyn Model,
+    numbers: &Numbers,
+    x: Vec<f64>,
+    option: &dyn Fn(&str) -> Option<Value>,
+) -> Result<ScanPoint> {
+    let extrapolations = domains::extrapolations(model, &numbers.domains, &x, option)?;
     let prediction = model.predict(&x, &numbers.values);
     let width = numbers.joint.as_ref().map_or(0.0, |joint| joint.width(model, &x, &numbers.values));
     let (mut down, mut up, mut any) = (width * width, width * width, numbers.joint.is_some());
@@ -164,10 +194,29 @@ pub fn scan_point(model: &dyn Model, numbers: &Numbers, x: Vec<f64>) -> ScanPoin
         up += most * most;
     }
     let band = any.then(|| (prediction.value * (-f64::sqrt(down)).exp(), prediction.value * f64::sqrt(up).exp()));
-    ScanPoint { x, prediction, band }
+    Ok(ScanPoint { x, prediction, band, extrapolations })
 }
 
 /// Returns the parameter of a model by the name of its number or by its symbol.
 pub fn parameter(model: &dyn Model, name: &str) -> Option<&'static Parameter> {
     model.about().parameters.iter().find(|parameter| parameter.number == name || parameter.symbol == name)
+}
+
+/// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
+/// is smaller: other users, code, stack and indices occupy a part of the cache. The pages that a core's translations cover
+/// follow from their measured reach.
+pub fn card_number(card: &Card, number: &str) -> Option<f64> {
+    let level = number.strip_suffix("_bytes").filter(|level| ["l1", "l2", "l3"].contains(level));
+    let measured = level.and_then(|level| card.get(&format!("{level}_measured_bytes")));
+    let sum = || {
+        if number == catalogue::TLB_ENTRIES.name {
+            let reach = NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]);
+            return Some(card.get(&reach.to_string())? / BASE_PAGE_BYTES as f64);
+        }
+        let composite = entry_of(number)?.composite?;
+        let parts = composite.parts.iter().map(|part| card.get(part)).sum::<Option<f64>>()?;
+        Some(parts + composite.overhead.and_then(|overhead| card.get(overhead)).unwrap_or(0.0))
+    };
+    let given = card.get(number).or_else(sum)?;
+    Some(measured.map_or(given, |measured| measured.min(given)))
 }

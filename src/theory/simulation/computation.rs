@@ -18,9 +18,6 @@ use apexmap_measure::comm::simulated::ComputationCosts;
 /// Key in a card's provenance: the table of the measurement of `local_seconds` and `update_seconds`.
 const TABLE: &str = "single_table_bytes";
 
-/// Kernels of RandomAccess whose ranks apply each update where it is generated.
-const UNDIVIDED: &[&str] = &["random_access.sequential", "random_access.star"];
-
 /// Returns the costs of the computations of a point, in picoseconds per unit. Computations that its kernel does not have cost
 /// nothing.
 ///
@@ -47,7 +44,8 @@ pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCos
             }
             set(Computation::Generate, generate);
             set(Computation::Update, update);
-            if !UNDIVIDED.contains(&point.kernel.as_str()) {
+            // One rank owns all words, and so does each rank of `star`.
+            if point.ranks > 1 && point.kernel != "random_access.star" {
                 let among_all = || numbers.find_qualified(DIVIDE_SECONDS, "many");
                 let is_between_partners = point.kernel == "random_access.hypercube";
                 let divide = if is_between_partners { None } else { among_all() };
@@ -89,7 +87,7 @@ fn generate_and_update(numbers: &mut Numbers, point: &Point) -> (f64, f64) {
 }
 
 /// Returns whether a parameter of a point is this word.
-fn has_word(point: &Point, name: &str, word: &str) -> bool {
+pub fn has_word(point: &Point, name: &str, word: &str) -> bool {
     matches!(point.params.get(name), Some(Value::Text(value)) if value == word)
 }
 

@@ -7,12 +7,14 @@ mod computation;
 mod envelope;
 mod interface;
 mod numbers;
+mod overlap;
 mod paths;
 mod places;
 
 pub use computation::computation_costs;
 pub use envelope::envelope;
 pub use numbers::missing_error;
+pub use overlap::waits_for_each_message;
 
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
@@ -52,7 +54,20 @@ pub fn missing_numbers(card: &Card, nodes: usize, ranks_per_node: usize, point: 
     // Other reasons are errors of the machine and of the costs.
     let _ = find_machine(&mut numbers, nodes, ranks_per_node);
     let _ = computation::find_costs(&mut numbers, point);
+    if !waits_for_each_message(point) {
+        paths::require_overheads(&mut numbers, nodes, ranks_per_node);
+    }
     numbers.missing().to_vec()
+}
+
+/// Returns the values of variables from which the simulation of a point extrapolates, because the numbers of the card were measured or
+/// printed for these: `P = 1 to 16`.
+pub fn extrapolations(card: &Card, nodes: usize, ranks_per_node: usize, point: &Point) -> Vec<String> {
+    let mut numbers = Numbers::new(card);
+    // Missing numbers are errors of the machine and of the costs.
+    let _ = find_machine(&mut numbers, nodes, ranks_per_node);
+    let _ = computation::find_costs(&mut numbers, point);
+    numbers.extrapolations(point)
 }
 
 /// Returns the seconds of a poll that finds nothing. Two-sided Apex-Map polls for requests and for replies with every access.
@@ -65,6 +80,14 @@ fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, V
     let mut numbers = Numbers::new(card);
     let machine = find_machine(&mut numbers, nodes, ranks_per_node)?;
     Ok((machine, numbers.finish()?))
+}
+
+/// Returns the time of a stage of a barrier: that of two ranks, or the part of a barrier that takes the same time on any number
+/// of ranks.
+fn barrier_stage(numbers: &Numbers, ranks: usize) -> Option<Time> {
+    let stages = f64::from(ranks.next_power_of_two().trailing_zeros().max(1));
+    let of_many = numbers.find_qualified(catalogue::BARRIER_SECONDS, "many").map(|whole| whole / stages);
+    of_many.or_else(|| numbers.find(&[catalogue::BARRIER_SECONDS])).map(picoseconds)
 }
 
 /// Returns the machine, without the costs of missing numbers.
@@ -86,7 +109,7 @@ fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> R
     if poll.is_none() {
         numbers.assume("a poll that finds nothing takes no time");
     }
-    let barrier_stage = numbers.find(&[catalogue::BARRIER_SECONDS]).map(picoseconds);
+    let barrier_stage = barrier_stage(numbers, nodes * ranks_per_node);
     if barrier_stage.is_none() {
         numbers.assume("a stage of a barrier takes the time of a message without data");
     }

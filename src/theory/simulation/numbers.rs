@@ -1,28 +1,56 @@
 //! Numbers of a card for a simulation: which are missing, and which are derived from others.
 
-use crate::machine::{Card, Entry, catalogue};
+use crate::machine::{Card, Domain, Entry, catalogue};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{Point, Value};
+use std::cell::RefCell;
 
 /// The numbers of a card, with a list of those that are missing.
 pub struct Numbers<'a> {
     pub card: &'a Card,
+    /// The domains of the numbers that were found.
+    domains: RefCell<Vec<&'a Domain>>,
     missing: Vec<&'static str>,
     assumptions: Vec<String>,
 }
 
 impl<'a> Numbers<'a> {
     pub fn new(card: &'a Card) -> Self {
-        Self { card, missing: Vec::new(), assumptions: Vec::new() }
+        Self { card, domains: RefCell::default(), missing: Vec::new(), assumptions: Vec::new() }
+    }
+
+    fn get(&self, name: &str) -> Option<f64> {
+        let value = self.card.get(name)?;
+        let mut domains = self.domains.borrow_mut();
+        let new = self.card.domain(name).filter(|domain| !domains.contains(domain));
+        domains.extend(new);
+        Some(value)
+    }
+
+    /// Returns the variables in which a point is outside of the domains of the numbers that were found: `P = 1 to 16`. A simulation has a
+    /// term for each variable.
+    pub fn extrapolations(&self, point: &Point) -> Vec<String> {
+        let value = |name: &str| match name {
+            "P" => Some(point.ranks as f64),
+            _ => point.params.get(name).and_then(Value::as_f64),
+        };
+        let domains = self.domains.borrow();
+        let extents = domains.iter().flat_map(|domain| domain.extents());
+        let outside = extents.filter(|(name, extent)| value(name).is_some_and(|value| !extent.contains(value)));
+        let mut names: Vec<String> = outside.map(|(name, extent)| format!("{name} = {extent}")).collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// Returns the first of these numbers that the card has.
     pub fn find(&self, entries: &[&Entry]) -> Option<f64> {
-        entries.iter().find_map(|entry| self.card.get(entry.name))
+        entries.iter().find_map(|entry| self.get(entry.name))
     }
 
     /// Returns a number with a qualifier: `--node`.
     pub fn find_qualified(&self, entry: &Entry, qualifier: &str) -> Option<f64> {
-        self.card.get(&format!("{}--{qualifier}", entry.name))
+        self.get(&format!("{}--{qualifier}", entry.name))
     }
 
     /// Records that the card does not have a number. Returns a value that no result uses.
@@ -95,7 +123,8 @@ fn measured_by(name: &str) -> &'static str {
     ];
     let is_one_of = |entries: &[&Entry]| entries.iter().any(|entry| entry.name == name);
     if is_one_of(&FROM_LOG_GP) {
-        "`apexmap run log-gp`, then `apexmap fit results/log-gp --model point_to_point.log_gp`"
+        "`apexmap run log-gp`, then `apexmap fit results/log-gp --model point_to_point.log_gp`; without the cores' time of a \
+         message, only kernels that wait for each message are simulated"
     } else if is_one_of(&FROM_EAGER_LIMIT) {
         "`apexmap run eager-limit`, then `apexmap fit results/eager-limit --model point_to_point.switch`"
     } else if is_one_of(&BETWEEN_NODES) {

@@ -120,10 +120,26 @@ fn saved_in_batch(path: &PathNumbers, receive: Time) -> Time {
         .map_or(0, |packet| receive - receive.min((4 * packet).saturating_sub(receive) / 3))
 }
 
+/// The time of the core that sends a message, and of the one that receives it.
+const SENDING: [&Entry; 4] = [NETWORK_SEND_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, INJECT_SECONDS, SEND_SECONDS];
+const RECEIVING: [&Entry; 3] = [NETWORK_RECEIVE_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, RECEIVE_SECONDS];
+
+/// Records the times of the cores as missing if messages of a path that is used cost the sending core nothing.
+pub fn require_overheads(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) {
+    let has_node_path = numbers.find_qualified(NETWORK_LATENCY_SECONDS, NODE).is_some();
+    let used = [(nodes > 1 || !has_node_path, None), (ranks_per_node > 1 && has_node_path, Some(NODE))];
+    for (_, qualifier) in used.into_iter().filter(|(is_used, _)| *is_used) {
+        let path = PathNumbers { numbers, qualifier };
+        if path.find(&SENDING).is_none() {
+            path.numbers.miss(NETWORK_SEND_OVERHEAD_SECONDS);
+            path.numbers.miss(NETWORK_RECEIVE_OVERHEAD_SECONDS);
+        }
+    }
+}
+
 /// Returns the time of the sending and of the receiving core.
 fn overheads(path: &mut PathNumbers) -> (Time, Time) {
-    let send = path.time(&[NETWORK_SEND_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, INJECT_SECONDS, SEND_SECONDS]);
-    let receive = path.time(&[NETWORK_RECEIVE_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, RECEIVE_SECONDS]);
+    let (send, receive) = (path.time(&SENDING), path.time(&RECEIVING));
     match (send, receive) {
         (None, None) => path.numbers.assume("the cores spend no time on a message: all of its latency is on the way"),
         (None, _) => path.numbers.assume("the sending core spends no time on a message"),

@@ -27,6 +27,11 @@ pub fn t_quantile_at(freedom: f64, share: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.max(0.5)).map_or(f64::INFINITY, |t| t.inverse_cdf(share))
 }
 
+/// Returns a quantile of the standard normal distribution.
+pub fn normal_quantile(share: f64) -> f64 {
+    Normal::standard().inverse_cdf(share)
+}
+
 /// Returns the probability that Student's t exceeds `value`.
 pub fn t_above(freedom: f64, value: f64) -> f64 {
     // Beyond this, the normal distribution agrees to seven digits.

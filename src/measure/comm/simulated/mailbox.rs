@@ -1,7 +1,10 @@
 //! Mailboxes of simulated ranks. A message waits at its receiver, in the order of arrival, until the receiver takes it.
+//!
+//! Receives are matched as by MPI. A message that arrives before its receive was posted is unexpected: the core that takes it
+//! copies it once more. A message above the eager limit leaves only after its receive was posted.
 
 use super::SimulatedComm;
-use super::engine::Member;
+use super::engine::{Member, World};
 use super::machine::Time;
 use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use apexmap_base::units::WORD_BYTES;
@@ -20,11 +23,95 @@ struct Letter {
     words: Box<[u64]>,
 }
 
-/// The messages for one inbox.
-#[derive(Default)]
+/// A message above the eager limit whose receive is not posted yet. Its sender waits.
+struct Announced {
+    /// When the announcement arrives.
+    arrives: Time,
+    number: u64,
+    ends: (usize, usize),
+    words: Box<[u64]>,
+    handles: Rc<RefCell<Handles>>,
+}
+
+/// The messages for one inbox, and its receives. The receive of message n is the n-th that is posted.
 struct Queue {
     letters: BinaryHeap<Reverse<Letter>>,
+    announced: VecDeque<Announced>,
     accepted: u64,
+    taken: u64,
+    posting: Posting,
+    /// The receives without a message that were posted when the mailbox was opened, and the times of the later ones.
+    first: usize,
+    later: VecDeque<Time>,
+}
+
+impl Queue {
+    fn new(posting: Posting, receives: usize) -> Self {
+        let first = if posting == Posting::Ahead { receives } else { 0 };
+        let (letters, announced, later) = Default::default();
+        Self { letters, announced, accepted: 0, taken: 0, posting, first, later }
+    }
+
+    /// Returns when the receive of a message was posted or will be; `None` if nobody knows yet.
+    fn posted_at(&self, number: u64) -> Option<Time> {
+        let place = (number - self.taken - 1) as usize;
+        if place < self.first { Some(0) } else { self.later.get(place - self.first).copied() }
+    }
+
+    /// Posts a receive at this time. The announced message that waits for it then leaves.
+    fn post(&mut self, world: &World, time: Time) {
+        self.later.push_back(time);
+        let posted = self.taken + (self.first + self.later.len()) as u64;
+        if self.announced.front().is_some_and(|waiting| waiting.number <= posted) {
+            let waiting = self.announced.pop_front().expect("looked at above");
+            let left = self.answer(world, waiting.arrives.max(time), waiting.number, waiting.ends, waiting.words);
+            let mut handles = waiting.handles.borrow_mut();
+            handles.waiting -= 1;
+            handles.add(left);
+        }
+    }
+
+    /// Sends an announced message whose receiver answers at this time. Returns when its handle is free.
+    fn answer(&mut self, world: &World, answered: Time, number: u64, ends: (usize, usize), words: Box<[u64]>) -> Time {
+        let costs = &world.machine.costs(ends.0, ends.1).mailbox;
+        let passage = world.send(costs, answered + costs.handshake, ends, words.len() * WORD_BYTES as usize);
+        self.letters.push(Reverse(Letter { arrived: passage.arrived, number, sender: ends.0, words }));
+        world.announce(ends.0, passage.left);
+        world.announce(ends.1, passage.arrived);
+        passage.left
+    }
+
+    /// Returns the oldest message that has arrived by now, and whether it came before its receive was posted.
+    fn take(&mut self, now: Time) -> Option<(Letter, bool)> {
+        if self.letters.peek().is_none_or(|Reverse(letter)| letter.arrived > now) {
+            return None;
+        }
+        let Reverse(letter) = self.letters.pop()?;
+        let posted_at = self.posted_at(self.taken + 1);
+        self.taken += 1;
+        match self.first {
+            0 => _ = self.later.pop_front(),
+            _ => self.first -= 1,
+        }
+        let is_unexpected = posted_at.is_none_or(|posted_at| letter.arrived < posted_at);
+        Some((letter, is_unexpected))
+    }
+}
+
+/// The sends of an outbox.
+#[derive(Default)]
+struct Handles {
+    /// When those whose messages are on their way are free, ascending.
+    busy: VecDeque<Time>,
+    /// The number of those whose messages wait for their receives.
+    waiting: usize,
+}
+
+impl Handles {
+    fn add(&mut self, free: Time) {
+        let place = self.busy.partition_point(|time| *time <= free);
+        self.busy.insert(place, free);
+    }
 }
 
 /// The queues of a rank: one for all senders, or one per peer.
@@ -53,8 +140,7 @@ pub struct SimulatedInbox {
 pub struct SimulatedOutbox {
     member: Member,
     boxes: Rc<Vec<Boxes>>,
-    /// When the handles in use are free, ascending.
-    handles: VecDeque<Time>,
+    handles: Rc<RefCell<Handles>>,
     sends: usize,
     max_words: usize,
 }
@@ -66,15 +152,22 @@ pub struct SimulatedMemoryOutbox<'m> {
 }
 
 impl SimulatedComm {
-    /// Opens a mailbox with these peers; with a queue for all senders if there are none. Collective.
-    fn open(&self, peers: &[usize], sends: usize, max_words: usize) -> (Boxes, SimulatedOutbox) {
+    /// Opens a mailbox with these peers; with a queue for all senders if there are none. Each queue has this many receives.
+    /// Collective.
+    fn open(
+        &self,
+        peers: &[usize],
+        (posting, receives): (Posting, usize),
+        sends: usize,
+        max_words: usize,
+    ) -> (Boxes, SimulatedOutbox) {
         let mut sorted = peers.to_vec();
         sorted.sort_unstable();
-        let queues = (0..sorted.len().max(1)).map(|_| RefCell::default()).collect();
+        let queues = (0..sorted.len().max(1)).map(|_| RefCell::new(Queue::new(posting, receives))).collect();
         let own = Boxes { queues, peers: sorted.into() };
         let boxes = self.member.share_all(own.clone());
         let member = self.member.clone();
-        (own, SimulatedOutbox { member, boxes, handles: VecDeque::new(), sends, max_words })
+        (own, SimulatedOutbox { member, boxes, handles: Rc::default(), sends, max_words })
     }
 }
 
@@ -84,8 +177,8 @@ impl Mailboxes for SimulatedComm {
     type UnorderedInbox = SimulatedInbox;
     type MemoryOutbox<'m> = SimulatedMemoryOutbox<'m>;
 
-    fn mailbox(&self, _tag: Tag, _receives: usize, sends: usize, words: usize) -> (SimulatedInbox, SimulatedOutbox) {
-        let (own, outbox) = self.open(&[], sends, words);
+    fn mailbox(&self, _tag: Tag, receives: usize, sends: usize, words: usize) -> (SimulatedInbox, SimulatedOutbox) {
+        let (own, outbox) = self.open(&[], (Posting::Ahead, receives), sends, words);
         (SimulatedInbox { member: self.member.clone(), own, queue: 0 }, outbox)
     }
 
@@ -93,11 +186,11 @@ impl Mailboxes for SimulatedComm {
         &self,
         _tag: Tag,
         peers: &[usize],
-        _posting: Posting,
+        posting: Posting,
         sends: usize,
         words: usize,
     ) -> (Vec<SimulatedInbox>, SimulatedOutbox) {
-        let (own, outbox) = self.open(peers, sends, words);
+        let (own, outbox) = self.open(peers, (posting, 1), sends, words);
         let inbox = |peer: &usize| {
             let queue = own.peers.binary_search(peer).expect("a peer is listed");
             SimulatedInbox { member: self.member.clone(), own: own.clone(), queue }
@@ -118,41 +211,49 @@ impl Mailboxes for SimulatedComm {
 }
 
 impl SimulatedInbox {
-    /// Returns the oldest message that has arrived.
-    fn next_letter(&mut self, now: Time) -> Option<Letter> {
+    /// Waits for this rank's turn, and posts a receive on demand. Returns the clock.
+    fn begin(&self) -> Time {
+        let now = self.member.synchronize();
         let mut queue = self.own.queues[self.queue].borrow_mut();
-        let has_arrived = queue.letters.peek().is_some_and(|Reverse(letter)| letter.arrived <= now);
-        if has_arrived { queue.letters.pop().map(|Reverse(letter)| letter) } else { None }
+        if queue.posting == Posting::OnDemand && queue.later.is_empty() {
+            queue.post(&self.member.world, now);
+        }
+        now
     }
 
-    /// Spends the time of receiving a message: the first of a batch, or a further one.
-    fn receive(&self, letter: &Letter, is_first: bool) {
+    /// Receives the oldest message that has arrived by `now`, and reads it.
+    fn receive<R>(&self, now: Time, is_first: bool, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
+        let queue = &self.own.queues[self.queue];
+        let (letter, is_unexpected) = queue.borrow_mut().take(now)?;
         let costs = &self.member.world.machine.costs(letter.sender, self.member.rank).mailbox;
-        let saved = if is_first { 0 } else { costs.saved_in_batch };
-        self.member.advance(costs.taking(letter.words.len() * WORD_BYTES as usize).saturating_sub(saved));
+        let (bytes, saved) =
+            (letter.words.len() * WORD_BYTES as usize, if is_first { 0 } else { costs.saved_in_batch });
+        let copy = if is_unexpected { costs.copying(bytes) } else { 0 };
+        self.member.advance(copy + costs.taking(bytes).saturating_sub(saved));
         self.member.progress();
+        let result = read(letter.sender, &letter.words);
+        let mut queue = queue.borrow_mut();
+        if queue.posting == Posting::Ahead {
+            queue.post(&self.member.world, self.member.clock());
+        }
+        Some(result)
     }
 }
 
 impl Inbox for SimulatedInbox {
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        let now = self.member.synchronize();
-        let Some(letter) = self.next_letter(now) else {
+        let now = self.begin();
+        let result = self.receive(now, true, read);
+        if result.is_none() {
             self.member.fail(now, "a message");
-            return None;
-        };
-        self.receive(&letter, true);
-        Some(read(letter.sender, &letter.words))
+        }
+        result
     }
 
     fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
-        let now = self.member.synchronize();
+        let now = self.begin();
         let mut taken = 0;
-        while taken < max
-            && let Some(letter) = self.next_letter(now)
-        {
-            self.receive(&letter, taken == 0);
-            read(letter.sender, &letter.words);
+        while taken < max && self.receive(now, taken == 0, &mut read).is_some() {
             taken += 1;
         }
         if taken == 0 {
@@ -164,11 +265,12 @@ impl Inbox for SimulatedInbox {
 
 impl SimulatedOutbox {
     /// Returns whether a handle is free at this time.
-    fn has_handle(&mut self, now: Time) -> bool {
-        while self.handles.front().is_some_and(|&free| free <= now) {
-            self.handles.pop_front();
+    fn has_handle(&self, now: Time) -> bool {
+        let Handles { busy, waiting } = &mut *self.handles.borrow_mut();
+        while busy.front().is_some_and(|&free| free <= now) {
+            busy.pop_front();
         }
-        self.handles.len() < self.sends
+        busy.len() + *waiting < self.sends
     }
 }
 
@@ -193,23 +295,36 @@ impl Outbox for SimulatedOutbox {
         self.member.advance(costs.send + costs.copying(bytes));
         self.member.progress();
         // Other ranks may send between the start and the end of this rank's own work.
-        let mut now = self.member.synchronize();
-        if bytes > costs.eager_bytes {
-            // The receiver's interface answers that its buffer is ready.
-            now += 2 * costs.handshake;
+        let now = self.member.synchronize();
+        let ends = (*rank, receiver);
+        let mut queue = self.boxes[receiver].queue(*rank).borrow_mut();
+        queue.accepted += 1;
+        let number = queue.accepted;
+        if bytes <= costs.eager_bytes {
+            let passage = world.send(costs, now, ends, bytes);
+            self.member.advance_to(passage.entered);
+            self.handles.borrow_mut().add(passage.left);
+            queue.letters.push(Reverse(Letter {
+                arrived: passage.arrived,
+                number,
+                sender: *rank,
+                words: words.into(),
+            }));
+            world.announce(*rank, passage.left);
+            world.announce(receiver, passage.arrived);
+            return true;
         }
-        let passage = world.send(costs, now, (*rank, receiver), bytes);
-        self.member.advance_to(passage.entered);
-        self.handles.push_back(passage.left);
-        world.announce(*rank, passage.left);
-        {
-            let mut queue = self.boxes[receiver].queue(*rank).borrow_mut();
-            queue.accepted += 1;
-            let letter =
-                Letter { arrived: passage.arrived, number: queue.accepted, sender: *rank, words: words.into() };
-            queue.letters.push(Reverse(letter));
+        // The receiver's interface answers when the receive is posted, without its core.
+        let arrives = now + costs.handshake;
+        let mut handles = self.handles.borrow_mut();
+        match queue.posted_at(number) {
+            Some(posted) => handles.add(queue.answer(world, arrives.max(posted), number, ends, words.into())),
+            None => {
+                handles.waiting += 1;
+                let handles = Rc::clone(&self.handles);
+                queue.announced.push_back(Announced { arrives, number, ends, words: words.into(), handles });
+            }
         }
-        world.announce(receiver, passage.arrived);
         true
     }
 }
@@ -229,8 +344,10 @@ impl Drop for SimulatedOutbox {
         if std::thread::panicking() || self.member.world.has_failed() {
             return;
         }
-        if let Some(&last) = self.handles.back() {
-            self.member.advance_to(last);
+        if self.handles.borrow().waiting > 0 {
+            self.member.wait_until("the receives of its messages", |_| self.handles.borrow().waiting == 0);
         }
+        let last = self.handles.borrow().busy.back().copied();
+        self.member.advance_to(last.unwrap_or(0));
     }
 }

@@ -90,7 +90,7 @@ impl Rates {
                 let curves = series(comparison, curves);
                 let drawn = figure(comparison, &rate, title.clone(), curves.clone());
                 let caption = "Medians of each machine at all its points, matched or not; bands are 95 % intervals of the median. \
-                               Published values have none.";
+                               Simulated, predicted and published values have none.";
                 let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
                 let drawn = Drawing { figure: drawn, file: name, title, caption: caption.into() };
                 section.rates.extend(drawn.draw(folder, &mut section.omitted)?);
@@ -233,12 +233,12 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
     groups.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
 }
 
-/// Returns the origin of published values, because printed and predicted values must not share a curve.
+/// Returns the origin of published values, because printed, predicted and extrapolated values must not share a curve.
 fn origin(point: &Point, machine: usize) -> &'static str {
-    let origins = point.by_machine[machine].iter().flat_map(|data| &data.facts.origins);
-    match origins.map(|origin| origin.starts_with("predicted")).next() {
-        Some(true) => "predicted",
-        Some(false) => "published",
+    match point.by_machine[machine].iter().flat_map(|data| &data.facts.origins).next() {
+        Some(origin) if origin.starts_with("predicted") => "predicted",
+        Some(origin) if origin.starts_with("extrapolated") => "extrapolated",
+        Some(_) => "published",
         None => "",
     }
 }

@@ -63,6 +63,9 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
         warnings.push(format!("{first} and {second} contain the same samples: all their ratios are 1."));
     }
     warnings.extend(one_after_the_other(comparison));
+    for machine in comparison.machines.iter().filter(|machine| !machine.refused.is_empty()) {
+        warnings.push(format!("{} has no rate at some points: {}.", machine.name, machine.refused.join("; ")));
+    }
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
         if *unusable > 0 {
             warnings.push(format!(

@@ -17,6 +17,7 @@ use super::{Check, Fault, Kind, PublishedFit, Verdict};
 use apexmap_base::error::{Error, Result};
 use apexmap_theory::paper_tables::{self, Table};
 use names::{Names, words};
+use std::collections::BTreeSet;
 
 /// The tables of checks, in the order of the papers.
 const CHECKS: [&str; 5] = ["checks-apex-map", "checks-hypercube", "checks-bluegene", "checks-nic", "checks-simulated"];
@@ -40,18 +41,21 @@ struct Place<'a> {
 /// Evaluates all checks. `fits` are those to published measurements. Values that no simulation has given are left out.
 pub fn evaluate(fits: &[PublishedFit], simulations: Option<&Simulations>) -> Result<Vec<Check>> {
     let published = Published { numbers: names::numbers()?, fits, simulations };
-    let mut checks = Vec::new();
+    let (mut checks, mut seen) = (Vec::new(), Seen::new());
     for name in CHECKS {
         let rows = paper_tables::table(name)?;
         for row in 0..rows.rows.len() {
             let line = Line { rows: &rows, row };
-            checks.extend(line.checks(&published).map_err(|error| {
+            checks.extend(line.checks(&published, &mut seen).map_err(|error| {
                 Error::internal(format!("{name}: {}: {}: {}", line.word("source"), line.word("what"), error.message))
             })?);
         }
     }
     Ok(checks)
 }
+
+/// The printed values that checks before are about, by whether a simulation gives them.
+type Seen = BTreeSet<(bool, String)>;
 
 /// A row of a table of checks.
 struct Line<'a> {
@@ -64,16 +68,16 @@ impl Line<'_> {
         self.rows.word(self.row, column)
     }
 
-    fn checks(&self, published: &Published) -> Result<Vec<Check>> {
+    fn checks(&self, published: &Published, seen: &mut Seen) -> Result<Vec<Check>> {
         if self.word("table").is_empty() {
-            return Ok(self.check(Names::new(published, None))?.into_iter().collect());
+            return Ok(self.check(Names::new(published, None), seen)?.into_iter().collect());
         }
         let table = paper_tables::table(self.word("table"))?;
         let mut checks = Vec::new();
         for row in 0..table.rows.len() {
             let names = Names::new(published, Some(Place { table: &table, row }));
             if self.is_about(&names)? {
-                checks.extend(self.check(names)?);
+                checks.extend(self.check(names, seen)?);
             }
         }
         Ok(checks)
@@ -87,8 +91,30 @@ impl Line<'_> {
         Ok(is_complete && (self.word("rows").is_empty() || names.holds(self.word("rows"))?))
     }
 
+    fn is_simulated(&self) -> bool {
+        self.rows.name == "checks-simulated"
+    }
+
+    /// Returns whether no check before is about one of these printed values. A simulation that tests something new counts again what
+    /// a model has: these are tests of two programs.
+    fn is_new(&self, printed: &[String], kind: Kind, seen: &mut Seen) -> bool {
+        let is_simulated = self.is_simulated();
+        let mut is_new = |name: &&String| {
+            let has_model = is_simulated && kind != Kind::Simulated && seen.contains(&(false, (*name).clone()));
+            seen.insert((is_simulated, (*name).clone())) && !has_model
+        };
+        printed.iter().filter(&mut is_new).count() > 0
+    }
+
     /// Returns the check, or `None` if a simulation that it needs has not run.
-    fn check(&self, mut names: Names) -> Result<Option<Check>> {
+    fn check(&self, mut names: Names, seen: &mut Seen) -> Result<Option<Check>> {
+        let mut printed = names.printed_values(self.word("published"));
+        if printed.is_empty() {
+            printed.push(format!("{}: {}", self.word("source"), self.word("what")));
+        }
+        let word = self.word("kind");
+        let kind = Kind::find(word).ok_or_else(|| Error::internal(format!("there is no kind \"{word}\"")))?;
+        let counts = self.is_new(&printed, kind, seen);
         for quantity in self.word("quantities").split(';').filter(|quantity| !quantity.is_empty()) {
             let (name, formula) = quantity.split_once('=').unwrap_or((quantity, ""));
             let value = functions::value(&names, formula.trim())?;
@@ -102,7 +128,6 @@ impl Line<'_> {
         names.set("recomputed", recomputed);
         names.set("difference", (recomputed - published).abs());
         names.set("half_digit", half_digit(names.printed_text(self.word("published"))));
-        let kind = self.kind()?;
         let verdict = match self.word("agrees") {
             "" => Verdict::NotExplained,
             condition if names.holds(condition)? => Verdict::Agrees,
@@ -113,27 +138,18 @@ impl Line<'_> {
         Ok(Some(Check {
             source: self.word("source").to_owned(),
             kind,
+            is_simulated: self.is_simulated(),
+            printed,
+            counts,
             what: names.text(self.word("what"))?,
             published,
-            model: names.get("model").filter(|_| kind.is_simulated()),
+            model: names.get("model").filter(|_| self.is_simulated()),
             recomputed,
             unit: self.word("unit").to_owned(),
             verdict,
             at_fault: if differs { Some(self.fault(kind)?) } else { None },
             remark: names.text(self.word(column))?,
         }))
-    }
-
-    fn kind(&self) -> Result<Kind> {
-        Ok(match self.word("kind") {
-            "identity" => Kind::Identity,
-            "model" => Kind::Model,
-            "fitted" => Kind::Fitted,
-            "predicted" => Kind::Predicted,
-            "simulated" => Kind::Simulated,
-            "simulated-fitted" => Kind::SimulatedFitted,
-            other => return Err(Error::internal(format!("there is no kind \"{other}\""))),
-        })
     }
 
     /// Returns the side at fault. The paper's own arithmetic and formulas are the paper's; its measurements count as

@@ -68,6 +68,21 @@ impl<'a> Names<'a> {
         self.place.filter(|_| self.is_column(name)).map_or("", |place| place.table.word(place.row, name))
     }
 
+    /// Returns the printed values in a formula by their full names: `bluegene_table_4.64.bgp_multi_gups`. A row has its first two
+    /// fields as name if others have the same first one.
+    pub fn printed_values(&self, formula: &str) -> Vec<String> {
+        let full_name = |word: &str| match self.place {
+            Some(Place { table, row }) if self.is_column(word) => {
+                let fields = &table.rows[row];
+                let is_shared = table.rows.iter().filter(|other| other[0] == fields[0]).count() > 1;
+                let row = fields[..1 + usize::from(is_shared)].join(".");
+                Some(format!("{}.{row}.{word}", table.name.replace('-', "_")))
+            }
+            _ => self.published.numbers.contains_key(word).then(|| word.to_owned()),
+        };
+        words(formula).filter_map(full_name).collect()
+    }
+
     /// Returns the value of a formula.
     pub fn number(&self, formula: &str) -> Result<f64> {
         let number =

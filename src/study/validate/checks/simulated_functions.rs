@@ -1,40 +1,35 @@
 //! Values of the papers' experiments on simulated machines. They are NaN until `make papers` has simulated them.
 
 use super::call::Call;
-use super::table_functions::line;
+use crate::validate::simulations::marginal_rate;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_theory::paper_tables;
 use apexmap_theory::trade::{RequiredBlock, required_block};
-
-const RATE: &str = "operations_per_second";
 
 /// Returns the median of a column (`of`) over the samples of a sweep at the point with all other arguments: numbers or words.
 pub fn simulated_value(call: &Call) -> Result<f64> {
+    Ok(median(call, call.word("sweep")?, &values(call), call.word("of")?))
+}
+
+/// Returns the marginal rate of the runs of a sweep at the point with all other arguments.
+pub fn simulated_marginal_rate(call: &Call) -> Result<f64> {
+    let simulations = call.names.published.simulations;
+    let samples = simulations.and_then(|simulations| simulations.select(call.word("sweep").ok()?, &values(call)));
+    Ok(samples.and_then(|samples| marginal_rate(&samples)).unwrap_or(f64::NAN))
+}
+
+/// Returns the values of a point's parameters.
+fn values<'a>(call: &Call<'a>) -> Vec<(&'a str, Value)> {
     let values = call.arguments.iter().filter(|(key, _)| !["sweep", "of"].contains(key)).map(|(key, formula)| {
         let number = call.names.number(formula).map(Value::Real);
         (*key, number.unwrap_or_else(|_| Value::Text((*formula).to_owned())))
     });
-    Ok(median(call, call.word("sweep")?, &values.collect::<Vec<_>>(), call.word("of")?))
+    values.collect()
 }
 
 fn median(call: &Call, sweep: &str, values: &[(&str, Value)], column: &str) -> f64 {
     let simulations = call.names.published.simulations;
     simulations.and_then(|simulations| simulations.median(sweep, values, column)).unwrap_or(f64::NAN)
-}
-
-/// Returns T_1 (`part=round`) or T_C (`part=stage`) in seconds that best fit the simulated times of a round on the powers of two of
-/// the hypercube paper's Table 2.
-pub fn simulated_round(call: &Call) -> Result<f64> {
-    let rows = paper_tables::table("hypercube-table-2")?.pairs("processors", "gups");
-    let powers = rows.into_iter().map(|(ranks, _)| ranks).filter(|ranks| (*ranks as u64).is_power_of_two());
-    let point = |ranks: f64| {
-        let rate = median(call, "hypercube-ranks", &[("ranks", Value::Real(ranks))], RATE);
-        let seconds = 1024.0 * ranks / rate;
-        (ranks.log2(), seconds, seconds)
-    };
-    let (round, stage) = line(&powers.map(point).collect::<Vec<_>>());
-    Ok(if call.word("part")? == "stage" { stage } else { round })
 }
 
 /// Returns the factor by which L must grow to hold the bandwidth of alpha = 0.001 and L = 1 at alpha = 1.

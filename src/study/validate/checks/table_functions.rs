@@ -4,6 +4,7 @@ use super::call::Call;
 use super::{Names, Place};
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
+use apexmap_measure::numerics::statistics;
 use apexmap_theory::models;
 use apexmap_theory::paper_tables;
 
@@ -17,12 +18,6 @@ pub(super) fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
 }
 
 /// Returns the values of formulas, one per argument, in the rows of the check's table. `others` leaves out the row of
@@ -67,7 +62,7 @@ pub fn table_3_stage(call: &Call) -> Result<f64> {
     let rows = paper_tables::table("hypercube-table-3")?.pairs("processors", call.word("column")?);
     let several = rows.iter().filter(|(ranks, _)| *ranks > 1.0 && *ranks != without);
     let stages: Vec<f64> = several.map(|(ranks, seconds)| (seconds - single) / ranks.log2()).collect();
-    Ok(median(&stages))
+    statistics::median(&stages).ok_or_else(|| Error::internal("the table has no stages"))
 }
 
 /// Returns the GUPS at Q from the round in parts, fitted to the hypercube paper's Tables 2 and 4 together, or from the

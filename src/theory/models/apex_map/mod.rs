@@ -27,7 +27,7 @@ pub use two_level::TWO_LEVEL;
 pub use two_level_linear::TWO_LEVEL_LINEAR;
 
 use super::{
-    About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, card_number, parameter_values,
+    About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, card_number, parameter_values,
     single_choice, variable,
 };
 use crate::machine::{Card, catalogue};
@@ -43,7 +43,8 @@ use std::rc::Rc;
 /// translation, polls, and a remote block for the share of the accesses that leaves the rank.
 pub struct Surface;
 
-const ALPHA: Variable = Variable { domain: Domain::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
+const ALPHA: Variable =
+    Variable { valid: ValidNumbers::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
 const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words per access", None);
 const WORDS: Variable = variable("M", Unit::Words, "global memory", None);
 const PAGE: Variable = variable("page_bytes", Unit::Bytes, "size of a page", Some(HUGE_PAGE_BYTES as f64));

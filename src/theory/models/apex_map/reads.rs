@@ -6,7 +6,7 @@ use super::costs::Memory;
 use super::hits::Shares;
 use super::{ASCENDING, MEMORY_END, PARAMETERS, SIZES, sizes};
 use crate::machine::Card;
-use crate::models::{About, Domain, Model, Prediction, Variable, array, bound, variable};
+use crate::models::{About, Model, Prediction, ValidNumbers, Variable, array, bound, variable};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit, WORD_BYTES};
@@ -17,7 +17,7 @@ pub struct Reads;
 const REGION: Variable = variable("region_bytes", Unit::Bytes, "region that is read from", None);
 const BLOCK: Variable = variable("L", Unit::Words, "consecutive words per read", Some(1.0));
 const SHARE: Variable = Variable {
-    domain: Domain::Share,
+    valid: ValidNumbers::Share,
     ..variable(
         "random_share",
         Unit::None,

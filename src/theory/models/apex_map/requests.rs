@@ -6,7 +6,7 @@ use super::costs::{self, Memory, Remote};
 use super::hits::Shares;
 use super::{BLOCK, BY, MEMORY_END, RANKS_END, SIZES, WORDS, parameters, sizes};
 use crate::machine::Card;
-use crate::models::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
+use crate::models::{About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, variable};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
@@ -15,7 +15,7 @@ use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
 pub struct Requests;
 
 const SHARE: Variable = Variable {
-    domain: Domain::Share,
+    valid: ValidNumbers::Share,
     ..variable("given_remote_share", Unit::None, "fraction of the accesses that go to other ranks", None)
 };
 
