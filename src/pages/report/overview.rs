@@ -4,7 +4,7 @@ use super::input::Input;
 use super::sources::distinct;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_base::units::{self, NumberStyle, Unit, number, plural, quantity, short_number};
+use apexmap_base::units::{NumberStyle, Unit, number, plural, quantity, short_number};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::SampleGroup;
