@@ -349,7 +349,7 @@ fn commands_of_the_readme_and_the_guide_work_where_the_machine_hides_its_facts()
     // Fits say what they assume.
     let fit = ["fit", "results/quickstart", "--model", "apex_map.surface", "--where", "P == 1"].map(str::to_owned);
     let (text, _) = run_in(&scratch, &fit);
-    for number in ["tlb_entries 1536", "l2_bytes 1.05 MB", "this machine give"] {
+    for number in ["tlb_entries 1536", "l2_bytes 1 MiB", "this machine give"] {
         assert!(text.contains(number), "{number}: {text}");
     }
 }

@@ -21,7 +21,9 @@ pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String
     set_size(card, catalogue::TLB_ENTRIES.name, reach.or(entries))?;
     let last_cache = host.caches.iter().find(|cache| cache.level == 3);
     let cores = last_cache.map(|cache| (f64::from(cache.shared_by), "as reported by the operating system"));
-    set_size(card, catalogue::L3_CORES.name, cores)?;
+    if cores.is_some() || card.get(catalogue::L3_BYTES.name).is_some() {
+        set_size(card, catalogue::L3_CORES.name, cores)?;
+    }
     let Some(last) = card.get(catalogue::L3_BYTES.name).or_else(|| card.get(catalogue::L2_BYTES.name)) else {
         let subject = "size of the last cache: neither the system reports it, nor do random reads show it";
         return Ok(vec![format!("{subject}, so the card has no numbers of {}", Reads.about().id)]);
