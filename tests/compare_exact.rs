@@ -33,7 +33,7 @@ fn table(transport: &str, launches: u64, speed: impl Fn(u64) -> f64) -> Table {
             set("launch", Value::from(format!("{launch:04}").as_str()));
             set("transport", Value::from(transport));
             set("library", Value::from(if transport == "simulated" { "simulated, card Example" } else { "MPI" }));
-            set("seconds", Value::Real(1.0));
+            set("seconds", Value::Real(1.0 / speed(ranks) / noise));
             set("operations_per_second", Value::Real(1e6 * speed(ranks) * look_ahead as f64 * noise));
         }
     }
@@ -171,6 +171,9 @@ fn the_page_and_the_terminal_call_ratios_of_simulations_exact_and_ask_for_nothin
     assert_eq!(code, 5, "{error}");
     assert!(out.contains("FAILED: 6 of 6 points of b are more than 5.0 % slower than a"), "{out}");
     assert!(!out.contains("q = ") && !out.contains('[') && !error.contains("measure again"), "{out}{error}");
+    let again = side("c", 1.0);
+    let same = apexmap(&["compare", &a, &again, "--names", "a,c", "--fail-if", "slower=5%", "--no-page"]);
+    assert!(same.status.success(), "equal simulations of two cards: {}", String::from_utf8_lossy(&same.stderr));
     let (_, out, _) = run(&["--fail-if", "slower=5%", "--no-page", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&json["exact"], &json["slower"][0]["basis"]), (&true.into(), &"exact".into()), "{json}");
