@@ -78,7 +78,7 @@ fn a_step_is_no_level_and_invisible_and_unreported_sizes_are_named() {
         "{text}"
     );
     assert!(
-        line("not visible").contains("L1 = 48 KiB is not visible to independent reads: see `apexmap calibrate`"),
+        line("not visible").contains("L1 = 48 KiB is not visible to independent reads: see apexmap calibrate"),
         "{text}"
     );
     assert!(line("not reported").trim() == "the TLB reach: not reported by this system", "{text}");
@@ -86,6 +86,10 @@ fn a_step_is_no_level_and_invisible_and_unreported_sizes_are_named() {
         !text.contains("level ") && !text.contains("L3 = 480 MiB is"),
         "480 MiB are beyond the measured sizes: {text}"
     );
+
+    // Two steps near one size: the nearer one has it.
+    let text = answer(&samples, &host_with(&[(2, 3.5 * MIB)])).text();
+    assert_eq!(text.matches("probably L2 = 3.5 MiB").count(), 1, "{text}");
 
     let bare = answer(&samples, &host_with(&[])).text();
     assert!(bare.contains("L1, L2, L3, the TLB reach: not reported by this system"), "{bare}");

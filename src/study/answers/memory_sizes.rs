@@ -133,7 +133,7 @@ impl MemorySizes {
             .map(|(name, size)| format!("{name} = {}", units::bytes(size)))
             .collect();
         let verb = if invisible.len() == 1 { "is" } else { "are" };
-        lines.extend(list(invisible, &format!(" {verb} not visible to independent reads: see `apexmap calibrate`")));
+        lines.extend(list(invisible, &format!(" {verb} not visible to independent reads: see apexmap calibrate")));
         let unknown = self.reported.iter().filter(|(_, size)| size.is_none()).map(|(name, _)| (*name).to_owned());
         lines.extend(list(unknown.collect(), ": not reported by this system"));
         let gain = |(size, gain): &(f64, f64)| {
@@ -147,13 +147,13 @@ impl MemorySizes {
         lines.join("\n") + "\n"
     }
 
-    /// Returns the reported size that probably causes a step, or how far away the nearest one is.
+    /// Returns the reported size that probably causes a step, or how far away the nearest one is. A size causes at most one step.
     fn cause(&self, step: f64) -> String {
         let sizes = self.reported.iter().filter_map(|&(name, size)| Some((name, size?)));
         let nearest = sizes.min_by(|a, b| ratio(a.1, step).total_cmp(&ratio(b.1, step)));
         let Some((name, size)) = nearest else { return "no reported size to compare with".into() };
         let (bytes, factor) = (units::bytes(size), ratio(size, step));
-        if factor <= NEAR {
+        if factor <= NEAR && self.steps.iter().all(|other| ratio(size, other.size) >= factor) {
             return format!("probably {name} = {bytes}, the nearest reported size");
         }
         let factor = units::number(factor, NumberStyle::Rounded(2));
