@@ -109,7 +109,7 @@ fn kernels_and_models_are_listed_by_family_and_partial_name() {
 #[test]
 fn ready_sweeps_are_listed_printed_and_written_without_overwriting() {
     let list = successful_stdout(&["sweeps"]);
-    assert!(list.contains("What is my cache hierarchy") && list.contains("mpi, srun"), "{list}");
+    assert!(list.contains("How fast are my caches") && list.contains("mpi, srun"), "{list}");
     let text = std::fs::read_to_string("sweeps/protocol.toml").expect("a sweep");
     assert_eq!(successful_stdout(&["sweeps", "protocol"]), text);
     let sweeps = successful_stdout(&["sweeps", "bandwidth"]);
@@ -132,7 +132,7 @@ fn predictions_for_impossible_inputs_are_refused() {
         ("P=0", "P must be a whole number of ranks"),
         ("P=2.5", "P must be a whole number of ranks"),
         ("P=1e300", "P must be a whole number of ranks"),
-        ("Q=0", "no rate at P = 4, Q = 0"),
+        ("Q=0", "no term for Q"),
         ("Q=-1", "must be finite and not negative"),
     ] {
         let output = apexmap(&["predict", "random_access.hypercube", "--machine=red-storm", "--set=P=4", "--set", set]);

@@ -5,9 +5,10 @@ mod traces;
 
 use crate::common::{self, Scratch, refusal_message, sample, successful_stdout};
 use apexmap_base::point::Point;
+use apexmap_base::sample::Sample;
 use apexmap_measure::kernels;
 use apexmap_measure::numerics::power_law::PowerLaw;
-use apexmap_theory::codes::{self, Code, Reading, interpolate, weighted_ratio};
+use apexmap_theory::codes::{self, Accesses, Code, Reading, interpolate, weighted_ratio};
 use apexmap_theory::models::apex_map::lru::AccessPattern;
 use rand::SeedableRng;
 use rand_distr::Distribution;
@@ -258,6 +259,7 @@ fn users_add_codes_in_a_file_and_replace_known_ones() {
         name: "my solver".into(),
         alpha: 0.1,
         block_words: 16.0,
+        accesses: Accesses::Independent,
         weight: Some(3.0),
         how: String::new(),
         source: String::new(),
@@ -296,20 +298,24 @@ fn errors_of_a_file_of_codes_name_the_line_and_the_nearest_key() {
 
 /// Writes samples of a map whose rate is `speed` L^0.5 alpha^-0.25 bytes per second: a plane in logarithms.
 fn map(scratch: &Scratch, speed: f64) -> PathBuf {
+    common::file(scratch, plane("apex_map.sequential", &[0.01, 0.1, 1.0], speed))
+}
+
+fn plane(kernel: &str, alphas: &[f64], speed: f64) -> Vec<Sample> {
     let mut samples = Vec::new();
-    for (alpha, block) in [0.01, 0.1, 1.0].into_iter().flat_map(|alpha| [1u64, 16, 256].map(|block| (alpha, block))) {
-        let point = Point::new("apex_map.sequential", 1)
+    for (alpha, block) in alphas.iter().flat_map(|&alpha| [1u64, 16, 256].map(|block| (alpha, block))) {
+        let point = Point::new(kernel, 1)
             .with_parameter("M", 4096u64)
             .with_parameter("I", 64u64)
             .with_parameter("N", 2u64)
             .with_parameter("L", block)
             .with_parameter("alpha", alpha);
         let point = kernels::complete(point).expect("a valid point");
-        let bytes = kernels::find("apex_map.sequential").unwrap().work(&point).bytes;
+        let bytes = kernels::find(kernel).unwrap().work(&point).bytes;
         let rate = speed * (block as f64).sqrt() * f64::powf(alpha, -0.25);
-        samples.push(sample(&point, &format!("{alpha} {block}"), 0, bytes / rate));
+        samples.push(sample(&point, &format!("{kernel} {alpha} {block}"), 0, bytes / rate));
     }
-    common::file(scratch, samples)
+    samples
 }
 
 #[test]
@@ -319,13 +325,31 @@ fn the_command_lists_codes_and_reads_their_rates_from_a_map() {
     let listed = successful_stdout(&["codes"]);
     assert!(codes::list_known().iter().all(|code| listed.contains(&code.name)), "{listed}");
     std::fs::write(&own, OWN).unwrap();
-    let [result, own] = [&result, &own].map(|path| path.to_str().unwrap());
-    let read = successful_stdout(&["codes", result, "--codes", own]);
-    let rate = |name: &str| read.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{read}"));
-    // 1e6 2^0.5, and 1e6 16^0.5 0.1^-0.25.
-    assert!(rate("list walk").ends_with(" 1.41 MB/s"), "{read}");
-    assert!(rate("my solver").ends_with(" 7.11 MB/s"), "{read}");
-    assert!(rate("STREAM triad").ends_with(" outside the map"), "{read}");
+    let more = ["--codes", own.to_str().unwrap()];
+    // 1e6 16^0.5 0.1^-0.25.
+    assert!(row_of(&result, &more, "my solver").ends_with(" 7.11 MB/s"));
+    assert!(row_of(&result, &more, "STREAM triad").ends_with(" outside the map"));
+}
+
+/// Returns the row of a code on the map of a result.
+fn row_of(result: &Path, more: &[&str], name: &str) -> String {
+    let read = successful_stdout(&[&["codes", result.to_str().unwrap()], more].concat());
+    read.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{read}")).trim_end().to_owned()
+}
+
+#[test]
+fn the_table_marks_what_a_map_cannot_say() {
+    let (scratch, other) = (Scratch::new(), Scratch::new());
+    let independent = map(&scratch, 1e6);
+    let walk = row_of(&independent, &[], "list walk");
+    assert!(row_of(&independent, &[], "SpMV").ends_with("  too low: mixed streams"));
+    assert!(!walk.contains("B/s") && walk.contains("waits for each address: apexmap run memory-concurrency"), "{walk}");
+    // A dependent map at alpha = 1 alone, a tenth as fast: the walk is read from it, and the others are not.
+    let samples = [plane("apex_map.sequential", &[0.01, 0.1, 1.0], 1e6), plane("apex_map.chains", &[1.0], 1e5)];
+    let both = common::file(&other, samples.concat());
+    let walk = row_of(&both, &[], "list walk");
+    assert!(walk.contains("\u{2013}") && walk.ends_with(" 141 kB/s"), "1e5 2^0.5: {walk}");
+    assert!(row_of(&both, &[], "GUPS").ends_with(" \u{2013}"));
 }
 
 #[test]
@@ -341,11 +365,12 @@ fn codes_are_marked_on_contours_and_heat_maps_and_named_if_outside() {
         };
         let (marked, plain) = (draw(&["--codes"]), draw(&[]));
         let labels = |name: &str, svg: &str| svg.lines().filter(|line| line.trim() == name).count();
-        for name in ["GUPS", "list walk", "SpMV, five-point", "matrix product, naive"] {
+        for name in ["GUPS", "SpMV, five-point", "matrix product, naive"] {
             assert_eq!((labels(name, &marked), labels(name, &plain)), (1, 0), "{kind}: {name}");
         }
         assert_eq!(labels("STREAM triad", &marked), 0, "{kind}: drawn outside the axes");
         assert!(marked.contains("outside: STREAM triad") && !plain.contains("outside"), "{kind}");
+        assert!(marked.contains("not on this map: list walk"), "{kind}: a walk waits");
         assert_eq!((labels("estimate", &marked), labels("estimate", &plain)), (1, 0), "{kind}: the key");
     }
     let refused = refusal_message(&["plot", result, "surface", "--codes"]);
@@ -370,5 +395,6 @@ fn a_comparison_shows_the_ratio_at_each_code_and_of_their_mix() {
     };
     assert!(row("GUPS").ends_with("<td class=\"number\">2.00</td>"), "{}", row("GUPS"));
     assert!(row("my solver").ends_with("<td class=\"number\">2.00</td>"), "{}", row("my solver"));
+    assert!(row("list walk").contains("not on this map"), "{}", row("list walk"));
     assert!(row("STREAM triad").contains("outside the map"), "{}", row("STREAM triad"));
 }

@@ -137,15 +137,25 @@ fn small_quickstart() -> String {
     small
 }
 
+/// Returns the program. With `hides_facts`, the machine shows neither sizes of caches, TLB and memory nor cores, NUMA nodes and clock,
+/// like some virtual machines.
+fn program(hides_facts: bool) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    if hides_facts {
+        program.env("APEXMAP_TEST_HIDE_HOST_FACTS", "1");
+    }
+    program
+}
+
 /// Creates a folder with small results for the commands of the guide.
-fn results() -> Scratch {
+fn results(hides_facts: bool) -> Scratch {
     let scratch = Scratch::new();
     symlink(root().join("sweeps"), scratch.join("sweeps")).expect("a link");
     let sweep = |name: &str, text: &str| {
         let (file, out) = (scratch.join(format!("{name}.toml")), scratch.join("results").join(name));
         std::fs::write(&file, text).expect("written");
         let arguments = ["run", "--no-report", "--out"].map(Path::new).into_iter().chain([&*out, &*file]);
-        let run = Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program");
+        let run = program(hides_facts).args(arguments).output().expect("the program");
         assert!(run.status.success(), "{name}: {}", String::from_utf8_lossy(&run.stderr));
     };
     sweep("quickstart", &small_quickstart());
@@ -171,14 +181,14 @@ const READ_COMMANDS: [&str; 13] = [
     "predict", "fit",
 ];
 
-/// Runs the documented commands that only read small results.
-fn run_documented_commands(scratch: &Scratch) {
+/// Runs the documented commands that only read small results: those of all places that are `wanted`. Returns their number.
+fn run_documented_commands(scratch: &Scratch, hides_facts: bool, wanted: impl Fn(&str) -> bool) -> usize {
     let is_available = |word: &String| match word.split_once("results/") {
         Some((_, rest)) => scratch.join("results").join(rest.split(['[', '/']).next().unwrap_or_default()).is_dir(),
         None => ![".toml", ".html"].iter().any(|end| word.ends_with(end)),
     };
     let (mut seen, mut count, mut wrong) = (HashSet::new(), 0, Vec::new());
-    for (place, arguments) in documented_commands() {
+    for (place, arguments) in documented_commands().into_iter().filter(|(place, _)| wanted(place)) {
         let reads = arguments.first().is_some_and(|command| READ_COMMANDS.contains(&command.as_str()));
         // A calibrated card takes minutes, and so does a comparison of a machine with itself. Another test has the card of a
         // simulated machine.
@@ -188,8 +198,7 @@ fn run_documented_commands(scratch: &Scratch) {
             continue;
         }
         count += 1;
-        let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
-        let output = program.args(&arguments).current_dir(&**scratch).output().expect("the program");
+        let output = program(hides_facts).args(&arguments).current_dir(&**scratch).output().expect("the program");
         // Three outcomes are not faults of the guide, because the results are small and the machine is shared:
         // --fail-if finds a difference (exit code 5), it cannot decide, or a fit is refused because few noisy
         // samples cannot identify its parameters.
@@ -203,7 +212,7 @@ fn run_documented_commands(scratch: &Scratch) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(count > 40, "only {count} commands ran");
+    count
 }
 
 /// Runs apexmap in a folder. Returns its standard output and standard error together, and the exit code.
@@ -326,9 +335,23 @@ fn follow_the_help_of_each_mistake(scratch: &Scratch) {
 
 #[test]
 fn documented_commands_and_the_help_of_each_mistake_work_on_small_results() {
-    let scratch = results();
-    run_documented_commands(&scratch);
+    let scratch = results(false);
+    let count = run_documented_commands(&scratch, false, |_| true);
+    assert!(count > 40, "only {count} commands ran");
     follow_the_help_of_each_mistake(&scratch);
+}
+
+#[test]
+fn commands_of_the_readme_and_the_guide_work_where_the_machine_hides_its_facts() {
+    let scratch = results(true);
+    let count = run_documented_commands(&scratch, true, |place| place.ends_with(".md"));
+    assert!(count > 20, "only {count} commands ran");
+    // Fits say what they assume.
+    let fit = ["fit", "results/quickstart", "--model", "apex_map.surface", "--where", "P == 1"].map(str::to_owned);
+    let (text, _) = run_in(&scratch, &fit);
+    for number in ["tlb_entries 1536", "l2_bytes 1.05 MB", "this machine give"] {
+        assert!(text.contains(number), "{number}: {text}");
+    }
 }
 
 #[test]

@@ -536,7 +536,7 @@ fn launches_alternate_between_the_two_sides_of_a_control() {
     let samples = Samples::from(case.folder.table().expect("a table"));
     let launches = control::sides(&samples).expect("blocks").map(|side| {
         assert_eq!(side.len(), samples.len() / 2);
-        side.launches().into_keys().map(str::to_owned).collect::<Vec<_>>()
+        side.words("launch").into_iter().map(str::to_owned).collect::<Vec<_>>()
     });
     assert_eq!(launches, [["0001", "0002", "0005", "0006"], ["0003", "0004", "0007", "0008"]]);
 }

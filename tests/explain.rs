@@ -1,15 +1,18 @@
 //! Tests of models against stores and papers, by the library and by the commands `models`, `predict`, `fit` and
 //! `validate`.
 
-use super::common::{Scratch, launch, manifest, refusal_message, sample, successful_stdout};
+use super::common::{Scratch, host, launch, manifest, refusal_message, sample, successful_stdout};
 use crate::browser;
 use crate::synthetic_machines;
 use apexmap_base::point::Point;
+use apexmap_base::provenance::Host;
 use apexmap_base::sample::Event;
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
 use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::record::Record;
+use apexmap_results::disk::tabulate::tabulate;
 use apexmap_results::samples::Samples;
 use apexmap_run::sweep::ready;
 use apexmap_study::model_fit;
@@ -17,7 +20,7 @@ use apexmap_study::model_fit::card::predict;
 use apexmap_study::model_fit::groups::{groups, left_out};
 use apexmap_study::validate::{self, Fault, Kind, Verdict, papers};
 use apexmap_theory::fit::{self, Options, Role};
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, Domain, Number};
 use apexmap_theory::models;
 use apexmap_theory::models::apex_map::Surface;
 use apexmap_theory::paper_tables;
@@ -198,8 +201,8 @@ const CONTRADICTIONS: &[&str] = &[
     "mod2 (TC 3.177 s), P = 2",
     "P = 8192",
     "P = 32",
-    "P = 4",  // Footnote 1
-    "N = 64", // BktSize
+    "P = 4", // Footnote 1
+    "N = 64",
     "N = 1024",
     "N = 2048",
     "N = 4096", // multi-core bottleneck
@@ -424,12 +427,88 @@ fn unidentified_parameters_are_taken_from_a_card_or_assumed_and_named() {
     let fit = ["fit", path, "--model", "apex_map.surface", "--where", "L >= 256"];
     let sizes = ["--hold", "l2_bytes=512KiB", "--hold", "l3_bytes=32MB", "--hold", "l3_cores=8"];
     let text = successful_stdout(&[&fit[..], &sizes].concat());
-    assert!(text.contains("assumed: not identified by the data"), "{text}");
+    assert!(text.contains(model_fit::ASSUMED), "{text}");
     assert!(text.contains("the fit assumes typical values") && text.contains("l3_alone_seconds"), "{text}");
     let card = scratch.join("one-size.toml");
     let text = successful_stdout(&[&fit[..], &["--machine", card.to_str().expect("a path")]].concat());
     assert!(text.contains("from the card: not identified by the data"), "{text}");
     assert!(text.contains("These points do not identify ") && text.contains("l3_alone_seconds"), "{text}");
+}
+
+#[test]
+fn a_fit_does_not_depend_on_interruptions() {
+    let scratch = Scratch::new();
+    let folder = result(&scratch, &ranks_1_to_16());
+    let records = || folder.records().expect("journals");
+    let model = models::find("random_access.hypercube").expect("a model");
+    let data = |records: &[Record]| {
+        let samples = Samples::from(tabulate(records, |_| true));
+        model_fit::observations(&samples, model, &[]).expect("observations").observations
+    };
+    let (mut pieces, mut rest) = (records(), records());
+    for (index, (piece, rest)) in pieces.iter_mut().zip(&mut rest).enumerate() {
+        rest.samples = piece.samples.split_off(1 + index % 2);
+        rest.launch.as_mut().expect("a greeting").launch = format!("{:04}", 1000 + index);
+    }
+    pieces.append(&mut rest);
+    assert_eq!(data(&pieces), data(&records()));
+}
+
+#[test]
+fn numbers_on_which_no_point_depends_are_not_asked_for() {
+    let records = |nodes: usize| {
+        let record = |(index, ranks): (usize, usize)| {
+            let point = Point::new("random_access.base", ranks).with_parameter("N_words", 4096 * ranks as u64);
+            let point = kernels::complete(point).expect("a valid point");
+            let mut launch = launch(&format!("{index:04}"), ranks, "b1");
+            launch.transport = "mpi".into();
+            launch.placement.iter_mut().for_each(|place| place.node = format!("n{}", place.rank % nodes));
+            let operations = kernels::find(&point.kernel).expect("a kernel").work(&point).operations;
+            let p = ranks as f64;
+            let seconds = operations / p * (50e-9 + (p - 1.0) / p * 400e-9);
+            let samples = [1.0, 1.01].into_iter().enumerate();
+            let samples = samples.map(|(run, factor)| sample(&point, &point.label(), run as u32, seconds * factor));
+            Record { launch: Some(launch), samples: samples.collect(), ..Record::default() }
+        };
+        [1, 2, 4, 8].into_iter().enumerate().map(record).collect::<Vec<_>>()
+    };
+    let model = models::find("random_access.bottleneck").expect("a model");
+    let fit = |nodes: usize, held: &[(&'static str, f64)]| {
+        let samples = Samples::from(tabulate(&records(nodes), |_| true));
+        let data = model_fit::observations(&samples, model, &[])?;
+        data.fit(model, &model_fit::roles(model, (&samples, None), None, held, &[]), Options::default())
+    };
+    let numbers = ["link_bandwidth_bytes_per_second", "bisection_bytes_per_second", "update_wire_bytes"];
+    let one_node = fit(1, &[]).expect("a fit");
+    assert_eq!(one_node.absent, numbers);
+    assert_eq!(one_node.estimates.len(), 2);
+    // Several nodes have links; one error names all that is missing, and its help works.
+    let error = fit(8, &[]).expect_err("no links");
+    let needed = [numbers[0], numbers[2]];
+    assert!(needed.iter().all(|number| error.message.contains(number)), "{error}");
+    assert!(
+        error.help.contains("--hold link_bandwidth_bytes_per_second=VALUE --hold update_wire_bytes=VALUE"),
+        "{error}"
+    );
+    assert_eq!(fit(8, &[(needed[0], 1e9), (needed[1], 46.0)]).expect("a fit").absent, [numbers[1]]);
+}
+
+#[test]
+fn sizes_that_a_machine_hides_are_typical_and_named_unless_a_card_has_them() {
+    let model = models::find("apex_map.surface").expect("a model");
+    let hidden = Host { caches: Vec::new(), tlb_entries_4k: None, ..host() };
+    let role = |host: &Host, card: Option<&Card>, number: &str| {
+        let roles = model_fit::roles(model, (&Samples::default(), Some(host)), card, &[], &[]);
+        let index = model.about().parameters.iter().position(|parameter| parameter.number == number);
+        roles[index.expect("a parameter")]
+    };
+    assert_eq!(role(&host(), None, "tlb_entries"), Role::Hold(1536.0), "as the processor reports");
+    for (number, typical) in [("tlb_entries", 1536.0), ("l1_bytes", 32768.0), ("l3_cores", 8.0)] {
+        assert_eq!(role(&hidden, None, number), Role::Assume(typical), "{number}");
+    }
+    let mut card = Card::new("measured", "a test", "a test");
+    card.set("tlb_reach_bytes--base", Number::new(8.0, "MiB", "a test")).expect("a number");
+    assert_eq!(role(&hidden, Some(&card), "tlb_entries"), Role::Hold(2048.0), "the reach of the card");
 }
 
 #[test]
@@ -509,6 +588,12 @@ fn equation_1_is_not_fitted_to_updates_in_buckets() {
     assert!(puts_groups[0].label.starts_with("random_access.one_sided"), "{}", puts_groups[0].label);
 }
 
+fn at_q_1024() -> Domain {
+    let mut domain = Domain::default();
+    domain.include("Q", 1024.0);
+    domain
+}
+
 #[test]
 fn a_card_alone_predicts_from_its_numbers() {
     let scratch = Scratch::new();
@@ -518,6 +603,9 @@ fn a_card_alone_predicts_from_its_numbers() {
     let mut card = Card::new("half", "half as fast", "made up");
     card.set_base("round_seconds", 100e-6, "made up").expect("a number");
     card.set_base("stage_seconds", 40e-6, "made up").expect("a number");
+    let error = predict(&samples, model, &card).expect_err("a card that does not say its Q");
+    assert!(error.message.contains("does not say for which Q T_1 holds"), "{error}");
+    card.domain = Some(at_q_1024());
     let (data, predicted) = predict(&samples, model, &card).expect("predictions");
     assert_eq!((data.observations.len(), predicted.points.len()), (25, 25));
     assert!((predicted.bias - 2.0).abs() < 0.02, "{}", predicted.bias);
@@ -542,6 +630,7 @@ fn a_report_shows_fits_refusals_and_predictions() {
     let mut card = Card::new("<b>mine</b>", "made up", "made up");
     card.set_base("round_seconds", 50e-6, "made up").expect("a number");
     card.set_base("stage_seconds", 20e-6, "made up").expect("a number");
+    card.domain = Some(at_q_1024());
     let path = scratch.join("result/machine.toml");
     std::fs::write(&path, card.to_toml()).expect("a card");
     let samples = Samples::from(folder.table().expect("a table"));

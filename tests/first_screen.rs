@@ -3,6 +3,7 @@
 
 use crate::browser;
 use crate::common::{Scratch, apexmap, refusal_message, successful_stdout};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const SURFACE: &str = r#"
@@ -43,9 +44,17 @@ fn memory_sizes_begin_with_the_staircase_in_bytes_and_the_gain_of_huge_pages() {
          L = [1, 16]\n[repeat]\nmin = 2\n{figure}",
         "[fixed]\nkernel = \"apex_map.sequential\"\nranks = 1\nI = 256\nN = 4\n"
     );
-    let page = text(&run(&scratch, &sweep).join("report.html"));
+    let result = run(&scratch, &sweep);
+    let page = text(&result.join("report.html"));
     let first = page.split("data-file=\"").nth(1).unwrap();
     assert!(first.starts_with("figure-1"), "{}", &first[..40]);
+    let marks = |figure: &str| -> BTreeSet<String> {
+        let svg = text(&result.join("figures").join(figure));
+        let is_mark =
+            |line: &&str| ["L1", "L2", "L3", "TLB reach", "step: "].iter().any(|start| line.starts_with(start));
+        svg.lines().map(str::trim).filter(is_mark).map(str::to_owned).collect()
+    };
+    assert_eq!(marks("figure-1.svg"), marks("effect-of-M.svg"), "all figures over M have the same marks");
     let figure = first.split("</figure>").next().unwrap();
     assert!(figure.contains("2 MiB pages") && figure.contains("4 KiB pages") && figure.contains("64 KiB"), "{figure}");
     assert!(page.contains("<li>huge pages: ") && page.contains("relative to base pages"));

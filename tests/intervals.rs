@@ -8,6 +8,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::{LaunchValues, Mean, log_ratio, pairs, summarise, unknown_interval_basis};
 use apexmap_results::table::TableBuilder;
 use apexmap_theory::statistics::autocorrelation::{Autocorrelation, TOO_HIGH};
+use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -18,11 +19,8 @@ fn close(a: f64, b: f64) {
 }
 
 fn launches(values: &[&[f64]]) -> Vec<LaunchValues> {
-    let launch_values = |(index, values): (usize, &&[f64])| LaunchValues {
-        launch: format!("{index:04}"),
-        block: Some(index as u64),
-        values: values.to_vec(),
-    };
+    let launch_values =
+        |(index, values): (usize, &&[f64])| LaunchValues { block: Some(index as u64), values: values.to_vec() };
     values.iter().enumerate().map(launch_values).collect()
 }
 
@@ -283,21 +281,29 @@ fn intervals_of_correlated_samples_are_widened_or_refused() {
     assert!(autocorrelation.widening().is_none() && autocorrelation.sentence().contains("measure several launches"));
 }
 
-/// Samples of two points, in launches with different rates, as in a store.
+/// Samples of 40 points, in launches with different rates, as in a store.
 fn store(launches: usize, r: f64) -> Samples {
+    interrupted_store(launches, r, &[])
+}
+
+/// Returns the samples of [`store`] as an interrupted and resumed sweep has them: a new journal begins at each of these rows.
+fn interrupted_store(launches: usize, r: f64, interruptions: &[usize]) -> Samples {
     let mut random = Pcg64Mcg::seed_from_u64(25);
-    let mut table = TableBuilder::default();
+    let (mut table, mut row, mut journal) = (TableBuilder::default(), 0, 0);
     for launch in 0..launches {
+        journal += 1;
         let times: Vec<Vec<f64>> = (0..40).map(|_| series(8, r, &mut random)).collect();
         for round in 0..8 {
             for (point, times) in times.iter().enumerate() {
+                journal += usize::from(interruptions.contains(&row));
+                row += 1;
                 table.begin_row();
                 let mut set = |name: &str, value: Value| table.set(name, &value);
                 set("kernel", Value::from("apex_map.sequential"));
                 set("ranks", Value::Integer(1));
                 set("block_words", Value::Integer(1 << point));
                 set("key", Value::from(format!("k{point}").as_str()));
-                set("launch", Value::from(format!("{launch:04}").as_str()));
+                set("launch", Value::from(format!("{:04}", journal - 1).as_str()));
                 set("block", Value::Integer(launch as u64));
                 set("status", Value::from("ok"));
                 set("unix_seconds", Value::Real((launch * 1000 + round * 40 + point) as f64));
@@ -326,6 +332,31 @@ fn samples_of_a_store_are_judged_by_launches_or_by_correlation() {
         correlated.method()
     );
     assert_eq!((first(&too_correlated).basis, first(&too_correlated).interval), (Basis::Nothing, None));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn interruptions_of_a_sweep_change_no_median_interval_or_count_of_launches(
+        launches in 1..4usize,
+        interruptions in prop::collection::vec(0..960usize, 1..8),
+    ) {
+        let (whole, pieces) = (store(launches, 0.3), interrupted_store(launches, 0.3, &interruptions));
+        prop_assert_eq!(pieces.launches().len(), launches);
+        prop_assert_eq!(pieces.summary("seconds"), whole.summary("seconds"));
+        prop_assert_eq!(pieces.autocorrelation(), whole.autocorrelation());
+        let cells = |samples: &Samples| samples.cells(&["block_words"]).unwrap();
+        for (whole, piece) in cells(&whole).iter().zip(cells(&pieces)) {
+            prop_assert_eq!(piece.summary("seconds"), whole.summary("seconds"));
+            prop_assert_eq!(piece.samples.launch_values("seconds"), whole.samples.launch_values("seconds"));
+        }
+        // A piece may be as long as its launch.
+        let remark = " A launch that was interrupted and resumed counts as one.";
+        let is_interrupted = pieces.words("launch").len() > launches;
+        prop_assert_eq!(pieces.method().contains(remark), is_interrupted);
+        prop_assert_eq!(pieces.method().replace(remark, ""), whole.method());
+    }
 }
 
 #[test]

@@ -76,6 +76,7 @@ pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
         ],
         "random_access.routed" => vec![
             vec![("dimensions", Value::Integer(1))],
+            vec![("dimensions", Value::Integer(2)), choice("full_buckets", "all")],
             vec![("dimensions", Value::Integer(24)), ("SMSG", Value::Integer(1)), ("B", Value::Integer(1))],
         ],
         "random_access.one_sided" => vec![vec![choice("access", "buffers")], vec![choice("access", "xor")]],

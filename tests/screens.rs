@@ -17,7 +17,7 @@ use apexmap_results::samples::plain_names::{plain_limit, plain_name};
 use apexmap_results::table::columns::{label, point_label};
 use apexmap_run::sweep::counts::RunCounts;
 use apexmap_run::sweep::forecast::{OpenLaunch, OpenPoint};
-use apexmap_study::answers::{memory_sizes, stream};
+use apexmap_study::answers::stream;
 use apexmap_study::calibrate::first_stage_samples;
 use apexmap_theory::machine::{Card, Number};
 use proptest::prelude::*;
@@ -243,7 +243,7 @@ fn points_are_done_when_all_their_launches_have_enough_samples() {
     assert_eq!(counts.summary(120.0), "4 new samples in 2 min");
 }
 
-fn samples_of(points: &[(Point, f64)]) -> Samples {
+pub fn samples_of(points: &[(Point, f64)]) -> Samples {
     let measured = points.iter().enumerate().flat_map(|(index, (point, seconds))| {
         let point = kernels::complete(point.clone()).expect("a point that can be run");
         (0..6).map(move |repetition| sample(&point, &format!("k{index}"), repetition, *seconds))
@@ -283,40 +283,6 @@ fn stream_is_answered_by_four_lines_for_one_core_and_all() {
     let triad = text.lines().find(|line| line.contains("triad")).expect("a line");
     assert!(triad.ends_with("50 %") && text.contains("of the card"), "{text}");
     assert_eq!(stream::answer(&runs("add"), None, None).expect("columns"), None, "an operation is missing");
-}
-
-#[test]
-fn memory_sizes_are_answered_by_the_ends_of_levels_and_the_gain_of_huge_pages() {
-    // Caches of 32 KiB and 4 MiB; accesses take 1, 4 and 20 ns. Base pages take twice as long beyond 1 MiB.
-    let nanoseconds = |size: f64| {
-        let (first, second) = (f64::min(size, 32768.0), (size.min(4194304.0) - 32768.0).max(0.0));
-        (first * 1.0 + second * 4.0 + (size - first - second) * 20.0) / size
-    };
-    let mut points = Vec::new();
-    for power in 14..=27 {
-        let size = f64::from(1u32 << power);
-        for pages in ["huge", "base"] {
-            let point = Point::new("apex_map.sequential", 1)
-                .with_parameter("M", (size / 8.0) as u64)
-                .with_parameter("alpha", 1.0)
-                .with_parameter("L", 1u64)
-                .with_parameter("I", 1024u64)
-                .with_parameter("N", 1u64)
-                .with_parameter("pages", pages);
-            let slower = if pages == "base" && size > 1048576.0 { 2.0 } else { 1.0 };
-            points.push((point, slower * nanoseconds(size) * 1024.0 * 1e-9));
-        }
-    }
-    let answer = memory_sizes::answer(&samples_of(&points)).expect("columns").expect("an answer");
-    let sizes: Vec<f64> = answer.levels.iter().map(|level| level.size).collect();
-    assert!(sizes.len() == 2 && (sizes[0] / 32768.0 - 1.0).abs() < 0.1, "{sizes:?}");
-    assert!((sizes[1] / 4194304.0 - 1.0).abs() < 0.1, "{sizes:?}");
-    let first = answer.levels[0];
-    assert!((first.inside / 8e9 - 1.0).abs() < 0.05 && first.outside < 2.5e9, "{first:?}");
-    let text = answer.text();
-    assert!(text.contains("level 1 ends at about 32 KiB: 8 GB/s inside, ") && text.contains(" outside\n"), "{text}");
-    assert!(text.contains("huge pages: 2 x at ") && text.contains("relative to base pages"), "{text}");
-    assert_eq!(memory_sizes::answer(&samples_of(&points[..8])).expect("columns"), None, "four sizes show no level");
 }
 
 #[test]

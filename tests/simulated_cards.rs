@@ -244,6 +244,15 @@ fn card_of_threads() -> Card {
 }
 
 #[test]
+fn a_barrier_of_many_ranks_takes_the_same_time_on_any_number_of_them() {
+    let nic = published_card("simulated-nic");
+    for (nodes, ranks_per_node) in [(2, 1), (16, 4), (64, 4), (100, 1)] {
+        let barrier = simulate(&nic, nodes, ranks_per_node).barrier(nodes * ranks_per_node);
+        assert!(barrier.abs_diff(2_000_000) < 8, "{nodes} nodes: {barrier} ps");
+    }
+}
+
+#[test]
 fn a_card_of_one_node_has_its_messages_within_nodes() {
     let card = card_of_threads();
     assert_eq!(ranks_per_node(&card), 2);

@@ -27,7 +27,13 @@ fn machine(cores: usize) -> Machine {
         network: costs,
         node: costs,
         interface: InterfaceCosts { gap: 0, per_byte: BUS_PER_BYTE, frame: frame(16, 8), queue_bytes: 4096 },
-        link: LinkCosts { hop: 50_000, per_byte: LINK_PER_BYTE, frame: frame(28, 0), is_contended: true, slow: None },
+        link: LinkCosts {
+            hop: 50_000,
+            per_byte: LINK_PER_BYTE,
+            frame: frame(28, 0),
+            is_contended: true,
+            ..LinkCosts::default()
+        },
         poll: 0,
         barrier_stage: Some(0),
     }

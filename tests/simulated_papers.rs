@@ -93,8 +93,13 @@ fn values_on_a_second_card_are_shown_and_not_counted() {
     let scratch = Scratch::new();
     let results = scratch.join("results").to_string_lossy().into_owned();
     let count_after = |sweep: &str| {
-        let sweep_file = format!("examples/papers/{sweep}.toml");
-        successful_stdout(&["run", &sweep_file, "--no-report", "--out", &format!("{results}/{sweep}")]);
+        let text = std::fs::read_to_string(format!("{FOLDER}/{sweep}.toml")).expect("a sweep");
+        let small = text.replace(", 256, 1024, 2048, 4096, 8192, 32768]", "]").replace(", 2, 8, 16, 32, 64, 256]", "]");
+        assert_ne!(small, text);
+        let file = scratch.join("small.toml");
+        std::fs::write(&file, small).expect("a file");
+        let file = file.to_str().expect("a path");
+        successful_stdout(&["run", file, "--no-report", "--out", &format!("{results}/{sweep}")]);
         let text = successful_stdout(&["validate", "--format", "json", "--simulated", &results]);
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let checks = json["checks"].as_array().expect("checks").iter().filter(|check| check["is_simulated"] == true);
@@ -103,6 +108,6 @@ fn values_on_a_second_card_are_shown_and_not_counted() {
     };
     // The second card first: its values do not count without the first card either.
     let (rows, counted) = count_after("hypercube-look-ahead-exchange");
-    assert!(rows > 5 && counted == 0, "{rows} {counted}");
+    assert!(rows > 3 && counted == 0, "{rows} {counted}");
     assert_eq!(count_after("hypercube-look-ahead"), (2 * rows, rows));
 }

@@ -3,7 +3,7 @@
 
 use super::simulated::{NO_COSTS, machine};
 use apexmap_measure::comm::simulated::{
-    LinkCosts, Machine, Network, Sending, SimulatedComm, Time, Timetable, Topology, run,
+    LinkCosts, Machine, Mapping, Network, Sending, SimulatedComm, Time, Timetable, Topology, run,
 };
 use apexmap_measure::comm::{Collectives, Comm, Computation, Inbox, Mailboxes, Outbox, Tag};
 use proptest::prelude::*;
@@ -80,7 +80,47 @@ fn distance(topology: &Topology, from: usize, to: usize) -> usize {
     }
 }
 
+/// The number of coordinates in which two places of a grid differ.
+fn lines_apart(sides: &[usize], mut from: usize, mut to: usize) -> usize {
+    let mut apart = 0;
+    for side in sides {
+        apart += usize::from(from % side != to % side);
+        (from, to) = (from / side, to / side);
+    }
+    apart
+}
+
 proptest! {
+    #[test]
+    fn every_mapping_gives_each_node_a_place_for_itself(
+        sides in prop::collection::vec(1usize..20, 1..4),
+        share in 0.0f64..1.0,
+    ) {
+        let places: usize = sides.iter().product();
+        let nodes = ((places as f64 * share) as usize).max(1);
+        let topology = Topology::Mesh { sides: sides.clone() };
+        for mapping in Mapping::ALL {
+            // Only a box of powers of two may be too large for the sides.
+            let Ok(own) = mapping.places(&topology, nodes) else {
+                prop_assert!([Mapping::SubCube, Mapping::GrayCode].contains(&mapping));
+                continue;
+            };
+            prop_assert_eq!(own.len(), nodes);
+            prop_assert_eq!(own.iter().collect::<HashSet<_>>().len(), nodes, "{:?}", mapping);
+            prop_assert!(own.iter().all(|place| *place < places));
+            if [Mapping::RowMajor, Mapping::Random].contains(&mapping) {
+                prop_assert!(own.iter().all(|place| *place < nodes), "a permutation of the first places");
+                continue;
+            }
+            // Partners of a hypercube share a line.
+            for (node, bit) in (0..nodes).flat_map(|node| (0..nodes.ilog2()).map(move |bit| (node, 1 << bit))) {
+                if let Some(partner) = own.get(node ^ bit) {
+                    prop_assert_eq!(lines_apart(&sides, own[node], *partner), 1, "{:?}", mapping);
+                }
+            }
+        }
+    }
+
     /// Routes of one link give the routers that it connects. Every other route is a chain of such links.
     #[test]
     fn every_route_is_a_shortest_chain_of_links_between_neighbours((topology, nodes) in topologies()) {
@@ -316,6 +356,21 @@ fn a_simulation_in_a_process_of_its_own() {
     assert_eq!(account.messages as usize, ranks * ranks.ilog2() as usize);
     let status = std::fs::read_to_string("/proc/self/status").expect("the state of this process");
     println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).expect("the peak memory"));
+}
+
+#[test]
+fn mappings_onto_a_line_match_manual_ones() {
+    let line = Topology::Torus { sides: vec![8] };
+    let places = |mapping: Mapping| mapping.places(&line, 8).expect("places");
+    assert_eq!(places(Mapping::SubCube), places(Mapping::RowMajor));
+    // The Gray code 0, 1, 3, 2, 6, 7, 5, 4 along the line: node 3 has the third place.
+    assert_eq!(places(Mapping::GrayCode), [0, 1, 3, 2, 7, 6, 4, 5]);
+    assert_ne!(places(Mapping::Random), places(Mapping::RowMajor));
+    let plane = Topology::Mesh { sides: vec![3, 5] };
+    // Two bits fit into the second side, one into the first.
+    assert_eq!(Mapping::SubCube.places(&plane, 8).expect("places"), [0, 1, 3, 4, 6, 7, 9, 10]);
+    assert!(Mapping::SubCube.places(&plane, 9).expect_err("16 places").contains("no box of powers of two"));
+    assert!(Mapping::GrayCode.places(&Topology::Crossbar, 2).expect_err("no grid").contains("torus or a mesh"));
 }
 
 #[test]

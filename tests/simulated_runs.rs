@@ -101,6 +101,50 @@ fn simulated_machines_are_compared_and_named_as_simulated() {
 }
 
 #[test]
+fn a_fit_to_simulated_rates_says_so_in_its_text_json_figures_and_card() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (scratch.join("ranks.toml"), scratch.join("out"));
+    let axes = "ranks = [1, 4, 16, 64, 256]\nQ = [64, 1024]\n";
+    std::fs::write(&sweep, SWEEP.split("ranks").next().expect("a beginning").to_owned() + axes).expect("a sweep");
+    let [sweep, path] = [&sweep, &out].map(|path| path.to_str().expect("a path"));
+    successful_stdout(&["run", sweep, "--simulate", "red-storm", "--out", path]);
+    let figures = scratch.join("figures");
+    let fit = ["fit", path, "--model", "random_access.hypercube", "--where", "Q == 1024"];
+    let with = |further: &[&str]| successful_stdout(&[&fit[..], further].concat());
+
+    let text = with(&["--figures", figures.to_str().expect("a path")]);
+    assert!(text.contains("SIMULATED (simulated, card Red Storm)") && text.contains("the simulation"), "{text}");
+    assert!(text.contains("spread of ln(simulated/predicted)") && !text.contains("the measurement"), "{text}");
+    let svg = read_to_string(figures.join("random_access.hypercube-curves.svg")).expect("a figure");
+    assert!(svg.contains("model and simulation") && svg.contains("simulated") && !svg.contains("measure"), "{svg}");
+
+    let json: Value = serde_json::from_str(&with(&["--format", "json"])).expect("JSON");
+    assert_eq!(json["fit"]["simulated"], "simulated, card Red Storm");
+    let point = &json["fit"]["points"][0];
+    assert!(point["simulated"].is_number() && point["measured"].is_null(), "{point}");
+
+    let (toml, card) = (with(&["--format", "toml"]), scratch.join("card.toml"));
+    for expected in [
+        "name = \"Red Storm (simulated)\"",
+        "fitted to a simulation",
+        "of simulated rates",
+        "simulated = \"simulated, card Red Storm\"",
+        "simulated points",
+    ] {
+        assert!(toml.contains(expected), "{expected}: {toml}");
+    }
+    assert!(!toml.contains("measure"), "{toml}");
+    std::fs::write(&card, toml).expect("a card");
+    let card = card.to_str().expect("a path");
+    let text = successful_stdout(&["predict", "random_access.hypercube", "--machine", card, "--ranks", "64"]);
+    assert!(text.contains("SIMULATED (simulated, card Red Storm): the numbers were fitted to a simulation"), "{text}");
+
+    // Numbers that are not fitted are those of the simulated machine.
+    let text = successful_stdout(&["fit", path, "--model", "random_access.all_to_all"]);
+    assert!(text.contains("network_bandwidth_bytes_per_second") && text.contains("SIMULATED"), "{text}");
+}
+
+#[test]
 fn points_that_cannot_be_simulated_are_refused_before_anything_runs() {
     let scratch = Scratch::new();
     let out = scratch.join("out");

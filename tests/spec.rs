@@ -393,6 +393,12 @@ fn simulated_ranks_need_a_machine_and_no_launcher() {
     assert!(error.message.contains("needs a machine") && error.help.contains("simulate ="), "{error}");
     let error = launch("transport = \"mpi\"\nsimulate = \"red-storm\"").unwrap_err();
     assert!(error.message.contains("contradicts transport = \"mpi\""), "{error}");
+    let mapped = launch("simulate = \"red-storm\"\nmapping = \"gray-code\"").unwrap();
+    assert_eq!(mapped.launch.mapping.name(), "gray-code");
+    let error = launch("simulate = \"red-storm\"\nmapping = \"grey-code\"").unwrap_err();
+    assert!(error.message.contains("grey-code") && error.to_string().contains("gray-code"), "{error}");
+    let error = launch("mapping = \"random\"").unwrap_err();
+    assert!(error.message.contains("no machine is simulated") && error.help.contains("remove mapping"), "{error}");
     // The machine that a sweep is read for may be simulated, whatever launcher the sweep names.
     let machine = Machine { is_simulated: true, ..machine(CORES) };
     let text = sequential("[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"");

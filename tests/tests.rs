@@ -113,6 +113,7 @@
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
 //! - `compare_check`: what a check for regressions can detect; folders and names of comparisons; published machines
+//! - `compare_exact`: simulations and predictions without noise
 //! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions about many points
 //! - `compare_terms`: why one machine is faster than another, term by term
 //! - `control`: differences found between launches of the same point
@@ -148,6 +149,7 @@ mod command_lines;
 mod common;
 mod compare;
 mod compare_check;
+mod compare_exact;
 mod compare_sides;
 mod compare_terms;
 mod condition;
@@ -189,6 +191,7 @@ mod lru;
 mod machine;
 mod manual;
 mod memory;
+mod memory_sizes;
 mod message_rate;
 mod message_rate_mpi;
 mod mock;

@@ -75,6 +75,17 @@ pub struct Host {
 }
 
 impl Host {
+    /// Returns the memory for people: `256 GiB`, or `not reported`.
+    pub fn memory(&self) -> String {
+        if self.memory_bytes == 0 { "not reported".into() } else { units::bytes(self.memory_bytes as f64) }
+    }
+
+    /// Returns the bytes that the second-level data TLB covers with pages of this size, if the processor reports its entries.
+    pub fn tlb_reach(&self, page_bytes: f64) -> Option<f64> {
+        let entries = if page_bytes > 65536.0 { self.tlb_entries_2m } else { self.tlb_entries_4k };
+        entries.map(|entries| f64::from(entries) * page_bytes)
+    }
+
     /// Returns the [`node_type`] of this host, from the memory and the caches that it reports.
     pub fn node_type(&self) -> String {
         let last_cache_bytes = self.caches.iter().map(|cache| cache.bytes).max();

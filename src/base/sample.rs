@@ -9,7 +9,7 @@ use crate::provenance::{Host, MemoryPlacement, Placement};
 use crate::units::plural;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The version of the line format and of the Parquet columns that are made from it.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -126,6 +126,12 @@ impl Launch {
     pub fn cores_of_node(&self) -> Option<u32> {
         let is_one_node = !self.placement.is_empty() && self.placement.iter().all(|place| place.node == self.host.name);
         self.host.processors.cores.filter(|_| is_one_node)
+    }
+
+    /// Returns the number of nodes with ranks; `None` for simulated ranks.
+    pub fn nodes(&self) -> Option<usize> {
+        let nodes: BTreeSet<&str> = self.placement.iter().map(|place| place.node.as_str()).collect();
+        Some(nodes.len()).filter(|&count| count > 0)
     }
 
     /// Returns the type of the nodes with ranks, or `mixed: 1 node of A; 3 nodes of B`. In launches of earlier versions, it is the

@@ -9,7 +9,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
-use apexmap_theory::codes::{self, Code, Reading};
+use apexmap_theory::codes::{self, Accesses, Code, Reading};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -18,7 +18,8 @@ use std::path::PathBuf;
   apexmap codes results/quickstart              their rates on this machine, read from the measured map
   apexmap codes results/quickstart --codes mine.toml
 
-Alpha and L are estimates. A rate is interpolated between the measured points; nothing is extrapolated.")]
+Alpha and L are estimates. A rate is interpolated between the measured points; nothing is extrapolated. Codes that wait for each
+address are read from a map of dependent accesses (apex_map.chains with chains = 1).")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples [default: none, list the codes]
     result: Option<PathBuf>,
@@ -53,9 +54,15 @@ fn list(codes: &[Code]) -> String {
     table.to_string()
 }
 
-/// Returns the median of the headline at the place of each code, on each map of the samples.
+/// Returns the median of the headline at the place of each code, on each map of the samples, and what the maps cannot say. Maps with
+/// several chains of dependent accesses are left out: no known code has such accesses.
 fn rates(samples: &Samples, codes: &[Code]) -> Result<String> {
-    let groups: Vec<SampleGroup> = samples.groups()?.into_iter().filter(SampleGroup::is_surface).collect();
+    let is_map = |group: &SampleGroup| match group.samples.chains() {
+        None => group.is_surface(),
+        // Codes that wait need few places: alpha = 1 is enough for a walk.
+        Some(chains) => chains == 1.0 && group.blocks.len() > 1,
+    };
+    let groups: Vec<SampleGroup> = samples.groups()?.into_iter().filter(is_map).collect();
     if groups.is_empty() {
         return Err(Error::input(
             "this result has no map over alpha and L",
@@ -63,14 +70,18 @@ fn rates(samples: &Samples, codes: &[Code]) -> Result<String> {
         ));
     }
     let aligns = [Align::Left, Align::Right, Align::Right].into_iter().chain(groups.iter().map(|_| Align::Right));
-    let mut table = TextTable::new(aligns);
+    let mut table = TextTable::new(aligns.chain([Align::Left]));
     let head = ["code", "alpha", "L"].map(str::to_owned).into_iter().chain(groups.iter().map(SampleGroup::label));
-    table.add_row(head);
+    table.add_row(head.chain([String::new()]));
     let maps = groups.iter().map(|group| group.samples.cube([ALPHA, BLOCK], group.headline));
     let maps = maps.collect::<Result<Vec<_>>>()?;
     for code in codes {
         let mut cells = vec![code.name.clone(), short_number(code.alpha), short_number(code.block_words)];
         for (group, map) in groups.iter().zip(&maps) {
+            if !code.is_on_map(group.samples.chains()) {
+                cells.push("\u{2013}".into());
+                continue;
+            }
             let axes = [map.axes[0].values.as_slice(), map.axes[1].values.as_slice()];
             let reading = codes::interpolate(axes, |i, j| map.values[[i, j]], [code.alpha, code.block_words]);
             cells.push(match reading {
@@ -79,6 +90,14 @@ fn rates(samples: &Samples, codes: &[Code]) -> Result<String> {
                 Reading::Gap => "not measured".into(),
             });
         }
+        let is_shown = groups.iter().any(|group| code.is_on_map(group.samples.chains()));
+        cells.push(match code.accesses {
+            Accesses::Mixed if is_shown => "too low: mixed streams".to_owned(),
+            Accesses::Dependent if !is_shown => {
+                "waits for each address: apexmap run memory-concurrency measures such a map".to_owned()
+            }
+            _ => String::new(),
+        });
         table.add_row(cells);
     }
     Ok(table.to_string())

@@ -228,11 +228,11 @@ fn report_verdict(check: &RegressionCheck) -> Result<()> {
             check.base
         ));
     }
-    Err(Error::new(
-        ErrorKind::Regression,
-        format!("{}: {}", check.new, problems.join(", ")),
-        "the points are listed above; measure again to check that the difference persists",
-    ))
+    let next = match check.exact {
+        true => "the points are listed above; `apexmap compare` without --no-page maps them",
+        false => "the points are listed above; measure again to check that the difference persists",
+    };
+    Err(Error::new(ErrorKind::Regression, format!("{}: {}", check.new, problems.join(", ")), next))
 }
 
 fn write_page(

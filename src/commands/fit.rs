@@ -12,7 +12,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit::{self, Data, figures};
 use apexmap_theory::fit::baseline::{self, Baseline};
-use apexmap_theory::fit::{self, Fit, Options, Role};
+use apexmap_theory::fit::{self, Fit, Options, RateWords, Role};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::{self, Model};
 use std::fmt::Write;
@@ -26,9 +26,10 @@ use std::path::{Path, PathBuf};
       --format toml > my-machine.toml
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
 
-Parameters that are not fitted (sizes) come from --hold, then --machine, then the result's host. Parameters that the data do not \
-identify keep the values of the card of --machine, or typical values if the model has them, and are listed; otherwise the fit is \
-refused.")]
+Parameters that are not fitted (sizes) come from --hold, then --machine, then the result's host, or are typical values if the host \
+hides them. Parameters that the data do not identify keep the values of the card of --machine, or typical values if the model has \
+them. Typical values are labelled. Without any value the fit is refused. For a simulated result, --machine is the card of the \
+simulation by default.")]
 pub struct Arguments {
     /// A result folder
     result: PathBuf,
@@ -73,17 +74,19 @@ fn fit_model(arguments: &Arguments) -> Result<()> {
     let manifest = Manifest::read(&folder)?;
     let roles = roles(model, arguments, &manifest, &samples)?;
     let options = Options { seed: arguments.seed, ..Options::default() };
-    let fit = fit::fit(model, &data.observations, &roles, options)?;
+    let fit = data.fit(model, &roles, options)?;
     let work = model_fit::work(model);
     let curve = baseline::choose(&data.observations, &work);
     if let Some(to) = &arguments.figures {
         draw(model, &fit, (&data, &samples), to)?;
     }
-    let source = format!("measured by apexmap fit {} --model {}", arguments.result.display(), fit.model);
+    let words = RateWords::new(data.simulated.as_deref());
+    let result = arguments.result.display();
+    let source = format!("apexmap fit {result} --model {}, of {} rates", fit.model, words.rates);
     match arguments.format {
         Format::Table => print(&report(model, &fit, &data, curve.as_ref())),
         Format::Json => print_data(&pretty(&serde_json::json!({
-            "fit": fit,
+            "fit": named_rates(&fit, words)?,
             "kernel": data.kernel,
             "samples": data.samples,
             "oversubscribed": data.oversubscribed,
@@ -94,6 +97,17 @@ fn fit_model(arguments: &Arguments) -> Result<()> {
         }))?),
         Format::Toml => print_data(&fit.card(&manifest.machine, &source, &data.domain)?.to_toml()),
     }
+}
+
+/// Returns a fit whose points call their rates measured or simulated.
+fn named_rates(fit: &Fit, words: RateWords) -> Result<serde_json::Value> {
+    let mut fit = serde_json::to_value(fit).map_err(|e| Error::internal(format!("cannot write JSON: {e}")))?;
+    for point in fit["points"].as_array_mut().into_iter().flatten().filter_map(|point| point.as_object_mut()) {
+        if let Some(rate) = point.remove("measured") {
+            point.insert(words.rates.into(), rate);
+        }
+    }
+    Ok(fit)
 }
 
 /// Creates the error about a missing --model. It names the models of the result's kernels.
@@ -122,7 +136,8 @@ fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), folder
     let smape = 100.0 * fit.quality.smape;
     let subtitle =
         samples.stamp_subtitle(format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples));
-    for figure in figures::model_figures(model, &fit.points, &subtitle) {
+    let words = RateWords::new(data.simulated.as_deref());
+    for figure in figures::model_figures(model, &fit.points, words, &subtitle) {
         for extension in ["svg", "png"] {
             let file = folder.join(format!("{}-{}.{extension}", fit.model, figure.name));
             apexmap_draw::figure::save(&figure.figure, &file)?;
@@ -149,7 +164,10 @@ fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)
 
 /// Returns the role of each parameter: held, fitted or unknown.
 fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples: &Samples) -> Result<Vec<Role>> {
-    let card = arguments.machine.as_deref().map(Card::find).transpose()?;
+    let card = match &arguments.machine {
+        Some(name) => Some(Card::find(name)?),
+        None => manifest.simulated_card()?,
+    };
     let mut held = Vec::new();
     for text in &arguments.hold {
         let (name, value) = model_fit::setting(model, text)?;
@@ -160,9 +178,8 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples:
     }
     let free: Vec<&str> =
         arguments.free.iter().map(|text| Ok(model_fit::setting(model, text)?.0)).collect::<Result<_>>()?;
-    let host = &manifest.launches.first().map_or(&manifest.driver_host, |launch| &launch.launch.host);
-    let reported = |number: &str| model_fit::reported_by_os(host, number).or_else(|| model_fit::loads(samples, number));
-    Ok(model_fit::roles(model, &reported, card.as_ref(), &held, &free))
+    let host = manifest.host_of(samples.first_word("launch"));
+    Ok(model_fit::roles(model, (samples, host), card.as_ref(), &held, &free))
 }
 
 /// Heading of the column of bootstrap intervals.
@@ -171,16 +188,13 @@ const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 /// Remark on a parameter that is usually fitted but has only the card's value.
 const NOT_IDENTIFIED: &str = "from the card: not identified by the data";
 
-/// Remark on a parameter whose value is typical of machines, because neither the data nor a card give it.
-const ASSUMED: &str = "assumed: not identified by the data";
-
 /// Maximum number of points in the table of residuals.
 const MAX_POINTS: usize = 24;
 
 fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -> String {
     let about = model.about();
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
-    let quality = &fit.quality;
+    let (quality, words) = (&fit.quality, RateWords::new(fit.simulated.as_deref()));
     let _ = writeln!(
         text,
         "fitted to {} of {}: {} samples, {} points, {} launches\n",
@@ -193,16 +207,21 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
             quality.fitted_points
         );
     }
+    if let Some(simulated) = &data.simulated {
+        let _ =
+            writeln!(text, "SIMULATED ({simulated}): the numbers describe the simulation, no machine was measured.\n");
+    }
     if data.oversubscribed {
         text.push_str("Oversubscribed: some launches had more ranks than hardware threads; the fit is not for a machine with enough.\n\n");
     }
     let _ = writeln!(
         text,
-        "{}\nSMAPE {:.1} %, spread of ln(measured/predicted) {:.3}, geometric standard deviation of measured/predicted {:.3}",
+        "{}\nSMAPE {:.1} %, spread of ln({rates}/predicted) {:.3}, geometric standard deviation of {rates}/predicted {:.3}",
         numbers(model, fit),
         100.0 * quality.smape,
         quality.log_spread,
-        quality.geometric_spread
+        quality.geometric_spread,
+        rates = words.rates
     );
     if let Some(error) = quality.left_out {
         let _ = writeln!(text, "points left out: SMAPE {:.1} %", 100.0 * error);
@@ -238,7 +257,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
     for (name, value) in &fit.held {
         let how = match (fit.not_identified.contains(name), fit.assumed.contains(name)) {
             (true, _) => NOT_IDENTIFIED,
-            (_, true) => ASSUMED,
+            (_, true) => model_fit::ASSUMED,
             _ => "given",
         };
         table.add_row([*name, &amount(*value, unit(name)), how]);
@@ -270,7 +289,13 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     aligned.extend([Align::Left; 2]);
     let mut table = TextTable::new(aligned).with_indent(2);
     let names = varying.iter().map(|&index| about.variables[index].name);
-    table.add_row(names.chain(["measured", "predicted", "ratio", "95 % band", "set by"]));
+    table.add_row(names.chain([
+        RateWords::new(fit.simulated.as_deref()).rates,
+        "predicted",
+        "ratio",
+        "95 % band",
+        "set by",
+    ]));
     for point in &points {
         let mut cells: Vec<String> =
             varying.iter().map(|&index| model_fit::value_text(model, index, point.x[index])).collect();

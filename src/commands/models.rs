@@ -5,6 +5,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::{NameMatch, look_up};
 use apexmap_base::terminal::{family_index, print, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::units::amount;
 use apexmap_pages::html::picture;
 use apexmap_study::model_fit::nic;
 use apexmap_theory::machine::{self, Card};
@@ -102,7 +103,11 @@ fn describe(model: &dyn Model, text: &mut String) {
         variables.add_row([variable.name, &format!("{}{words}{default}", variable.meaning)]);
     }
     for parameter in about.parameters {
-        let given = if parameter.is_given { " (not fitted)" } else { "" };
+        let typical = format!("; {} if unknown", amount(parameter.first_guess, parameter.unit()));
+        let given = match (parameter.is_given, parameter.is_first_guess_typical) {
+            (false, _) => String::new(),
+            (true, is_typical) => format!(" (not fitted{})", if is_typical { &typical } else { "" }),
+        };
         parameters.add_row([parameter.number, &format!("{}: {}{given}", parameter.symbol, parameter.meaning())]);
     }
     let _ = writeln!(text, "  variables:\n{variables}  numbers of the machine:\n{parameters}");

@@ -96,7 +96,7 @@ fn draw(arguments: &Arguments) -> Result<()> {
     let drawn = plot::figure(&samples, &request)?;
     let drawn = plot::add_bounds(&samples, &request, drawn)?;
     let drawn = match &arguments.codes {
-        Some(file) => plot::add_codes(&request, drawn, &codes(file.as_deref(), &arguments.result)?)?,
+        Some(file) => plot::add_codes(&samples, &request, drawn, &codes(file.as_deref(), &arguments.result)?)?,
         None => drawn,
     };
     selected.notes.iter().for_each(|line| note(&format!("note: {line}")));

@@ -15,7 +15,7 @@ use apexmap_pages::report::{self, ReportOutput, summary};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
-use apexmap_study::{answers, nodes};
+use apexmap_study::nodes;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ fn redraw(arguments: &Arguments) -> Result<()> {
         report::make_from(&folder, &samples, Some(&embedded.program), &|text| progress.show(text)).map_err(named)?;
     drop(progress);
     copy_page(&folder, &out)?;
-    print_summary(&made, &folder, &samples, &out)
+    print_summary(&made, &out)
 }
 
 /// Copies the report of a folder to a file of the user.
@@ -140,7 +140,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
     let progress = FitProgress::new();
     let made = report::make(folder, samples, &|text| progress.show(text))?;
     drop(progress);
-    print_summary(&made, folder, samples, &folder.report())
+    print_summary(&made, &folder.report())
 }
 
 /// Prints the comparison of nodes that each ran the sweep alone.
@@ -154,10 +154,10 @@ fn print_nodes(made: &NodeReport, page: &Path) -> Result<()> {
     print(&format!("{warnings}report: {}\n", page.display()))
 }
 
-fn print_summary(made: &ReportOutput, folder: &Folder, samples: &Samples, page: &Path) -> Result<()> {
+fn print_summary(made: &ReportOutput, page: &Path) -> Result<()> {
     let warnings: String = made.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     print(&summary::text(&made.rows, terminal_width()))?;
-    print(&answers::text(&samples.current(), folder.card()?.as_ref(), made.cores)?)?;
+    print(&made.answers)?;
     match made.health.banner() {
         Some(banner) => print_in_red(&banner)?,
         None => print(&format!("{}\n", made.health.sentence()))?,

@@ -11,6 +11,7 @@ use apexmap_base::units::{amount, plural};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::samples::PLANNED_LAUNCH;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_run::manual::outstanding_jobs;
@@ -206,7 +207,7 @@ fn describe_job(job: &JobRow, text: &mut String) {
 
 /// Writes how the intervals of the samples were computed, and how strongly successive samples correlate.
 fn intervals(folder: &Folder, text: &mut String) {
-    match folder.load_some(&|column| METHOD_COLUMNS.contains(&column)) {
+    match folder.load_some(&|column| METHOD_COLUMNS.contains(&column) || PLANNED_LAUNCH.contains(&column)) {
         Ok(loaded) => {
             if let Some(why) = loaded.fallback {
                 note(&format!("note: {why}; its journals are read instead; `apexmap run` writes the file again"));

@@ -13,7 +13,7 @@ use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{self, ColumnDescription, Role, label};
 use apexmap_results::table::derived_columns::{ATTAINABLE, BOUND_BY, bound_column};
 use apexmap_theory::bounds;
-use apexmap_theory::codes::{Code, unplaceable};
+use apexmap_theory::codes::{Code, NOT_ON_MAP, unplaceable};
 use apexmap_theory::statistics::Summary;
 use ndarray::Ix2;
 use subtitle::subtitle;
@@ -181,11 +181,12 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     })
 }
 
-/// Adds known codes to a contour plot or a heat map over alpha and L. Codes outside the axes are named in the subtitle.
+/// Adds known codes to a contour plot or a heat map over alpha and L. The subtitle names codes outside the axes, and codes whose
+/// accesses these samples do not have.
 ///
 /// # Errors
 /// If the figure is of another kind or has other axes.
-pub fn add_codes(request: &Request, drawn: Figure, codes: &[Code]) -> Result<Figure> {
+pub fn add_codes(samples: &Samples, request: &Request, drawn: Figure, codes: &[Code]) -> Result<Figure> {
     let along: Option<fn(&Code) -> [f64; 2]> = match request.axes()[..] {
         [columns::BLOCK, columns::ALPHA] => Some(|code| [code.block_words, code.alpha]),
         [columns::ALPHA, columns::BLOCK] => Some(|code| [code.alpha, code.block_words]),
@@ -196,12 +197,17 @@ pub fn add_codes(request: &Request, drawn: Figure, codes: &[Code]) -> Result<Fig
         return Err(unplaceable(&format!("a figure of the kind {}", request.kind.name())));
     };
     let place = |code: &Code| Place { x: along(code)[0], y: along(code)[1], label: code.name.clone() };
-    let (within, outside): (Vec<Place>, Vec<Place>) = codes.iter().map(place).partition(|place| place.is_within(grid));
-    if !outside.is_empty() {
-        let names: Vec<&str> = outside.iter().map(|place| place.label.as_str()).collect();
+    let (codes, others): (Vec<&Code>, Vec<&Code>) = codes.iter().partition(|code| code.is_on_map(samples.chains()));
+    let (within, outside): (Vec<Place>, Vec<Place>) =
+        codes.into_iter().map(place).partition(|place| place.is_within(grid));
+    let others: Vec<Place> = others.into_iter().map(place).collect();
+    for (why, places) in
+        [("outside", outside), (NOT_ON_MAP, others)].into_iter().filter(|(_, places)| !places.is_empty())
+    {
+        let names: Vec<&str> = places.iter().map(|place| place.label.as_str()).collect();
         let (words, warning) = grid.subtitle.split_once('\n').unwrap_or((&grid.subtitle, ""));
         let end = if warning.is_empty() { String::new() } else { format!("\n{warning}") };
-        grid.subtitle = format!("{words}; outside: {}{end}", names.join(", "));
+        grid.subtitle = format!("{words}; {why}: {}{end}", names.join(", "));
     }
     Ok(Figure::Marked(Box::new(drawn), within))
 }

@@ -1,7 +1,7 @@
 //! Detection of the provenance of a measurement: the build, the host, and the place of the calling thread.
 
 use crate::affinity;
-use crate::hardware::{Hardware, HardwareThread, PlacementOrder, place_ranks};
+use crate::hardware::{Hardware, HardwareThread, PlacementOrder, facts_are_hidden, place_ranks};
 use apexmap_base::provenance::{Build, Cache, Host, MemoryPlacement, Placement, Processors};
 use nix::unistd::gethostname;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +57,8 @@ pub fn memory_placement(pages: &BTreeMap<usize, usize>) -> Option<MemoryPlacemen
 }
 
 fn read_text(path: &str) -> Option<String> {
-    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    let text = fs::read_to_string(path).ok().filter(|_| !facts_are_hidden());
+    text.map(|text| text.trim().to_owned())
 }
 
 pub fn host_name() -> String {
@@ -71,8 +72,9 @@ pub fn load_average() -> Option<f64> {
 
 pub fn host() -> Host {
     let hardware = Hardware::this_machine();
-    let (tlb_entries_4k, tlb_entries_2m) = tlb_entries();
-    let cycle_hertz = cycle_hertz();
+    let is_visible = !facts_are_hidden();
+    let (tlb_entries_4k, tlb_entries_2m) = if is_visible { tlb_entries() } else { (None, None) };
+    let cycle_hertz = cycle_hertz().filter(|_| is_visible);
     Host {
         name: host_name(),
         cpu_model: cpu_model(),
@@ -99,8 +101,10 @@ const CPUINFO_BYTES: u64 = 1 << 14;
 
 fn cpu_model() -> String {
     let mut text = Vec::new();
-    // A partial text still has the first lines.
-    let _ = fs::File::open("/proc/cpuinfo").and_then(|file| file.take(CPUINFO_BYTES).read_to_end(&mut text));
+    if let (false, Ok(file)) = (facts_are_hidden(), fs::File::open("/proc/cpuinfo")) {
+        // A partial text still has the first lines.
+        let _ = file.take(CPUINFO_BYTES).read_to_end(&mut text);
+    }
     let text = String::from_utf8_lossy(&text);
     let field = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name))?;
@@ -170,7 +174,7 @@ fn tlb_entries() -> (Option<u32>, Option<u32>) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn tlb() -> (Option<u32>, Option<u32>) {
+fn tlb_entries() -> (Option<u32>, Option<u32>) {
     (None, None)
 }
 

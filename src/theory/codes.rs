@@ -5,6 +5,7 @@
 //! name = "my solver"
 //! alpha = 0.1
 //! L = 16
+//! accesses = "mixed"  # optional: "mixed" or "dependent", what a map of independent accesses does not show
 //! weight = 3        # optional: its share of the time on the first machine of a comparison
 //! how = "..."       # optional: the origin of alpha and L
 //! source = "..."    # optional
@@ -24,6 +25,19 @@ const KNOWN: &str = include_str!("data/codes.toml");
 /// Maximum number of characters of a name, which is a label in figures.
 const MAX_NAME: usize = 40;
 
+/// How a code's accesses differ from those of Apex-Map with addresses that are known in advance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accesses {
+    /// Their addresses are known in advance, too.
+    #[default]
+    Independent,
+    /// Streams and jumps alternate. A core prefetches the streams, but one pair of alpha and L makes jumps of them all.
+    Mixed,
+    /// Each address follows from the datum before, as in `apex_map.chains` with one chain.
+    Dependent,
+}
+
 /// A code as a point of the map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code {
@@ -33,6 +47,7 @@ pub struct Code {
     pub alpha: f64,
     /// Spatial locality L: words per access, at least 1.
     pub block_words: f64,
+    pub accesses: Accesses,
     /// Share of the time on the first machine of a comparison, relative to the other weights; `None` if the code does not count.
     pub weight: Option<f64>,
     /// Origin of alpha and L. May be empty.
@@ -55,6 +70,8 @@ struct Entry {
     alpha: Spanned<f64>,
     #[serde(rename = "L")]
     block_words: Spanned<f64>,
+    #[serde(default)]
+    accesses: Accesses,
     weight: Option<Spanned<f64>>,
     #[serde(default)]
     how: String,
@@ -131,12 +148,27 @@ impl Entry {
             name: name.to_owned(),
             alpha,
             block_words,
+            accesses: self.accesses,
             weight: self.weight.as_ref().map(|weight| *weight.get_ref()),
             how: self.how.clone(),
             source: self.source.clone(),
         })
     }
 }
+
+impl Code {
+    /// Returns whether a map has such accesses. `chains` is the map's number of chains of dependent accesses, `None` for a map of
+    /// independent accesses.
+    pub fn is_on_map(&self, chains: Option<f64>) -> bool {
+        match self.accesses {
+            Accesses::Dependent => chains == Some(1.0),
+            Accesses::Independent | Accesses::Mixed => chains.is_none(),
+        }
+    }
+}
+
+/// The words for a code that a map does not have, instead of a rate.
+pub const NOT_ON_MAP: &str = "not on this map";
 
 /// The value of a map at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -53,7 +53,8 @@ pub struct MapAxis {
 struct MapCell {
     is_planned: bool,
     has_failed: bool,
-    values_by_launch: BTreeMap<String, Vec<f64>>,
+    /// Values by block and launch: a block's launches are one launch that was interrupted and resumed.
+    values_by_launch: BTreeMap<(u32, String), Vec<f64>>,
 }
 
 /// The content of a cell of a map.
@@ -70,8 +71,9 @@ impl Map {
     /// Returns what a cell shows: the median of its samples, as in reports.
     pub fn shown(&self, x: usize, y: usize) -> Shown {
         let cell = &self.cells[y * self.x.labels.len() + x];
-        let medians = cell.values_by_launch.values().filter_map(|values| median(values));
-        let logarithms: Vec<f64> = medians.map(f64::ln).collect();
+        let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        cell.values_by_launch.iter().for_each(|((block, _), values)| blocks.entry(*block).or_default().extend(values));
+        let logarithms: Vec<f64> = blocks.values().filter_map(|values| median(values)).map(f64::ln).collect();
         match cell {
             _ if !logarithms.is_empty() => {
                 Shown::Value((logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
@@ -192,11 +194,11 @@ impl Maps {
     }
 
     /// Adds a sample of a launch. Returns the number of its map; `None` for a point that is not in the plan.
-    pub fn add(&mut self, key: &str, launch: &str, value: Option<f64>) -> Option<usize> {
+    pub fn add(&mut self, key: &str, (block, launch): (u32, &str), value: Option<f64>) -> Option<usize> {
         let &(map, cell) = self.places.get(key)?;
         let cell = &mut self.maps[map].cells[cell];
         match value {
-            Some(value) => cell.values_by_launch.entry(launch.to_owned()).or_default().push(value),
+            Some(value) => cell.values_by_launch.entry((block, launch.to_owned())).or_default().push(value),
             None => cell.has_failed = true,
         }
         Some(map)
@@ -206,7 +208,7 @@ impl Maps {
     pub fn add_sample(&mut self, sample: &Sample, launch: &str, hertz: Option<f64>) -> Option<usize> {
         let &(map, _) = self.places.get(&sample.key)?;
         let value = headline_value(sample, &self.maps[map].quantity.name, hertz);
-        self.add(&sample.key, launch, value.filter(|_| sample.status == Status::Ok))
+        self.add(&sample.key, (sample.block, launch), value.filter(|_| sample.status == Status::Ok))
     }
 
     /// Adds the samples of a table, which must be of one type of nodes. Returns the number of the map with the newest one.
@@ -219,7 +221,8 @@ impl Maps {
             let Some(&(map, _)) = self.places.get(key) else { continue };
             let column = samples.column(&self.maps[map].quantity.name);
             let value = column.map(|column| column.number(row)).filter(|value| !value.is_nan());
-            self.add(key, table.word("launch", row), value.filter(|_| samples.failure(row).is_none()));
+            let block = table.number("block", row) as u32;
+            self.add(key, (block, table.word("launch", row)), value.filter(|_| samples.failure(row).is_none()));
             let seconds = time.map_or(0.0, |column| column.number(row));
             newest = newest.filter(|(_, latest)| *latest >= seconds).or(Some((map, seconds)));
         }
@@ -240,7 +243,7 @@ impl Maps {
     /// Removes the samples of a launch.
     pub fn forget_launch(&mut self, launch: &str) {
         for cell in self.maps.iter_mut().flat_map(|map| &mut map.cells) {
-            cell.values_by_launch.remove(launch);
+            cell.values_by_launch.retain(|(_, name), _| name != launch);
         }
     }
 }

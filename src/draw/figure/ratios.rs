@@ -61,6 +61,7 @@ impl Ratios {
             row.push(match unfinished {
                 Some(k) => format!("not finished: {}", self.unfinished[k]),
                 None if self.undecided.contains(&cell) => self.undecided_label.into(),
+                None if self.grid.values[cell] == 1.0 => "no".into(),
                 None => "yes".into(),
             });
         }
@@ -68,7 +69,11 @@ impl Ratios {
     }
 
     fn description(&self) -> String {
-        format!("Ratios. {} {} of them are not significant.", table::extremes(&self.grid), self.undecided.len())
+        let open = match self.undecided.len() {
+            0 => String::new(),
+            count => format!(" {count} of them are not significant."),
+        };
+        format!("Ratios. {}{open}", table::extremes(&self.grid))
     }
 }
 

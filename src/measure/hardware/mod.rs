@@ -20,6 +20,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::OnceLock;
 
+/// Returns whether a test hides what systems may hide: sizes of caches, TLB and memory, cores, packages, NUMA nodes and clock.
+pub fn facts_are_hidden() -> bool {
+    std::env::var_os("APEXMAP_TEST_HIDE_HOST_FACTS").is_some()
+}
+
 /// A machine, with the limits from control groups and the process's affinity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hardware {
@@ -51,7 +56,17 @@ impl Hardware {
     /// Returns this machine, as it was at the first call.
     pub fn this_machine() -> &'static Self {
         static THIS_MACHINE: OnceLock<Hardware> = OnceLock::new();
-        THIS_MACHINE.get_or_init(|| Self::read(&FilesBelow(Path::new("/"))))
+        THIS_MACHINE.get_or_init(|| {
+            let machine = Self::read(&FilesBelow(Path::new("/")));
+            if facts_are_hidden() { machine.without_optional_facts() } else { machine }
+        })
+    }
+
+    /// Returns the machine with all that a system may hide missing. The numbers of the hardware threads remain.
+    fn without_optional_facts(self) -> Self {
+        let thread = |&number: &usize| HardwareThread { number, ..HardwareThread::default() };
+        let threads = self.threads.iter().map(|thread| &thread.number).map(thread).collect();
+        Self { threads, memory_bytes: None, memory_limit_bytes: None, ..self }
     }
 
     /// Returns the hardware thread with a number.

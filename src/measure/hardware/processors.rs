@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::fmt;
 
 /// A hardware thread with the number that the system gives it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HardwareThread {
     pub number: usize,
     /// The lowest number of the hardware threads on its core.

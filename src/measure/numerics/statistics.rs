@@ -6,6 +6,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
+    /// No spread: values that a card determines, simulated or predicted.
+    Exact,
     /// Differences between two sides of the same launches.
     Pairs,
     /// The spread between launches.
@@ -22,6 +24,7 @@ impl Basis {
     /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
+            Basis::Exact => "exact",
             Basis::Pairs => "pairs",
             Basis::Launches => "launches",
             Basis::Samples => "samples",
@@ -30,9 +33,9 @@ impl Basis {
         }
     }
 
-    /// Returns whether the basis includes differences between launches.
+    /// Returns whether the basis includes differences between launches, if there are any.
     pub fn includes_launches(self) -> bool {
-        matches!(self, Basis::Pairs | Basis::Launches)
+        matches!(self, Basis::Exact | Basis::Pairs | Basis::Launches)
     }
 }
 

@@ -8,7 +8,6 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::{Card, catalogue, entry_of};
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Source of a machine's numbers.
@@ -60,8 +59,8 @@ impl Machine {
         if samples.describe_simulation().is_some() {
             name.push_str(" (simulated)");
         }
-        let card = manifest.as_ref().map(|manifest| match &manifest.simulated {
-            Some(machine) => Card::parse(&machine.card, Path::new(given)),
+        let card = manifest.as_ref().map(|manifest| match manifest.simulated_card()? {
+            Some(card) => Ok(card),
             None => reported_by_os(manifest, &name),
         });
         let card = card.transpose()?;
@@ -85,7 +84,7 @@ impl Machine {
     /// Returns the host of rank 0 in the first launch. Simulated ranks have none.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.simulated.is_none())?;
-        Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
+        Some(manifest.first_host())
     }
 
     /// Returns the times of the first and the last sample (seconds since 1970), and the median load average.
@@ -118,9 +117,11 @@ const REPORTED: &str = "reported by the operating system during the measurement"
 /// # Errors
 /// If the manifest has an invalid value, such as a negative clock.
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
-    let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
+    let host = manifest.first_host();
     let mut card = Card::new(name, &host.cpu_model, REPORTED);
-    let mut numbers = vec![(catalogue::MEMORY_BYTES.name.to_owned(), host.memory_bytes as f64)];
+    let memory = Some(host.memory_bytes as f64).filter(|bytes| *bytes > 0.0);
+    let mut numbers: Vec<_> =
+        memory.map(|bytes| (catalogue::MEMORY_BYTES.name.to_owned(), bytes)).into_iter().collect();
     numbers.extend(host.processors.cores.map(|cores| (catalogue::CORES.name.to_owned(), f64::from(cores))));
     numbers.extend(host.cycle_hertz.map(|hertz| (catalogue::CLOCK_HZ.name.to_owned(), hertz)));
     numbers.extend(host.caches.iter().map(|cache| (format!("l{}_bytes", cache.level), cache.bytes as f64)));

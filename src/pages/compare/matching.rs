@@ -224,7 +224,7 @@ fn point_data(
         )
     })?;
     let speed = |value: f64| if smaller_is_better { 1.0 / value } else { value };
-    let exact = machine.origin == Origin::Published;
+    let exact = machine.origin == Origin::Published || machine.samples.describe_simulation().is_some();
     let (widening, total) = (samples.widening(), is_total(headline));
     let machine_point = |cell: cells::Cell| {
         let mut launches = cell.samples.launch_values(headline);

@@ -30,7 +30,7 @@ use comparability::Difference;
 use groups::MatchedGroup;
 use machine::{Machine, Origin};
 use matching::Matching;
-use points::{Point, Points, Scope};
+use points::{Point, PointData, Points, Scope};
 use ratio::{Decision, ScopeRatios, TestedRatio};
 
 pub use sections::write;
@@ -107,6 +107,17 @@ impl Comparison<'_> {
         &self.machines[machine].name
     }
 
+    /// Returns whether cards determine all matched values, so that every ratio is exact.
+    pub fn is_exact(&self) -> bool {
+        self.is_exact_at(&self.matched)
+    }
+
+    /// Returns whether cards determine all values at these points.
+    pub fn is_exact_at(&self, points: &[usize]) -> bool {
+        let mut data = points.iter().flat_map(|&index| self.points.points[index].by_machine.iter().flatten());
+        data.all(PointData::is_of_card)
+    }
+
     /// Returns `b / a`.
     pub fn title(&self, machine: usize) -> String {
         format!("{} / {}", self.name(machine), self.name(0))
@@ -118,7 +129,8 @@ impl Comparison<'_> {
         if stamps.is_empty() { text } else { format!("{text}\n{}", stamps.join(". ")) }
     }
 
-    /// Returns the names of the first two machines with the same samples, if any. Machines without samples have none in common.
+    /// Returns the names of the first two machines with the same samples, if any. Machines without samples have none in common, and
+    /// equal simulations are two runs.
     pub fn same_samples(&self) -> Option<[&str; 2]> {
         let seconds = |k: usize| {
             let samples = &self.machines[k].samples;
@@ -126,7 +138,10 @@ impl Comparison<'_> {
         };
         let machines = 0..self.machines.len();
         let pairs = machines.clone().flat_map(|a| machines.clone().skip(a + 1).map(move |b| (a, b)));
-        let measured = |k: usize| self.machines[k].origin == Origin::Measured && !self.machines[k].samples.is_empty();
+        let measured = |k: usize| {
+            let Machine { origin, samples, .. } = &self.machines[k];
+            *origin == Origin::Measured && !samples.is_empty() && samples.describe_simulation().is_none()
+        };
         let mut same = pairs.filter(|&(a, b)| measured(a) && measured(b) && seconds(a).eq(seconds(b)));
         same.next().map(|(a, b)| [a, b].map(|k| self.machines[k].name.as_str()))
     }

@@ -24,7 +24,7 @@ pub struct PointData {
     /// Status of the samples without a value.
     pub failures: Vec<Status>,
     pub facts: Facts,
-    /// Whether the value is published, and so has no uncertainty.
+    /// Whether the value is simulated, predicted or published, and so has no known uncertainty.
     pub exact: bool,
     /// Number of ranks; NaN if unknown.
     pub ranks: f64,
@@ -60,6 +60,11 @@ impl PointData {
     /// Returns the logarithms of the launches' medians.
     pub fn medians(&self) -> Vec<f64> {
         estimate::log_medians(&self.launches)
+    }
+
+    /// Returns whether a card determines the value: simulated or predicted, not printed in a paper.
+    pub fn is_of_card(&self) -> bool {
+        self.exact && self.facts.origins.iter().all(|origin| origin.starts_with("predicted"))
     }
 
     /// Returns whether both were measured in the same run.

@@ -2,7 +2,8 @@
 //!
 //! One of twenty points without any difference has a 95 % interval that excludes 1. Decisions over many points are therefore
 //! adjusted, so that on average at most 5 % of the points called different are false (Benjamini and Hochberg, see
-//! [`apexmap_theory::statistics::rank_tests`]).
+//! [`apexmap_theory::statistics::rank_tests`]). Ratios of two values that cards determine have no noise, so nothing is tested:
+//! their interval is the ratio.
 
 use super::points::{Point, PointData, Points, Scope};
 use apexmap_base::units::{NumberStyle, is_informative, number};
@@ -19,7 +20,7 @@ pub struct Ratio {
     /// 95 % interval.
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
-    /// Probability of a ratio at least this far from 1 if the true ratio is 1.
+    /// Probability of a ratio at least this far from 1 if the true ratio is 1; `None` without noise.
     pub p: Option<f64>,
 }
 
@@ -44,10 +45,12 @@ pub fn mean(data: &PointData) -> Option<Mean> {
     }
 }
 
-/// Returns the logarithm of the ratio of two speeds, if the variation between launches is known. Returns `None` for two published
-/// values, which have no uncertainty.
+/// Returns the logarithm of the ratio of two speeds, if the variation between launches is known or both follow from cards.
 pub fn shift(numerator: &PointData, denominator: &PointData) -> Option<(Mean, Basis)> {
     match (numerator.exact, denominator.exact) {
+        (true, true) if numerator.is_of_card() && denominator.is_of_card() => {
+            Some((mean(numerator)?.subtract(&mean(denominator)?), Basis::Exact))
+        }
         (true, true) => None,
         (false, false) => {
             estimate::log_ratio(&numerator.launches, &denominator.launches, numerator.same_run(denominator))
@@ -73,7 +76,8 @@ pub fn scaled_ratio(
     }
     if let Some((mean, basis)) = shift(numerator, denominator) {
         let mean = Mean { value: mean.value + factor, ..mean };
-        return Some(Ratio::from_log(mean.value, Some(mean.interval()), basis, Some(mean.p_two_sided())));
+        let p = (basis != Basis::Exact).then(|| mean.p_two_sided());
+        return Some(Ratio::from_log(mean.value, Some(mean.interval()), basis, p));
     }
     let (base, new) =
         (denominator.log_speeds(), numerator.log_speeds().into_iter().map(|speed| speed + factor).collect::<Vec<_>>());
@@ -169,13 +173,15 @@ fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricM
     if let Some(mean) = paired_mean(both) {
         return Some(make_mean(mean.value, Some(mean.interval()), Basis::Pairs));
     }
-    let exact = both.iter().all(|(a, b, _)| a.exact && b.exact);
+    let has_basis = |basis: Basis| both.iter().all(|(.., ratio)| ratio.basis == basis);
+    let no_spread = both.iter().all(|(a, b, _)| a.exact && b.exact) && !has_basis(Basis::Exact);
     let side_mean = |pick: &dyn Fn(&(&PointData, &PointData, Ratio)) -> PointData| {
         mean_over_points(&both.iter().map(pick).collect::<Vec<_>>())
     };
-    if let (Some(a), Some(b), false) = (side_mean(&|both| both.0.clone()), side_mean(&|both| both.1.clone()), exact) {
-        let mean = a.subtract(&b);
-        return Some(make_mean(mean.value, Some(mean.interval()), Basis::Launches));
+    if let (Some(a), Some(b), false) = (side_mean(&|both| both.0.clone()), side_mean(&|both| both.1.clone()), no_spread)
+    {
+        let (mean, basis) = (a.subtract(&b), if has_basis(Basis::Exact) { Basis::Exact } else { Basis::Launches });
+        return Some(make_mean(mean.value, Some(mean.interval()), basis));
     }
     let widths: Option<Vec<f64>> =
         both.iter().map(|(_, _, ratio)| ratio.interval.map(|(low, high)| (high / low).ln() / 2.0 / NORMAL)).collect();
@@ -240,6 +246,9 @@ pub fn weaken(p: f64, times: f64) -> f64 {
     normal.cdf(normal.inverse_cdf(p) / times)
 }
 
+/// The words for ratios of two values that cards determine.
+pub const EXACT: &str = "exact for these cards";
+
 /// Accepted fraction of false findings.
 pub const FALSE_FINDINGS: f64 = 0.05;
 
@@ -274,7 +283,12 @@ impl Decision {
     /// test implies.
     pub fn differs(self, tested: &TestedRatio) -> bool {
         let adjusted = self == Self::Unadjusted || tested.q.is_some_and(|q| q <= FALSE_FINDINGS);
-        tested.ratio.is_decided() && adjusted
+        tested.ratio.is_decided() && (adjusted || tested.ratio.basis == Basis::Exact)
+    }
+
+    /// Returns whether the noise hides if a ratio differs from 1. Without noise, a ratio of 1 is decided too.
+    pub fn leaves_open(self, tested: &TestedRatio) -> bool {
+        tested.ratio.basis != Basis::Exact && !self.differs(tested)
     }
 }
 
@@ -332,8 +346,9 @@ pub fn format_with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String 
     format!("{}{}", format_ratio(ratio), interval.unwrap_or_default())
 }
 
+/// Formats `[1.2, 1.26]`; `None` without an interval, and without noise.
 pub fn format_interval(interval: Option<(f64, f64)>) -> Option<String> {
-    interval.map(|(low, high)| match is_informative((low, high)) {
+    interval.filter(|(low, high)| low < high).map(|(low, high)| match is_informative((low, high)) {
         true => format!("[{}, {}]", format_ratio(low), format_ratio(high)),
         false => "[not known]".to_owned(),
     })

@@ -7,7 +7,7 @@ use apexmap_base::source::Source;
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
-use apexmap_study::validate::simulations::Simulations;
+use apexmap_study::validate::simulations::{Simulations, marginal_rate};
 use apexmap_theory::paper_tables;
 
 /// Draws the curves of a paper. Adds the names of lines that are not simulated to `missing`.
@@ -53,10 +53,12 @@ fn points(line: &Line, simulations: &Simulations) -> Result<Vec<(f64, f64)>> {
             Some(samples) => medians(&samples.choose(Some(condition).filter(|text| !text.is_empty()))?, x, y)?,
             None => Vec::new(),
         },
-        Origin::Marginal { sweep, condition, x } => match simulations.samples(sweep) {
-            Some(samples) => marginal_rates(&samples.choose(Some(condition))?, x)?,
-            None => Vec::new(),
-        },
+        Origin::Marginal { sweeps, condition, x } => {
+            let condition = Some(condition).filter(|text| !text.is_empty());
+            let rates = |samples: &Samples| marginal_rates(&samples.choose(condition)?, x);
+            let run = sweeps.iter().filter_map(|sweep| simulations.samples(sweep));
+            run.map(rates).collect::<Result<Vec<_>>>()?.concat()
+        }
         Origin::Predicted { powers, value } => {
             let point = |power: u32| Ok((f64::from(1u32 << power), value(f64::from(1u32 << power))?));
             (powers.0..=powers.1).map(point).collect::<Result<_>>()?
@@ -81,18 +83,8 @@ fn medians(samples: &Samples, x: &str, y: &str) -> Result<Vec<(f64, f64)>> {
     Ok(samples.cells(&[x])?.into_iter().filter_map(point).collect())
 }
 
-/// Returns the rate of the updates by which the longest run exceeds the shortest one, over a column.
+/// Returns the marginal rates over a column.
 fn marginal_rates(samples: &Samples, x: &str) -> Result<Vec<(f64, f64)>> {
-    let end = |run: &Cell| Some((run.summary("updates_made")?.median, run.summary("seconds")?.median));
-    let mut rates = Vec::new();
-    for cell in samples.cells(&[samples.resolve(x)])? {
-        let runs = cell.samples.cells(&[samples.resolve("updates")])?;
-        let (x, short, long) = (cell.by[0].as_f64(), runs.first().and_then(end), runs.last().and_then(end));
-        if let (Some(x), Some((few, early)), Some((many, late))) = (x, short, long)
-            && late > early
-        {
-            rates.push((x, (many - few) / (late - early)));
-        }
-    }
-    Ok(rates)
+    let point = |cell: Cell| Some((cell.by.first()?.as_f64()?, marginal_rate(&cell.samples)?));
+    Ok(samples.cells(&[samples.resolve(x)])?.into_iter().filter_map(point).collect())
 }

@@ -1,7 +1,7 @@
 //! The curves of the page: the lines of each figure, and their origins.
 
 use apexmap_base::error::Result;
-use apexmap_base::source::{BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
+use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
 use apexmap_base::units::Unit;
 use apexmap_study::validate::predict;
 
@@ -31,8 +31,8 @@ pub enum Origin {
     Printed { table: &'static str, x: &'static str, y: &'static str },
     /// Columns of a simulated sweep, under a condition.
     Simulated { sweep: &'static str, condition: &'static str, x: &'static str, y: &'static str },
-    /// The updates per second by which longer runs of a simulated sweep exceed shorter ones, under a condition.
-    Marginal { sweep: &'static str, condition: &'static str, x: &'static str },
+    /// The updates per second by which longer runs of simulated sweeps exceed shorter ones, under a condition.
+    Marginal { sweeps: &'static [&'static str], condition: &'static str, x: &'static str },
     /// A model at powers of two.
     Predicted { powers: (u32, u32), value: fn(f64) -> Result<f64> },
 }
@@ -63,9 +63,9 @@ const fn predicted_line(label: &'static str, powers: (u32, u32), value: fn(f64) 
     Line { label, origin: Origin::Predicted { powers, value }, form }
 }
 
-/// Single updates on Blue Gene/P, with this number of ranks per node.
-const fn single_updates(label: &'static str, condition: &'static str) -> Line {
-    Line { label, origin: Origin::Marginal { sweep: "bluegene-single-updates", condition, x: "nodes" }, form: PLAIN }
+/// Marginal rates over nodes.
+const fn marginal_line(label: &'static str, sweeps: &'static [&'static str], condition: &'static str) -> Line {
+    Line { label, origin: Origin::Marginal { sweeps, condition, x: "nodes" }, form: PLAIN }
 }
 
 fn bottleneck(nodes: f64, ranks_per_node: f64) -> Result<f64> {
@@ -73,6 +73,7 @@ fn bottleneck(nodes: f64, ranks_per_node: f64) -> Result<f64> {
     rate("random_access.bottleneck", "bluegene-p", &given)
 }
 
+const A: &Source = &APEX_MAP;
 const H: &Source = &HYPERCUBE_RANDOM_ACCESS;
 const B: &Source = &BLUE_GENE_P_RANDOM_ACCESS;
 const N: &Source = &NIC_MESSAGE_RATE;
@@ -108,43 +109,46 @@ const fn cores(sweep: &'static str, conditions: [&'static str; 3]) -> [Line; 4] 
     ]
 }
 
-const STREAMING: [Line; 4] = cores(
-    "nic-pairs",
-    [
-        "kernel == \"message_rate.streaming\" && ranks_per_node == 1",
-        "kernel == \"message_rate.streaming\" && ranks_per_node == 2",
-        "kernel == \"message_rate.streaming\" && ranks_per_node == 4",
-    ],
-);
-const BIDIRECTIONAL: [Line; 4] = cores(
-    "nic-pairs",
-    [
-        "kernel == \"message_rate.bidirectional\" && ranks_per_node == 1",
-        "kernel == \"message_rate.bidirectional\" && ranks_per_node == 2",
-        "kernel == \"message_rate.bidirectional\" && ranks_per_node == 4",
-    ],
-);
-const CYCLIC: [Line; 4] = cores(
-    "nic-cyclic",
-    [
-        "kernel == \"message_rate.cyclic\" && ranks_per_node == 1",
-        "kernel == \"message_rate.cyclic\" && ranks_per_node == 2",
-        "kernel == \"message_rate.cyclic\" && ranks_per_node == 4",
-    ],
-);
+/// The conditions of 1, 2 and 4 cores with a kernel.
+macro_rules! on_cores {
+    ($kernel:literal) => {
+        [
+            concat!("kernel == \"", $kernel, "\" && ranks_per_node == 1"),
+            concat!("kernel == \"", $kernel, "\" && ranks_per_node == 2"),
+            concat!("kernel == \"", $kernel, "\" && ranks_per_node == 4"),
+        ]
+    };
+}
+
+const STREAMING: [Line; 4] = cores("nic-pairs", on_cores!("message_rate.streaming"));
+const BIDIRECTIONAL: [Line; 4] = cores("nic-pairs", on_cores!("message_rate.bidirectional"));
+const CYCLIC: [Line; 4] = cores("nic-cyclic", on_cores!("message_rate.cyclic"));
+const INDIRECT: [Line; 4] = cores("nic-cyclic", on_cores!("message_rate.indirect"));
 const BLOCKS: [Line; 4] = cores("nic-blocks", ["ranks_per_node == 1", "ranks_per_node == 2", "ranks_per_node == 4"]);
-const INDIRECT: [Line; 4] = cores(
-    "nic-cyclic",
-    [
-        "kernel == \"message_rate.indirect\" && ranks_per_node == 1",
-        "kernel == \"message_rate.indirect\" && ranks_per_node == 2",
-        "kernel == \"message_rate.indirect\" && ranks_per_node == 4",
-    ],
-);
 
 const fn nic(name: &'static str, title: &'static str, caption: &'static str, lines: &'static [Line]) -> CurveFigure {
     let subtitle = "the paper's simulated machine; puts, simulated";
     CurveFigure { paper: N, name, title, subtitle, caption, x: SIZE, y: BANDWIDTH, lines }
+}
+
+/// The hypercube under a mapping onto the network of a machine.
+const fn mapping_line(label: &'static str, sweep: &'static str) -> Line {
+    simulated_line(label, sweep, "", RATE_OVER_RANKS, PLAIN)
+}
+
+const fn mappings(
+    name: &'static str,
+    title: &'static str,
+    subtitle: &'static str,
+    lines: &'static [Line],
+) -> CurveFigure {
+    let caption = "Section 4 proposes to map the hypercube onto the network; the paper has no numbers. Q = 1024, links are shared.";
+    CurveFigure { paper: H, name, title, subtitle, caption, x: PROCESSORS, y: UPDATES, lines }
+}
+
+/// Apex-Map over receive buffers, under a condition.
+const fn buffers(label: &'static str, condition: &'static str) -> Line {
+    simulated_line(label, "apex-map-buffers", condition, ["B", "bytes_per_second_per_rank"], PLAIN)
 }
 
 /// All figures with curves, in the order of the papers.
@@ -251,6 +255,27 @@ pub const FIGURES: &[CurveFigure] = &[
             ),
         ],
     },
+    mappings(
+        "hypercube-mapping-red-storm",
+        "Mappings of the hypercube onto Red Storm",
+        "a mesh of 27 x 16 x 24 nodes, rings in Z",
+        &[
+            mapping_line("row-major", "hypercube-red-storm-row-major"),
+            mapping_line("sub-cube", "hypercube-red-storm-sub-cube"),
+            mapping_line("Gray code", "hypercube-red-storm-gray-code"),
+            mapping_line("random", "hypercube-red-storm-random"),
+        ],
+    ),
+    mappings(
+        "hypercube-mapping-bluegene-l",
+        "Mappings of the hypercube onto Blue Gene/L",
+        "a torus of 8 x 8 x 8 to 16 x 16 x 16 nodes; the bandwidth of its links is assumed",
+        &[
+            mapping_line("row-major, which is also the sub-cube", "hypercube-bluegene-l-row-major"),
+            mapping_line("Gray code", "hypercube-bluegene-l-gray-code"),
+            mapping_line("random", "hypercube-bluegene-l-random"),
+        ],
+    ),
     CurveFigure {
         paper: B,
         name: "bluegene-over-nodes",
@@ -262,10 +287,10 @@ pub const FIGURES: &[CurveFigure] = &[
         lines: &[
             printed_line("four cores, measured", "bluegene-table-4", "nodes", "bgp_multi_gups", GUPS),
             printed_line("four cores, bottleneck", "bluegene-table-4", "nodes", "bgp_multi_bottleneck", GUPS),
-            simulated_line("four cores, simulated", "bluegene-roles", "", RATE_OVER_NODES, PLAIN),
+            marginal_line("four cores, simulated", &["bluegene-roles", "bluegene-roles-large"], ""),
             printed_line("one core, measured", "bluegene-table-4", "nodes", "bgp_single_gups", GUPS),
             printed_line("one core, bottleneck", "bluegene-table-4", "nodes", "bgp_single_bottleneck", GUPS),
-            simulated_line("one core, simulated", "bluegene-routed", "", RATE_OVER_NODES, PLAIN),
+            marginal_line("one core, simulated", &["bluegene-routed"], ""),
         ],
     },
     CurveFigure {
@@ -279,9 +304,9 @@ pub const FIGURES: &[CurveFigure] = &[
         y: UPDATES,
         lines: &[
             predicted_line("four ranks, Equation (1)", (6, 18), |nodes| bottleneck(nodes, 4.0), PLAIN),
-            single_updates("four ranks, simulated", "ranks_per_node == 4"),
+            marginal_line("four ranks, simulated", &["bluegene-single-updates"], "ranks_per_node == 4"),
             predicted_line("one rank, Equation (1)", (6, 18), |nodes| bottleneck(nodes, 1.0), PLAIN),
-            single_updates("one rank, simulated", "ranks_per_node == 1"),
+            marginal_line("one rank, simulated", &["bluegene-single-updates"], "ranks_per_node == 1"),
         ],
     },
     CurveFigure {
@@ -331,5 +356,21 @@ pub const FIGURES: &[CurveFigure] = &[
                 simulated_line("4 cores", "nic-random-access", "ranks_per_node == 4", RATE_OVER_NODES, PLAIN),
             ],
         )
+    },
+    CurveFigure {
+        paper: A,
+        name: "apex-map-buffers",
+        title: "Receive buffers, send handles and served requests",
+        subtitle: "256 processes of a hypothetical SMP, alpha = 1; simulated",
+        caption: "Section 2.1: B, SMSG and NSER. No process gets stuck in serving, because the requests of Apex-Map are balanced.",
+        x: ("B (receive buffers)", Unit::None, true),
+        y: ("bandwidth of a process", Unit::BytesPerSecond, true),
+        lines: &[
+            buffers("1 word, NSER = 1", "L == 1 && SMSG == 16 && NSER == 1"),
+            buffers("1 word, NSER = 256", "L == 1 && SMSG == 16 && NSER == 256"),
+            buffers("1024 words, NSER = 1", "L == 1024 && SMSG == 16 && NSER == 1"),
+            buffers("1024 words, NSER = 256", "L == 1024 && SMSG == 16 && NSER == 256"),
+            buffers("1024 words, SMSG = 1", "L == 1024 && SMSG == 1 && NSER == 16"),
+        ],
     },
 ];

@@ -24,7 +24,7 @@ pub fn list(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String
         });
         facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
         facts.push(("Caches", caches.collect::<Vec<_>>().join(", ")));
-        facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
+        facts.push(("Memory", host.memory()));
         if let Some(hertz) = host.cycle_hertz {
             facts.push(("Cycles", format!("{} GHz, {}", units::short_number(hertz / 1e9), host.cycle_source)));
         }

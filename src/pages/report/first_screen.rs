@@ -18,7 +18,7 @@ pub struct FirstScreen {
     /// Whether the interactive surface replaces the picture where scripts run.
     live: bool,
     stream: Option<Stream>,
-    /// Lines about the levels of the memory hierarchy and huge pages.
+    /// Lines about steps over memory sizes and huge pages.
     levels: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl FirstScreen {
             parameters.effects.clear();
             return Ok(Self { stream, ..Self::default() });
         }
-        let sizes = memory_sizes::answer(input.samples)?;
+        let sizes = memory_sizes::answer(input.samples, input.manifest.first_host())?;
         let text = sizes.map(|sizes| sizes.text()).unwrap_or_default();
         let requested = parse_figures(&input.manifest.sweep).into_iter().next().filter(|_| parameters.own);
         let is_surface = requested.as_ref().is_some_and(|figure| figure.kind == FigureKind::Surface);

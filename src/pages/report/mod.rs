@@ -39,6 +39,7 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
+use apexmap_study::answers;
 use apexmap_theory::trade::{self, Trade};
 use embedded::Embedded;
 use failures::Failure;
@@ -59,8 +60,8 @@ pub struct ReportOutput {
     pub rows: Vec<summary::SummaryRow>,
     /// Quietness of the machine.
     pub health: Health,
-    /// Number of cores for names in plain words.
-    pub cores: Option<u32>,
+    /// Answers to the question of a ready sweep, as lines.
+    pub answers: String,
     /// Warnings about the placement of ranks and memory.
     pub warnings: Vec<String>,
 }
@@ -232,7 +233,8 @@ pub fn make_from(
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(card).chain(wrong).chain(context.undrawn);
-    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, cores: input.cores, health: input.health })
+    let answers = answers::text(&current, input.card.as_ref(), input.cores, manifest.first_host())?;
+    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, answers, health: input.health })
 }
 
 fn manifest(folder: &Folder) -> Result<Manifest> {

@@ -11,7 +11,7 @@ use apexmap_study::model_fit::figures::{self, ModelFigure};
 use apexmap_study::model_fit::groups::{FitGroup, groups, left_out};
 use apexmap_study::model_fit::{self, Data, card};
 use apexmap_theory::fit::baseline::{self, Baseline};
-use apexmap_theory::fit::{self, Fit, Options};
+use apexmap_theory::fit::{Fit, Options, RateWords};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::{self, Model};
 use serde::Serialize;
@@ -52,7 +52,7 @@ struct FitEntry {
     sentence: String,
     bottleneck: Option<String>,
     numbers: Vec<NumberRow>,
-    quality: Vec<(&'static str, String)>,
+    quality: Vec<(String, String)>,
     /// Figures of the model's errors and of the bottlenecks.
     shown: Vec<Picture>,
     folded: Vec<Picture>,
@@ -176,14 +176,12 @@ impl FitSections<'_> {
     fn fit_group(&self, model: &dyn Model, group: &FitGroup) -> Result<(Fit, Data, Option<Baseline>)> {
         let (samples, manifest) = (&group.samples, self.input.manifest);
         let data = model_fit::observations(samples, model, &[])?;
-        let name = samples.first_word("launch");
-        let launch = manifest.launches.iter().find(|end| end.launch.launch == name);
-        let host = launch.map_or(&manifest.driver_host, |end| &end.launch.host);
-        let reported =
-            |number: &str| model_fit::reported_by_os(host, number).or_else(|| model_fit::loads(samples, number));
-        let roles = model_fit::roles(model, &reported, self.input.card.as_ref(), &[], &[]);
+        let simulated = manifest.simulated_card()?;
+        let card = self.input.card.as_ref().or(simulated.as_ref());
+        let host = manifest.host_of(samples.first_word("launch"));
+        let roles = model_fit::roles(model, (samples, host), card, &[], &[]);
         let options = Options { resamples: RESAMPLES, most_points: MAX_POINTS, ..Options::default() };
-        let fit = fit::fit(model, &data.observations, &roles, options)?;
+        let fit = data.fit(model, &roles, options)?;
         let curve = baseline::choose(&data.observations, &model_fit::work(model));
         Ok((fit, data, curve))
     }
@@ -211,7 +209,8 @@ impl FitSections<'_> {
         curve: Option<&Baseline>,
     ) -> Result<FitEntry> {
         let subtitle = subtitle(group, data, &format!("fitted, SMAPE {:.1} %", 100.0 * fit.quality.smape));
-        let mut figures = figures::model_figures(model, &fit.points, &subtitle);
+        let words = RateWords::new(data.simulated.as_deref());
+        let mut figures = figures::model_figures(model, &fit.points, words, &subtitle);
         // For a compact model, show its errors rather than another surface.
         let alone = figures.len() == 1;
         figures.retain(|figure| !model.is_compact() || alone || figure.name.starts_with("ratio"));
@@ -221,7 +220,7 @@ impl FitSections<'_> {
             sentence: model_fit::sentence(model, fit, curve),
             bottleneck: model_fit::bottleneck(model, &fit.points),
             numbers: model_tables::numbers(model, fit),
-            quality: model_tables::quality(model, fit, curve),
+            quality: name_rates(model_tables::quality(model, fit, curve), words),
             shown,
             folded,
             ..entry(model, group, data)
@@ -239,7 +238,8 @@ impl FitSections<'_> {
         let extrapolated = predicted.extrapolated.as_ref().map_or(String::new(), |(_, from)| format!(", {from}"));
         let smape = 100.0 * predicted.smape;
         let description = format!("predicted from the card of {}{extrapolated}, SMAPE {smape:.1} %", card.name);
-        let figures = figures::model_figures(model, &predicted.points, &subtitle(group, data, &description));
+        let subtitle = subtitle(group, data, &description);
+        let figures = figures::model_figures(model, &predicted.points, predicted.words, &subtitle);
         let (shown, folded) = self.pictures(model, group, figures, false)?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
         let finite = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
@@ -255,7 +255,7 @@ impl FitSections<'_> {
             sentence: card::sentence(model, card, predicted),
             bottleneck: model_fit::bottleneck(model, &predicted.points),
             numbers: finite.map(number).collect(),
-            quality: model_tables::prediction_quality(model, predicted),
+            quality: name_rates(model_tables::prediction_quality(model, predicted), predicted.words),
             shown,
             folded,
             ..entry(model, group, data)
@@ -283,6 +283,11 @@ impl FitSections<'_> {
         }
         Ok((shown, folded))
     }
+}
+
+/// Names the rates in the descriptions of the goodness of a fit.
+fn name_rates(quality: Vec<(&str, String)>, words: RateWords) -> Vec<(String, String)> {
+    quality.into_iter().map(|(what, value)| (what.replace("measured", words.rates), value)).collect()
 }
 
 /// Returns the parts of an entry that fits and predictions share.

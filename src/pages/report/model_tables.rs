@@ -81,7 +81,7 @@ pub fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     let held = fit.held.iter().map(|(name, value)| {
         let how = match (fit.not_identified.contains(name), fit.assumed.contains(name)) {
             (true, _) => "from the card, because these points do not identify it",
-            (_, true) => "assumed, because these points do not identify it",
+            (_, true) => model_fit::ASSUMED,
             _ => "given",
         };
         number(name, Some(*value), how.into(), String::new())

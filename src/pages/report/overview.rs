@@ -70,8 +70,7 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
             return format!(" ({types} types of nodes, kept apart)");
         }
         let host = &launch.launch.host;
-        let memory = units::bytes(host.memory_bytes as f64);
-        format!(" ({}, {}, {memory})", host.cpu_model, host.processors)
+        format!(" ({}, {}, memory {})", host.cpu_model, host.processors, host.memory())
     });
     let good = samples.good().len();
     let failed = samples.len() - good;

@@ -1,15 +1,14 @@
 //! The figures that the sweep requests.
 
 use super::input::Input;
+use super::pictures::size_marks;
 use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
-use apexmap_base::units;
-use apexmap_draw::figure::{Figure, Grid, Landmark, LandmarkStyle};
+use apexmap_draw::figure::{Figure, Grid};
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure, title};
 use apexmap_measure::kernels;
 use apexmap_results::samples::Samples;
 use apexmap_run::sweep::figures::{self, SweepFigure};
-use apexmap_study::answers::memory_sizes::{self, LevelEnd};
 
 /// Column of the size of all ranks' memory.
 const MEMORY: &str = "memory_words";
@@ -24,19 +23,13 @@ pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
     Ok(pictures)
 }
 
-/// Marks the ends of levels on curves over memory sizes, if the samples show them.
-fn mark_levels(input: &Input, request: &Request, mut drawn: Figure) -> Result<Figure> {
-    let (Figure::Curves(curves) | Figure::Model(curves) | Figure::Limited(curves)) = &mut drawn else {
-        return Ok(drawn);
-    };
-    let sizes = if request.x == MEMORY { memory_sizes::answer(input.samples)? } else { None };
-    let levels = sizes.into_iter().flat_map(|sizes| sizes.levels);
-    let mark = |(level, number): (LevelEnd, usize)| Landmark {
-        x: level.size,
-        label: format!("level {number} ends: {} (found)", units::bytes(level.size)),
-        style: LandmarkStyle::Line,
-    };
-    curves.marks.extend(levels.zip(1..).map(mark));
+/// Marks sizes on curves over memory sizes, as in the figures of effects.
+fn mark_sizes(input: &Input, samples: &Samples, request: &Request, mut drawn: Figure) -> Result<Figure> {
+    if let (Figure::Curves(curves) | Figure::Model(curves) | Figure::Limited(curves), MEMORY) =
+        (&mut drawn, request.x.as_str())
+    {
+        curves.marks.extend(size_marks(input, samples)?);
+    }
     Ok(drawn)
 }
 
@@ -69,7 +62,8 @@ fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
 
 fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
     let (samples, request) = request(input, wanted)?;
-    let drawn = mark_levels(input, &request, add_bounds(&samples, &request, figure(&samples, &request)?)?)?;
+    let bounded = add_bounds(&samples, &request, figure(&samples, &request)?)?;
+    let drawn = mark_sizes(input, &samples, &request, bounded)?;
     let caption = match &wanted.condition {
         Some(condition) => format!("Medians of the samples with {condition}."),
         None => "Medians of the samples.".to_owned(),

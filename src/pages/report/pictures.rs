@@ -4,15 +4,14 @@ use super::caches::{self, RankCache};
 use super::input::Input;
 use crate::html::{Picture, capitalize, file_name, picture};
 use apexmap_base::error::Result;
-use apexmap_base::units::Unit;
+use apexmap_base::units::{self, Unit};
 use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity, Series};
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, add_codes, figure};
-use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK};
 use apexmap_results::table::derived_columns::SHARE;
-use apexmap_theory::machine::Card;
+use apexmap_study::answers::memory_sizes::{self, RateStep};
 use serde::Serialize;
 
 /// Maximum number of surfaces with figures; the report lists further groups, which `apexmap plot` can draw.
@@ -49,7 +48,7 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
             drawn = add_bounds(&group.samples, &request, drawn)?;
         }
         if kind == FigureKind::Contour {
-            drawn = add_codes(&request, drawn, &input.codes)?;
+            drawn = add_codes(&group.samples, &request, drawn, &input.codes)?;
         }
         picture(&folder.figures(), &drawn, file_name(name, &label), request.title, caption)
     };
@@ -120,7 +119,7 @@ pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
             let Some((request, chosen)) = effect(&samples, &keys, axis, headline)? else { continue };
             let Some(mut drawn) = input.if_drawable(&request.title, figure(&chosen, &request))? else { continue };
             if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
-                curves.marks = landmarks(&chosen, input.manifest, input.card.as_ref());
+                curves.marks = size_marks(input, &chosen)?;
             }
             let caption = "Medians with 95 % intervals; other parameters have their most frequent values.";
             let file = format!("effect-of-{}{suffix}", columns::short(axis));
@@ -232,23 +231,24 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
     Some(Figure::Curves(curves))
 }
 
-/// Returns landmarks at the global memory sizes in bytes where a rank's part exceeds a cache or the reach of the TLB.
-fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec<Landmark> {
-    let number = |name: &str| samples.first_value(name).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
-    let launch = manifest.launches.iter().find(|end| end.launch.launch == samples.first_word("launch"));
-    let (Some(launch), ranks) = (launch, number("ranks")) else { return Vec::new() };
-    let host = &launch.launch.host;
-    let mark = |x: f64, label: String| Landmark { x, label, style: LandmarkStyle::Line };
-    let cache = |cache: RankCache| mark(cache.bytes * ranks, format!("L{}", cache.level));
-    let page = number("page_bytes");
-    let entries = if page > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k };
-    let reach = entries.map(|entries| mark(f64::from(entries) * page * ranks, "TLB reach".into()));
-    caches::rank_caches(&launch.launch, card)
-        .into_iter()
-        .map(cache)
-        .chain(reach)
-        .filter(|mark| mark.x.is_finite())
-        .collect()
+/// Returns marks of a figure of these samples at the global memory sizes in bytes where a rank's part exceeds a cache or the reach
+/// of the TLB, and at the steps that the result shows. All figures of a result have the same marks.
+pub fn size_marks(input: &Input, samples: &Samples) -> Result<Vec<Landmark>> {
+    let ranks = samples.first_value("ranks").and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
+    let launch = input.manifest.launches.iter().find(|end| end.launch.launch == samples.first_word("launch"));
+    let Some(launch) = launch.map(|end| &end.launch) else { return Ok(Vec::new()) };
+    let mark = |x: f64, label: String, style| Landmark { x, label, style };
+    let cache = |cache: RankCache| mark(cache.bytes * ranks, format!("L{}", cache.level), LandmarkStyle::Line);
+    let reach = |page: f64| {
+        let label = format!("TLB reach, {} pages", units::bytes(page));
+        Some(mark(launch.host.tlb_reach(page)? * ranks, label, LandmarkStyle::Line))
+    };
+    let steps = memory_sizes::answer(input.samples, &launch.host)?.into_iter().flat_map(|sizes| sizes.steps);
+    let step =
+        |RateStep { size, .. }| mark(size, format!("step: {}", units::bytes(size)), LandmarkStyle::Range(size, size));
+    let pages = input.samples.distinct_numbers("page_bytes").into_iter().filter(|bytes| *bytes > 0.0);
+    let caches = caches::rank_caches(launch, input.card.as_ref()).into_iter().map(cache);
+    Ok(caches.chain(pages.filter_map(reach)).chain(steps.map(step)).filter(|mark| mark.x.is_finite()).collect())
 }
 
 /// Returns the samples with the value of `column` that occurs with the most values of `axis`.

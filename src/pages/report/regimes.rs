@@ -44,7 +44,7 @@ pub fn regime(
         levels.push(("remote".into(), remote_share(ranks, alpha)));
     }
     let dominant = levels.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name.clone()).unwrap_or_default();
-    let entries = page_bytes.and_then(|bytes| if bytes > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k });
-    let beyond_tlb = entries.zip(page_bytes).map(|(entries, bytes)| below(local) - below(f64::from(entries) * bytes));
+    let reach = page_bytes.and_then(|bytes| host.tlb_reach(bytes));
+    let beyond_tlb = reach.map(|reach| below(local) - below(reach));
     Regime { alpha, levels, dominant, beyond_tlb }
 }

@@ -7,8 +7,10 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::{Build, Host};
 use apexmap_base::regular_file::read_text;
 use apexmap_base::sample::{Launch, SCHEMA_VERSION, Status};
+use apexmap_theory::machine::Card;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Contents of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,11 +83,30 @@ pub struct LaunchEnd {
 }
 
 impl Manifest {
+    /// Returns the host of rank 0 in the first launch, or that of the driver without a launch.
+    pub fn first_host(&self) -> &Host {
+        self.launches.first().map_or(&self.driver_host, |end| &end.launch.host)
+    }
+
     /// Returns the number of cores of the node on which the ranks of all launches ran. `None` if ranks of a launch ran on several
     /// nodes, or if the number is unknown.
     pub fn cores_of_node(&self) -> Option<u32> {
         // `None` is the smallest.
         self.launches.iter().map(|end| end.launch.cores_of_node()).min().flatten()
+    }
+
+    /// Returns the host of rank 0 of a launch, or the driver's host if it has no such launch. Simulated ranks have no host.
+    pub fn host_of(&self, launch: &str) -> Option<&Host> {
+        let end = self.launches.iter().find(|end| end.launch.launch == launch);
+        self.simulated.is_none().then(|| end.map_or(&self.driver_host, |end| &end.launch.host))
+    }
+
+    /// Returns the card of the machine of simulated ranks.
+    ///
+    /// # Errors
+    /// If its text is not a card.
+    pub fn simulated_card(&self) -> Result<Option<Card>> {
+        self.simulated.as_ref().map(|machine| Card::parse(&machine.card, Path::new("manifest.json"))).transpose()
     }
 
     /// Adds samples and launches from the journals.

@@ -4,7 +4,7 @@ use crate::disk::record::Record;
 use crate::table::Table;
 use crate::table::bound_columns::bound_values;
 use crate::table::builder::{ColumnHandle, TableBuilder};
-use crate::table::columns::NODE_TYPE;
+use crate::table::columns::{NODE_TYPE, USED_NODES};
 use crate::table::derived_columns::{self, BOUND_BY};
 use crate::table::disturbance_columns::{self, References};
 use apexmap_base::disturbance::Fact;
@@ -53,6 +53,7 @@ pub struct Tabulation {
     launch: [ColumnHandle; LAUNCH.len()],
     place: ColumnHandle,
     oversubscribed: ColumnHandle,
+    nodes: ColumnHandle,
     environment: ColumnHandle,
     rates: [ColumnHandle; derived_columns::COLUMNS.len()],
     facts: [ColumnHandle; Fact::COUNT],
@@ -77,6 +78,7 @@ impl Tabulation {
             launch: LAUNCH.map(|name| builder.column(name)),
             place: builder.column("place"),
             oversubscribed: builder.column("oversubscribed"),
+            nodes: builder.column(USED_NODES),
             environment: builder.column("environment"),
             rates: derived_columns::COLUMNS.map(|derived| builder.column(derived.column)),
             facts: std::array::from_fn(|index| builder.column(Fact::ALL[index].info().column)),
@@ -193,6 +195,9 @@ impl Tabulation {
             self.builder.set_word(self.environment, &each.join(" "));
         }
         self.builder.set_integer(self.oversubscribed, u64::from(launch.oversubscribed));
+        if let Some(nodes) = launch.nodes() {
+            self.builder.set_integer(self.nodes, nodes as u64);
+        }
     }
 }
 

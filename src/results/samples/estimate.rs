@@ -27,8 +27,6 @@ use std::collections::{BTreeMap, HashSet};
 /// Values of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchValues {
-    /// Name of the launch in its result.
-    pub launch: String,
     /// Block of the launch: its index among the launches of its rank count.
     pub block: Option<u64>,
     /// The values, at least one.
@@ -184,9 +182,8 @@ pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -
     Some((side.subtract(&base), Basis::Launches))
 }
 
-/// Columns that [`Samples::method`] needs, of samples that are current and good.
-pub const METHOD_COLUMNS: [&str; 8] =
-    ["key", "kernel", "launch", NODE_TYPE, "seconds", "stale", "status", "unix_seconds"];
+/// Columns that [`Samples::method`] needs, of samples that are current and good, besides [`PLANNED_LAUNCH`].
+pub const METHOD_COLUMNS: [&str; 7] = ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds"];
 
 /// Estimates.
 impl Samples {
@@ -203,14 +200,14 @@ impl Samples {
             return Some(summary);
         }
         let widening = self.widening();
-        if self.is_constant("key") || self.has_same_points("launch") {
+        if self.is_constant("key") || have_same_points(self.launches().values()) {
             return summarise(&self.launch_values(name), widening);
         }
         // Launches of one rank count measure the same points. Over several rank counts, blocks of launches do.
         let block_values = |block: Samples| LaunchValues { values: block.numbers(name), ..LaunchValues::default() };
-        if self.has("block") && self.has_same_points("block") {
-            let blocks: Vec<LaunchValues> = self.group_by(&["block"]).into_iter().map(block_values).collect();
-            return summarise(&blocks, widening);
+        let blocks = if self.has("block") { self.group_by(&["block"]) } else { Vec::new() };
+        if !blocks.is_empty() && have_same_points(&blocks) {
+            return summarise(&blocks.into_iter().map(block_values).collect::<Vec<_>>(), widening);
         }
         summarise(&[block_values(self.clone())], None)
     }
@@ -253,7 +250,7 @@ impl Samples {
             return format!("{one}{card}");
         }
         let good = self.good();
-        let launches = |point: Samples| point.group_by(&["launch"]).len();
+        let launches = |point: Samples| point.launches().len();
         let counts: Vec<usize> = good.group_by(&["key", NODE_TYPE]).into_iter().map(launches).collect();
         let (least, most) = (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
         let several = match least == most {
@@ -271,35 +268,36 @@ impl Samples {
             (0..=1, _) => format!("{over} Intervals of points of a single launch are {within}."),
             _ => over,
         };
+        if good.words("launch").len() > good.launches().len() {
+            text += " A launch that was interrupted and resumed counts as one.";
+        }
         if let Some(correlation) = self.autocorrelation() {
             text += &format!(" Autocorrelation: {}.", correlation.sentence());
         }
         text
     }
 
-    /// Returns whether all launches, or all blocks, of these samples hold the same points.
-    fn has_same_points(&self, column: &str) -> bool {
-        let points = |part: &Samples| {
-            part.column("key").map(|key| part.rows().iter().filter_map(|&row| key.bits(row)).collect())
-        };
-        let parts: Vec<Option<HashSet<u64, RandomState>>> = self.group_by(&[column]).iter().map(points).collect();
-        parts.windows(2).all(|pair| pair[0] == pair[1])
-    }
-
     /// Returns the values of a column by launch.
     pub fn launch_values(&self, name: &str) -> Vec<LaunchValues> {
-        let launch_values = |(launch, samples): (&str, Samples)| LaunchValues {
-            launch: launch.to_owned(),
+        let launch_values = |samples: Samples| LaunchValues {
             block: samples.first_value("block").and_then(|block| block.as_f64()).map(|block| block as u64),
             values: samples.numbers(name),
         };
-        self.launches().into_iter().map(launch_values).filter(|launch| !launch.values.is_empty()).collect()
+        self.launches().into_values().map(launch_values).filter(|launch| !launch.values.is_empty()).collect()
     }
 
     /// Returns the median of a column, as in its [`summary`](Self::summary); `None` if no sample has a value.
     pub fn median(&self, name: &str) -> Option<f64> {
         self.summary(name).map(|summary| summary.median)
     }
+}
+
+/// Returns whether all launches, or all blocks of launches, hold the same points.
+fn have_same_points<'a>(parts: impl IntoIterator<Item = &'a Samples>) -> bool {
+    let points =
+        |part: &Samples| part.column("key").map(|key| part.rows().iter().filter_map(|&row| key.bits(row)).collect());
+    let parts: Vec<Option<HashSet<u64, RandomState>>> = parts.into_iter().map(points).collect();
+    parts.windows(2).all(|pair| pair[0] == pair[1])
 }
 
 /// Computes the autocorrelation of the current good samples of a table.

@@ -75,6 +75,11 @@ pub fn has_surface(kernel: &dyn Kernel) -> bool {
 }
 
 impl Samples {
+    /// Returns the number of chains of dependent accesses of the first sample; `None` if its addresses are known in advance.
+    pub fn chains(&self) -> Option<f64> {
+        self.first_value("chains")?.as_f64()
+    }
+
     /// Describes a column in the terms of these samples' kernels.
     pub fn describe(&self, column: &str) -> ColumnDescription {
         columns::describe_of(column, self.words("kernel"))

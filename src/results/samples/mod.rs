@@ -37,7 +37,7 @@ use crate::table::columns::{self, NODE_TYPE};
 use crate::table::similar;
 use apexmap_base::condition::Condition;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::point::Value;
+use apexmap_base::point::{NODE, Value};
 use apexmap_base::sample::Status;
 use apexmap_measure::kernels::{self, Kernel};
 use apexmap_theory::statistics::autocorrelation::Autocorrelation;
@@ -67,6 +67,12 @@ impl From<Table> for Samples {
         }
     }
 }
+
+/// Columns that identify a launch of a plan: its number among the launches of its size, the size, and the type of nodes.
+pub const PLANNED_LAUNCH: [&str; 6] = ["block", "ranks", "nodes", "ranks_per_node", NODE, NODE_TYPE];
+
+/// Values of the columns that identify a launch, as codes of one table.
+type LaunchId = Vec<Option<u64>>;
 
 /// Samples of different points that would be taken for samples of one point: the parameter that differs.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,17 +177,12 @@ impl Samples {
         if headlines.is_empty() { vec!["seconds"] } else { headlines }
     }
 
-    /// Returns the samples of each launch, by the launch's name.
-    pub fn launches(&self) -> BTreeMap<&str, Samples> {
-        let mut launches: BTreeMap<&str, Samples> = BTreeMap::new();
-        for part in self.group_by(&["launch"]) {
-            // A missing name and an empty one are the same.
-            let name = self.table.word("launch", part.rows[0]);
-            let launch = launches.entry(name).or_insert_with(|| self.with_rows(Vec::new()));
-            launch.rows.extend(part.rows);
-            launch.rows.sort_unstable();
-        }
-        launches
+    /// Returns the samples of each launch of the plan. A launch that was interrupted and resumed has several journals, and
+    /// counts once.
+    pub fn launches(&self) -> BTreeMap<LaunchId, Samples> {
+        let columns = if self.has("block") { &PLANNED_LAUNCH[..] } else { &["launch"] };
+        let id = |row: usize| columns.iter().map(|name| self.column(name)?.bits(row)).collect();
+        self.group_by(columns).into_iter().map(|part| (id(part.rows[0]), part)).collect()
     }
 
     /// Splits the samples into groups with the same values, or missing values, in all of these columns, in order of first

@@ -32,7 +32,13 @@ pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> 
 
 /// Returns the limits at a point with these outputs.
 fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limits: &Limits) -> Option<Terms> {
-    bounds::terms(&Case { limits, point, outputs, carrier: (&launch.transport, &launch.library), nodes: nodes(launch) })
+    bounds::terms(&Case {
+        limits,
+        point,
+        outputs,
+        carrier: (&launch.transport, &launch.library),
+        nodes: launch.nodes().unwrap_or(1),
+    })
 }
 
 /// Returns the numbers of [`BOUNDS`] and the bottleneck; `None` for launches on other hosts than those that the card is for.
@@ -68,7 +74,7 @@ fn attainable_rate(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<
     let numbers = limits.surface.as_ref().filter(|_| Surface.about().explains.contains(&kernel))?;
     let number = |name: &str| match name {
         "P" => Some(sample.point.ranks as f64),
-        "ranks_per_node" => Some(sample.point.ranks as f64 / nodes(launch) as f64),
+        "ranks_per_node" => Some(sample.point.ranks as f64 / launch.nodes().unwrap_or(1) as f64),
         _ => {
             let value = sample.point.params.get(name).or_else(|| sample.outputs.get(name));
             value.and_then(Value::as_f64).or_else(|| Surface.kernel_value(kernel, name))
@@ -76,11 +82,4 @@ fn attainable_rate(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<
     };
     let prediction = Surface.predict(&Surface.variables(&number).ok()?, numbers).value;
     Some(prediction).filter(|rate| rate.is_finite() && *rate > 0.0)
-}
-
-fn nodes(launch: &Launch) -> usize {
-    let mut nodes: Vec<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes.len().max(1)
 }

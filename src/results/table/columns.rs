@@ -18,6 +18,8 @@ pub const ALPHA: &str = "alpha";
 pub const BLOCK: &str = "block_words";
 /// Column of the type of the nodes. Samples of unlike nodes have no common median.
 pub const NODE_TYPE: &str = "node_type";
+/// The column with the number of nodes on which the ranks of a launch ran.
+pub const USED_NODES: &str = "used_nodes";
 
 /// Meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +85,7 @@ const SAMPLE: [(&str, Unit, &str); 17] = [
     ("card_draws", Unit::None, "number of these simulations"),
 ];
 
-const LAUNCH: [(&str, Unit, &str); 11] = [
+const LAUNCH: [(&str, Unit, &str); 12] = [
     ("launch", Unit::None, "name of the launch and of its journal"),
     ("transport", Unit::None, "threads, mpi or simulated"),
     ("library", Unit::None, "message library, with its version"),
@@ -103,6 +105,7 @@ const LAUNCH: [(&str, Unit, &str); 11] = [
     ),
     ("place", Unit::None, "order of hardware threads for ranks that are threads"),
     ("oversubscribed", Unit::None, "1 if some node had more ranks than hardware threads"),
+    (USED_NODES, Unit::None, "number of nodes on which the ranks ran"),
 ];
 
 /// Columns that identify the point of a sample, in addition to parameters.

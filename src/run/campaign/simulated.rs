@@ -33,7 +33,8 @@ pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(S
     let machine = node_size(&card);
     let sweep = ready::open(path, machine)?;
     let resampled = card.resampled(sweep.launch.resamples, sweep.seed);
-    Ok((sweep, machine, Some(Simulation { card: Arc::new(card), ranks_per_node, resampled })))
+    let simulation = Simulation { card: Arc::new(card), ranks_per_node, mapping: sweep.launch.mapping, resampled };
+    Ok((sweep, machine, Some(simulation)))
 }
 
 /// Returns the size of a node of a card, for sweeps whose values depend on the machine. Numbers that the card does not have are

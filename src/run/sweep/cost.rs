@@ -67,29 +67,35 @@ pub fn estimate(context: &Context, point: &Point) -> f64 {
 pub fn rule(context: &Context) -> &'static str {
     match context.simulation {
         Some(_) => {
-            "1 us per simulated message and per link on its way; 50 ns per update and per stage if messages collect updates"
+            "1 us per simulated message, 0.25 us per link on its way and per operation; 10 ns per update and stage if messages collect updates"
         }
         None => "50 ns per operation and 8 GB/s per rank",
     }
 }
 
-/// Estimates the wall time of a simulation by the number of messages. Kernels that collect Q updates send fewer.
+/// Estimates the wall time of a simulation: an access or an update, a message, and each link on its way. Kernels that collect Q updates
+/// send fewer messages, and move the updates in each stage. Cards with intervals are simulated several times.
 fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
-    const PER_PASSAGE: f64 = 1e-6;
-    const PER_COLLECTED_UPDATE: f64 = 5e-8;
+    const PER_MESSAGE: f64 = 1e-6;
+    const PER_LINK: f64 = 2.5e-7;
+    const PER_COLLECTED_UPDATE: f64 = 1e-8;
+    const PER_OPERATION: f64 = 2.5e-7;
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let operations = kernel.work(point).operations;
-    let runs = 1.0 + simulation.resampled.len() as f64;
-    let has = |name: &str| point.params.contains_key(name);
-    let collects_updates = has("Q") && !has("access") && point.params.get("sending") != Some(&"immediate".into());
-    if collects_updates {
-        let stages = (point.ranks as f64).log2().max(1.0);
-        return OVERHEAD + runs * PER_COLLECTED_UPDATE * operations * stages;
-    }
-    let alpha = point.params.get("alpha").and_then(Value::as_f64).unwrap_or(1.0);
+    let number = |name: &str| point.params.get(name).and_then(Value::as_f64);
+    let collects_updates =
+        !point.params.contains_key("access") && point.params.get("sending") != Some(&"immediate".into());
+    let (own_work, messages) = match number("Q").filter(|_| collects_updates) {
+        Some(look_ahead) => {
+            let stages = operations * (point.ranks as f64).log2().max(1.0);
+            (PER_COLLECTED_UPDATE * stages, stages / look_ahead)
+        }
+        None => (PER_OPERATION * operations, operations * remote_share(point.ranks, number("alpha").unwrap_or(1.0))),
+    };
     let links =
         simulation.machine(point.launch_size()).map_or(0.0, |machine| machine.mean_contended_links(point.ranks));
-    OVERHEAD + runs * PER_PASSAGE * operations * remote_share(point.ranks, alpha) * (1.0 + links)
+    let runs = 1.0 + simulation.resampled.len() as f64;
+    OVERHEAD + runs * (own_work + messages * (PER_MESSAGE + PER_LINK * links))
 }
 
 /// Estimates as [`estimate`] does, for this number of hardware threads.

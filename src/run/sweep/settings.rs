@@ -1,6 +1,6 @@
 //! Checks the name, the launch and the repetitions of a sweep.
 
-use super::spec::{File, Machine, Repeat, Scalar};
+use super::spec::{File, Launch, Machine, RESAMPLES, Repeat, Scalar};
 use super::values::quantity;
 use crate::batch::{self, Submit};
 use crate::launch::{self, HostsSource, LauncherEntry, custom};
@@ -9,6 +9,7 @@ use apexmap_base::name_lookup::suggest;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::Unit;
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::comm::simulated::Mapping;
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::worker;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub struct LaunchSpec {
     pub simulate: Option<String>,
     /// Number of cards that a simulation draws from the intervals of its card.
     pub resamples: u32,
+    /// The mapping of simulated nodes onto their network.
+    pub mapping: Mapping,
     /// The launcher that starts the ranks: `local`, `srun`, `openmpi` and others.
     pub launcher: &'static LauncherEntry,
     /// Arguments of the custom launcher, with placeholders; empty for the others.
@@ -120,7 +123,7 @@ pub fn launch(file: &File, page: &TomlSource, machine: Machine) -> Result<Launch
                 "add simulate = \"red-storm\", or another machine or card",
             ));
         }
-        (None, _) => {}
+        (None, _) => refuse_mapping(launch, page)?,
     }
     let mut candidates = launch::launchers_for(transport);
     let launcher = match (&launch.launcher, candidates.next(), candidates.next()) {
@@ -155,6 +158,7 @@ pub fn launch(file: &File, page: &TomlSource, machine: Machine) -> Result<Launch
         transport,
         simulate: None,
         resamples: 0,
+        mapping: Mapping::default(),
         place: place(file, launcher, &command, page)?,
         launcher,
         command,
@@ -171,8 +175,11 @@ pub fn launch(file: &File, page: &TomlSource, machine: Machine) -> Result<Launch
     })
 }
 
-/// Default of the number of cards that a simulation draws from the intervals of its card.
-const RESAMPLES: u32 = 20;
+fn refuse_mapping(launch: &Launch, page: &TomlSource) -> Result<()> {
+    let Some(mapping) = &launch.mapping else { return Ok(()) };
+    let message = "mapping orders the nodes of a simulated network, and no machine is simulated";
+    Err(page.error_at(mapping.span(), message, "add simulate = \"red-storm\" or --simulate, or remove mapping"))
+}
 
 /// Returns the settings for simulated ranks. Settings of real launchers do not apply to them.
 fn simulated_launch(file: &File, launcher: &'static LauncherEntry) -> LaunchSpec {
@@ -180,6 +187,7 @@ fn simulated_launch(file: &File, launcher: &'static LauncherEntry) -> LaunchSpec
         transport: TransportKind::Simulated,
         simulate: file.launch.simulate.as_ref().map(|card| card.get_ref().clone()),
         resamples: file.launch.resamples.unwrap_or(RESAMPLES),
+        mapping: file.launch.mapping.as_ref().map(|mapping| *mapping.get_ref()).unwrap_or_default(),
         launcher,
         command: Vec::new(),
         ranks_per_node: file.launch.ranks_per_node.as_ref().map(|ranks| *ranks.get_ref() as usize),

@@ -2,7 +2,7 @@
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
-use apexmap_measure::comm::simulated::{ComputationCosts, Machine};
+use apexmap_measure::comm::simulated::{ComputationCosts, Machine, Mapping};
 use apexmap_measure::kernels;
 use apexmap_theory::machine::Card;
 use apexmap_theory::simulation;
@@ -16,6 +16,7 @@ pub struct Simulation {
     pub ranks_per_node: Option<usize>,
     /// Cards with numbers drawn from the intervals of the card; none if it has no intervals.
     pub resampled: Vec<Card>,
+    pub mapping: Mapping,
 }
 
 impl Simulation {
@@ -24,14 +25,25 @@ impl Simulation {
     /// # Errors
     /// If the card does not have a number that messages need, or its network has no place for the nodes.
     pub fn machine(&self, size: LaunchSize) -> Result<Machine> {
+        self.machine_of(&self.card, size)
+    }
+
+    fn machine_of(&self, card: &Card, size: LaunchSize) -> Result<Machine> {
         let (nodes, ranks_per_node) = self.places(size);
-        simulation::machine(&self.card, nodes, ranks_per_node)
+        let mut machine = simulation::machine(card, nodes, ranks_per_node)?;
+        machine.link.mapping = self.mapping;
+        machine.check(size.ranks).map_err(|reason| {
+            Error::input(
+                format!("{} cannot be simulated: {reason}", card.name),
+                "write mapping = \"row-major\", or choose another number of nodes",
+            )
+        })?;
+        Ok(machine)
     }
 
     /// Returns the machines of the resampled cards for a launch of this size.
     pub fn resampled_machines(&self, size: LaunchSize) -> Vec<Machine> {
-        let (nodes, ranks_per_node) = self.places(size);
-        let machines = self.resampled.iter().map(|card| simulation::machine(card, nodes, ranks_per_node));
+        let machines = self.resampled.iter().map(|card| self.machine_of(card, size));
         // The card itself has the same numbers, so that its machine shows every fault.
         machines.filter_map(Result::ok).collect()
     }
@@ -47,7 +59,11 @@ impl Simulation {
     /// Returns what takes the place of numbers that the card does not have, in one sentence each.
     pub fn assumptions(&self, size: LaunchSize) -> Vec<String> {
         let (nodes, ranks_per_node) = self.places(size);
-        simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default()
+        let mut assumptions = simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default();
+        if self.mapping != Mapping::default() {
+            assumptions.push(format!("the nodes are mapped onto the network in the order {}", self.mapping.name()));
+        }
+        assumptions
     }
 
     /// Returns from where the simulation of a point extrapolates, if the numbers of the card do not hold there.

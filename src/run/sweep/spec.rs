@@ -3,6 +3,7 @@
 use crate::batch::Submit;
 use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::comm::simulated::Mapping;
 use apexmap_measure::hardware::{Hardware, PlacementOrder};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -157,6 +158,9 @@ pub enum Scale {
     Log10,
 }
 
+/// Default of [`Launch::resamples`].
+pub const RESAMPLES: u32 = 20;
+
 /// How to start the ranks.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -168,9 +172,13 @@ pub struct Launch {
     /// then run in virtual time, each point once.
     #[schemars(with = "Option<String>")]
     pub simulate: Option<Spanned<String>>,
-    /// How often each simulated point runs again, with numbers drawn from the intervals of the card, for an interval of its rate. Cards
-    /// without intervals need none.
+    /// How often each simulated point runs again, with numbers drawn from the intervals of the card, for an interval of its rate: 20
+    /// times without this key. Cards without intervals need none.
     pub resamples: Option<u32>,
+    /// The places of the nodes of a simulated machine on its network: "row-major" (the default), "sub-cube" (a
+    /// box of powers of two), "gray-code" (the same with neighbours that differ in one bit) or "random".
+    #[schemars(with = "Option<Mapping>")]
+    pub mapping: Option<Spanned<Mapping>>,
     /// The launcher that starts the ranks; required for "mpi".
     #[schemars(with = "Option<LauncherEntry>")]
     pub launcher: Option<Spanned<String>>,

@@ -1,8 +1,14 @@
-//! Where each level of the memory hierarchy ends, its bandwidth inside and outside, and the effect of huge pages: from uniform
-//! random accesses to single words in memories of many sizes.
+//! Steps of the bandwidth over the size of memory, the reported sizes that probably cause them, and the effect of huge pages: from
+//! uniform random accesses to single words in memories of many sizes.
+//!
+//! These accesses are independent, so a core overlaps them. They show a level only if many overlapping reads are slower beyond it.
+//! That is rarely so for the first level, and a virtual machine may see only a part of the last one. The steps are therefore no
+//! list of levels; the dependent reads of a calibration are.
 
+use crate::calibrate::levels;
 use crate::calibrate::staircase::{Rung, places};
 use apexmap_base::error::Result;
+use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, NumberStyle, Unit, WORD_BYTES};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns::{ALPHA, BLOCK, NODE_TYPE};
@@ -10,35 +16,42 @@ use serde::Serialize;
 
 const KERNEL: &str = "apex_map.sequential";
 const RATE: &str = "bytes_per_second_per_rank";
-/// Fewest sizes of memory that show levels.
+/// Fewest sizes of memory that show steps.
 const MIN_SIZES: usize = 5;
+/// Largest ratio between a step and a reported size that probably causes it. Caches show their steps where they serve about half
+/// of the reads, and other programs may use a part of them.
+const NEAR: f64 = 2.5;
 
-/// The levels that the samples show.
+/// The steps that the samples show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemorySizes {
-    /// The pages of the levels: `huge` if these were measured.
+    /// The pages of the steps: `huge` if these were measured.
     pub pages: String,
-    pub levels: Vec<LevelEnd>,
+    pub steps: Vec<RateStep>,
+    /// The smallest and the largest measured memory in bytes.
+    pub range: (f64, f64),
+    /// Sizes that the system reports, in bytes; `None` for those that it does not report.
+    pub reported: Vec<(&'static str, Option<f64>)>,
     /// Sizes of memory in bytes, with the rate on huge pages relative to that on base pages.
     pub page_gains: Vec<(f64, f64)>,
 }
 
-/// The end of a level.
+/// A step of the rate over the size of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LevelEnd {
-    /// Size of the memory at which the level ends, in bytes.
+pub struct RateStep {
+    /// Size of the memory at the step, in bytes.
     pub size: f64,
-    /// Rates well inside the level and in the middle of the next one, in bytes per second.
-    pub inside: f64,
-    pub outside: f64,
+    /// Rates in the middle between this step and its neighbours, in bytes per second.
+    pub below: f64,
+    pub above: f64,
 }
 
-/// Returns the levels if the samples are of one core of one type of nodes over at least five sizes of memory, with accesses to single words at uniform
-/// addresses (alpha = 1, L = 1).
+/// Returns the steps if the samples are of one core of one type of nodes over at least five sizes of memory, with accesses to single words at uniform
+/// addresses (alpha = 1, L = 1). `host` is the measured machine.
 ///
 /// # Errors
 /// If a column is missing.
-pub fn answer(samples: &Samples) -> Result<Option<MemorySizes>> {
+pub fn answer(samples: &Samples, host: &Host) -> Result<Option<MemorySizes>> {
     let good = samples.good();
     let is_one_core = good.distinct_numbers("ranks") == [1.0] && good.is_constant(NODE_TYPE);
     if good.words("kernel") != [KERNEL] || !is_one_core {
@@ -57,7 +70,12 @@ pub fn answer(samples: &Samples) -> Result<Option<MemorySizes>> {
         Some((size, rate / base))
     };
     let page_gains = huge.iter().filter_map(gain).collect();
-    Ok(Some(MemorySizes { pages: pages.into(), levels: levels(chosen), page_gains }))
+    let range = (chosen[0].0, chosen[chosen.len() - 1].0);
+    let page_bytes = uniform.with_word("pages", &[pages]).median("page_bytes");
+    let [first, second, third] = levels::reported_sizes(host);
+    let reach = page_bytes.filter(|bytes| *bytes > 0.0).and_then(|bytes| host.tlb_reach(bytes));
+    let reported = vec![("L1", first), ("L2", second), ("L3", third), ("the TLB reach", reach)];
+    Ok(Some(MemorySizes { pages: pages.into(), steps: steps(chosen), range, reported, page_gains }))
 }
 
 /// Returns sizes in bytes, ascending, with the median rate of each.
@@ -72,8 +90,8 @@ fn rates(samples: &Samples) -> Result<Vec<(f64, f64)>> {
     Ok(samples.cells(&["memory_words"])?.into_iter().filter_map(to_rate).collect())
 }
 
-/// Returns the ends of the levels that the time per access shows.
-fn levels(rates: &[(f64, f64)]) -> Vec<LevelEnd> {
+/// Returns the steps that the time per access shows.
+fn steps(rates: &[(f64, f64)]) -> Vec<RateStep> {
     let rung = |&(size, rate): &(f64, f64)| {
         let seconds = WORD_BYTES as f64 / rate;
         Rung { size, seconds, low: seconds, high: seconds, part: seconds }
@@ -85,27 +103,39 @@ fn levels(rates: &[(f64, f64)]) -> Vec<LevelEnd> {
         let nearest = rates.iter().min_by(|a, b| distance(a.0).total_cmp(&distance(b.0)));
         nearest.map_or(f64::NAN, |(_, rate)| *rate)
     };
-    let level = |(index, &size): (usize, &f64)| {
+    let step = |(index, &size): (usize, &f64)| {
         let before = if index == 0 { first } else { ends[index - 1] };
         let after = ends.get(index + 1).copied().unwrap_or(last);
-        LevelEnd { size, inside: rate_between(before, size), outside: rate_between(size, after) }
+        RateStep { size, below: rate_between(before, size), above: rate_between(size, after) }
     };
-    ends.iter().enumerate().map(level).collect()
+    ends.iter().enumerate().map(step).collect()
 }
 
 impl MemorySizes {
-    /// Returns one line for each level, and one for huge pages.
+    /// Returns one line for each step, and lines for the reported sizes without a step and for huge pages.
     pub fn text(&self) -> String {
         let rate = |value: f64| units::quantity(value, Unit::BytesPerSecond);
         let mut lines = vec![format!("Single words at random addresses (alpha = 1, L = 1), {} pages:", self.pages)];
-        for (index, level) in self.levels.iter().enumerate() {
-            let (size, number) = (units::bytes(level.size), index + 1);
-            let (inside, outside) = (rate(level.inside), rate(level.outside));
-            lines.push(format!("  level {number} ends at about {size}: {inside} inside, {outside} outside"));
+        for step in &self.steps {
+            let (size, below, above) = (units::bytes(step.size), rate(step.below), rate(step.above));
+            lines.push(format!("  a step at about {size}: {below} below, {above} above; {}", self.cause(step.size)));
         }
-        if self.levels.is_empty() {
-            lines.push("  no level ends within these sizes".into());
+        if self.steps.is_empty() {
+            lines.push("  no step within these sizes".into());
         }
+        let sizes = self.reported.iter().filter_map(|&(name, size)| Some((name, size?)));
+        let within = |size: f64| self.range.0 <= size && size <= self.range.1;
+        let hidden = |size: f64| within(size) && self.steps.iter().all(|step| ratio(step.size, size) > NEAR);
+        let list =
+            |chosen: Vec<String>, rest: &str| (!chosen.is_empty()).then(|| format!("  {}{rest}", chosen.join(", ")));
+        let invisible: Vec<String> = sizes
+            .filter(|(_, size)| hidden(*size))
+            .map(|(name, size)| format!("{name} = {}", units::bytes(size)))
+            .collect();
+        let verb = if invisible.len() == 1 { "is" } else { "are" };
+        lines.extend(list(invisible, &format!(" {verb} not visible to independent reads: see `apexmap calibrate`")));
+        let unknown = self.reported.iter().filter(|(_, size)| size.is_none()).map(|(name, _)| (*name).to_owned());
+        lines.extend(list(unknown.collect(), ": not reported by this system"));
         let gain = |(size, gain): &(f64, f64)| {
             format!("{} x at {}", units::number(*gain, NumberStyle::Rounded(2)), units::bytes(*size))
         };
@@ -116,4 +146,25 @@ impl MemorySizes {
         }
         lines.join("\n") + "\n"
     }
+
+    /// Returns the reported size that probably causes a step, or how far away the nearest one is.
+    fn cause(&self, step: f64) -> String {
+        let sizes = self.reported.iter().filter_map(|&(name, size)| Some((name, size?)));
+        let nearest = sizes.min_by(|a, b| ratio(a.1, step).total_cmp(&ratio(b.1, step)));
+        let Some((name, size)) = nearest else { return "no reported size to compare with".into() };
+        let (bytes, factor) = (units::bytes(size), ratio(size, step));
+        if factor <= NEAR {
+            return format!("probably {name} = {bytes}, the nearest reported size");
+        }
+        let factor = units::number(factor, NumberStyle::Rounded(2));
+        let smaller = if size < step { "smaller" } else { "larger" };
+        format!(
+            "nearest reported size: {name} = {bytes}, {factor} x {smaller}, so perhaps address translation or a part of a shared cache"
+        )
+    }
+}
+
+/// Returns the ratio of the larger of two sizes to the smaller one.
+fn ratio(a: f64, b: f64) -> f64 {
+    (a / b).max(b / a)
 }

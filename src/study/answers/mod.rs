@@ -1,24 +1,25 @@
-//! Short answers to the questions of ready sweeps, from the samples that they measure: STREAM's four numbers, and the sizes of
-//! caches with the effect of huge pages.
+//! Short answers to the questions of ready sweeps, from the samples that they measure: STREAM's four numbers, and the steps over
+//! sizes of memory with the effect of huge pages.
 
 pub mod memory_sizes;
 pub mod stream;
 
 use apexmap_base::error::Result;
+use apexmap_base::provenance::Host;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::Card;
 
 /// Returns the answers that these samples contain, as lines for a terminal; empty for other sweeps. `samples` are those of the
-/// current plan. `cores`: see [`plain_name`](apexmap_results::samples::plain_names::plain_name).
+/// current plan, `host` is the measured machine. `cores`: see [`plain_name`](apexmap_results::samples::plain_names::plain_name).
 ///
 /// # Errors
 /// If a column is missing.
-pub fn text(samples: &Samples, card: Option<&Card>, cores: Option<u32>) -> Result<String> {
+pub fn text(samples: &Samples, card: Option<&Card>, cores: Option<u32>, host: &Host) -> Result<String> {
     let mut text = String::new();
     if let Some(stream) = stream::answer(samples, card, cores)? {
         text.push_str(&stream.text());
     }
-    if let Some(sizes) = memory_sizes::answer(samples)? {
+    if let Some(sizes) = memory_sizes::answer(samples, host)? {
         text.push_str(&sizes.text());
     }
     Ok(text)

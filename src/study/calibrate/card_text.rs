@@ -52,6 +52,9 @@ pub fn card_numbers(card: &Card, width: Option<usize>) -> String {
     if let Some(unknown) = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()) {
         let _ = writeln!(text, "{unknown}");
     }
+    if let Some(domain) = &card.domain {
+        let _ = writeln!(text, "measured or printed for {domain}");
+    }
     if folded > 0 {
         let _ = writeln!(text, "*: several steps in one row; the card has all {folded} steps");
     }

@@ -3,13 +3,12 @@
 use crate::model_fit;
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
-use apexmap_base::units::BASE_PAGE_BYTES;
 use apexmap_results::samples::Samples;
 use apexmap_theory::bounds::LINE_BYTES;
 use apexmap_theory::fit::{self, Options, Role};
 use apexmap_theory::machine::{Card, Number, NumberName, Word, catalogue};
 use apexmap_theory::models::apex_map::{Reads, Requests};
-use apexmap_theory::models::{Model, Parameter, card_number};
+use apexmap_theory::models::{Model, Parameter, card_number, scan};
 
 /// Regions between these multiples of the last cache depend on its size more than on its costs.
 const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
@@ -17,20 +16,15 @@ const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
 /// Adds the fitted numbers to a card that has the cache sizes. Numbers that the measurements do not identify are not
 /// added; returns a sentence for each reason.
 pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
-    let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]).to_string());
-    let reach = reach.map(|bytes| (bytes / BASE_PAGE_BYTES as f64, "tlb_reach_bytes--base in pages of 4 KiB"));
-    let reported = host.tlb_entries_4k.map(|entries| (f64::from(entries), "as the processor reports"));
-    if let Some((entries, how)) = reach.or(reported) {
-        card.set(catalogue::TLB_ENTRIES.name, Number::new(entries, "", how))?;
-    }
-    if let Some(cache) = host.caches.iter().find(|cache| cache.level == 3) {
-        card.set(
-            catalogue::L3_CORES.name,
-            Number::new(f64::from(cache.shared_by), "", "as reported by the operating system"),
-        )?;
-    }
+    let reach = card_number(card, catalogue::TLB_ENTRIES.name).zip(Some("tlb_reach_bytes--base in pages of 4 KiB"));
+    let entries = host.tlb_entries_4k.map(f64::from).zip(Some("as the processor reports"));
+    set_size(card, catalogue::TLB_ENTRIES.name, reach.or(entries))?;
+    let last_cache = host.caches.iter().find(|cache| cache.level == 3);
+    let cores = last_cache.map(|cache| (f64::from(cache.shared_by), "as reported by the operating system"));
+    set_size(card, catalogue::L3_CORES.name, cores)?;
     let Some(last) = card.get(catalogue::L3_BYTES.name).or_else(|| card.get(catalogue::L2_BYTES.name)) else {
-        return Ok(Vec::new());
+        let subject = "size of the last cache: neither the system reports it, nor do random reads show it";
+        return Ok(vec![format!("{subject}, so the card has no numbers of {}", Reads.about().id)]);
     };
     let table = samples.table();
     let is_usable = |row: usize| {
@@ -50,6 +44,13 @@ pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String
         }
     }
     Ok(unknown)
+}
+
+/// Adds a size with its origin, or the typical one if the machine does not show it.
+fn set_size(card: &mut Card, number: &str, known: Option<(f64, &str)>) -> Result<()> {
+    let typical = || scan::parameter(&Reads, number).map_or(f64::NAN, |parameter| parameter.first_guess);
+    let (size, how) = known.unwrap_or_else(|| (typical(), "typical: not reported by this machine"));
+    card.set(number, Number::new(size, "", how))
 }
 
 /// Fits the numbers that the card does not have, and adds them.

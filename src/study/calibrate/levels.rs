@@ -2,6 +2,7 @@
 
 use super::{CHASES, MAX_REGION, Probe, previous_power_of_two};
 use apexmap_base::provenance::Host;
+use apexmap_base::units;
 use apexmap_theory::machine::catalogue;
 
 /// Bytes of the first, second and third level; `None` for an unknown one.
@@ -16,9 +17,23 @@ pub fn reported_sizes(host: &Host) -> Sizes {
     [1, 2, 3].map(|level| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes as f64))
 }
 
+/// Memory of a machine that reports none, in bytes.
+const TYPICAL_MEMORY: u64 = 8 << 30;
+
+/// Returns the memory that the system reports, or a typical one.
+pub fn memory_bytes(host: &Host) -> u64 {
+    if host.memory_bytes > 0 { host.memory_bytes } else { TYPICAL_MEMORY }
+}
+
+/// Returns a sentence about the memory that is assumed if the system reports none.
+pub fn unknown_memory(host: &Host) -> Option<String> {
+    let typical = units::bytes(TYPICAL_MEMORY as f64);
+    (host.memory_bytes == 0).then(|| format!("main memory: the system reports none; regions are those of {typical}"))
+}
+
 /// Returns twice the size of the largest cache, limited by the memory.
 pub fn beyond_caches(host: &Host) -> u64 {
-    previous_power_of_two((2 * largest_cache(host)).min(host.memory_bytes / 8).max(1 << 20))
+    previous_power_of_two((2 * largest_cache(host)).min(memory_bytes(host) / 8).max(1 << 20))
 }
 
 pub fn largest_cache(host: &Host) -> u64 {
@@ -28,7 +43,7 @@ pub fn largest_cache(host: &Host) -> u64 {
 /// Returns the size of the region for memory's latency.
 fn memory_region(host: &Host) -> u64 {
     let wanted = (MEMORY_FACTOR * largest_cache(host)).min(MAX_REGION.max(2 * largest_cache(host)));
-    previous_power_of_two(wanted.min(host.memory_bytes / 8).max(1 << 20))
+    previous_power_of_two(wanted.min(memory_bytes(host) / 8).max(1 << 20))
 }
 
 /// Returns the region for a level, a power of two. For the first level it is half of the level. For others it is the

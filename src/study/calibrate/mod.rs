@@ -6,7 +6,7 @@ pub mod counts;
 pub mod derived_numbers;
 mod fitted;
 pub mod ladders;
-mod levels;
+pub(crate) mod levels;
 mod node;
 mod order;
 mod parts;
@@ -180,10 +180,10 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let beyond = (4 * levels::largest_cache(host))
         .next_power_of_two()
         .min(MAX_REGION)
-        .min(previous_power_of_two(host.memory_bytes / 8));
+        .min(previous_power_of_two(levels::memory_bytes(host) / 8));
     let least = reported[0].map_or(16 << 10, |bytes| previous_power_of_two(bytes as u64 / 2));
     probes.extend(ladders::memory(least, memory.max(beyond)));
-    probes.extend(ladders::pages(memory, MAX_REGION.min(previous_power_of_two(host.memory_bytes / 8))));
+    probes.extend(ladders::pages(memory, MAX_REGION.min(previous_power_of_two(levels::memory_bytes(host) / 8))));
     if cores > 1 {
         probes.extend(ladders::loaded_latency(memory, cores));
         probes.extend(network());
@@ -371,7 +371,9 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     if let Some(cores) = host.processors.cores {
         card.set(catalogue::CORES.name, whole(f64::from(cores), ""))?;
     }
-    card.set(catalogue::MEMORY_BYTES.name, whole(host.memory_bytes as f64, "B"))?;
+    if host.memory_bytes > 0 {
+        card.set(catalogue::MEMORY_BYTES.name, whole(host.memory_bytes as f64, "B"))?;
+    }
     for (level, name) in [(1, catalogue::L1_BYTES.name), (2, catalogue::L2_BYTES.name), (3, catalogue::L3_BYTES.name)] {
         if let Some(cache) = host.caches.iter().find(|cache| cache.level == level) {
             card.set(name, whole(cache.bytes as f64, "B"))?;
@@ -386,6 +388,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         card.set(catalogue::LINES_IN_FLIGHT.name, Number::new(latency / access, "", how))?;
     }
     let mut unknown = derived_numbers::add(&mut card, host)?;
+    unknown.extend(levels::unknown_memory(host));
     unknown.extend(residence::add(&mut card, samples)?);
     unknown.extend(fitted::add(&mut card, samples, host)?);
     if !unknown.is_empty() {

@@ -1,6 +1,6 @@
 //! The classic numbers of a node: STREAM, GUPS and the latency from core to core.
 
-use super::Probe;
+use super::{Probe, levels};
 use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_theory::machine::{NumberName, Word, catalogue};
@@ -21,11 +21,12 @@ pub fn last_caches(host: &Host) -> Option<u64> {
 
 /// Returns the bytes of each rank's three arrays together, a power of two.
 fn arrays(host: &Host, cores: usize) -> u64 {
-    let wanted = (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(MAX_BYTES).min(host.memory_bytes / 4);
+    let wanted =
+        (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(MAX_BYTES).min(levels::memory_bytes(host) / 4);
     let each = (wanted / cores as u64).max(1 << 14);
     let rounded = each.next_power_of_two();
     // Round up within the limit.
-    if rounded * cores as u64 <= MAX_BYTES.min(host.memory_bytes / 4) { rounded } else { rounded / 2 }
+    if rounded * cores as u64 <= MAX_BYTES.min(levels::memory_bytes(host) / 4) { rounded } else { rounded / 2 }
 }
 
 /// Returns the probes of the node, which run on threads of one process.

@@ -1,7 +1,7 @@
 //! The measurements that Apex-Map's model is fitted to: uniformly drawn reads, and accesses with a given remote share.
 //! They are independent of the power law.
 
-use super::Probe;
+use super::{Probe, levels};
 use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_theory::machine::{Entry, Word, catalogue};
@@ -26,7 +26,7 @@ const MAX_REGION: u64 = 512 << 20;
 pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
     let level = |level: u32| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes);
     let part = |bytes: u64, divisor: u64| (bytes / divisor).next_power_of_two();
-    let far = MAX_REGION.min((host.memory_bytes / 8).next_power_of_two() / 2).max(1 << 22);
+    let far = MAX_REGION.min((levels::memory_bytes(host) / 8).next_power_of_two() / 2).max(1 << 22);
     let mut probes = Vec::new();
     probes.extend(blocks(catalogue::ISSUE_SECONDS_PER_BYTE, part(level(1).unwrap_or(32 << 10), 2), &Word::Huge));
     for (level, alone, line, divisor) in [

@@ -18,7 +18,7 @@ pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<
         [catalogue::READ_SECONDS.name, catalogue::PAGE_READ_SECONDS.name].contains(&probe.number.entry.name)
     };
     set_numbers(&mut card, probes.iter().filter(of_staircase), samples)?;
-    let mut further = ladders::refine(&card, previous_power_of_two(host.memory_bytes / 8));
+    let mut further = ladders::refine(&card, previous_power_of_two(levels::memory_bytes(host) / 8));
     let levels = levels::probes(host, derived_numbers::sizes(&card, levels::reported_sizes(host)));
     further.extend(levels.into_iter().filter(|probe| !probes.contains(probe)));
     Ok(further)

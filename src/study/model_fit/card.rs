@@ -8,7 +8,7 @@ use apexmap_base::error::Result;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 use apexmap_theory::fit::quality::smape;
-use apexmap_theory::fit::{Observation, Point};
+use apexmap_theory::fit::{Observation, Point, RateWords};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::domains::{self, Extrapolation};
@@ -24,6 +24,8 @@ pub struct CardPrediction {
     pub near: f64,
     /// Median of measured over predicted rates.
     pub bias: f64,
+    /// Words for the rates.
+    pub words: RateWords,
     /// Number of points in which the model extrapolates, and from where.
     pub extrapolated: Option<(usize, String)>,
 }
@@ -70,6 +72,7 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
         near: ratios.iter().filter(|ratio| (1.0 / NEAR..=NEAR).contains(*ratio)).count() as f64 / ratios.len() as f64,
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         bias: bias(&points),
+        words: RateWords::new(data.simulated.as_deref()),
         extrapolated: domains::label(&extrapolations).map(|label| (extrapolated, label)),
         points,
     };
@@ -78,12 +81,14 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
 
 /// Returns one sentence about how well a card predicts a measurement, and where it does not.
 pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> String {
+    let source = predicted.words.source;
     let direction = if predicted.bias >= 1.0 { "faster" } else { "slower" };
     let factor = predicted.bias.max(1.0 / predicted.bias);
-    let farthest = super::farthest(model, &predicted.points).map(|words| format!("; {words}")).unwrap_or_default();
+    let farthest =
+        super::farthest(model, &predicted.points, source).map(|words| format!("; {words}")).unwrap_or_default();
     let verdict = match failure(predicted.smape, &predicted.points) {
-        None => format!("predicts the measurement to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
-        Some(why) => format!("does not describe the measurement: {why}"),
+        None => format!("predicts the {source} to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
+        Some(why) => format!("does not describe the {source}: {why}"),
     };
     let extrapolated = predicted
         .extrapolated

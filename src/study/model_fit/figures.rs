@@ -4,7 +4,7 @@ use super::varying_variables;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Regions, Series, View};
 use apexmap_results::table::columns;
-use apexmap_theory::fit::Point;
+use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::models::Model;
 use apexmap_theory::statistics::median;
 use ndarray::Array2;
@@ -25,7 +25,7 @@ type VariedVariable = (usize, Vec<f64>);
 
 /// Returns curves over the variable with the most values. If at least half of the combinations of the two variables
 /// with the most values were measured, returns surfaces, ratios and bottlenecks over these too.
-pub fn model_figures(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<ModelFigure> {
+pub fn model_figures(model: &dyn Model, points: &[Point], words: RateWords, subtitle: &str) -> Vec<ModelFigure> {
     let values = |index: usize| ascending(points.iter().map(|point| point.x[index]));
     let mut variables: Vec<VariedVariable> =
         varying_variables(points).into_iter().map(|index| (index, values(index))).collect();
@@ -35,13 +35,14 @@ pub fn model_figures(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec
     let Some(((x, _), others)) = variables.split_first() else { return Vec::new() };
     let mut shown = vec![ModelFigure {
         name: "curves".into(),
-        caption: "Measured (marks) and predicted (lines; the bands show where 95 % of further measurements are \
-             expected)."
-            .into(),
+        caption: format!(
+            "Rates, {} (marks) and predicted (lines; the bands show where 95 % of further {}s are expected).",
+            words.rates, words.source
+        ),
         figure: Figure::Model(curves(
             model,
             points,
-            subtitle,
+            (words, subtitle),
             *x,
             &others.iter().map(|(index, _)| *index).collect::<Vec<_>>(),
         )),
@@ -54,7 +55,7 @@ pub fn model_figures(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec
             let plane_points: Vec<&Point> = points.iter().filter(|point| is_in_slice(point, &rest, &slice)).collect();
             let name = slice_label(model, &rest, &slice);
             let subtitle = if name.is_empty() { subtitle.to_owned() } else { format!("{name}; {subtitle}") };
-            let plane = Plane::new(model, &plane_points, subtitle, x, y);
+            let plane = Plane::new(model, &plane_points, (words, subtitle), x, y);
             if plane.is_filled() {
                 shown.extend(plane.figures(number));
             }
@@ -121,8 +122,14 @@ pub(super) fn rate_quantity(model: &dyn Model, rates: &[f64]) -> Quantity {
     quantity(columns::describe(about.column).label, about.unit, rates)
 }
 
-/// Returns measured rates, the median of the launches at each x, and the prediction with its band.
-fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others: &[usize]) -> Curves {
+/// Returns measured or simulated rates, the median of the launches at each x, and the prediction with its band.
+fn curves(
+    model: &dyn Model,
+    points: &[Point],
+    (words, subtitle): (RateWords, &str),
+    x: usize,
+    others: &[usize],
+) -> Curves {
     let mut series = Vec::new();
     // A curve needs two points. If no slice has two, show the single points.
     let is_curve = |slice: &&Vec<f64>| {
@@ -145,13 +152,14 @@ fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others:
             let point = points_at(place).next().expect("one point per position");
             CurvePoint { x: place, y: point.predicted, low: point.low, high: point.high }
         };
-        series.push(Series { label: format!("{name}{comma}measured"), points: places.iter().map(measured).collect() });
+        let label = format!("{name}{comma}{}", words.rates);
+        series.push(Series { label, points: places.iter().map(measured).collect() });
         series.push(Series { label: format!("{name}{comma}model"), points: places.iter().map(predicted).collect() });
     }
     let rates: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.y).collect();
     let places = ascending(points.iter().map(|point| point.x[x]));
     Curves {
-        title: format!("{}: model and measurement", model.about().id),
+        title: format!("{}: model and {}", model.about().id, words.source),
         subtitle: subtitle.to_owned(),
         x: axis(model, &(x, places)).quantity,
         y: rate_quantity(model, &rates),
@@ -165,6 +173,7 @@ fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others:
 struct Plane<'a> {
     model: &'a dyn Model,
     points: &'a [&'a Point],
+    words: RateWords,
     subtitle: String,
     x: &'a VariedVariable,
     y: &'a VariedVariable,
@@ -176,7 +185,7 @@ impl<'a> Plane<'a> {
     fn new(
         model: &'a dyn Model,
         points: &'a [&'a Point],
-        subtitle: String,
+        (words, subtitle): (RateWords, String),
         x: &'a VariedVariable,
         y: &'a VariedVariable,
     ) -> Self {
@@ -184,7 +193,7 @@ impl<'a> Plane<'a> {
         let place =
             |(index, values): &VariedVariable, point: &Point| values.partition_point(|value| *value < point.x[*index]);
         points.iter().for_each(|point| cell_points[(place(y, point), place(x, point))].push(*point));
-        Self { model, points, subtitle, x, y, cell_points }
+        Self { model, points, words, subtitle, x, y, cell_points }
     }
 
     fn is_filled(&self) -> bool {
@@ -201,36 +210,39 @@ impl<'a> Plane<'a> {
     fn figures(&self, number: usize) -> Vec<ModelFigure> {
         let measured = self.cells(|cell_points| median_of(cell_points, |point| point.measured));
         let predicted = self.cells(|cell_points| cell_points[0].predicted);
-        let mut shown = Vec::new();
+        let (mut shown, rates) = (Vec::new(), self.words.rates);
         let mut add = |name: &str, caption: &str, figure: Figure| {
             let name = if number == 0 { name.to_owned() } else { format!("{name}-{}", number + 1) };
             shown.push(ModelFigure { name, caption: caption.to_owned(), figure });
         };
         if number == 0 && self.x.1.len() > 2 && self.y.1.len() > 2 {
-            let rates: Vec<f64> = measured.iter().chain(&predicted).copied().filter(|v| v.is_finite()).collect();
-            let range = rates.iter().fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(*v), high.max(*v)));
-            let z = rate_quantity(self.model, &rates);
-            for (name, words, values) in
-                [("measured", "measured", measured.clone()), ("model", "predicted", predicted.clone())]
-            {
+            let both: Vec<f64> = measured.iter().chain(&predicted).copied().filter(|v| v.is_finite()).collect();
+            let range = both.iter().fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(*v), high.max(*v)));
+            let z = rate_quantity(self.model, &both);
+            for (name, words, values) in [(rates, rates, measured.clone()), ("model", "predicted", predicted.clone())] {
                 let grid = self.grid(words, z.clone(), values).transpose();
                 let caption = format!("The surface as {words}; both surfaces have the same scale.");
                 add(name, &caption, Figure::Within(Box::new(Figure::Surface(grid, View::default())), range));
             }
         }
         let ratio = |label: &str| Quantity { label: label.into(), unit: Unit::None, log: true };
-        let caption = "Measured / predicted: blue where the machine is faster than the model, red where it is \
-             slower, white at 1.";
-        let grid = self.grid("measured / predicted", ratio("measured / predicted"), &measured / &predicted);
-        add("ratio", caption, Figure::Ratio(grid));
+        let label = format!("{rates} / predicted");
+        let caption = format!(
+            "Rates, {label}: blue where the machine is faster than the model, red where it is slower, white at 1."
+        );
+        add("ratio", &caption, Figure::Ratio(self.grid(&label, ratio(&label), &measured / &predicted)));
         let left_out = self.cells(|cell_points| {
             median_of(cell_points, |p| p.left_out.map_or(f64::NAN, |predicted| p.measured / predicted))
         });
         if number == 0 && left_out.iter().any(|v| v.is_finite()) {
             let caption = "The residual of each point relative to a fit to all other points: the prediction for a \
                  held-out point.";
-            let label = "measured / held-out prediction";
-            add("residuals", caption, Figure::Ratio(self.grid("residuals of held-out points", ratio(label), left_out)));
+            let label = format!("{rates} / held-out prediction");
+            add(
+                "residuals",
+                caption,
+                Figure::Ratio(self.grid("residuals of held-out points", ratio(&label), left_out)),
+            );
         }
         if let Some(regions) = self.regions() {
             let caption = "The bottleneck at each point: the model's term that takes most of the time, or sets the \

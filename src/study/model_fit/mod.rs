@@ -8,7 +8,7 @@ pub mod nic;
 pub mod predictions;
 mod sentence;
 
-pub use sentence::{doubts, lines, sentence};
+pub use sentence::{ASSUMED, doubts, lines, sentence};
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -16,8 +16,8 @@ use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Mixture;
 use apexmap_results::samples::Samples;
-use apexmap_results::table::columns::{self, NODE_TYPE};
-use apexmap_theory::fit::{Observation, Point, Role};
+use apexmap_results::table::columns::{self, NODE_TYPE, USED_NODES};
+use apexmap_theory::fit::{self, Fit, Observation, Options, Point, Role};
 use apexmap_theory::machine::{Card, Domain, KERNEL, catalogue};
 use apexmap_theory::models::{self, Break, Model, Parameter, card_number};
 use std::collections::HashMap;
@@ -36,6 +36,20 @@ pub struct Data {
     pub oversubscribed: bool,
     /// Kernels, options and ranges of the model's variables: where the fitted numbers hold.
     pub domain: Domain,
+    /// The simulation that gave the rates: `simulated, card Red Storm`; `None` for measured rates.
+    pub simulated: Option<String>,
+}
+
+impl Data {
+    /// Fits the model of these observations.
+    ///
+    /// # Errors
+    /// As [`fit::fit`].
+    pub fn fit(&self, model: &dyn Model, roles: &[Role], options: Options) -> Result<Fit> {
+        let mut fit = fit::fit(model, &self.observations, roles, options)?;
+        fit.simulated.clone_from(&self.simulated);
+        Ok(fit)
+    }
 }
 
 /// Returns the observations of a model among these samples. `given` are variables that results do not contain.
@@ -58,12 +72,12 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
     }
     let points = by_point(&samples, model, given)?;
     refuse_mixtures(&samples, model, &points)?;
-    let launches = samples.table().words("launch");
-    let number = |name: &str| launches.iter().position(|launch| launch == name).unwrap_or(0) as u32;
+    let launches: Vec<_> = samples.launches().into_keys().collect();
     let mut observations = Vec::new();
     for (x, samples) in &points {
-        let observation = |(name, samples): (&str, Samples)| {
-            Some(Observation { x: x.clone(), y: samples.median(about.column)?, launch: number(name) })
+        let observation = |(launch, samples): (_, Samples)| {
+            let launch = launches.binary_search(&launch).unwrap_or(0) as u32;
+            Some(Observation { x: x.clone(), y: samples.median(about.column)?, launch })
         };
         observations.extend(samples.launches().into_iter().filter_map(observation));
     }
@@ -73,6 +87,7 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
         kernel: kernels(&samples),
         samples: samples.len(),
         oversubscribed: samples.is_oversubscribed(),
+        simulated: samples.describe_simulation(),
     })
 }
 
@@ -102,7 +117,7 @@ fn select_kernels(samples: &Samples, kernels: &[&str]) -> Samples {
 /// Splits the samples into parts. Each part is one point of the sweep, with one value of each of the model's variables.
 fn parts(samples: &Samples, model: &dyn Model) -> Vec<Samples> {
     let variables = model.about().variables.iter().map(|variable| columns::resolve(variable.name));
-    let names = columns::point_columns(samples.table()).into_iter().chain(variables);
+    let names = columns::point_columns(samples.table()).into_iter().chain(variables).chain([USED_NODES]);
     let varied: Vec<&str> = names.filter(|name| !samples.is_constant(name)).collect();
     samples.group_by(&varied)
 }
@@ -136,10 +151,12 @@ pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) 
         let word = samples.first_word(columns::resolve(name));
         let index = words(name).and_then(|words| words.iter().position(|candidate| *candidate == word));
         // Threads of one process are on one node.
-        let threads = name == "ranks_per_node" && samples.first_word("transport") == "threads";
-        let ranks = threads.then(|| number("ranks")).flatten();
+        let threads = (samples.first_word("transport") == "threads").then_some(1.0);
+        let nodes = || number(USED_NODES).or(threads);
+        let ranks_per_node = || Some((number("ranks")? / nodes()?).ceil());
+        let on_node = if name == "ranks_per_node" { ranks_per_node() } else { None };
         given
-            .or(ranks)
+            .or(on_node)
             .or(index.map(|index| index as f64))
             .or_else(|| model.kernel_value(samples.first_word("kernel"), name))
             .or_else(|| number(columns::resolve(name)).filter(|value| value.is_finite()))
@@ -197,7 +214,7 @@ pub fn budget(terms: &[(&str, f64)]) -> String {
 }
 
 /// Returns a number that the operating system or the processor reported: sizes of caches and of the TLB.
-pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
+fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     if number == catalogue::TLB_ENTRIES.name {
         return host.tlb_entries_4k.map(f64::from);
     }
@@ -213,23 +230,24 @@ pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
 
 /// Returns a number that samples hold in addition to their rate: the load of a core with a role. It is the load of one
 /// dimension only if three cores route.
-pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
+fn loads(samples: &Samples, number: &str) -> Option<f64> {
     let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
     let three = samples.filter_rows(|row| samples.table().number("node_routers", row) == 3.0);
     three.median(&format!("core{role}_load_seconds"))
 }
 
 /// Decides which parameters are held, fitted or unknown. `held` comes first, then the parameters to fit (`free` ones
-/// even if they are usually given), then the card, then `reported` values of the operating system or the samples. A
-/// fitted parameter takes the card's value if the points do not identify it, or the model's typical value if it has one, unless
-/// it is `free`.
+/// even if they are usually given), then the card, then what the samples' `host` reports (none for simulated ranks), or the
+/// samples themselves. A fitted parameter takes the card's value if the points do not identify it, or the model's typical
+/// value if it has one, unless it is `free`. A given parameter without any source takes the typical value.
 pub fn roles(
     model: &dyn Model,
-    reported: &dyn Fn(&str) -> Option<f64>,
+    (samples, host): (&Samples, Option<&Host>),
     card: Option<&Card>,
     held: &[(&'static str, f64)],
     free: &[&str],
 ) -> Vec<Role> {
+    let reported = |number: &str| host.and_then(|host| reported_by_os(host, number)).or_else(|| loads(samples, number));
     let role = |parameter: &Parameter| {
         let name = parameter.number;
         if let Some((_, value)) = held.iter().find(|(number, _)| *number == name) {
@@ -248,20 +266,26 @@ pub fn roles(
             return value.filter(|_| parameter.is_given).map_or(Role::Fit, Role::StartAt);
         }
         // The data show the position of a jump in a model.
-        value.map_or(if matches!(parameter.breaks, Break::Location(_)) { Role::Fit } else { Role::Unknown }, Role::Hold)
+        match value {
+            Some(value) => Role::Hold(value),
+            None if parameter.is_first_guess_typical => Role::Assume(parameter.first_guess),
+            None if matches!(parameter.breaks, Break::Location(_)) => Role::Fit,
+            None => Role::Unknown,
+        }
     };
     model.about().parameters.iter().map(role).collect()
 }
 
-/// Returns the point with the largest error: "worst at P = 8: the measurement is 0.70 times the prediction".
-pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
+/// Returns the point with the largest error: "worst at P = 8: the measurement is 0.70 times the prediction". `source` is the
+/// measurement, or a simulation.
+pub fn farthest(model: &dyn Model, points: &[Point], source: &str) -> Option<String> {
     let worst = points
         .iter()
         .max_by(|a, b| log_distance(a.measured / a.predicted).total_cmp(&log_distance(b.measured / b.predicted)))?;
     let place = place(model, &worst.x, &varying_variables(points));
     let place = if place.is_empty() { place } else { format!(" at {place}") };
     let ratio = worst.measured / worst.predicted;
-    Some(format!("worst{place}: the measurement is {ratio:.2} times the prediction"))
+    Some(format!("worst{place}: the {source} is {ratio:.2} times the prediction"))
 }
 
 /// Returns `P = 8, Q = 1024`.

@@ -87,7 +87,7 @@ pub fn extrapolations(rows: &[ScanPoint]) -> Option<String> {
     let mut all: Vec<&Extrapolation> = Vec::new();
     rows.iter().flat_map(|row| &row.extrapolations).for_each(|e| {
         if !all.contains(&e) {
-            all.push(e)
+            all.push(e);
         }
     });
     label(all)

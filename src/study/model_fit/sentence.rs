@@ -3,11 +3,14 @@
 use super::{adequacy, farthest};
 use apexmap_base::units::{Unit, amount};
 use apexmap_theory::fit::baseline::Baseline;
-use apexmap_theory::fit::{Estimate, Fit};
+use apexmap_theory::fit::{Estimate, Fit, RateWords};
 use apexmap_theory::models::{Model, scan};
 
 /// Minimum ratio of the ends of an interval that leaves a number unknown.
 const WIDE_RATIO: f64 = 100.0;
+
+/// Label of a number whose value is typical of machines, because neither the data nor the machine give it.
+pub const ASSUMED: &str = "typical: neither the data nor this machine give it";
 
 /// Factor by which noise may make a nearer level seem slower than a farther one.
 const NOISE_FACTOR: f64 = 1.1;
@@ -96,7 +99,7 @@ pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
     left_out_lines(model, fit, baseline).into_iter().map(shown).collect()
 }
 
-/// Returns a sentence about what explains the measurement, how well, and where it does not. Impossible numbers come
+/// Returns a sentence about what explains the measurement, or the simulation, how well, and where it does not. Impossible numbers come
 /// first.
 ///
 /// A model explains a measurement under three conditions. For every variable with at least three values, it predicts
@@ -107,6 +110,7 @@ pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
 /// If the fit is of another model with more variables.
 pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> String {
     let (id, quality) = (model.about().id, &fit.quality);
+    let source = RateWords::new(fit.simulated.as_deref()).source;
     let doubts = doubts(model, fit);
     let lines = baseline.map(|baseline| left_out_lines(model, fit, baseline)).unwrap_or_default();
     let failure = adequacy::failure(quality.smape, &fit.points);
@@ -117,15 +121,15 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
         text += &format!("The fitted numbers are impossible or unknown: {}. ", doubts.join("; "));
     }
     text += &match &failure {
-        None if explains => format!("{id} explains the measurement to within {:.1} % (SMAPE)", 100.0 * quality.smape),
-        None => format!("{id} describes the measurement to within {:.1} % (SMAPE)", 100.0 * quality.smape),
-        Some(why) => format!("{id} does not describe the measurement: {why}"),
+        None if explains => format!("{id} explains the {source} to within {:.1} % (SMAPE)", 100.0 * quality.smape),
+        None => format!("{id} describes the {source} to within {:.1} % (SMAPE)", 100.0 * quality.smape),
+        Some(why) => format!("{id} does not describe the {source}: {why}"),
     };
     if let Some((largest, error)) = quality.largest_left_out {
         let join = if failure.is_none() { ", and predicts" } else { "; it predicts" };
         text += &format!("{join} P = {largest} from smaller P to within {:.1} %", 100.0 * error);
     }
-    text += &farthest(model, &fit.points).map(|words| format!("; {words}")).unwrap_or_default();
+    text += &farthest(model, &fit.points, source).map(|words| format!("; {words}")).unwrap_or_default();
     text += ".";
     for hidden in &fit.at_most {
         text += &format!(
@@ -139,11 +143,12 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
         let names = fit.not_identified.join(", ");
         text += &format!(" These points do not identify {names}: held at the values of the machine card.");
     }
-    if !fit.assumed.is_empty() {
-        let names = fit.assumed.join(", ");
-        text += &format!(
-            " These points do not identify {names}: the fit assumes typical values, which no measurement of this machine supports."
-        );
+    let assumed = fit.held.iter().filter(|(name, _)| fit.assumed.contains(name));
+    let assumed: Vec<String> =
+        assumed.map(|(name, value)| format!("{name} {}", amount_text(model, name, *value))).collect();
+    if !assumed.is_empty() {
+        let names = assumed.join(", ");
+        text += &format!(" Neither these points nor this machine give {names}: the fit assumes typical values.");
     }
     if let Some(baseline) = baseline.filter(|_| fit.quality.left_out.is_some()) {
         let but = match (failure.is_some(), explains) {

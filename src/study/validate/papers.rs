@@ -107,6 +107,8 @@ pub const ITEMS: &[Item] = &[
         .models(&["apex_map.surface"])
         .sweeps(&["apex-map-ranks"])
         .missing("stated without numbers"),
+    item(A, "Section 2.1, parameters of MPI", "receive buffers, send handles and served requests: B, SMSG, NSER")
+        .missing("the paper has no numbers; `make papers` draws their effect on 256 processes of a hypothetical machine"),
     item(A, "Section 4", "characterising applications by M, alpha and L")
         .missing(
             "announced here; the authors published a method later (Ibrahim, Strohmaier, Characterizing the relation between Apex-Map \
@@ -150,7 +152,7 @@ pub const ITEMS: &[Item] = &[
         .missing("no model has the drop from Q = 8192 to 32768, which resembles that of a cache; the fit is below"),
     item(H, "Footnote 1", "updates stored beyond the look-ahead").checks(&["hypercube paper, Footnote 1"]),
     item(H, "Section 4", "mapping the hypercube onto the network")
-        .missing("the paper has not tried it; launchers place ranks"),
+        .missing("the paper has not tried it; `mapping` of simulated ranks does, and `make papers` draws the effect"),
     item(B, "Equation (1), Section 4", "processors or network: crossovers of single updates")
         .models(&["random_access.bottleneck"])
         .checks(&["Blue Gene/P paper, Section 4,"])
@@ -176,7 +178,7 @@ pub const ITEMS: &[Item] = &[
     item(B, "Theorem 4.1", "owners by prediction are at most one too high").checks(&["Blue Gene/P paper, Theorem 4.1"]),
     item(B, "Section 4.3.1", "buckets; packets received four at a time")
         .models(&["random_access.roles"])
-        .missing("BktSize is in Table 4; the kernels receive four packets at once (`packets`), but have no full buckets"),
+        .missing("BktSize is in Table 4; the kernels receive four packets at once (`packets`), and have one full bucket per dimension"),
     item(B, "Section 5.1", "load of the cores")
         .models(&["random_access.roles"])
         .sweeps(&["random-access-loads"])
@@ -211,14 +213,19 @@ pub const ITEMS: &[Item] = &[
     item(N, "Figure 6", "bidirectional bandwidth")
         .simulations(&["NIC message-rate paper, Section 5.2 and Figure 6"])
         .sweeps(&["message-rate-sizes"])
-        .missing("a core's copy bandwidth of 2 GB/s is stated, not derived; Equation (6) has 8 GB/s"),
+        .checks(&["NIC message-rate paper, Section 5.2 and Figure 6, one core"])
+        .missing("the text does not say whether the 2 GB/s of a core's copying count bytes once or twice; Equation (6) has 8 GB/s"),
+    item(N, "Sections 1 and 5.2", "quoted latencies and rates of MPI, InfiniPath and ConnectX")
+        .models(&["message_rate.nic", "message_rate.nic_latency"])
+        .sweeps(&["message-rate-sizes"])
+        .checks(&["NIC message-rate paper, Sections 1 and 5.2"]),
     item(N, "Figures 11 to 13", "limits of bandwidth and message rate")
         .models(&["message_rate.nic"])
         .sweeps(&["message-rate-sizes", "message-rate-senders"])
         .checks(&["NIC message-rate paper, Section 6,"])
         .simulations(&["NIC message-rate paper, Section 6,"]),
     item(N, "Figures 14, 15", "RandomAccess by puts, over sockets")
-        .models(&["message_rate.nic"])
+        .models(&["random_access.puts"])
         .sweeps(&["random-access-puts"])
         .checks(&["NIC message-rate paper, Section 7, Figure 15"])
         .simulations(&["NIC message-rate paper, Section 7, Figure 15"])

@@ -4,6 +4,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,8 +36,8 @@ impl Simulations {
         self.sweeps.get(sweep)
     }
 
-    /// Returns the median of a column over the samples of a sweep with these values; `None` without such samples.
-    pub fn median(&self, sweep: &str, values: &[(&str, Value)], column: &str) -> Option<f64> {
+    /// Returns the samples of a sweep with these values; `None` if it has not run.
+    pub fn select(&self, sweep: &str, values: &[(&str, Value)]) -> Option<Samples> {
         let samples = self.sweeps.get(sweep)?;
         let has_all = |row: usize| {
             values.iter().all(|(name, wanted)| {
@@ -47,6 +48,21 @@ impl Simulations {
                 })
             })
         };
-        samples.filter_rows(has_all).median(samples.resolve(column))
+        Some(samples.filter_rows(has_all))
     }
+
+    /// Returns the median of a column over the samples of a sweep with these values; `None` without such samples.
+    pub fn median(&self, sweep: &str, values: &[(&str, Value)], column: &str) -> Option<f64> {
+        let samples = self.select(sweep, values)?;
+        samples.median(samples.resolve(column))
+    }
+}
+
+/// Returns the rate of the updates by which the longest of several runs exceeds the shortest one, so that begin and end of a run do
+/// not count; `None` without two runs.
+pub fn marginal_rate(samples: &Samples) -> Option<f64> {
+    let runs = samples.cells(&[samples.resolve("updates")]).ok()?;
+    let end = |run: &Cell| Some((run.summary("updates_made")?.median, run.summary("seconds")?.median));
+    let ((few, early), (many, late)) = (end(runs.first()?)?, end(runs.last()?)?);
+    (late > early).then(|| (many - few) / (late - early))
 }

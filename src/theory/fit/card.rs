@@ -2,23 +2,29 @@
 
 use super::optimum::Optimum;
 use super::task::Task;
-use super::{Fit, interval};
-use crate::machine::{Card, Domain, JointFit, Number};
+use super::{Fit, RateWords, interval};
+use crate::machine::{Card, Domain, JointFit, Number, SIMULATED};
 use crate::statistics::distributions::t_quantile;
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
 use nalgebra::DMatrix;
 
 impl Fit {
-    /// Returns the parameters as a machine card, for `apexmap predict`. `domain` is that of the observations.
+    /// Returns the parameters as a machine card, for `apexmap predict`. `domain` is that of the observations. The card of a fit
+    /// to simulated rates says so.
     ///
     /// # Errors
     /// If a parameter is not in the catalogue of machine cards, which is an error of the model.
     pub fn card(&self, name: &str, source: &str, domain: &Domain) -> Result<Card> {
-        let mut card = Card::new(name, &format!("parameters of {} fitted to a measurement", self.model), source);
+        let words = RateWords::new(self.simulated.as_deref());
+        let mut card = Card::new(name, &format!("parameters of {} fitted to a {}", self.model, words.source), source);
+        if let Some(simulated) = &self.simulated {
+            card.name += " (simulated)";
+            card.provenance.insert(SIMULATED.into(), simulated.as_str().into());
+        }
         for (number, value) in &self.held {
             let how = match self.assumed.contains(number) {
-                true => "assumed: the points do not identify it",
+                true => "typical: neither the points nor the machine give it",
                 false => "given to the fit",
             };
             card.set_base(number, *value, how)?;
@@ -27,7 +33,7 @@ impl Fit {
             let how = format!(
                 "fit of {} to {}; 95 % profile-likelihood interval",
                 self.model,
-                plural(self.quality.fitted_points, "point")
+                plural(self.quality.fitted_points, &format!("{} point", words.rates))
             );
             let name = card.set_base(estimate.number, estimate.value, &how)?;
             let (low, high) = if name == estimate.number {

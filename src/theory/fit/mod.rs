@@ -94,7 +94,8 @@ pub struct Fit {
     pub held: Vec<(&'static str, f64)>,
     /// Parameters among `held` that were to be fitted, but that the points do not identify: [`Role::OrHold`].
     pub not_identified: Vec<&'static str>,
-    /// Parameters among `held` whose value is assumed, because the points do not identify them: [`Role::OrAssume`].
+    /// Parameters among `held` with typical values, because neither the points nor the machine give them: [`Role::OrAssume`],
+    /// [`Role::Assume`].
     pub assumed: Vec<&'static str>,
     /// Parameters known only to be at most as large as another parameter.
     pub at_most: Vec<ParameterBound>,
@@ -109,9 +110,31 @@ pub struct Fit {
     /// Number of steps after which the fit, or a refit for an interval, stopped before it had settled; see
     /// [`Options::max_steps`]. The estimates are then not the best ones, or an interval is too narrow.
     pub stopped_after: Option<usize>,
+    /// The simulation that gave the rates: `simulated, card Red Storm`; `None` for measured rates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<String>,
     /// Every parameter of the model, in its order; NaN where absent.
     #[serde(skip)]
     pub parameters: Vec<f64>,
+}
+
+/// Words for rates and their source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateWords {
+    /// `measured` or `simulated`.
+    pub rates: &'static str,
+    /// `measurement` or `simulation`.
+    pub source: &'static str,
+}
+
+impl RateWords {
+    /// Returns the words for rates that this simulation gave, or for measured ones.
+    pub fn new(simulated: Option<&str>) -> Self {
+        match simulated {
+            Some(_) => Self { rates: "simulated", source: "simulation" },
+            None => Self { rates: "measured", source: "measurement" },
+        }
+    }
 }
 
 /// A parameter that shows only where it is larger than another, and does not show in these data.
@@ -144,6 +167,8 @@ pub enum Role {
     /// Fitted if the points identify it. Otherwise fixed at this typical value, in the base unit, which no measurement of this
     /// machine supports.
     OrAssume(f64),
+    /// Not fitted; fixed at this typical value, in the base unit, because neither a card nor the machine gives it.
+    Assume(f64),
     /// Neither known nor fitted. The fit is rejected if a prediction depends on it.
     Unknown,
 }
@@ -236,7 +261,7 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
     let name = |index: usize| model.about().parameters[index].number;
     let not_identified = |index: &usize| matches!(roles[*index], Role::OrHold(_)) && !is_free(index);
     let not_identified = (0..parameters.len()).filter(not_identified).map(name).collect();
-    let is_assumed = |index: &usize| matches!(roles[*index], Role::OrAssume(_)) && !is_free(index);
+    let is_assumed = |index: &usize| matches!(roles[*index], Role::OrAssume(_) | Role::Assume(_)) && !is_free(index);
     let assumed = (0..parameters.len()).filter(is_assumed).map(name).collect();
     let held = given.map(|index| (name(index), parameters[index])).collect();
     let (used, used_optimum) = interval::drop_bounded_parameters(&task, &optimum);
@@ -259,6 +284,7 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
         absent: absent.iter().map(|&index| name(index)).collect(),
         joint: covariance.map(|covariance| card::joint_fit(&used, &used_optimum, &covariance)),
         stopped_after,
+        simulated: None,
         quality: quality::assess(&task, &optimum, &points, options.leave_out),
         points,
         estimates,

@@ -26,7 +26,7 @@ pub fn prepare<'a>(
     let about = model.about();
     let parameters = about.parameters;
     let value = |(parameter, role): (&Parameter, &Role)| match role {
-        Role::Hold(value) | Role::StartAt(value) => *value,
+        Role::Hold(value) | Role::StartAt(value) | Role::Assume(value) => *value,
         // On another machine, the held value may be zero.
         Role::OrHold(value) | Role::OrAssume(value) if (parameter.min..=parameter.max).contains(value) => *value,
         Role::OrHold(_) | Role::OrAssume(_) | Role::Fit | Role::Unknown => parameter.first_guess,
@@ -39,14 +39,9 @@ pub fn prepare<'a>(
     let mut task =
         Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold, hidden: Vec::new(), max_steps };
     let absent = absent_parameters(&task);
-    if let Some(&index) = free.iter().find(|index| roles[**index] == Role::Unknown && !absent.contains(index)) {
-        let parameter = &parameters[index];
-        return Err(Error::input(
-            format!("{} has no value, and is fitted only on request: {}", parameter.number, parameter.meaning()),
-            format!("give it with --hold {0}=VALUE or --machine CARD, or fit it with --free {0}", parameter.number),
-        ));
-    }
-    free.retain(|index| !absent.contains(index));
+    free.retain(|index| !absent.contains(index) && !matches!(roles[*index], Role::Assume(_)));
+    let unknown = free.iter().filter(|index| roles[**index] == Role::Unknown).map(|&index| &parameters[index]);
+    require_values(&unknown.collect::<Vec<_>>())?;
     task.free = free;
     let different = distinct_points(data).len();
     identify::hold_unidentifiable(&mut task, different);
@@ -67,6 +62,24 @@ pub fn prepare<'a>(
     }
     task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(observation, _)| observation).collect();
     Ok((task, absent))
+}
+
+/// Rejects a fit whose points depend on parameters without a value. The error names all of them.
+fn require_values(unknown: &[&Parameter]) -> Result<()> {
+    let list = |text: &dyn Fn(&Parameter) -> String, separator: &str| {
+        unknown.iter().map(|parameter| text(parameter)).collect::<Vec<_>>().join(separator)
+    };
+    let verb = match unknown.len() {
+        0 => return Ok(()),
+        1 => "has no value, and is",
+        _ => "have no value, and are",
+    };
+    let numbers = list(&|parameter| format!("{} ({})", parameter.number, parameter.meaning()), ", ");
+    let holds = list(&|parameter| format!("--hold {}=VALUE", parameter.number), " ");
+    Err(Error::input(
+        format!("{numbers} {verb} fitted only on request"),
+        format!("give {holds} or a card that has it: --machine CARD; or fit with --free NAME"),
+    ))
 }
 
 /// Returns the free parameters on which no prediction depends, neither at the first guesses nor far from them.

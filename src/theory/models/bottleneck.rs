@@ -3,7 +3,10 @@
 //! SOURCE: Blue Gene/P paper, Equation (1): GUPS <= min(N / (t_g + t_u + t_os + (N-1)/N (t_s + t_r + t_op)), 4 B / b). B is
 //! the bisection bandwidth in one direction. Half of the updates cross the bisection, half of these in each direction.
 
-use super::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, tightest_bound, topology, variable};
+use super::{
+    About, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, Variable, array, bound, tightest_bound, topology,
+    variable,
+};
 use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
@@ -12,7 +15,6 @@ use apexmap_base::units::{Unit, WORD_BYTES};
 /// Equation (1).
 pub struct Bottleneck;
 
-const RANKS_PER_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
 const TOPOLOGY: Variable = Variable {
     words: topology::NAMES,
     ..variable("topology", Unit::None, "topology of the nodes; given: B is bisection_bytes_per_second", Some(0.0))

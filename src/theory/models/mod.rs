@@ -16,7 +16,9 @@ pub mod roles;
 pub mod scan;
 pub mod topology;
 
-use crate::machine::{Card, PUBLISHED, entry_of, meaning_of, unit_of};
+pub use scan::card_number;
+
+use crate::machine::{Card, PUBLISHED, meaning_of, unit_of};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::source::Source;
@@ -31,6 +33,7 @@ pub const ALL: &[&dyn Model] = &[
     &roles::Routed,
     &nic::Nic,
     &nic::Latency,
+    &nic::Rounds,
     &apex_map::Surface,
     &apex_map::Reads,
     &apex_map::Requests,
@@ -115,7 +118,8 @@ pub struct Parameter {
     pub breaks: Break,
     /// Value if no source gives one.
     pub default: Option<f64>,
-    /// Whether the first guess is typical of machines, so that fits may assume it if the points do not identify the parameter.
+    /// Whether the first guess is typical of machines. Fits assume it, with a label, if the points do not identify the parameter,
+    /// or if it is given and neither a card nor the machine gives it.
     pub is_first_guess_typical: bool,
 }
 
@@ -343,23 +347,12 @@ const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default
 
 /// The variable P of most models.
 pub const RANKS: Variable = Variable { valid: ValidNumbers::Ranks, ..variable("P", Unit::None, "ranks", None) };
+/// The variable ranks_per_node of models whose nodes share an interface or links.
+pub const RANKS_PER_NODE: Variable =
+    variable("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
 /// The variable Q of the models of RandomAccess.
 pub const LOOK_AHEAD: Variable =
     variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
-
-/// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
-/// is smaller: other users, code, stack and indices occupy a part of the cache.
-pub fn card_number(card: &Card, number: &str) -> Option<f64> {
-    let level = number.strip_suffix("_bytes").filter(|level| ["l1", "l2", "l3"].contains(level));
-    let measured = level.and_then(|level| card.get(&format!("{level}_measured_bytes")));
-    let sum = || {
-        let composite = entry_of(number)?.composite?;
-        let parts = composite.parts.iter().map(|part| card.get(part)).sum::<Option<f64>>()?;
-        Some(parts + composite.overhead.and_then(|overhead| card.get(overhead)).unwrap_or(0.0))
-    };
-    let given = card.get(number).or_else(sum)?;
-    Some(measured.map_or(given, |measured| measured.min(given)))
-}
 
 /// Returns the variables of a model that covers one word of `variable` only, its default.
 fn single_choice(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {

@@ -1,15 +1,15 @@
-//! Message rate of a node: limited by its cores, its I/O bus or its link.
+//! Message rate of a node: limited by its cores, its I/O bus or its link; and RandomAccess in rounds of such messages.
 //!
-//! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6).
+//! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6), and Section 7, Figure 14.
 
 use super::{
-    About, Model, Parameter, Prediction, Variable, array, bound, card_number, parameter_values, tightest_bound,
-    variable,
+    About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, Variable, array, bound, card_number,
+    parameter_values, tightest_bound, variable,
 };
-use crate::machine::{Card, catalogue};
+use crate::machine::{Card, NumberName, Word, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source::NIC_MESSAGE_RATE;
-use apexmap_base::units::Unit;
+use apexmap_base::units::{Unit, WORD_BYTES};
 
 /// Equations (4), (5) and (6): messages per second.
 pub struct Nic;
@@ -121,6 +121,60 @@ pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
         if 2.0 * bandwidth(middle) < longest { short = middle } else { long = middle }
     }
     long
+}
+
+/// RandomAccess by puts: in a round, each core puts Q updates of a word into the owners' buffers, and all ranks meet in two
+/// barriers. A node with c cores makes c Q updates in c Q / rate + 2 barriers, at the message rate of [`Nic`] for 8 bytes.
+pub struct Rounds;
+
+impl Model for Rounds {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.puts",
+            summary: "rounds of Q puts of each core between barriers: c Q updates of a node in c Q / message rate + 2 barriers",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 7, Figures 14 and 15; Section 6, Equations (4) to (6)",
+            variables: &[RANKS, RANKS_PER_NODE, LOOK_AHEAD],
+            parameters: &[
+                Parameter::new_fitted(catalogue::INJECT_SECONDS.name, "N", 1e-10, 1e-3, 50e-9),
+                Parameter::new_given(catalogue::STORE_SECONDS_PER_BYTE.name, "store", 1e-13, 1e-6, 1e-10),
+                Parameter::new_given(catalogue::IO_BANDWIDTH_BYTES_PER_SECOND.name, "I/O bus", 1e6, 1e13, 5e9),
+                Parameter::new_given(catalogue::IO_EFFICIENCY.name, "64/72", 0.0, 1.0, 0.9),
+                Parameter::new_given(catalogue::IO_COMMAND_BYTES.name, "command", 0.0, 4096.0, 16.0),
+                Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e6, 1e13, 5e9),
+                Parameter::new_given(catalogue::LINK_EFFICIENCY.name, "64/72 x 16/21", 0.0, 1.0, 0.7),
+                Parameter::new_given(catalogue::MESSAGE_HEADER_BYTES.name, "header", 0.0, 4096.0, 28.0),
+                Parameter::new_fitted(catalogue::BARRIER_SECONDS.name, "barrier", 1e-9, 1.0, 2e-6),
+            ],
+            explains: &["random_access.one_sided"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: false,
+            design: "access = \"buffers\" at two Q, with one rank and with all ranks on each of several nodes",
+            assumes: "all updates go to other nodes; scanning the buffers, applying the updates and the latency of the last put take \
+                      no time, because the paper prints none; a barrier takes the same time on any number of ranks",
+        };
+        &ABOUT
+    }
+
+    /// A card may have the time of a barrier of many ranks besides that of two.
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        parameter_values(self.about().parameters, card, |parameter| {
+            let of_many = NumberName::new(catalogue::BARRIER_SECONDS).with_qualifier([Word::Many]).to_string();
+            let barrier = card.get(&of_many).filter(|_| parameter.symbol == "barrier");
+            barrier.or_else(|| card_number(card, parameter.number))
+        })
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [ranks, cores, updates] = array(x);
+        let [messages @ .., barrier]: [f64; 9] = array(p);
+        let (messages, streaming) = ([messages.as_slice(), &[messages[0]; 2]].concat(), 0.0);
+        let limit = tightest_bound(&bounds(&[WORD_BYTES as f64, cores, streaming], &messages));
+        let puts = cores * updates / limit.value;
+        let bottleneck = if 2.0 * barrier > puts { "barriers" } else { limit.bottleneck };
+        bound(ranks * updates / (puts + 2.0 * barrier), bottleneck)
+    }
 }
 
 /// Latency of a short message that a core puts into another node's memory: two crossings of the I/O bus, the routers of the

@@ -61,22 +61,27 @@ impl Division {
         first..first + own
     }
 
-    /// Returns the buckets of a node, counted as in Section 4.3.1 (X + Y + Z + 21 in the paper). Each dimension has one
-    /// bucket per node that it leads to; the last dimension leads to all cores that update. Each dimension adds four received
-    /// packets. Each bucket to another core of the same node counts at both ends.
-    pub fn buckets(self, nodes: f64) -> f64 {
+    /// Returns the buckets of a node for other nodes: one per node that a dimension leads to; the last dimension leads to all cores
+    /// that update.
+    fn remote_buckets(self, nodes: f64) -> usize {
         let sides = topology::sides(nodes as u64, self.dimensions);
         let cores_at = |dimension: usize| if dimension + 1 == self.dimensions { self.updaters() } else { 1 };
-        let remote: usize =
-            sides.iter().enumerate().map(|(dimension, &side)| (side as usize - 1) * cores_at(dimension)).sum();
-        let later = |core: usize| self.dimensions - self.dimensions_of(core).end + self.updaters();
-        let local: usize = (0..self.routers.min(self.dimensions)).map(later).sum();
-        (remote + RECEIVED_PACKETS * self.dimensions + 2 * local) as f64
+        sides.iter().enumerate().map(|(dimension, &side)| (side as usize - 1) * cores_at(dimension)).sum()
     }
 
-    /// Returns the updates in a bucket: Q divided by the number of buckets, rounded.
+    /// Returns the buckets of a node, counted as in Section 4.3.1 (X + Y + Z + 21 in the paper). Each dimension adds four received
+    /// packets. Each bucket to another core of the same node counts at both ends.
+    pub fn buckets(self, nodes: f64) -> f64 {
+        let later = |core: usize| self.dimensions - self.dimensions_of(core).end + self.updaters();
+        let local: usize = (0..self.routers.min(self.dimensions)).map(later).sum();
+        (self.remote_buckets(nodes) + RECEIVED_PACKETS * self.dimensions + 2 * local) as f64
+    }
+
+    /// Returns the updates in a bucket: Q divided by the number of buckets. Of the buckets for other nodes, one of each dimension is
+    /// full at any time, so that the others need one update less (Section 4.3.1).
     pub fn bucket(self, nodes: f64, look_ahead: f64) -> f64 {
-        (look_ahead / self.buckets(nodes)).round().max(1.0)
+        let unfilled = self.remote_buckets(nodes).saturating_sub(self.dimensions) as f64;
+        ((look_ahead + unfilled) / self.buckets(nodes)).floor().max(1.0)
     }
 }
 

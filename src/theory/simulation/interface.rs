@@ -76,6 +76,6 @@ pub fn link(numbers: &mut Numbers, topology: &Topology, hop: Time) -> LinkCosts 
             most_bytes: bytes(&[PACKET_MOST_BYTES]),
         },
         is_contended: contention.unwrap_or(true) && bandwidth.is_some(),
-        slow: None,
+        ..LinkCosts::default()
     }
 }

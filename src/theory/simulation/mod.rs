@@ -82,6 +82,14 @@ fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, V
     Ok((machine, numbers.finish()?))
 }
 
+/// Returns the time of a stage of a barrier: that of two ranks, or the part of a barrier that takes the same time on any number
+/// of ranks.
+fn barrier_stage(numbers: &Numbers, ranks: usize) -> Option<Time> {
+    let stages = f64::from(ranks.next_power_of_two().trailing_zeros().max(1));
+    let of_many = numbers.find_qualified(catalogue::BARRIER_SECONDS, "many").map(|whole| whole / stages);
+    of_many.or_else(|| numbers.find(&[catalogue::BARRIER_SECONDS])).map(picoseconds)
+}
+
 /// Returns the machine, without the costs of missing numbers.
 fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> Result<Machine> {
     let card = numbers.card;
@@ -101,7 +109,7 @@ fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> R
     if poll.is_none() {
         numbers.assume("a poll that finds nothing takes no time");
     }
-    let barrier_stage = numbers.find(&[catalogue::BARRIER_SECONDS]).map(picoseconds);
+    let barrier_stage = barrier_stage(numbers, nodes * ranks_per_node);
     if barrier_stage.is_none() {
         numbers.assume("a stage of a barrier takes the time of a message without data");
     }

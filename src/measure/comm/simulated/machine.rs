@@ -1,5 +1,6 @@
 //! The costs of a simulated machine.
 
+use super::mapping::Mapping;
 use super::topology::{Link, Topology};
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +136,9 @@ pub struct LinkCosts {
     /// A link that is slower than the others, as a damaged cable is. No card has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow: Option<SlowLink>,
+    /// The places of the nodes in the topology.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub mapping: Mapping,
 }
 
 /// A link on which each byte takes longer.
@@ -144,6 +148,10 @@ pub struct SlowLink {
     pub link: Link,
     /// Time of a byte over that on other links.
     pub factor: f64,
+}
+
+fn is_default(mapping: &Mapping) -> bool {
+    *mapping == Mapping::default()
 }
 
 impl LinkCosts {
@@ -172,7 +180,9 @@ impl Machine {
         if let Some(wrong) = rates.find(|rate| !(0.0..=MAX_PER_BYTE).contains(rate)) {
             return Err(format!("a byte takes {wrong} ps"));
         }
-        self.topology.check(ranks.div_ceil(self.ranks_per_node))
+        let nodes = ranks.div_ceil(self.ranks_per_node);
+        self.topology.check(nodes)?;
+        self.link.mapping.places(&self.topology, nodes).map(drop)
     }
 
     /// Returns the node of a rank.

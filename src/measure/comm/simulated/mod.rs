@@ -7,6 +7,7 @@ mod collectives;
 mod engine;
 mod machine;
 mod mailbox;
+mod mapping;
 mod messages;
 mod network;
 mod shared;
@@ -19,6 +20,7 @@ pub use engine::ComputationCosts;
 pub use machine::{
     Frame, InterfaceCosts, LinkCosts, MAX_STEPS, Machine, MessageCosts, PathCosts, SlowLink, Step, Time, picoseconds,
 };
+pub use mapping::Mapping;
 pub use messages::SimulatedMessages;
 pub use network::{Network, Passage, Sending};
 pub use timetable::Timetable;

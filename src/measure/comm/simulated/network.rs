@@ -25,6 +25,8 @@ pub struct Network {
     sending: Vec<Timetable>,
     receiving: Vec<Timetable>,
     links: Vec<Timetable>,
+    /// The place of each node in the topology.
+    places: Vec<usize>,
     /// The messages of each rank in the queue of its interface, if queues have a limit.
     queues: Vec<Queue>,
     /// When the last message between two ranks arrives. Later ones do not overtake it. Contains messages on their way, and a few
@@ -81,6 +83,7 @@ impl Network {
             sending: idle(nodes),
             receiving: idle(nodes),
             links: Vec::new(),
+            places: machine.link.mapping.places(&machine.topology, nodes).expect("checked by Machine::check"),
             queues: if machine.interface.queue_bytes > 0 { vec![Queue::default(); ranks] } else { Vec::new() },
             last_arrivals: HashMap::default(),
             max_pairs: MIN_PAIRS,
@@ -133,7 +136,7 @@ impl Network {
         bytes: usize,
     ) -> (Time, Time) {
         let (mut head, mut longest) = (start, 0);
-        machine.topology.route(nodes.0, nodes.1, |link: Link| {
+        machine.topology.route(self.places[nodes.0], self.places[nodes.1], |link: Link| {
             let train = scale(machine.link.byte_time(link), bytes);
             longest = longest.max(train);
             if machine.link.is_contended {

@@ -21,7 +21,7 @@ mod plan;
 
 use super::layout::Owners;
 use super::random_stream::Index;
-use super::routed::{BUFFERS, DIMENSIONS, X, Y, Z, refuse_grid};
+use super::routed::{BUFFERS, DIMENSIONS, FULL, X, Y, Z, refuse_grid};
 use super::table::Table;
 use super::{
     Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
@@ -49,7 +49,7 @@ pub const KERNEL: Algorithm = Algorithm {
             "Sections 4.3, 5.1 and 6",
             Ranks::Any,
             &[
-                N_WORDS, UPDATES, TIME_BOUND, Q, CORES, ROUTERS, DISABLED, DELAY, DELAYED, DIMENSIONS, X, Y, Z,
+                N_WORDS, UPDATES, TIME_BOUND, Q, FULL, CORES, ROUTERS, DISABLED, DELAY, DELAYED, DIMENSIONS, X, Y, Z,
                 OWNER_BY, BUFFERS, PACKETS, SMSG, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED,
             ],
         )

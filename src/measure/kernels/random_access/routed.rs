@@ -6,7 +6,8 @@
 //!   dimensions. At the end the dimensions are flushed one after another, each after everything has arrived along the
 //!   previous one.
 //! DIFFERENCES: as in Section 4.3.1, the look-ahead is divided among the buckets of a rank: one per rank in each of its
-//!   dimensions, B receives per dimension, and one for updates of words that it owns. Any number of dimensions is possible.
+//!   dimensions, B receives per dimension, and one for updates of words that it owns; `full_buckets` says how many of the first
+//!   kind are full at a time. Any number of dimensions is possible.
 //!   Without X, Y and Z, P is factored as evenly as possible.
 
 use super::grid::NodeGrid;
@@ -34,8 +35,8 @@ pub const KERNEL: Algorithm = Algorithm {
         "Sections 4.2, 4.3.1 and 6",
         Ranks::Any,
         &[
-            N_WORDS, UPDATES, TIME_BOUND, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, INDEX, OPERATION,
-            STARTS, OFFSET, PAGES, SEED,
+            N_WORDS, UPDATES, TIME_BOUND, Q, FULL, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, INDEX,
+            OPERATION, STARTS, OFFSET, PAGES, SEED,
         ],
     ),
     table: Division::OverRanks,
@@ -80,6 +81,13 @@ pub(super) const BUFFERS: Parameter = Parameter {
     ..B
 };
 
+pub(super) const FULL: Parameter = parameter(
+    "full_buckets",
+    "full_buckets",
+    "full buckets for which the look-ahead has room: one (of each dimension, because it is sent at once) or all",
+    Domain::Choice(&["one", "all"]),
+);
+
 const fn extent(name: &'static str, column: &'static str, meaning: &'static str) -> Parameter {
     parameter(name, column, meaning, Domain::Integer { min: 0, max: 1 << 24, default: 0 })
 }
@@ -121,15 +129,25 @@ pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<()
     })
 }
 
-/// Returns the number of buckets that share the look-ahead.
-fn buckets(grid: &NodeGrid, point: &Point) -> usize {
-    let peers: usize = (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len()).sum();
-    peers + grid.dimensions() * point.integer("B") as usize + 1
+/// Returns the number of a rank's buckets for other ranks.
+fn remote_buckets(grid: &NodeGrid) -> usize {
+    (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len()).sum()
 }
 
-/// Returns the number of updates that a bucket holds.
+/// Returns the number of buckets that share the look-ahead.
+fn buckets(grid: &NodeGrid, point: &Point) -> usize {
+    remote_buckets(grid) + grid.dimensions() * point.integer("B") as usize + 1
+}
+
 fn capacity(grid: &NodeGrid, point: &Point) -> usize {
-    (point.integer("Q") as usize / buckets(grid, point)).max(1)
+    bucket_capacity(point, buckets(grid, point), remote_buckets(grid), grid.dimensions())
+}
+
+/// Returns the number of updates that each of `buckets` buckets holds. `remote` of them lead to other nodes. Of these, a dimension
+/// has at most one full bucket at any time (Section 4.3.1), and the others hold at least one update less.
+pub(super) fn bucket_capacity(point: &Point, buckets: usize, remote: usize, dimensions: usize) -> usize {
+    let unfilled = if point.text("full_buckets") == "one" { remote.saturating_sub(dimensions) } else { 0 };
+    ((point.integer("Q") as usize + unfilled) / buckets).max(1)
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {

@@ -5,6 +5,8 @@
 //! therefore fail in at most 5 % of cases, if launches are draws from one distribution. Points with one launch are not tested
 //! unless allowed, because the variation between launches is unknown.
 //!
+//! Ratios of two values that cards determine have no noise: the limit alone decides.
+//!
 //! A point shows a slowdown if the lower end of its interval is above the limit. A check without findings states the slowdown
 //! that it could have found. If that is more than [`FAR`] times the limit at the median point, the check is undecided.
 
@@ -12,7 +14,7 @@ use super::Section;
 use crate::compare::Comparison;
 use crate::compare::limit::SlowdownLimit;
 use crate::compare::points::{PointData, list_first};
-use crate::compare::ratio::{Basis, FALSE_FINDINGS, format_interval, format_ratio, ratio, shift, weaken};
+use crate::compare::ratio::{Basis, EXACT, FALSE_FINDINGS, format_interval, format_ratio, ratio, shift, weaken};
 use crate::html::capitalize;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::text_table::{Align, TextTable};
@@ -68,6 +70,8 @@ pub struct RegressionCheck {
     pub new: String,
     pub limit: f64,
     pub verdict: Verdict,
+    /// Whether cards determine all values, so that the check has no noise.
+    pub exact: bool,
     /// Smallest slowdown that the check could have found at the median point, such as 1.45; `None` if none.
     pub smallest_found: Option<f64>,
     pub false_findings: f64,
@@ -86,13 +90,11 @@ pub struct RegressionCheck {
 impl RegressionCheck {
     /// Returns `the smallest slowdown that this check could have found is 45 % (median point)`.
     pub fn power(&self) -> String {
-        let percent = |slowdown: f64| format!("{} %", short_number(100.0 * (slowdown - 1.0)));
         match self.smallest_found {
+            _ if self.exact => format!("all ratios are {EXACT}"),
             Some(slowdown) => {
-                format!(
-                    "the smallest slowdown that this check could have found is {} (median point)",
-                    percent(slowdown)
-                )
+                let percent = short_number(100.0 * (slowdown - 1.0));
+                format!("the smallest slowdown that this check could have found is {percent} % (median point)")
             }
             None => "this check cannot find any slowdown, because half of its points have no interval".to_owned(),
         }
@@ -197,6 +199,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
         new: new.name.clone(),
         limit: limit.slowdown,
         verdict: decide(&slower, &not_finished, smallest_found, limit),
+        exact: comparison.is_exact(),
         smallest_found,
         false_findings: FALSE_FINDINGS,
         slower,
@@ -311,13 +314,13 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
     }
     let mut slower = TextTable::new([Align::Left, Align::Left, Align::Right, Align::Left, Align::Left]);
     for tested in &check.slower {
-        slower.add_row([
-            "SLOWER".to_owned(),
-            tested.point.clone(),
-            format!("time {}", percent(tested.slowdown)),
-            tested.interval.map(|(low, high)| format!("[{}, {}]", percent(low), percent(high))).unwrap_or_default(),
-            format!("q = {}", short_number(tested.q)),
-        ]);
+        let interval = tested.interval.map(|(low, high)| format!("[{}, {}]", percent(low), percent(high)));
+        let [interval, q] = match tested.basis {
+            Basis::Exact => Default::default(),
+            _ => [interval.unwrap_or_default(), format!("q = {}", short_number(tested.q))],
+        };
+        let time = format!("time {}", percent(tested.slowdown));
+        slower.add_row(["SLOWER".to_owned(), tested.point.clone(), time, interval, q]);
     }
     let _ = write!(text, "{slower}");
     for point in &check.not_finished {
@@ -325,8 +328,7 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
     }
     let _ = writeln!(
         text,
-        "{}: {} of {} points of {} are more than {} slower than {}, {} did not finish; {} not testable, {} missing (false \
-         discoveries controlled at {:.0} %)\n{}.",
+        "{}: {} of {} points of {} are more than {} slower than {}, {} did not finish; {} not testable, {} missing{}\n{}.",
         match check.verdict {
             Verdict::Passed => check.verdict.word().to_owned(),
             bad => bad.word().to_uppercase(),
@@ -339,7 +341,10 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
         check.not_finished.len(),
         check.untested,
         check.missing,
-        100.0 * check.false_findings,
+        match check.exact {
+            true => String::new(),
+            false => format!(" (false discoveries controlled at {:.0} %)", 100.0 * check.false_findings),
+        },
         capitalize(&check.power())
     );
     text
@@ -368,13 +373,8 @@ impl Check {
     pub fn new(check: Option<&RegressionCheck>, stamps: &[String]) -> Self {
         let row = |tested: &TestedPoint| {
             let interval = format_interval(tested.interval).unwrap_or_default();
-            [
-                tested.point.clone(),
-                format_ratio(tested.slowdown),
-                interval,
-                short_number(tested.p),
-                short_number(tested.q),
-            ]
+            let p = |p: f64| if tested.basis == Basis::Exact { String::new() } else { short_number(p) };
+            [tested.point.clone(), format_ratio(tested.slowdown), interval, p(tested.p), p(tested.q)]
         };
         let rows = |check: &RegressionCheck| CheckRows {
             percent: check.percent(),

@@ -5,7 +5,7 @@ use crate::compare::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::ratio::{format_ratio, format_with_interval};
 use apexmap_base::units::short_number;
-use apexmap_theory::codes::{Code, Reading, interpolate, weighted_ratio};
+use apexmap_theory::codes::{Code, NOT_ON_MAP, Reading, interpolate, weighted_ratio};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -58,6 +58,7 @@ impl Section for Codes {
 
 fn row(comparison: &Comparison, group: &MatchedGroup, code: &Code) -> CodeRow {
     let cell = |machine: usize| match ratio(comparison, group, machine, code) {
+        _ if !is_on_map(comparison, group, code) => NOT_ON_MAP.to_owned(),
         (Reading::Value(ratio), interval) => format_with_interval(ratio, interval),
         (Reading::Outside, _) => "outside the map".to_owned(),
         (Reading::Gap, _) => "not measured".to_owned(),
@@ -68,6 +69,11 @@ fn row(comparison: &Comparison, group: &MatchedGroup, code: &Code) -> CodeRow {
         block: short_number(code.block_words),
         cells: (1..comparison.machines.len()).map(cell).collect(),
     }
+}
+
+/// Returns whether a group has such accesses as a code.
+fn is_on_map(comparison: &Comparison, group: &MatchedGroup, code: &Code) -> bool {
+    code.is_on_map(group.points.first().and_then(|&index| comparison.points.points[index].number("chains")))
 }
 
 /// Returns the ratio of a machine to the first at the place of a code, with its interval if all points around have one.
@@ -96,7 +102,7 @@ fn mix(comparison: &Comparison, group: &MatchedGroup, machine: usize) -> Option<
     let (mut parts, mut left_out) = (Vec::new(), Vec::new());
     for (code, weight) in &weighted {
         match ratio(comparison, group, machine, code).0 {
-            Reading::Value(ratio) => parts.push((*weight, ratio)),
+            Reading::Value(ratio) if is_on_map(comparison, group, code) => parts.push((*weight, ratio)),
             _ => left_out.push(code.name.as_str()),
         }
     }

@@ -5,7 +5,7 @@ use crate::compare::Comparison;
 use crate::compare::machine::{Machine, Origin};
 use apexmap_base::units::{amount, short_number};
 use apexmap_study::model_fit;
-use apexmap_theory::fit::{self, Estimate, Fit, Options};
+use apexmap_theory::fit::{Estimate, Fit, Options};
 use apexmap_theory::models::{self, Model};
 use serde::Serialize;
 
@@ -137,13 +137,8 @@ fn fit_machine(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Res
     if samples.is_empty() || machine.origin == Origin::Published {
         return None;
     }
-    let reported = |number: &str| {
-        let reported = machine.host().and_then(|host| model_fit::reported_by_os(host, number));
-        reported.or_else(|| model_fit::loads(&samples, number))
-    };
-    let roles = model_fit::roles(model, &reported, machine.card.as_ref(), &[], &[]);
+    let roles = model_fit::roles(model, (&samples, machine.host()), machine.card.as_ref(), &[], &[]);
     let options = Options { resamples: 0, leave_out: false, most_points: MAX_POINTS, ..Options::default() };
-    let fit = model_fit::observations(&samples, model, &[])
-        .and_then(|data| fit::fit(model, &data.observations, &roles, options));
+    let fit = model_fit::observations(&samples, model, &[]).and_then(|data| data.fit(model, &roles, options));
     Some(fit.map_err(|error| error.message))
 }

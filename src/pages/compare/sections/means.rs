@@ -6,7 +6,7 @@ use super::Section;
 use crate::compare::Comparison;
 use crate::compare::points::{Point, PointData};
 use crate::compare::ratio::{
-    Basis, GeometricMean, format_interval, format_ratio, format_with_interval, geometric_mean, mean_over_points,
+    Basis, EXACT, GeometricMean, format_interval, format_ratio, format_with_interval, geometric_mean, mean_over_points,
 };
 use apexmap_results::samples::estimate::Mean;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
@@ -20,6 +20,8 @@ const SEED: u64 = 1;
 
 #[derive(Serialize)]
 pub struct Means {
+    /// Whether all ratios are exact, so that there are no intervals.
+    exact: bool,
     lines: Vec<MeanLine>,
     matrix: Vec<Vec<String>>,
     matrix_cells: usize,
@@ -35,10 +37,11 @@ impl Means {
         let several = comparison.machines.len() > 2;
         let ranks = if several { ranking(comparison, &finished) } else { Vec::new() };
         Self {
+            exact: comparison.is_exact(),
             lines: lines(comparison),
             matrix: if several { matrix(comparison, &finished) } else { Vec::new() },
             matrix_cells: finished.len(),
-            fastest: ranks.iter().find(|rank| rank.rank == 1).map(MachineRank::sentence),
+            fastest: ranks.iter().find(|rank| rank.rank == 1).map(|rank| rank.sentence(comparison.is_exact())),
             ranks: ranks.iter().map(MachineRank::row).collect(),
         }
     }
@@ -93,6 +96,7 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
         least: format_ratio(mean.least),
         most: format_ratio(mean.most),
         basis: match mean.basis {
+            Basis::Exact => EXACT,
             Basis::Pairs => "launches of one run, in pairs",
             Basis::Launches => "launches",
             Basis::Samples => "samples within single launches",
@@ -127,8 +131,8 @@ impl MachineRank {
         [self.rank.to_string(), self.machine.clone(), format_ratio(self.speed), range, first]
     }
 
-    fn sentence(&self) -> String {
-        let sure = self.first.map(|share| format!(", first in {:.1} % of draws", 100.0 * share));
+    fn sentence(&self, exact: bool) -> String {
+        let sure = self.first.filter(|_| !exact).map(|share| format!(", first in {:.1} % of draws", 100.0 * share));
         format!("Fastest overall: {}{}.", self.machine, sure.unwrap_or_default())
     }
 }

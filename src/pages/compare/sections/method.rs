@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::compare::Comparison;
-use crate::compare::ratio::Basis;
+use crate::compare::ratio::{Basis, EXACT};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -31,6 +31,7 @@ pub fn bases(comparison: &Comparison) -> Vec<String> {
             continue;
         }
         let describe = |(basis, points): (&Basis, &usize)| match basis {
+            Basis::Exact => format!("{points} {EXACT}, simulated or predicted"),
             Basis::Pairs => format!("{points} from launches of one run, compared in pairs"),
             Basis::Launches => format!("{points} from the variation between launches"),
             Basis::Samples => {

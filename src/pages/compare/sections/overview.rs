@@ -5,7 +5,7 @@ use crate::compare::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::points::{Point, Scope, list_first};
 use crate::compare::ratio::{
-    Basis, Decision, GeometricMean, ScopeRatios, format_interval, format_ratio, format_with_interval,
+    Basis, Decision, EXACT, GeometricMean, ScopeRatios, format_interval, format_ratio, format_with_interval,
 };
 use crate::html::{CornerCell, Corners, Picture, capitalize};
 use apexmap_base::units::plural;
@@ -21,12 +21,15 @@ pub struct Overview {
     judged: Vec<String>,
     lead: Option<Picture>,
     corners: Option<Corners>,
+    /// How certain the ratios at the corners are.
+    certainty: &'static str,
     remarks: Vec<String>,
 }
 
 impl Overview {
     pub fn new(comparison: &Comparison, judged: Vec<String>, lead: Option<Picture>, remarks: Vec<String>) -> Self {
-        Self { verdicts: verdicts(comparison), judged, lead, corners: corners(comparison), remarks }
+        let certainty = if comparison.is_exact() { EXACT } else { "with 95 % intervals" };
+        Self { verdicts: verdicts(comparison), judged, lead, corners: corners(comparison), certainty, remarks }
     }
 }
 
@@ -74,6 +77,7 @@ impl MachineVerdict<'_> {
         let who = match measured {
             Some((low, _)) if low > 1.0 => format!("{name} is faster than {base}: {value}"),
             Some((_, high)) if high < 1.0 => format!("{name} is slower than {base}: {value}"),
+            Some(_) if mean.basis == Basis::Exact => format!("No overall difference: {value}"),
             Some(_) => format!("No overall difference established: {value}"),
             None => value,
         };
@@ -83,6 +87,7 @@ impl MachineVerdict<'_> {
         };
         let basis = match (mean.basis, mean.interval) {
             (_, None) => "without an interval",
+            (Basis::Exact, _) => EXACT,
             (Basis::Pairs, _) => "95 % interval over launches of one run, compared in pairs",
             (Basis::Launches, _) => "95 % interval over launches",
             (Basis::Samples, _) => "95 % interval within single launches; launch-to-launch variation is not included",
@@ -120,21 +125,23 @@ impl MachineVerdict<'_> {
     fn members(&self) -> String {
         let points = plural(self.mean.cells, "point");
         match (self.mean.left_out, points_on_one_side(self.comparison, self.machine).next()) {
+            (1.., _) if self.mean.basis == Basis::Exact => format!("the {points} without noise"),
             (1.., _) => format!("the {points} that have an interval"),
             (0, Some(_)) => format!("the {points} compared"),
             (0, None) => points,
         }
     }
 
-    /// Returns `Faster at 46 points, slower at 0, undecided at 3`. Omits a count that is always zero.
+    /// Returns `Faster at 46 points, slower at 0, undecided at 3`; without noise `equal at 3`. Omits a count that is always zero.
     fn counts(&self) -> String {
         let points = |count: usize| plural(count, "point");
         let comparison = self.comparison;
-        let (mut counts, mut unadjusted, mut bare) = ([0; 3], [0; 2], Vec::new());
+        let (mut counts, mut unadjusted, mut bare, mut equal) = ([0; 3], [0; 2], Vec::new(), 0);
         for (point, tested) in &self.over.ratios {
             let (ratio, slower) = (tested.ratio, usize::from(tested.ratio.value <= 1.0));
             match comparison.decision.differs(tested) {
                 true => counts[slower] += 1,
+                false if ratio.basis == Basis::Exact => equal += 1,
                 false if ratio.interval.is_none() => bare.push(comparison.names[*point].clone()),
                 false => counts[2] += 1,
             }
@@ -142,7 +149,9 @@ impl MachineVerdict<'_> {
         }
         let mut parts = Vec::new();
         let [faster, slower, open] = counts;
-        if faster + slower + open > 0 {
+        if self.mean.basis == Basis::Exact {
+            parts.push(format!("Faster at {}, slower at {slower}, equal at {equal}", points(faster)));
+        } else if faster + slower + open > 0 {
             let how = match comparison.decision {
                 Decision::Adjusted => format!(" (adjusted; unadjusted {} and {})", unadjusted[0], unadjusted[1]),
                 Decision::Unadjusted => " (unadjusted)".to_owned(),

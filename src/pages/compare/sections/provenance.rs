@@ -61,7 +61,7 @@ fn about(machine: &Machine) -> About {
     let joined = |column: &str| machine.words(column).join(", ");
     if let Some(host) = machine.host() {
         facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
-        facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
+        facts.push(("Memory", host.memory()));
     }
     if let (Origin::Published, Some(card)) = (machine.origin, &machine.card) {
         facts.push(("Machine", card.summary.clone()));
@@ -89,8 +89,8 @@ fn about(machine: &Machine) -> About {
         facts.push(("Measured", format!("from {} to {}", html::utc(from), html::utc(to))));
         facts.push(("Load average", if load.is_nan() { String::new() } else { units::short_number(load) }));
     }
-    let launches = machine.words("launch").len();
-    if launches > 0 {
+    let launches = machine.samples.launches().len();
+    if machine.samples.has("launch") {
         facts.push(("Launches", launches.to_string()));
     }
     let label = if machine.origin == Origin::Published { "Values" } else { "Samples" };

@@ -90,7 +90,7 @@ impl Rates {
                 let curves = series(comparison, curves);
                 let drawn = figure(comparison, &rate, title.clone(), curves.clone());
                 let caption = "Medians of each machine at all its points, matched or not; bands are 95 % intervals of the median. \
-                               Published values have none.";
+                               Simulated, predicted and published values have none.";
                 let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
                 let drawn = Drawing { figure: drawn, file: name, title, caption: caption.into() };
                 section.rates.extend(drawn.draw(folder, &mut section.omitted)?);

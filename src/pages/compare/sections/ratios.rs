@@ -4,7 +4,7 @@ use super::{Drawing, MAX_GROUPS, Section};
 use crate::compare::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::points::PointData;
-use crate::compare::ratio::{adjust, ratio};
+use crate::compare::ratio::{Basis, EXACT, adjust, ratio};
 use crate::html::{Picture, ViewerSurface, file_name};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, plural};
@@ -123,6 +123,11 @@ impl Group<'_> {
         self.comparison.subtitle(format!("{}: {text}", self.group.label), &self.group.points)
     }
 
+    /// Returns whether all values of the group follow from cards.
+    fn is_exact(&self) -> bool {
+        self.comparison.is_exact_at(&self.group.points)
+    }
+
     /// Makes a grid over both axes, of ratios or speeds.
     fn grid(&self, title: String, subtitle: String, z: Quantity, values: Array2<f64>, failed: Vec<Place>) -> Grid {
         let [x, y] = [0, 1].map(|axis| self.group.axis(&self.comparison.points, axis));
@@ -145,18 +150,25 @@ impl Group<'_> {
             title: format!("{title}: {kind}"),
             caption,
         };
+        let exact = self.is_exact();
+        let hatched = match exact {
+            true => format!("The ratios are {EXACT}."),
+            false => format!("Hatched: not significant ({how}), or too few samples for an interval."),
+        };
         let caption = format!(
-            "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) it is slower. Hatched: \
-             not significant ({how}), or too few samples for an interval."
+            "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) it is slower. {hatched}"
         );
         let map = drawing(Figure::RatioMap(ratios.clone()), "map", caption);
         if !has_square(&ratios.grid.values) {
             return vec![map];
         }
         let like = if self.group.is_surface() { " (as in Figures 5 and 6 of the Apex-Map paper)" } else { "" };
-        let marks = format!(
-            "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: not significant ({how})."
-        );
+        let marks = match exact {
+            true => format!("Triangles: above 1 (pointing up) or below 1 (pointing down), {EXACT}."),
+            false => format!(
+                "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: not significant ({how})."
+            ),
+        };
         let caption = format!("The same ratio as contours{like}. {marks}");
         let contours = drawing(Figure::RatioContour(ratios.clone()), "contours", caption);
         let undecided = ratios.undecided.iter().map(|(j, i)| (*i, *j)).collect();
@@ -179,7 +191,7 @@ impl Group<'_> {
             };
             if let Some(tested) = self.comparison.ratio(machine, index) {
                 values[place] = tested.ratio.value;
-                undecided.extend((!decision.differs(tested)).then_some(place));
+                undecided.extend(decision.leaves_open(tested).then_some(place));
             } else {
                 failed.push(place);
                 unfinished.push(match (a.samples(), b.samples()) {
@@ -191,7 +203,10 @@ impl Group<'_> {
         }
         let cells = plural(values.iter().filter(|ratio| !ratio.is_nan()).count(), "point");
         let title = format!("Speed of {} relative to {}", self.comparison.name(machine), self.comparison.name(0));
-        let subtitle = format!("{cells}, {} of them not significant ({})", undecided.len(), decision.text());
+        let subtitle = match self.is_exact() {
+            true => format!("{cells}, {EXACT}"),
+            false => format!("{cells}, {} of them not significant ({})", undecided.len(), decision.text()),
+        };
         let z = Quantity { label: self.comparison.title(machine), unit: Unit::None, log: true };
         let grid = self.grid(title, self.subtitle(&subtitle), z, values, failed);
         Ratios { grid, undecided, undecided_label: decision.undecided_label(), unfinished }
@@ -202,7 +217,7 @@ impl Group<'_> {
         let point = |&index: &usize| {
             let ratio = self.comparison.ratio(machine, index)?.ratio;
             let x = self.comparison.points.points[index].number(&self.group.axes[0])?;
-            let (low, high) = ratio.interval.unwrap_or((f64::NAN, f64::NAN));
+            let (low, high) = ratio.interval.filter(|_| ratio.basis != Basis::Exact).unwrap_or((f64::NAN, f64::NAN));
             Some(CurvePoint { x, y: ratio.value, low, high })
         };
         let points: Vec<CurvePoint> = self.group.points.iter().filter_map(point).collect();
@@ -210,7 +225,11 @@ impl Group<'_> {
             return None;
         }
         let banded = points.iter().any(|point| point.low.is_finite());
-        let band = if banded { "the band is its 95 % interval" } else { "its uncertainty is unknown" };
+        let band = match banded {
+            true => "the band is its 95 % interval",
+            false if self.is_exact() => EXACT,
+            false => "its uncertainty is unknown",
+        };
         let names = self.comparison.title(machine);
         let title = format!("Speed ratio {names}");
         let caption = format!("{title}: above the line at 1, {} is faster; {band}.", self.comparison.name(machine));
@@ -258,7 +277,7 @@ impl Group<'_> {
             }
             fastest[place] = Some(first);
         }
-        let open = tested.into_iter().zip(adjust(ratios)).filter(|(_, tested)| !decision.differs(tested));
+        let open = tested.into_iter().zip(adjust(ratios)).filter(|(_, tested)| decision.leaves_open(tested));
         let [x, y] = [0, 1].map(|axis| self.group.axis(points, axis));
         let title = "Fastest machine by region".to_owned();
         let winners = Winners {
@@ -273,11 +292,12 @@ impl Group<'_> {
             undecided_label: decision.undecided_label(),
             failed,
         };
-        let caption = format!(
-            "The fastest machine at every point, and its speed relative to the second fastest. Pale and hatched: not \
-             significant ({}).",
-            decision.text()
-        );
+        let hatched = match self.is_exact() {
+            true => format!("The ratios are {EXACT}."),
+            false => format!("Pale and hatched: not significant ({}).", decision.text()),
+        };
+        let caption =
+            format!("The fastest machine at every point, and its speed relative to the second fastest. {hatched}");
         Some(Drawing { figure: Figure::Winners(winners), file: "winners".to_owned(), title, caption })
     }
 

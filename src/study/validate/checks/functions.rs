@@ -46,6 +46,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("lock_rate", table_functions::lock_rate),
     ("rows_below_bisection", table_functions::rows_below_bisection),
     ("simulated", simulated_functions::simulated_value),
+    ("simulated_marginal_rate", simulated_functions::simulated_marginal_rate),
     ("simulated_trade", simulated_functions::simulated_trade),
 ];
 

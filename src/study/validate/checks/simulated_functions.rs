@@ -1,17 +1,30 @@
 //! Values of the papers' experiments on simulated machines. They are NaN until `make papers` has simulated them.
 
 use super::call::Call;
+use crate::validate::simulations::marginal_rate;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_theory::trade::{RequiredBlock, required_block};
 
 /// Returns the median of a column (`of`) over the samples of a sweep at the point with all other arguments: numbers or words.
 pub fn simulated_value(call: &Call) -> Result<f64> {
+    Ok(median(call, call.word("sweep")?, &values(call), call.word("of")?))
+}
+
+/// Returns the marginal rate of the runs of a sweep at the point with all other arguments.
+pub fn simulated_marginal_rate(call: &Call) -> Result<f64> {
+    let simulations = call.names.published.simulations;
+    let samples = simulations.and_then(|simulations| simulations.select(call.word("sweep").ok()?, &values(call)));
+    Ok(samples.and_then(|samples| marginal_rate(&samples)).unwrap_or(f64::NAN))
+}
+
+/// Returns the values of a point's parameters.
+fn values<'a>(call: &Call<'a>) -> Vec<(&'a str, Value)> {
     let values = call.arguments.iter().filter(|(key, _)| !["sweep", "of"].contains(key)).map(|(key, formula)| {
         let number = call.names.number(formula).map(Value::Real);
         (*key, number.unwrap_or_else(|_| Value::Text((*formula).to_owned())))
     });
-    Ok(median(call, call.word("sweep")?, &values.collect::<Vec<_>>(), call.word("of")?))
+    values.collect()
 }
 
 fn median(call: &Call, sweep: &str, values: &[(&str, Value)], column: &str) -> f64 {

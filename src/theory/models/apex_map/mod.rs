@@ -81,13 +81,13 @@ impl From<&[f64]> for Variables {
     }
 }
 
-/// Sizes, which are given, and the use of the last cache by others.
+/// Sizes, which are given, and the use of the last cache by others. Some virtual machines hide sizes: typical ones are assumed.
 const SIZES: [Parameter; 7] = [
-    Parameter::new_given(catalogue::L1_BYTES.name, "C1", 1.0, 1e12, 32768.0),
-    Parameter::new_given(catalogue::L2_BYTES.name, "C2", 1.0, 1e12, 1e6),
-    Parameter::new_given(catalogue::L3_BYTES.name, "C3", 1.0, 1e12, 3e7),
-    Parameter::new_given(catalogue::L3_CORES.name, "k", 1.0, 1e6, 8.0),
-    Parameter::new_given(catalogue::TLB_ENTRIES.name, "E", 1.0, 1e12, 1536.0),
+    Parameter::new_given(catalogue::L1_BYTES.name, "C1", 1.0, 1e12, 32768.0).with_typical_guess(),
+    Parameter::new_given(catalogue::L2_BYTES.name, "C2", 1.0, 1e12, 1048576.0).with_typical_guess(),
+    Parameter::new_given(catalogue::L3_BYTES.name, "C3", 1.0, 1e12, 33554432.0).with_typical_guess(),
+    Parameter::new_given(catalogue::L3_CORES.name, "k", 1.0, 1e6, 8.0).with_typical_guess(),
+    Parameter::new_given(catalogue::TLB_ENTRIES.name, "E", 1.0, 1e12, 1536.0).with_typical_guess(),
     Parameter::new_rare(catalogue::L3_DISPLACEMENTS_PER_SECOND.name, "d", 1e9),
     Parameter::new_rare(catalogue::DRAW_SECONDS.name, "i", 1e-3),
 ];

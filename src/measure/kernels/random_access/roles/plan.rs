@@ -3,7 +3,7 @@
 use crate::kernels::Rings;
 use crate::kernels::random_access::grid::NodeGrid;
 use crate::kernels::random_access::problem::Nodes;
-use crate::kernels::random_access::routed::grid;
+use crate::kernels::random_access::routed::{bucket_capacity, grid};
 use apexmap_base::point::Point;
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ impl RolePlan {
         let (local, remote): (Vec<Route>, Vec<Route>) =
             (0..routers).flat_map(|core| plan.routes(core)).partition(|route| plan.is_local(route));
         let buckets = remote.len() + plan.grid.dimensions() * point.integer("B") as usize + 2 * local.len();
-        plan.capacity = ((point.integer("Q") as f64 / buckets as f64).round() as usize).max(1);
+        plan.capacity = bucket_capacity(point, buckets, remote.len(), plan.grid.dimensions());
         plan
     }
 
