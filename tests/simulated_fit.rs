@@ -10,7 +10,7 @@ use apexmap_theory::simulation::{computation_costs, machine};
 use apexmap_theory::statistics::distributions::t_quantile;
 
 /// The fitted numbers: name, unit, and the step of differences.
-const FITTED: [(&str, &str, f64); 2] = [("network_overhead_seconds", "us", 0.1), ("divide_seconds", "ns", 0.5)];
+const FITTED: [(&str, &str, f64); 2] = [("network_overhead_seconds", "us", 0.2), ("divide_seconds", "ns", 0.8)];
 const LOOK_AHEAD: u64 = 1024;
 
 /// Returns processors and seconds of a round in the fitted rows; without optimisation, in those of up to 300 processors.
