@@ -290,10 +290,6 @@ pub fn rates(machine: &Machine) -> String {
         "seaborg" | "cheetah" | "phoenix" => format!(
             "{name} has no rates, because the Apex-Map paper shows its surface only as a picture; only its card is compared"
         ),
-        "simulated-nic" => format!(
-            "{name} has no measured rates; its model message_rate.nic predicts those of message_rate.streaming, cyclic, \
-             block_cyclic and indirect at the points of a result with these kernels"
-        ),
         _ => format!("{name} has no rates: no model predicts a kernel of the other results from its card"),
     }
 }
