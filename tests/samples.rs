@@ -153,7 +153,8 @@ fn launches_kernels_and_headlines_are_taken_from_the_samples() {
         samples.kernels().iter().map(|(kernel, samples_of_kernel)| (kernel.id(), samples_of_kernel.len())).collect();
     assert_eq!(kernels, [("apex_map.sequential", 36), ("apex_map.two_sided", 72)]);
     assert_eq!(samples.headlines(), ["bytes_per_second_per_rank"]);
-    assert_eq!(samples.launches().len(), 1);
+    // One launch for each number of ranks.
+    assert_eq!(samples.launches().len(), 3);
     assert_eq!(Samples::default().headlines(), ["seconds"]);
 }
 

@@ -171,22 +171,30 @@ impl<'a> Predictor<'a> {
     fn predict(&mut self, rates: &mut Vec<Rate>) -> Result<()> {
         let about = self.model.about();
         let names: Vec<&'static str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
+        // A variable that the kernel fixes is no parameter of its points.
+        let is_free = |name: &str| self.model.kernel_value(self.kernel.id(), name).is_none();
+        let free: Vec<bool> = about.variables.iter().map(|variable| is_free(variable.name)).collect();
+        let only_free = |values: &[f64]| -> Vec<f64> {
+            values.iter().zip(&free).filter(|(_, free)| **free).map(|(value, _)| *value).collect()
+        };
         let number = |rate: &Rate, name: &str| {
             rate.parameters.iter().find(|(column, _)| *column == name).map_or(f64::NAN, |(_, value)| *value)
         };
         let mut done: Vec<Vec<f64>> = rates
             .iter()
             .filter(|rate| rate.kernel == self.kernel.id())
-            .map(|rate| names.iter().map(|name| number(rate, name)).collect())
+            .map(|rate| only_free(&names.iter().map(|name| number(rate, name)).collect::<Vec<f64>>()))
             .collect();
         for (x, other) in self.points(&names)? {
-            if done.contains(&x) {
+            let key = only_free(&x);
+            if done.contains(&key) {
                 continue;
             }
             let Some((rate, origin)) = self.rate(&x, other) else { continue };
-            let parameters = names.iter().copied().zip(x.iter().copied()).collect();
+            let all = names.iter().copied().zip(x.iter().copied()).zip(&free);
+            let parameters = all.filter(|(_, free)| **free).map(|(parameter, _)| parameter).collect();
             rates.push(Rate { kernel: self.kernel.id(), parameters, column: about.column, rate, origin });
-            done.push(x);
+            done.push(key);
         }
         Ok(())
     }

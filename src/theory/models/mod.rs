@@ -5,6 +5,7 @@
 
 pub mod apex_map;
 pub mod bottleneck;
+mod card_number;
 pub mod domains;
 pub mod hypercube;
 pub mod locks;
@@ -16,7 +17,7 @@ pub mod roles;
 pub mod scan;
 pub mod topology;
 
-pub use scan::card_number;
+pub use card_number::card_number;
 
 use crate::machine::{Card, PUBLISHED, meaning_of, unit_of};
 use apexmap_base::error::{Error, Result};

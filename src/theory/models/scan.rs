@@ -2,11 +2,10 @@
 
 use super::domains::{self, Extrapolation, NumberDomain};
 use super::{Model, Parameter, Prediction};
-use crate::machine::{Card, JointFit, NumberName, Word, catalogue, entry_of, inverse};
+use crate::machine::{Card, JointFit, inverse};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::point::Value;
-use apexmap_base::units::BASE_PAGE_BYTES;
 
 /// Numbers of a machine for a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,23 +199,4 @@ pub fn scan_point(
 /// Returns the parameter of a model by the name of its number or by its symbol.
 pub fn parameter(model: &dyn Model, name: &str) -> Option<&'static Parameter> {
     model.about().parameters.iter().find(|parameter| parameter.number == name || parameter.symbol == name)
-}
-
-/// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
-/// is smaller: other users, code, stack and indices occupy a part of the cache. The pages that a core's translations cover
-/// follow from their measured reach.
-pub fn card_number(card: &Card, number: &str) -> Option<f64> {
-    let level = number.strip_suffix("_bytes").filter(|level| ["l1", "l2", "l3"].contains(level));
-    let measured = level.and_then(|level| card.get(&format!("{level}_measured_bytes")));
-    let sum = || {
-        if number == catalogue::TLB_ENTRIES.name {
-            let reach = NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]);
-            return Some(card.get(&reach.to_string())? / BASE_PAGE_BYTES as f64);
-        }
-        let composite = entry_of(number)?.composite?;
-        let parts = composite.parts.iter().map(|part| card.get(part)).sum::<Option<f64>>()?;
-        Some(parts + composite.overhead.and_then(|overhead| card.get(overhead)).unwrap_or(0.0))
-    };
-    let given = card.get(number).or_else(sum)?;
-    Some(measured.map_or(given, |measured| measured.min(given)))
 }
