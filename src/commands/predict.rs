@@ -188,7 +188,7 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     let about = model.about();
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
     let _ = writeln!(text, "with the numbers of {} ({}):", card.name, card.source);
-    if let Some(simulated) = card.provenance.get(SIMULATED) {
+    if let Some(simulated) = card.provenance.get(SIMULATED).and_then(|text| text.as_str()) {
         let _ = writeln!(
             text,
             "SIMULATED ({simulated}): the numbers were fitted to a simulation, no machine was measured."
