@@ -103,7 +103,7 @@ fn row(samples: &Samples, kernel: &str, card: &Card) -> (String, Vec<String>) {
                 points += predicted.points.len();
                 near += predicted.near * predicted.points.len() as f64;
                 cells.push(format!("{:.1} %", 100.0 * predicted.smape));
-                let farthest = model_fit::farthest(&Surface, &predicted.points).unwrap_or_default();
+                let farthest = model_fit::farthest(&Surface, &predicted.points, "measurement").unwrap_or_default();
                 worst.push(format!("{kernel} on {pages} pages: {farthest}"));
             }
             Err(refusal) => {
@@ -122,7 +122,7 @@ fn fit_errors(samples: &Samples, card: &Card) -> String {
         Ok(data) => data,
         Err(refusal) => return refusal.to_string(),
     };
-    let roles = model_fit::roles(&Surface, &|_| None, Some(card), &[], &[]);
+    let roles = model_fit::roles(&Surface, (samples, None), Some(card), &[], &[]);
     let options = Options { resamples: 0, ..Options::default() };
     let fit = match fit::fit(&Surface, &data.observations, &roles, options) {
         Ok(fit) => fit,
