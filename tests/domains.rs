@@ -27,12 +27,17 @@ fn probes(extent: &Extent, valid: ValidNumbers) -> Vec<(f64, bool)> {
         Extent::Range(low, high) => (*low, *high),
         _ => return Vec::new(),
     };
-    let all = [(low, true), (high, true), (low / 2.0, false), (2.0 * high, false)];
-    all.into_iter().filter(|(value, _)| *value > 0.0 && valid.check(*value).is_ok()).collect()
+    let values = [(low, true), (high, true), (low / 2.0, false), (2.0 * high, false)];
+    values.into_iter().filter(|(value, _)| *value > 0.0 && valid.check(*value).is_ok()).collect()
 }
 
 /// Predicts at one value of a variable. All other variables are within the domains.
-fn predict_at(model: &dyn Model, numbers: &Numbers, domains: &[Domain], at: (&str, f64)) -> apexmap::Result<ScanPoint> {
+fn predict_at(
+    model: &dyn Model,
+    numbers: &Numbers,
+    domains: &[Domain],
+    place: (&str, f64),
+) -> apexmap::Result<ScanPoint> {
     let inside = |name: &str| match domains.iter().find_map(|domain| domain.extent(name)) {
         Some(Extent::Number(number) | Extent::Range(number, _)) => *number,
         _ if name == "alpha" || name == "random_share" => 0.5,
@@ -40,9 +45,9 @@ fn predict_at(model: &dyn Model, numbers: &Numbers, domains: &[Domain], at: (&st
     };
     let variables = model.about().variables.iter();
     let chosen = variables
-        .filter(|v| v.name == at.0 || domains.iter().any(|d| d.extent(v.name).is_some()) || v.default.is_none());
+        .filter(|v| v.name == place.0 || domains.iter().any(|d| d.extent(v.name).is_some()) || v.default.is_none());
     let given: Vec<(String, Vec<f64>)> =
-        chosen.map(|v| (v.name.to_owned(), vec![if v.name == at.0 { at.1 } else { inside(v.name) }])).collect();
+        chosen.map(|v| (v.name.to_owned(), vec![if v.name == place.0 { place.1 } else { inside(v.name) }])).collect();
     scan(model, numbers, &given).map(|mut rows| rows.remove(0))
 }
 

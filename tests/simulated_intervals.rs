@@ -14,11 +14,11 @@ fn moments(values: &[f64]) -> (f64, f64) {
 #[test]
 fn drawn_cards_vary_as_the_intervals_of_the_card_say() {
     let mut card = Card::new("A", "-", "-");
-    assert!(card.resampled(20, 1).is_empty());
+    assert!(card.resample(20, 1).is_empty());
     card.set("cores", Number::new(4.0, "", "-")).expect("a number");
     card.set("router_latency_seconds", Number::new(100.0, "ns", "-").with_interval(80.0, 125.0)).expect("a number");
-    let cards = card.resampled(4000, 1);
-    assert_eq!(cards, card.resampled(4000, 1));
+    let cards = card.resample(4000, 1);
+    assert_eq!(cards, card.resample(4000, 1));
     assert!(cards.iter().all(|card| card.get("cores") == Some(4.0)));
     let logarithms = |cards: &[Card], name: &str| -> Vec<f64> {
         cards.iter().map(|drawn| (drawn.get(name).expect("a number") / card.get(name).unwrap_or(1.0)).ln()).collect()
@@ -39,7 +39,7 @@ fn numbers_of_one_fit_are_drawn_together() {
     let mut fit = JointFit::new("random_access.hypercube", names, 5, 2.57, 0.0);
     fit.covariance = vec![vec![0.01, -0.0081], vec![-0.0081, 0.01]];
     card.joint = Some(fit);
-    let cards = card.resampled(4000, 2);
+    let cards = card.resample(4000, 2);
     let pairs: Vec<[f64; 2]> = cards
         .iter()
         .map(|card| ["round_seconds", "stage_seconds"].map(|name| (card.get(name).expect("a number") * 1e6).ln()))

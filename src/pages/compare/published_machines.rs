@@ -191,8 +191,8 @@ impl<'a> Predictor<'a> {
                 continue;
             }
             let Some((rate, origin)) = self.rate(&x, other) else { continue };
-            let all = names.iter().copied().zip(x.iter().copied()).zip(&free);
-            let parameters = all.filter(|(_, free)| **free).map(|(parameter, _)| parameter).collect();
+            let columns = names.iter().copied().zip(x.iter().copied()).zip(&free);
+            let parameters = columns.filter(|(_, free)| **free).map(|(parameter, _)| parameter).collect();
             rates.push(Rate { kernel: self.kernel.id(), parameters, column: about.column, rate, origin });
             done.push(key);
         }

@@ -287,7 +287,7 @@ impl FitSections<'_> {
 
 /// Names the rates in the descriptions of the goodness of a fit.
 fn name_rates(quality: Vec<(&str, String)>, words: RateWords) -> Vec<(String, String)> {
-    quality.into_iter().map(|(what, value)| (what.replace("measured", words.rates), value)).collect()
+    quality.into_iter().map(|(name, value)| (name.replace("measured", words.rates), value)).collect()
 }
 
 /// Returns the parts of an entry that fits and predictions share.

@@ -245,9 +245,9 @@ impl Samples {
                 Some(_) => " Intervals come from those of the card: each point ran again with numbers drawn from them.",
                 None => " The card has no intervals.",
             };
-            let one =
+            let method =
                 "Ranks are simulated: each point has one sample in virtual time, because equal runs give equal times.";
-            return format!("{one}{card}");
+            return format!("{method}{card}");
         }
         let good = self.good();
         let launches = |point: Samples| point.launches().len();

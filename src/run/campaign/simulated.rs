@@ -32,7 +32,7 @@ pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(S
     let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize);
     let machine = node_size(&card);
     let sweep = ready::open(path, machine)?;
-    let resampled = card.resampled(sweep.launch.resamples, sweep.seed);
+    let resampled = card.resample(sweep.launch.resamples, sweep.seed);
     let simulation = Simulation { card: Arc::new(card), ranks_per_node, mapping: sweep.launch.mapping, resampled };
     Ok((sweep, machine, Some(simulation)))
 }

@@ -49,9 +49,9 @@ pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String
 }
 
 /// Adds a size with its origin, or the typical one if the machine does not show it.
-fn set_size(card: &mut Card, number: &str, known: Option<(f64, &str)>) -> Result<()> {
+fn set_size(card: &mut Card, number: &str, measured: Option<(f64, &str)>) -> Result<()> {
     let typical = || scan::parameter(&Reads, number).map_or(f64::NAN, |parameter| parameter.first_guess);
-    let (size, how) = known.unwrap_or_else(|| (typical(), "typical: not reported by this machine"));
+    let (size, how) = measured.unwrap_or_else(|| (typical(), "typical: not reported by this machine"));
     card.set(number, Number::new(size, "", how))
 }
 

@@ -84,13 +84,13 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
 
 /// Returns words such as `extrapolated from P = 1 to 8192` if any of these predictions is extrapolated.
 pub fn extrapolations(rows: &[ScanPoint]) -> Option<String> {
-    let mut all: Vec<&Extrapolation> = Vec::new();
+    let mut distinct: Vec<&Extrapolation> = Vec::new();
     rows.iter().flat_map(|row| &row.extrapolations).for_each(|e| {
-        if !all.contains(&e) {
-            all.push(e);
+        if !distinct.contains(&e) {
+            distinct.push(e);
         }
     });
-    label(all)
+    label(distinct)
 }
 
 fn no_range(model: &dyn Model, requirement: &str, varied: &[&str]) -> Error {

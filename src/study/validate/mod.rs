@@ -202,7 +202,7 @@ pub struct Count {
 
 impl Count {
     /// Counts the checks by kind, each printed value once. Kinds without values are left out.
-    pub fn all<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Vec<Self> {
+    pub fn count_kinds<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Vec<Self> {
         let counts = KINDS.iter().map(|(kind, ..)| Self::new(*kind, checks.clone()));
         counts.filter(|count| count.values > 0).collect()
     }
@@ -261,7 +261,7 @@ pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Pr
 impl Validation {
     /// Returns the counts of each kind.
     pub fn counts(&self) -> Vec<Count> {
-        Count::all(self.checks.iter())
+        Count::count_kinds(self.checks.iter())
     }
 
     /// Returns the text for a terminal. Remarks are wrapped so that lines have at most `width` columns.

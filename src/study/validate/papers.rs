@@ -27,8 +27,8 @@ pub struct Item {
     pub missing: &'static str,
 }
 
-const fn item(paper: &'static str, place: &'static str, what: &'static str) -> Item {
-    Item { paper, place, what, models: &[], sweeps: &[], checks: &[], simulated: &[], missing: "" }
+const fn item(paper: &'static str, place: &'static str, subject: &'static str) -> Item {
+    Item { paper, place, what: subject, models: &[], sweeps: &[], checks: &[], simulated: &[], missing: "" }
 }
 
 impl Item {
@@ -65,7 +65,7 @@ pub struct Row {
 
 /// Returns the table, paper by paper.
 pub fn rows(checks: &[Check]) -> Vec<Row> {
-    let row = |item| Row { item, values: Count::all(checks.iter().filter(|check| Item::has(item, check))) };
+    let row = |item| Row { item, values: Count::count_kinds(checks.iter().filter(|check| Item::has(item, check))) };
     ITEMS.iter().map(row).collect()
 }
 

@@ -83,11 +83,11 @@ impl Domain {
     pub(super) fn check(&self) -> Result<()> {
         let parameters = || kernels::ALL.iter().flat_map(|kernel| kernel.parameters()).map(|parameter| parameter.name);
         for (name, extent) in &self.0 {
-            if !OF_MODELS.contains(&name.as_str()) && !parameters().any(|known| known == name) {
-                let known: Vec<&str> = OF_MODELS.into_iter().chain(parameters()).collect();
+            if !OF_MODELS.contains(&name.as_str()) && !parameters().any(|parameter| parameter == name) {
+                let names: Vec<&str> = OF_MODELS.into_iter().chain(parameters()).collect();
                 return Err(Error::input(
                     format!("no kernel and no model has the variable {name}"),
-                    suggest(name, &known),
+                    suggest(name, &names),
                 ));
             }
             let is_valid = match extent {

@@ -12,7 +12,7 @@ const Z: f64 = 1.959963984540054;
 impl Card {
     /// Returns cards whose numbers vary as the 95 % intervals of this card say: the logarithm of a number is normal, and numbers that were
     /// fitted together vary together. Returns none if no number has an interval. Equal seeds give equal cards.
-    pub fn resampled(&self, count: u32, seed: u64) -> Vec<Card> {
+    pub fn resample(&self, count: u32, seed: u64) -> Vec<Card> {
         if self.numbers.values().all(|number| number.low.is_none()) {
             return Vec::new();
         }
