@@ -108,13 +108,14 @@ impl Reports {
         let hops = self.sum(|rank| rank.tally.hops);
         let stored = self.max(|rank| rank.tally.stored);
         let flag = |set: bool| Value::Integer(u64::from(set));
-        let memory_share = self.sum(|rank| rank.words) as f64 / memory as f64;
+        // Some machines hide their memory: JSON has no infinity, and nothing then shows that the rule is kept.
+        let memory_share = (memory > 0).then(|| self.sum(|rank| rank.words) as f64 / memory as f64);
         let mut broken = problem.rules_broken();
         let further_rules = [
             (rules.conformant, "algorithm"),
             (error_fraction <= MAX_ERROR_FRACTION, "errors"),
             // The largest power of two that fits into half of the memory.
-            (0.25 < memory_share && memory_share <= 0.5, "table size"),
+            (memory_share.is_some_and(|share| 0.25 < share && share <= 0.5), "table size"),
         ];
         broken.extend(further_rules.into_iter().filter(|(kept, _)| !kept).map(|(_, rule)| rule));
         let mut outputs = BTreeMap::from([
@@ -131,10 +132,10 @@ impl Reports {
             ("error_fraction", Value::Real(error_fraction)),
             ("table_hash", Value::Text(format!("{:016x}", self.0.iter().fold(0, |hash, rank| hash ^ rank.hash)))),
             ("updates_made", Value::Integer(generated)),
-            ("memory_share", Value::Real(memory_share)),
             ("conformant", flag(broken.is_empty())),
             ("rules_broken", Value::Text(if broken.is_empty() { "none".into() } else { broken.join(", ") })),
         ]);
+        outputs.extend(memory_share.map(|share| ("memory_share", Value::Real(share))));
         outputs.extend(self.skew(problem));
         let excess: Option<u64> = self.0.iter().map(|rank| rank.tally.excess).sum();
         outputs.extend(excess.map(|excess| ("excess_share", per_update(excess))));
