@@ -182,7 +182,7 @@ pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -
     Some((side.subtract(&base), Basis::Launches))
 }
 
-/// Columns that [`Samples::method`] needs, of samples that are current and good, besides [`PLANNED_LAUNCH`].
+/// Columns that [`Samples::method`] needs, of samples that are current and good, besides [`PLANNED_LAUNCH`](super::PLANNED_LAUNCH).
 pub const METHOD_COLUMNS: [&str; 7] = ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds"];
 
 /// Estimates.
@@ -190,8 +190,8 @@ impl Samples {
     /// Returns median, interval and extremes of a column; `None` if no sample has a value. All tables and figures use this
     /// summary.
     ///
-    /// Samples of unlike nodes have no summary. With several launches, launches are the unit. Samples of several points whose launches measured different points have
-    /// no interval.
+    /// Samples of unlike nodes have no summary. With several launches, launches are the unit. Samples of several points
+    /// whose launches measured different points have no interval.
     pub fn summary(&self, name: &str) -> Option<Summary> {
         if !self.is_constant(NODE_TYPE) {
             return None;
