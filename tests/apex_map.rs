@@ -6,7 +6,6 @@ use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Comm, Transport, World, threads};
 use apexmap_measure::kernels::shared::accesses::warm_up::WarmUp;
 use apexmap_measure::kernels::shared::sums::sum_all;
-#[cfg(target_arch = "x86_64")]
 use apexmap_measure::kernels::shared::sums::{lanes, vectors::Kind};
 use apexmap_measure::kernels::{Outcome, complete, find};
 use apexmap_measure::numerics::mix::mix;
@@ -213,7 +212,6 @@ proptest! {
             }
         }
         prop_assert_eq!(sum_all(&memory, &offsets, block), plain);
-        #[cfg(target_arch = "x86_64")]
         for kind in Kind::detect() {
             prop_assert_eq!(lanes::sum_all(kind, &memory, &offsets, block), plain, "{:?}", kind);
         }
@@ -228,7 +226,6 @@ fn a_block_beyond_memory_panics_instead_of_reading_it() {
         for offsets in [vec![beyond], vec![0, 0, beyond, 0], vec![u64::MAX; 4], vec![0, 0, 0, 0, beyond]] {
             let result = std::panic::catch_unwind(|| sum_all(&[1; 32], &offsets, block));
             assert!(result.is_err(), "{block} {offsets:?}");
-            #[cfg(target_arch = "x86_64")]
             for kind in Kind::detect() {
                 let result = std::panic::catch_unwind(|| lanes::sum_all(kind, &[1; 32], &offsets, block));
                 assert!(result.is_err(), "{kind:?} {block} {offsets:?}");

@@ -31,6 +31,22 @@ pub fn lock_launches() -> MutexGuard<'static, ()> {
     LAUNCH_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Builds a target of the measuring crate in a separate folder, with a variable in the environment. Returns the folder, or the
+/// errors of the build.
+pub fn build_worker(folder: &str, target: &[&str], variable: (&str, &str)) -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(folder);
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").args(target).arg("--target-dir").arg(&folder);
+    cargo.args(["--release", "--locked", "--quiet", "--package", "apexmap-measure"]);
+    // Variables that cargo has set for this test do not apply to another build.
+    let inherited = std::env::vars().map(|(name, _)| name);
+    inherited.filter(|name| name.starts_with("CARGO_") && name != "CARGO_HOME").for_each(|name| {
+        cargo.env_remove(name);
+    });
+    let built = cargo.env(variable.0, variable.1).stdin(Stdio::null()).output().expect("cargo can be started");
+    if built.status.success() { Ok(folder) } else { Err(String::from_utf8_lossy(&built.stderr).into_owned()) }
+}
+
 impl Mpi {
     pub fn launcher(&self) -> Box<dyn Launcher> {
         (find(self.launcher).expect("a launcher").make)(&[]).expect("a launcher")
@@ -44,23 +60,15 @@ impl Mpi {
     /// Builds a target in a separate folder and returns the folder. mpi-sys does not notice changes of MPICC.
     fn build(&self, target: &[&str]) -> PathBuf {
         let _alone = lock_launches();
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher));
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").args(target).arg("--target-dir").arg(&folder);
-        cargo.args(["--release", "--locked", "--quiet", "--package", "apexmap-measure", "--features", "mpi"]);
-        // Variables that cargo has set for this test do not apply to another build.
-        let inherited = std::env::vars().map(|(name, _)| name);
-        inherited.filter(|name| name.starts_with("CARGO_") && name != "CARGO_HOME").for_each(|name| {
-            cargo.env_remove(name);
-        });
-        let built = cargo.env("MPICC", self.compiler).stdin(Stdio::null()).output().expect("cargo can be started");
-        let errors = String::from_utf8_lossy(&built.stderr);
-        assert!(
-            built.status.success(),
-            "no worker for {}; `make install-deps` installs the packages {PACKAGES}\n{errors}",
-            self.name
+        let built = build_worker(
+            &format!("worker-{}", self.launcher),
+            &[target, &["--features", "mpi"]].concat(),
+            ("MPICC", self.compiler),
         );
-        folder.join("release")
+        let refuse = |errors| {
+            panic!("no worker for {}; `make install-deps` installs the packages {PACKAGES}\n{errors}", self.name)
+        };
+        built.unwrap_or_else(refuse).join("release")
     }
 
     /// Runs a check of the program in `tests/mpi_checks` on three ranks, with these settings of the MPI library in the

@@ -28,6 +28,8 @@ pub enum Group {
     Network,
     /// SimGrid with SMPI, of Debian's package libsimgrid-dev.
     SimGrid,
+    /// A linker for 64-bit ARM and qemu, which interprets its programs.
+    Arm,
     /// Control groups that limit memory, and the right to create them.
     MemoryLimits,
 }
@@ -44,7 +46,7 @@ macro_rules! needs {
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_available(self) -> bool {
-        static AVAILABLE: [OnceLock<bool>; 11] = [const { OnceLock::new() }; 11];
+        static AVAILABLE: [OnceLock<bool>; 12] = [const { OnceLock::new() }; 11];
         *AVAILABLE[self as usize].get_or_init(|| {
             let (name, missing) = match self {
                 Self::Mpi => ("MPI", missing_for_mpi()),
@@ -56,6 +58,7 @@ impl Group {
                 Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
                 Self::PackageTools => ("EasyBuild, ReFrame and maturin", missing_python_program()),
+                Self::Arm => ("ARM", missing_for_arm()),
                 Self::SimGrid => ("SimGrid", missing_for_simgrid()),
                 Self::Jube => ("JUBE", find_on_path("jube").is_none().then(|| "jube".into())),
             };
@@ -83,6 +86,11 @@ fn missing_for_mpi() -> Option<String> {
 
 fn missing_for_simgrid() -> Option<String> {
     ["smpicc", "smpirun"].into_iter().find(|program| find_on_path(program).is_none()).map(str::to_owned)
+}
+
+fn missing_for_arm() -> Option<String> {
+    let programs = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
+    programs.into_iter().find(|program| find_on_path(program).is_none()).map(str::to_owned)
 }
 
 fn missing_for_slurm() -> Option<String> {

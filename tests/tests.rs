@@ -53,6 +53,7 @@
 //!   figures
 //! - `bounds`: known values, missing numbers, and that nothing exceeds the bounds of this machine's card
 //! - `worker`: reads a job, writes lines
+//! - `other_processors`: the worker for 64-bit ARM under qemu
 //! - `identity`: changes that make samples stale
 //! - `disturbance`: what is recorded while a kernel's clock runs, verdicts about it, rates corrected by the canary
 //! - `fuzz`: readers on arbitrary bytes: every case that fuzzing found, and seeds for more
@@ -205,6 +206,7 @@ mod node;
 mod node_types;
 mod notebooks;
 mod numerics;
+mod other_processors;
 mod page;
 mod parallel;
 mod pictures;

@@ -1,14 +1,15 @@
 //! The memory of a rank: allocated once per launch, on the requested pages, and filled once.
 
 use crate::crew::Crew;
-use crate::hardware::{FilesBelow, memory_areas, nodes_with_memory, pages_by_node, set_memory_node};
+use crate::hardware::{
+    FilesBelow, base_page_bytes, huge_page_bytes, memory_areas, nodes_with_memory, pages_by_node, set_memory_node,
+};
 use crate::progress;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Phase;
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 /// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
@@ -242,7 +243,7 @@ impl Region {
     }
 
     fn allocate(pages: Pages, words: usize, node: Option<usize>) -> Result<Self> {
-        let page = huge_page_bytes().unwrap_or(2 << 20) as usize;
+        let page = huge_page_bytes() as usize;
         let huge = if pages == Pages::Huge { huge_page_portion(words.max(1) * 8, page) } else { 0 };
         let bytes = huge.max(words.max(1) * 8) + page;
         let refuse = |cause: std::io::Error| {
@@ -344,13 +345,9 @@ fn huge_page_portion(bytes: usize, page: usize) -> usize {
 
 /// Returns the number of bytes that memory of `words` words occupies when huge pages are requested.
 pub fn allocated_bytes(words: u64) -> u64 {
-    let page = huge_page_bytes().unwrap_or(2 << 20) as usize;
+    let page = huge_page_bytes() as usize;
     let bytes = usize::try_from(words.saturating_mul(8)).unwrap_or(usize::MAX / 2).min(usize::MAX / 2);
     huge_page_portion(bytes, page).max(bytes) as u64
-}
-
-fn huge_page_bytes() -> Option<u64> {
-    fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?.trim().parse().ok()
 }
 
 /// Reads which pages back these words from the system's account of this process.
@@ -359,7 +356,7 @@ fn read_granted_pages(words: &[u64]) -> GrantedPages {
     let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);
     // The system may report the memory of neighbouring ranks as one area, so the share is computed over the area's resident
     // pages.
-    let (mut resident, mut huge, mut base) = (0, 0, 4096);
+    let (mut resident, mut huge, mut base) = (0, 0, base_page_bytes());
     for area in areas.iter().filter(|area| area.start < end && area.end > start) {
         resident += area.resident;
         huge += area.huge;
@@ -370,7 +367,7 @@ fn read_granted_pages(words: &[u64]) -> GrantedPages {
     }
     let share = (huge as f64 / resident as f64).min(1.0);
     let page_bytes = match share {
-        s if s >= 0.95 => huge_page_bytes(),
+        s if s >= 0.95 => Some(huge_page_bytes()),
         s if s <= 0.05 => Some(base),
         _ => None,
     };

@@ -5,9 +5,9 @@
 use super::atomics::{AtomicUsize, Ordering, UnsafeCell};
 use std::mem::MaybeUninit;
 
-/// Number of items that were put into a ring, or taken out, since the beginning. Its alignment gives it a separate pair of cache
-/// lines, because processors fetch lines in pairs.
-#[repr(align(128))]
+/// Number of items that were put into a ring, or taken out, since the beginning. Its alignment gives it cache lines of its
+/// own: x86-64 fetches pairs of 64 bytes, POWER lines of 128 bytes, the A64FX lines of 256 bytes.
+#[repr(align(256))]
 #[derive(Default)]
 pub struct Count(AtomicUsize);
 

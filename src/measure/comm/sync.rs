@@ -5,7 +5,7 @@
 use super::atomics::{AtomicBool, AtomicU64, AtomicUsize, Ordering, UnsafeCell};
 
 /// A flag that a member has failed. Every waiting member then gives up.
-#[repr(align(128))]
+#[repr(align(256))]
 #[derive(Default)]
 pub struct Failure(AtomicBool);
 
@@ -21,7 +21,7 @@ impl Failure {
 }
 
 /// A barrier whose members may fail.
-#[repr(align(128))]
+#[repr(align(256))]
 pub struct Barrier {
     members: usize,
     waiting: AtomicUsize,
@@ -58,7 +58,7 @@ impl Barrier {
 }
 
 /// A barrier in two steps: members count their arrivals, and each waits for its own target count.
-#[repr(align(128))]
+#[repr(align(256))]
 #[derive(Default)]
 pub struct Arrivals(AtomicU64);
 
@@ -96,7 +96,7 @@ impl Exposure {
 }
 
 /// A buffer for a long message. Its sender owns it, and its receiver reads it in place.
-#[repr(align(128))]
+#[repr(align(256))]
 pub struct Slot {
     /// Whose turn it is: clear, the sender may write; set, the receiver may read.
     busy: AtomicBool,
@@ -145,7 +145,7 @@ impl Slot {
 
 /// The number of messages that receivers have read in place from their sender's memory. The sender may reuse that memory
 /// afterwards.
-#[repr(align(128))]
+#[repr(align(256))]
 #[derive(Default)]
 pub struct Deliveries(AtomicU64);
 

@@ -7,6 +7,7 @@ mod files;
 mod pages;
 mod place;
 mod processors;
+mod sizes;
 
 pub use control_group::Throttling;
 pub use control_group::memory_kills;
@@ -14,6 +15,7 @@ pub use files::{FilesBelow, SystemFiles};
 pub use pages::{memory_areas, nodes_with_memory, pages_by_node, set_memory_node};
 pub use place::{PlacementOrder, place_ranks};
 pub use processors::{CoreKind, HardwareThread};
+pub use sizes::{base_page_bytes, huge_page_bytes, line_words, reported_line_bytes};
 
 use control_group::Limits;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! The placement of memory on NUMA nodes.
 
-use super::SystemFiles;
+use super::{SystemFiles, base_page_bytes};
 use nix::libc;
 use std::collections::BTreeMap;
 use std::ptr::null;
@@ -84,7 +84,7 @@ fn parse_areas(smaps: &str) -> Arc<[MemoryArea]> {
         let (Some(name), Some(value)) = (fields.next(), fields.next()) else { continue };
         if let Some((from, to)) = name.split_once('-').filter(|_| !name.ends_with(':')) {
             if let (Ok(start), Ok(end)) = (u64::from_str_radix(from, 16), u64::from_str_radix(to, 16)) {
-                areas.push(MemoryArea { start, end, resident: 0, huge: 0, page_bytes: 4096 });
+                areas.push(MemoryArea { start, end, resident: 0, huge: 0, page_bytes: base_page_bytes() });
             }
             continue;
         }

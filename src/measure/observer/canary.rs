@@ -163,7 +163,7 @@ fn run_additions() -> u64 {
         #[cfg(target_arch = "aarch64")]
         // SAFETY: only the two registers and the flags are changed.
         unsafe {
-            std::arch::asm!(".rept 100", "add {sum}, {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) one,
+            std::arch::asm!(".rept 100", "add {sum}, {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) increment,
                 options(nomem, nostack));
         }
     }
@@ -171,6 +171,6 @@ fn run_additions() -> u64 {
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn additions() -> u64 {
+fn run_additions() -> u64 {
     (0..CHAIN_ADDITIONS).fold(0, |sum: u64, _| black_box(sum).wrapping_add(1))
 }

@@ -1,6 +1,7 @@
 //! The timed loop of accesses that write: a scalar version, and one with vector instructions for processors that have them.
 
 use super::access::{Access, WritePattern};
+use super::sums::vectors::{Kind, store_past_caches};
 use super::{Sum, sum_all};
 
 /// The accesses of a timed loop: their kind, the pattern of reads and writes, and the length of blocks.
@@ -24,17 +25,12 @@ pub fn access_all(memory: &mut [u64], offsets: &[u64], spec: AccessSpec) -> u64 
         return sum_all(memory, offsets, spec.block);
     }
     let mut sum = Sum::new(spec.block);
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kind) = super::sums::vectors::Kind::best() {
-        // SAFETY: the sum has blocks of `spec.block` words.
-        unsafe { wide::access_blocks(kind, &mut sum, memory, offsets, spec) };
-        return sum.total();
-    }
-    access_scalar(&mut sum, memory, offsets, spec);
+    // SAFETY: the sum has blocks of `spec.block` words.
+    unsafe { wide::access_blocks(Kind::best(), &mut sum, memory, offsets, spec) };
     sum.total()
 }
 
-/// Does the same in a scalar loop. It also serves to check runs.
+/// Does the same in a scalar loop, to check runs.
 pub(super) fn access_scalar(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], spec: AccessSpec) {
     let block = spec.block;
     if spec.access == Access::Copy {
@@ -64,20 +60,6 @@ pub(super) fn access_scalar(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], 
     finish_stores();
 }
 
-/// Stores a word past the caches on x86_64, and normally on other processors.
-#[inline(always)]
-fn store_past_caches(word: &mut u64, value: u64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a reference is aligned and can be written; SSE2, which has the instruction, is part of x86_64.
-    unsafe {
-        std::arch::x86_64::_mm_stream_si64(std::ptr::from_mut(word).cast(), value as i64);
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        *word = value;
-    }
-}
-
 /// Orders stores past the caches before all later accesses.
 #[inline(always)]
 fn finish_stores() {
@@ -88,12 +70,12 @@ fn finish_stores() {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 mod wide {
     use super::{Access, AccessSpec, Sum, finish_stores};
     use crate::kernels::shared::sums::lanes::Lanes;
-    use crate::kernels::shared::sums::vectors::{Kind, Vector, Width};
-    use std::arch::x86_64::{__m256i, __m512i, _mm_stream_si64};
+    use crate::kernels::shared::sums::vectors::{Kind, Plain, Vector, Width, store_past_caches};
+    #[cfg(target_arch = "x86_64")]
+    use std::arch::x86_64::{__m256i, __m512i};
 
     // The kinds of access to a block that is not only read.
     const WRITE: u8 = 0;
@@ -121,19 +103,24 @@ mod wide {
         offsets: &[u64],
         spec: AccessSpec,
     ) {
-        let whole_vectors = spec.block.is_multiple_of(<__m512i as Vector>::WORDS);
         // SAFETY: a `Kind` comes only from the detection of its instructions, and AVX-512 includes AVX2. The caller ensures the
         // block length of the sum.
         unsafe {
             match kind.width() {
-                Width::Avx512 if whole_vectors => avx512(sum, memory, offsets, spec),
+                #[cfg(target_arch = "x86_64")]
+                Width::Avx512 if spec.block.is_multiple_of(<__m512i as Vector>::WORDS) => {
+                    avx512(sum, memory, offsets, spec);
+                }
+                #[cfg(target_arch = "x86_64")]
                 Width::Avx512 | Width::Avx2 => avx2(sum, memory, offsets, spec),
+                Width::Plain => dispatch_shape::<Plain>(sum, memory, offsets, spec),
             }
         }
     }
 
     /// # Safety
     /// The sum has blocks of `spec.block` words.
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     unsafe fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], spec: AccessSpec) {
         // SAFETY: this function has the instructions, and the caller ensures the block length of the sum.
@@ -142,6 +129,7 @@ mod wide {
 
     /// # Safety
     /// The sum has blocks of `spec.block` words.
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f")]
     unsafe fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], spec: AccessSpec) {
         // SAFETY: this function has the instructions, and the caller ensures the block length of the sum.
@@ -328,12 +316,12 @@ mod wide {
     /// A word can be read and written at `to`. For a copy, a word can be read at `from`.
     #[inline(always)]
     unsafe fn store_word<const ACCESS: u8>(to: *mut u64, from: *const u64, number: u64) {
-        // SAFETY: the caller ensures the addresses. SSE2, which has the non-temporal store, is part of x86_64.
+        // SAFETY: the caller ensures the addresses.
         unsafe {
             match ACCESS {
                 WRITE => *to = number,
                 UPDATE => *to = (*to).wrapping_add(number),
-                NON_TEMPORAL => _mm_stream_si64(to.cast(), number as i64),
+                NON_TEMPORAL => store_past_caches(&mut *to, number),
                 _ => *to = *from,
             }
         }

@@ -7,10 +7,8 @@
 //! CHECK: the same as for all variants. A chain that does not follow its data reads other words.
 
 use super::draw::Location;
-#[cfg(target_arch = "x86_64")]
 use super::sums::lanes::Lanes;
-#[cfg(target_arch = "x86_64")]
-use super::sums::vectors::{Kind, Width};
+use super::sums::vectors::{Kind, Plain, Width};
 use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, time_accesses};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, contents, memory, with_outputs};
@@ -128,17 +126,26 @@ fn run_chains<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64],
         let sum_of_words = follow::<CHAINS, u64>(memory, steps, 1, 0, |sum, words| sum.wrapping_add(words[0]));
         return sum.add_word(sum_of_words);
     }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kind) = Kind::best() {
+    match Kind::best().width() {
+        Width::Plain => run_plain::<CHAINS>(sum, memory, steps),
         // SAFETY: the processor has the instructions, because a `Kind` comes only from their detection.
-        return unsafe {
-            match kind.width() {
-                Width::Avx2 => run_avx2::<CHAINS>(sum, memory, steps),
-                Width::Avx512 => run_avx512::<CHAINS>(sum, memory, steps),
-            }
-        };
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx2 => unsafe { run_avx2::<CHAINS>(sum, memory, steps) },
+        // SAFETY: the same.
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx512 => unsafe { run_avx512::<CHAINS>(sum, memory, steps) },
     }
-    follow::<CHAINS, ()>(memory, steps, block, (), |(), words| sum.add(words));
+}
+
+fn run_plain<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
+    // SAFETY: these lanes need no instructions of their own.
+    let lanes = unsafe { Lanes::<Plain>::begin(sum) };
+    let lanes = follow::<CHAINS, _>(memory, steps, sum.block, lanes, |mut lanes, words| {
+        // SAFETY: `follow` passes blocks of `sum.block` words.
+        unsafe { lanes.block(words.as_ptr()) };
+        lanes
+    });
+    lanes.end(sum);
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -3,9 +3,8 @@
 //! The place of a line is the index of its first word in the region. The loop adds no index to the value that it has read: on
 //! many processors, an access whose address is only a register takes one cycle less.
 
+use crate::hardware::line_words;
 use apexmap_base::units::WORD_BYTES;
-
-pub const LINE_WORDS: u64 = 8;
 
 /// Words whose lines are known to begin each with the address of a line of the same words.
 #[derive(Clone, Copy, Debug)]
@@ -19,12 +18,12 @@ impl<'a> Chain<'a> {
     pub fn new(words: &'a [u64]) -> Option<Self> {
         let first = words.as_ptr().expose_provenance() as u64;
         let bytes = words.len() as u64 * WORD_BYTES;
-        let leads_inside = |line: &[u64; LINE_WORDS as usize]| {
-            let offset = line[0].wrapping_sub(first);
-            offset < bytes && offset.is_multiple_of(LINE_WORDS * WORD_BYTES)
+        let leads_inside = |word: &u64| {
+            let offset = word.wrapping_sub(first);
+            offset < bytes && offset.is_multiple_of(line_words() as u64 * WORD_BYTES)
         };
-        let (lines, rest) = words.as_chunks();
-        (rest.is_empty() && !lines.is_empty() && lines.iter().all(leads_inside)).then_some(Self { words })
+        let is_whole = !words.is_empty() && words.len().is_multiple_of(line_words());
+        (is_whole && words.iter().step_by(line_words()).all(leads_inside)).then_some(Self { words })
     }
 
     /// Runs one chase per place, each for `steps` steps from its place. The number of chases is a power of two up to 64. `places`
@@ -61,7 +60,7 @@ impl<'a> Chain<'a> {
 
     /// Returns a pointer to the first word of the line at a place.
     fn line(self, place: u64) -> *const u64 {
-        assert!(place.is_multiple_of(LINE_WORDS), "word {place} begins no line");
+        assert!(place.is_multiple_of(line_words() as u64), "word {place} begins no line");
         &raw const self.words[place as usize]
     }
 }

@@ -1,18 +1,19 @@
 //! NAME: calibrate.chase. The latency of memory: each access reads the address of the next one.
 //!
 //! SOURCE: lmbench's lat_mem_rd.
-//! DEFINITION: a region of `bytes` bytes is one cycle through all of its 64-byte lines, in the order of a linear congruential
+//! DEFINITION: a region of `bytes` bytes is one cycle through all of its cache lines, in the order of a linear congruential
 //!   generator of full period. Each line begins with the address of the next one. `chases` pointer chases run concurrently, from
 //!   equally spaced starts on the cycle. They run in parts of `steps` accesses each, until two consecutive parts take the same
 //!   time. The last part counts, and each part begins where the previous one ended. An operation is one step of all chases, so
 //!   its time is the latency under the load of the outstanding accesses of all ranks.
 //! CHECK: each line leads to a line of the region; the end of each chase, against the generator's jump.
 
-use super::chain::{Chain, LINE_WORDS};
+use super::chain::Chain;
 use super::parts::{self, Parts};
 use super::{BYTES, PAGES, about, prime, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
+use crate::hardware::line_words;
 use crate::kernels::calibrate::{CalibrationKernel, MEMORY_OUTPUTS, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, parameter};
 use crate::numerics::mix::seed;
@@ -30,7 +31,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
             "Latency of memory: dependent accesses, in one or several concurrent chases",
             "lat_mem_rd of lmbench",
             &[BYTES, PAGES, CHASES, STEPS],
-            "Every rank follows a cycle through all 64-byte lines of its region, in one or several concurrent chases; \
+            "Every rank follows a cycle through all cache lines of its region, in one or several concurrent chases; \
              each line holds the address of the next one. The chases continue in parts of the same length until two \
              consecutive parts take the same time, within 2 %; the last part counts. The time is that of the slowest \
              rank. The end of each chase was compared with the generator of the cycle. The region was traversed once \
@@ -51,7 +52,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     },
     work: |point| {
         let accesses = point.integer("steps").saturating_mul(point.integer("chases"));
-        work_per_rank(point, accesses, "access", 64, "one 64-byte line per access")
+        work_per_rank(point, accesses, "access", 8 * line_words() as u64, "one cache line per access")
     },
     words: region_words,
     buffers: |_| 0,
@@ -80,8 +81,9 @@ const OUTPUTS: [Output; 5] =
 const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 const INCREMENT: u64 = 0x1405_7b7e_f767_814f;
 
-fn lines(point: &Point) -> u64 {
-    region_words(point) / LINE_WORDS
+/// Returns the number of cache lines in a point's region.
+pub fn lines(point: &Point) -> u64 {
+    region_words(point) / line_words() as u64
 }
 
 /// Returns the line that is `steps` steps after another one, with 2^n lines, by repeated squaring of the step.
@@ -111,7 +113,7 @@ impl Cycle {
 
     /// Returns the place that a chase from this line reaches after `steps` steps.
     pub fn place(self, line: u64, steps: u64) -> u64 {
-        jump(line, steps, self.lines) * LINE_WORDS
+        jump(line, steps, self.lines) * line_words() as u64
     }
 
     /// Returns the region; the first word of each line holds the address of the next line.
@@ -120,8 +122,8 @@ impl Cycle {
     /// Fails if memory cannot be allocated, or if a line leads out of the region because its memory was overwritten.
     pub fn chain<'a>(self, point: &Point, arena: &'a mut Arena) -> Result<(Chain<'a>, &'a [u64])> {
         let contents = seed(&[u64::from_be_bytes(*b"chain   "), self.lines]);
-        let content = |first: usize, place: usize| match place as u64 % LINE_WORDS {
-            0 => first as u64 + self.place(place as u64 / LINE_WORDS, 1) * WORD_BYTES,
+        let content = |first: usize, place: usize| match place % line_words() {
+            0 => first as u64 + self.place((place / line_words()) as u64, 1) * WORD_BYTES,
             _ => 0,
         };
         let pages = Pages::from_name(point.text("pages"));

@@ -66,7 +66,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
             operations,
             operation: "handover",
             bytes: operations * 64.0,
-            byte_definition: "one 64-byte line per handover",
+            byte_definition: "one cache line per handover",
         }
     },
     words: |_| 0,
@@ -98,7 +98,7 @@ thread_local! {
 }
 
 /// A line, alone in its pair of lines, because some processors fetch lines in pairs.
-#[repr(align(128))]
+#[repr(align(256))]
 struct Line(AtomicU64);
 
 /// The two sides of the handover.

@@ -12,6 +12,7 @@
 use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
+use crate::hardware::{base_page_bytes, huge_page_bytes};
 use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::no_rings;
 use crate::kernels::shared::sums::sum_all;
@@ -93,7 +94,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
 
 /// Returns the size of the requested pages.
 fn page_bytes(point: &Point) -> u64 {
-    if point.text("pages") == "base" { 4 << 10 } else { 2 << 20 }
+    if point.text("pages") == "base" { base_page_bytes() } else { huge_page_bytes() }
 }
 
 /// Converts a random draw to the index of a word in the region.

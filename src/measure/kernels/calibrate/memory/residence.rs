@@ -6,11 +6,11 @@
 //!   core waits for `wait` seconds and reads only the clock. Then the cycle is followed once more, timed.
 //! CHECK: the end of the chase, against the generator's jump.
 
-use super::chain::LINE_WORDS;
-use super::chase::Cycle;
+use super::chase::{Cycle, lines};
 use super::{BYTES, PAGES, about, prime, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
+use crate::hardware::line_words;
 use crate::kernels::calibrate::{CalibrationKernel, MEMORY_OUTPUTS, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, output};
 use crate::on_transport;
@@ -26,13 +26,15 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
             "Latency of a region after some time without reads: what others leave of it in the caches",
             "lat_mem_rd of lmbench",
             &[BYTES, PAGES, WAIT],
-            "Every rank follows a cycle through the 64-byte lines of its region twice, waits while it reads only the \
+            "Every rank follows a cycle through the cache lines of its region twice, waits while it reads only the \
              clock, and follows the cycle once more, timed. The time is that of the slowest rank. The end of the chase \
              was compared with the generator of the cycle.",
         )
     },
     check: require_power_of_two,
-    work: |point| work_per_rank(point, lap_steps(point), "access", 64, "one 64-byte line per access"),
+    work: |point| {
+        work_per_rank(point, lap_steps(point), "access", 8 * line_words() as u64, "one cache line per access")
+    },
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
@@ -60,7 +62,7 @@ const LAPS: u64 = 2;
 
 /// Returns the steps of a lap: all lines but one, so that a chase without effect ends elsewhere.
 fn lap_steps(point: &Point) -> u64 {
-    region_words(point) / LINE_WORDS - 1
+    lines(point) - 1
 }
 
 /// Runs the kernel on all ranks. Collective.

@@ -46,8 +46,8 @@ const BARRIERS: Parameter =
     parameter("barriers", "barriers", "barriers in one run", Domain::Integer { min: 1, max: 1 << 32, default: 1024 });
 /// Delay of the late rank, by its own clock.
 const LATE_SECONDS: f64 = 200e-6;
-/// Items per rank, so that each rank's item is alone on its cache line.
-const ITEMS_PER_LINE: usize = 16;
+/// Items per rank, so that each rank's item is alone on its cache line of at most 256 bytes.
+const ITEMS_PER_LINE: usize = 64;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {

@@ -21,7 +21,7 @@ pub fn divide(mut words: &mut [u64], parts: Layout, index: Index, operation: Ope
 
 /// A lock that does not share its cache lines with other data.
 #[derive(Default)]
-#[repr(align(128))]
+#[repr(align(256))]
 pub struct Lock(Mutex<()>);
 
 #[derive(Clone, Copy)]

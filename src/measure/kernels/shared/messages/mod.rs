@@ -73,8 +73,14 @@ pub(in crate::kernels) const SEED: Parameter =
 
 /// Bytes of an item of a message, an `int` of the paper.
 const ITEM_BYTES: u64 = 4;
-/// Items of a cache line. Each message begins on its own cache line.
-const LINE_ITEMS: usize = 16;
+/// Items of the longest cache line of this architecture. Each message begins on its own cache line.
+const LINE_ITEMS: usize = if cfg!(target_arch = "aarch64") {
+    64
+} else if cfg!(target_arch = "powerpc64") {
+    32
+} else {
+    16
+};
 
 pub const OUTPUTS: &[Output] = &[
     output("message_seconds_min", Unit::Seconds, "mean time per message in rank 0's fastest round"),

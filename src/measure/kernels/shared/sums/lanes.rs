@@ -1,10 +1,13 @@
 //! The sums of [`super::sum`], computed with vectors of 4 or 8 words.
 
 use super::sum::{Adder, LANES, Sum, WIDEST};
-use super::vectors::{Kind, Vector, Width};
+use super::vectors::{Kind, Plain, Vector, Width};
+#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, __m512i};
 
+#[cfg(target_arch = "x86_64")]
 const _: () = assert!(<__m512i as Vector>::WORDS == WIDEST && <__m256i as Vector>::WORDS < WIDEST);
+const _: () = assert!(Plain::WORDS < WIDEST);
 
 // Shapes of blocks by length: 1, 2 or 4 words; another number of words below one vector; one vector; two vectors; a multiple of
 // `LANES` vectors; any length.
@@ -181,19 +184,19 @@ pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64
 /// Returns an adder for blocks of this length, which uses the instructions of `kind`.
 pub(super) fn adder(kind: Kind, block: usize) -> Adder {
     macro_rules! of_shape {
-        ($vector:ty, $feature:literal: $($shape:ident),*) => {
+        ($vector:ty, $instructions:meta: $($shape:ident),*) => {
             match shape::<$vector>(block) {
                 $($shape => {
                     /// # Safety
                     /// The sum's blocks have this shape.
-                    #[target_feature(enable = $feature)]
+                    #[$instructions]
                     unsafe fn add_block(sum: &mut Sum, words: &[u64]) {
                         // SAFETY: this function has the instructions, and the caller ensures a sum of this shape.
                         unsafe { add_one::<$vector, $shape>(sum, words) }
                     }
                     /// # Safety
                     /// The sum's blocks have this shape.
-                    #[target_feature(enable = $feature)]
+                    #[$instructions]
                     unsafe fn add_blocks(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
                         // SAFETY: this function has the instructions, and the caller ensures a sum of this shape.
                         unsafe { add_all::<$vector, $shape>(sum, memory, offsets) }
@@ -210,7 +213,14 @@ pub(super) fn adder(kind: Kind, block: usize) -> Adder {
         };
     }
     match kind.width() {
-        Width::Avx2 => of_shape!(__m256i, "avx2": WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY),
-        Width::Avx512 => of_shape!(__m512i, "avx512f": WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY),
+        Width::Plain => of_shape!(Plain, inline(never): WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY),
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx2 => {
+            of_shape!(__m256i, target_feature(enable = "avx2"): WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY)
+        }
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx512 => {
+            of_shape!(__m512i, target_feature(enable = "avx512f"): WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY)
+        }
     }
 }

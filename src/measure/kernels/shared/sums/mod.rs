@@ -1,10 +1,14 @@
 //! Sums of blocks, computed with the widest vector instructions of this processor.
 
-#[cfg(target_arch = "x86_64")]
 pub mod lanes;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(not(target_arch = "aarch64"))]
+mod plain;
 mod sum;
-#[cfg(target_arch = "x86_64")]
 pub mod vectors;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub(in crate::kernels) use sum::Sum;
 
@@ -20,7 +24,7 @@ pub(in crate::kernels) struct Accumulator {
 impl Accumulator {
     /// Starts a sum of blocks of `block` words; `block` is at least 1.
     pub(in crate::kernels) fn new(block: usize) -> Self {
-        Self { sum: Sum::new(block), adder: adder(block) }
+        Self { sum: Sum::new(block), adder: lanes::adder(vectors::Kind::best(), block) }
     }
 
     pub(in crate::kernels) fn clear(&mut self) {
@@ -46,25 +50,10 @@ impl Accumulator {
     }
 }
 
-/// Returns the fastest adder for blocks of this length.
-fn adder(block: usize) -> Adder {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kind) = vectors::Kind::best() {
-        return lanes::adder(kind, block);
-    }
-    Adder { one: Sum::add, all: Sum::add_all }
-}
-
 /// Returns the wrapping sum of the `block` words at each of `offsets`. This is the timed loop of one rank.
 ///
 /// # Panics
 /// If a block is not inside `memory`.
 pub fn sum_all(memory: &[u64], offsets: &[u64], block: usize) -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kind) = vectors::Kind::best() {
-        return lanes::sum_all(kind, memory, offsets, block);
-    }
-    let mut sum = Sum::new(block);
-    sum.add_all(memory, offsets);
-    sum.total()
+    lanes::sum_all(vectors::Kind::best(), memory, offsets, block)
 }

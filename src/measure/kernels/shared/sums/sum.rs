@@ -4,7 +4,7 @@
 //! few instructions and few loads per block: the widest loads of the processor, a separate loop for each length of blocks, and
 //! one bounds check for four offsets. Words are added into lanes that persist from block to block. The lanes are independent, so
 //! each addition waits only for the previous one in the same lane. The machine code of such a loop differs between versions of the
-//! compiler; with AVX2 or AVX-512 the code therefore uses intrinsics.
+//! compiler; on x86-64 with AVX2 or AVX-512 the code therefore uses intrinsics.
 
 /// Number of independent lanes.
 pub(super) const LANES: usize = 4;
@@ -55,12 +55,5 @@ impl Sum {
         }
         let lane = &mut self.lanes[LANES - 1];
         lane.iter_mut().zip(rest).for_each(|(lane, &word)| *lane = lane.wrapping_add(word));
-    }
-
-    /// Adds the blocks of `memory` that start at `offsets`.
-    pub(in crate::kernels) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
-        for &offset in offsets {
-            self.add(&memory[offset as usize..][..self.block]);
-        }
     }
 }

@@ -1,15 +1,9 @@
-//! Vectors of 4 words (AVX2) or 8 words (AVX-512) on x86_64.
-//!
-//! Safe loops over the crate `pulp` were measured against these: with random blocks in memory they take 1.0 to 2.6 times the
-//! time at L = 1, 2, 4, 8, 16, 32, 64 and 256, and in caches up to 46 times at lengths that end in part of a vector (0.21, AMD
-//! EPYC with AVX2, November 2026).
+//! Vectors of words. Each kind has the instructions of some processors; [`Plain`] is for all that have none of them.
 
-use std::arch::x86_64::{
-    __m256i, __m512i, __mmask8, _mm_loadl_epi64, _mm_loadu_si128, _mm256_add_epi64, _mm256_loadu_si256,
-    _mm256_maskload_epi64, _mm256_set1_epi64x, _mm256_storeu_si256, _mm256_stream_si256, _mm256_zextsi128_si256,
-    _mm512_add_epi64, _mm512_loadu_si512, _mm512_maskz_loadu_epi64, _mm512_set1_epi64, _mm512_storeu_si512,
-    _mm512_stream_si512, _mm512_zextsi128_si512, _mm512_zextsi256_si512,
-};
+#[cfg(target_arch = "aarch64")]
+pub(in crate::kernels) use super::neon::Plain;
+#[cfg(not(target_arch = "aarch64"))]
+pub(in crate::kernels) use super::plain::Plain;
 
 /// Proof that this processor has certain vector instructions. Only their detection creates a `Kind`, so its holder may run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +11,10 @@ pub struct Kind(Width);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::kernels) enum Width {
+    Plain,
+    #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
@@ -25,15 +22,22 @@ impl Kind {
     /// Lists the kinds that this processor has, the widest first.
     pub fn detect() -> impl Iterator<Item = Self> {
         let has = |width: &Width| match width {
+            Width::Plain => true,
+            #[cfg(target_arch = "x86_64")]
             Width::Avx2 => std::arch::is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
             Width::Avx512 => std::arch::is_x86_feature_detected!("avx512f"),
         };
-        [Width::Avx512, Width::Avx2].into_iter().filter(has).map(Self)
+        #[cfg(target_arch = "x86_64")]
+        let all = [Width::Avx512, Width::Avx2, Width::Plain];
+        #[cfg(not(target_arch = "x86_64"))]
+        let all = [Width::Plain];
+        all.into_iter().filter(has).map(Self)
     }
 
-    /// Returns the widest kind that this processor has, if any.
-    pub fn best() -> Option<Self> {
-        Self::detect().next()
+    /// Returns the widest kind that this processor has.
+    pub fn best() -> Self {
+        Self::detect().next().unwrap_or(Self(Width::Plain))
     }
 
     pub(in crate::kernels) fn width(self) -> Width {
@@ -77,118 +81,16 @@ pub(in crate::kernels) trait Vector: Copy {
     unsafe fn store_past_caches(self, to: *mut u64);
 }
 
-impl Vector for __m256i {
-    const WORDS: usize = 4;
-    type Mask = [i64; 4];
-
-    #[inline(always)]
-    fn mask(words: usize) -> [i64; 4] {
-        std::array::from_fn(|word| if word < words { -1 } else { 0 })
+/// Stores a word past the caches on x86_64, and normally on other processors.
+#[inline(always)]
+pub(in crate::kernels) fn store_past_caches(word: &mut u64, value: u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a reference is aligned and can be written; SSE2, which has the instruction, is part of x86_64.
+    unsafe {
+        std::arch::x86_64::_mm_stream_si64(std::ptr::from_mut(word).cast(), value as i64);
     }
-
-    #[inline(always)]
-    unsafe fn load(address: *const u64) -> Self {
-        // SAFETY: `Vector::load` requires the instructions and the words; this load needs no alignment.
-        unsafe { _mm256_loadu_si256(address.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_first<const WORDS: usize>(address: *const u64) -> Self {
-        // SAFETY: `Vector::load_first` requires the instructions and 1, 2 or 4 words.
-        unsafe {
-            match WORDS {
-                1 => _mm256_zextsi128_si256(_mm_loadl_epi64(address.cast())),
-                2 => _mm256_zextsi128_si256(_mm_loadu_si128(address.cast())),
-                _ => Self::load(address),
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn load_masked(address: *const u64, mask: [i64; 4]) -> Self {
-        // SAFETY: `Vector::load_masked` requires the instructions and the words of the mask. `mask` has one element per word.
-        unsafe { _mm256_maskload_epi64(address.cast(), _mm256_loadu_si256(mask.as_ptr().cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn wrapping_add(self, other: Self) -> Self {
-        // SAFETY: `Vector::wrapping_add` requires the instructions.
-        unsafe { _mm256_add_epi64(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u64) {
-        // SAFETY: `Vector::store` requires the instructions and the writable words; this store needs no alignment.
-        unsafe { _mm256_storeu_si256(to.cast(), self) }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(number: u64) -> Self {
-        // SAFETY: `Vector::splat` requires the instructions.
-        unsafe { _mm256_set1_epi64x(number as i64) }
-    }
-
-    #[inline(always)]
-    unsafe fn store_past_caches(self, to: *mut u64) {
-        // SAFETY: `Vector::store_past_caches` requires the instructions, the writable words and their alignment.
-        unsafe { _mm256_stream_si256(to.cast(), self) }
-    }
-}
-
-impl Vector for __m512i {
-    const WORDS: usize = 8;
-    type Mask = __mmask8;
-
-    #[inline(always)]
-    fn mask(words: usize) -> __mmask8 {
-        (1 << words) - 1
-    }
-
-    #[inline(always)]
-    unsafe fn load(address: *const u64) -> Self {
-        // SAFETY: `Vector::load` requires the instructions and the words; this load needs no alignment.
-        unsafe { _mm512_loadu_si512(address.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_first<const WORDS: usize>(address: *const u64) -> Self {
-        // SAFETY: `Vector::load_first` requires the instructions and 1, 2 or 4 words.
-        unsafe {
-            match WORDS {
-                1 => _mm512_zextsi128_si512(_mm_loadl_epi64(address.cast())),
-                2 => _mm512_zextsi128_si512(_mm_loadu_si128(address.cast())),
-                _ => _mm512_zextsi256_si512(_mm256_loadu_si256(address.cast())),
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn load_masked(address: *const u64, mask: __mmask8) -> Self {
-        // SAFETY: `Vector::load_masked` requires the instructions and the words of the mask.
-        unsafe { _mm512_maskz_loadu_epi64(mask, address.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn wrapping_add(self, other: Self) -> Self {
-        // SAFETY: `Vector::wrapping_add` requires the instructions.
-        unsafe { _mm512_add_epi64(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u64) {
-        // SAFETY: `Vector::store` requires the instructions and the writable words; this store needs no alignment.
-        unsafe { _mm512_storeu_si512(to.cast(), self) }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(number: u64) -> Self {
-        // SAFETY: `Vector::splat` requires the instructions.
-        unsafe { _mm512_set1_epi64(number as i64) }
-    }
-
-    #[inline(always)]
-    unsafe fn store_past_caches(self, to: *mut u64) {
-        // SAFETY: `Vector::store_past_caches` requires the instructions, the writable words and their alignment.
-        unsafe { _mm512_stream_si512(to.cast(), self) }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        *word = value;
     }
 }
