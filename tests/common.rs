@@ -127,6 +127,7 @@ pub fn host() -> Host {
         },
         memory_bytes: 8 << 30,
         caches: vec![Cache { level: 1, bytes: 32 << 10, shared_by: 1 }],
+        last_cache_seen_bytes: None,
         tlb_entries_4k: Some(1536),
         tlb_entries_2m: None,
         cycle_hertz: Some(2e9),
@@ -219,6 +220,7 @@ pub fn two_rank_job(launch: &str, point: impl Fn(u64) -> Point) -> Job {
         environment: Default::default(),
         machine: None,
         resampled: Vec::new(),
+        first_round_seconds: None,
         tasks: [1, 2].map(task).to_vec(),
     }
 }

@@ -176,6 +176,7 @@ fn simulate_sweep(costs: [&[f64]; 2], clocked: f64, noise: f64, repeat_rule: Rep
             environment: Default::default(),
             machine: None,
             resampled: Vec::new(),
+            first_round_seconds: None,
             tasks: (0..costs.len()).map(task).collect(),
         };
         let mut schedule = Schedule::new(&job, "");

@@ -48,6 +48,7 @@ fn peak_memory(points: &[Point], ranks: usize) -> u64 {
         environment: Default::default(),
         machine: None,
         resampled: Vec::new(),
+        first_round_seconds: None,
         tasks: points.iter().map(task).collect(),
     };
     let folder = Scratch::new();

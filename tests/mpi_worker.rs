@@ -168,6 +168,7 @@ pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Jo
         environment: Default::default(),
         machine: None,
         resampled: Vec::new(),
+        first_round_seconds: None,
         tasks: points.into_iter().enumerate().map(task).collect(),
     }
 }

@@ -71,6 +71,7 @@ fn run(worker: &Path, ranks: usize, points: Vec<Point>) -> Vec<Event> {
         environment: Default::default(),
         machine: None,
         resampled: Vec::new(),
+        first_round_seconds: None,
         tasks: points.into_iter().map(task).collect(),
     };
     let folder = Scratch::new();

@@ -214,6 +214,7 @@ fn endless_job() -> Job {
         environment: Default::default(),
         machine: None,
         resampled: Vec::new(),
+        first_round_seconds: None,
         tasks: vec![Task {
             key: "k".into(),
             point,

@@ -2,6 +2,7 @@
 
 use apexmap_base::sample::Sample;
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::seen_cache::end_of_cache;
 use apexmap_measure::worker::Repeat;
 use apexmap_run::launch;
 use apexmap_run::sweep::cost::estimate_on;
@@ -70,4 +71,27 @@ fn the_quickstart_fits_any_machine_and_takes_at_most_two_minutes() {
         assert!(most <= memory * if memory > 8 * GIB { 55 } else { 30 } / 100, "{name}: {most} bytes of {memory}");
         assert!(time <= 120.0 && plan.repeat.budget_seconds.is_some_and(|budget| budget <= 115.0), "{name}: {time} s");
     }
+}
+
+#[test]
+fn the_memory_of_the_quickstart_follows_the_cache_that_reads_see() {
+    const MIB: u64 = 1 << 20;
+    let bytes_per_rank = |last_cache: u64, last_cache_seen: Option<u64>| {
+        let machine = Machine { last_cache, last_cache_seen, ..Machine::with_cores(2, 64 * GIB) };
+        let sweep = ready::open(Path::new("quickstart"), machine).expect("a sweep");
+        let point = &sweep.points[0];
+        point.integer("M") * 8 / point.ranks as u64
+    };
+    assert_eq!(bytes_per_rank(480 * MIB, None), 2 * GIB, "what the system reports");
+    assert_eq!(bytes_per_rank(480 * MIB, Some(64 * MIB)), 512 * MIB);
+    assert_eq!(bytes_per_rank(32 * MIB, Some(64 * MIB)), 512 * MIB);
+    assert_eq!(bytes_per_rank(480 * MIB, Some(256 * MIB)), GIB);
+}
+
+#[test]
+fn a_probe_sees_the_end_of_a_cache_where_reads_become_slow() {
+    let times = |times: [f64; 6]| (0..6).map(|bits| 4u64 << (20 + bits)).zip(times).collect::<Vec<_>>();
+    assert_eq!(end_of_cache(&times([10.0, 10.0, 11.0, 30.0, 50.0, 60.0])), Some(16 << 20), "the middle is 24.5");
+    assert_eq!(end_of_cache(&times([10.0, 10.0, 11.0, 12.0, 13.0, 14.0])), None, "no end in sight");
+    assert_eq!(end_of_cache(&[]), None);
 }

@@ -8,6 +8,7 @@ use apexmap_measure::worker::{Job, Repeat, Schedule, Task};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -40,6 +41,7 @@ fn job(ranks: usize, repeat: Repeat) -> Job {
         environment: Default::default(),
         machine: None,
         resampled: Vec::new(),
+        first_round_seconds: None,
         tasks: tasks.into(),
     }
 }
@@ -184,6 +186,15 @@ fn the_budget_ends_a_job_with_unfinished_points() {
     let events = work(&job(1, repeat));
     assert_eq!(events.last(), Some(&Event::Done { budget_spent: true }));
     assert!(!samples(&events).is_empty());
+}
+
+#[test]
+fn every_point_is_measured_once_before_the_budget_ends_a_job() {
+    let repeat = Repeat { budget_seconds: Some(0.0), ..times(5, 5) };
+    let events = work(&Job { first_round_seconds: Some(100.0), ..job(1, repeat) });
+    assert_eq!(events.last(), Some(&Event::Done { budget_spent: true }));
+    let keys: BTreeSet<&str> = samples(&events).iter().map(|sample| sample.key.as_str()).collect();
+    assert_eq!((keys.len(), samples(&events).len()), (5, 5), "once each");
 }
 
 #[test]

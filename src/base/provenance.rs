@@ -60,6 +60,9 @@ pub struct Host {
     pub memory_bytes: u64,
     /// Caches of the first core that this process may use; a fast core if the machine has several kinds.
     pub caches: Vec<Cache>,
+    /// The part of the last cache that random reads saw before the sweep, in bytes, if a probe saw its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_cache_seen_bytes: Option<u64>,
     /// Entries of the second-level data TLB for 4 KiB and 2 MiB pages, as the processor reports them.
     pub tlb_entries_4k: Option<u32>,
     pub tlb_entries_2m: Option<u32>,

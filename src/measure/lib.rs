@@ -12,4 +12,5 @@ pub mod observer;
 pub mod prefetch;
 pub mod progress;
 pub mod provenance;
+pub mod seen_cache;
 pub mod worker;

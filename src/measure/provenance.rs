@@ -81,6 +81,7 @@ pub fn host() -> Host {
         processors: processors(hardware),
         memory_bytes: hardware.usable_memory_bytes().unwrap_or(0),
         caches: caches(hardware),
+        last_cache_seen_bytes: None,
         tlb_entries_4k,
         tlb_entries_2m,
         cycle_source: match cycle_hertz {

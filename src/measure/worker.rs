@@ -41,6 +41,9 @@ pub struct Job {
     /// Seed for the order of the points.
     pub seed: u64,
     pub repeat: Repeat,
+    /// Time after which this launch ends, in seconds, while points have no sample; as `repeat.budget_seconds` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_round_seconds: Option<f64>,
     /// Duration of the preflight, in seconds.
     #[serde(default)]
     pub preflight_seconds: f64,

@@ -50,7 +50,8 @@ impl<'a> Root<'a> {
     /// Returns the next point and its repetition, after announcing them to the driver.
     pub fn announce_next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
         let Some(index) = self.schedule.next_point() else { return Ok(None) };
-        if self.job.repeat.budget_seconds.is_some_and(|budget| now - self.started > budget) {
+        let first_round = self.job.first_round_seconds.filter(|_| self.schedule.is_in_first_round());
+        if first_round.or(self.job.repeat.budget_seconds).is_some_and(|budget| now - self.started > budget) {
             self.budget_spent = true;
             return Ok(None);
         }

@@ -59,6 +59,11 @@ impl Schedule {
         self.round.pop()
     }
 
+    /// Returns whether a point has no sample yet and may get one.
+    pub fn is_in_first_round(&self) -> bool {
+        self.finished.iter().zip(&self.seconds_by_point).any(|(finished, seconds)| !finished && seconds.is_empty())
+    }
+
     /// Records a run. A point without a valid time is not run again.
     pub fn record(&mut self, index: usize, seconds: Option<f64>) {
         match seconds {

@@ -23,7 +23,9 @@ pub fn list(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String
             format!("L{} {}{shared}", c.level, units::bytes(c.bytes as f64))
         });
         facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
-        facts.push(("Caches", caches.collect::<Vec<_>>().join(", ")));
+        let seen = manifest.driver_host.last_cache_seen_bytes;
+        let seen = seen.map(|bytes| format!("reads see about {} of the last one", units::bytes(bytes as f64)));
+        facts.push(("Caches", caches.chain(seen).collect::<Vec<_>>().join(", ")));
         facts.push(("Memory", host.memory()));
         if let Some(hertz) = host.cycle_hertz {
             facts.push(("Cycles", format!("{} GHz, {}", units::short_number(hertz / 1e9), host.cycle_source)));

@@ -32,6 +32,7 @@ use crate::sweep::simulation::Simulation;
 use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
+use apexmap_base::provenance::Host;
 use apexmap_base::shell::command_words;
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
@@ -97,6 +98,14 @@ pub struct Measured {
 }
 
 /// A sweep with its plan, worker and result folder: everything to start or resume a run.
+/// Returns the part of the last cache that was seen when the result of this request was begun, so that a resumed sweep has the same
+/// sizes.
+fn recorded_last_cache(request: &Request, sweep: &Path) -> Option<u64> {
+    let default_folder = || Path::new("results").join(sweep.file_stem().unwrap_or_default());
+    let folder = Folder::open(&request.out.clone().unwrap_or_else(default_folder)).ok()?;
+    Manifest::read(&folder).ok()?.driver_host.last_cache_seen_bytes
+}
+
 #[derive(Clone)]
 pub struct Campaign {
     pub sweep: Sweep,
@@ -131,6 +140,8 @@ impl Campaign {
     /// As for [`Campaign::plan`].
     pub fn plan_for(request: &Request, machine: Machine) -> Result<Self> {
         let path = request.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
+        let last_cache_seen = recorded_last_cache(request, path).or(machine.last_cache_seen);
+        let machine = Machine { last_cache_seen, ..machine };
         let (sweep, machine, simulation) = simulated::open_sweep(request, path, machine)?;
         let campaign = Self::plan_sweep_on(sweep, request, simulation)?;
         Ok(Self { machine, ..campaign })
@@ -318,7 +329,7 @@ impl Campaign {
             blocks: self.plan.blocks,
             command: command_words(),
             driver: provenance::build(),
-            driver_host: provenance::host(),
+            driver_host: Host { last_cache_seen_bytes: self.machine.last_cache_seen, ..provenance::host() },
             worker: self.worker_info.build.clone(),
             unix_seconds: unix_seconds(),
             samples: BTreeMap::new(),

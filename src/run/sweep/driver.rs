@@ -94,12 +94,18 @@ fn measure_groups(
     suspicion: &mut Suspicion,
 ) -> Result<()> {
     let mut points_left: usize = groups.iter().map(|group| group.pending.len()).sum();
+    let blocks: Vec<(u32, usize)> = groups.iter().map(|group| (group.block, group.pending.len())).collect();
     let mut budget = plan.repeat.budget_seconds;
     let (mut has_started, mut failure) = (false, None);
-    for group in groups {
+    for (index, group) in groups.into_iter().enumerate() {
         (setting.interrupted)()?;
         let points = group.pending.len();
-        let share = budget.map(|budget| budget * points as f64 / points_left as f64);
+        let left_of_block: usize =
+            blocks[index..].iter().filter(|other| other.0 == group.block).map(|other| other.1).sum();
+        let share = budget.map(|budget| Budget {
+            share: budget * points as f64 / points_left as f64,
+            first_round: budget * points as f64 / left_of_block as f64,
+        });
         let begun_at = Instant::now();
         match measure_group(plan, group, share, setting, suspicion)? {
             // A rank count that cannot start does not stop the others, once one has started.
@@ -113,23 +119,34 @@ fn measure_groups(
     failure.map_or(Ok(()), Err)
 }
 
+/// Seconds for the launches of a group.
+#[derive(Clone, Copy)]
+struct Budget {
+    /// Its share among all groups.
+    share: f64,
+    /// Its share among the groups of its block, while points have no sample: every point is measured once before launches repeat.
+    first_round: f64,
+}
+
 /// Launches a group until all its points are settled. Returns an error if it has to give up.
 fn measure_group(
     plan: &Plan,
     mut group: Group,
-    budget: Option<f64>,
+    budget: Option<Budget>,
     setting: &mut DriverInputs,
     suspicion: &mut Suspicion,
 ) -> Result<Option<Error>> {
     let begun_at = Instant::now();
     let (mut fruitless, mut unfinished, mut kills) = (0, 0, 0);
     while !group.pending.is_empty() {
-        let seconds_left = budget.map(|budget| budget - begun_at.elapsed().as_secs_f64());
-        if seconds_left.is_some_and(|seconds| seconds <= 0.0) {
+        let spent = begun_at.elapsed().as_secs_f64();
+        let left = budget.map(|budget| Budget { share: budget.share - spent, first_round: budget.first_round - spent });
+        let has_first_round = group.pending.iter().any(|pending| pending.seconds.is_empty());
+        if left.is_some_and(|left| left.share <= 0.0 && !(has_first_round && left.first_round > 0.0)) {
             return Ok(None);
         }
         let (launch, journal) = setting.folder.begin_launch()?;
-        let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), seconds_left, setting)?;
+        let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
         let ending = match ending {
             Ok(ending) => ending,
             Err(error) => return abandon_launch(attempt, error, setting.watcher),
@@ -216,7 +233,7 @@ fn launch_once(
     plan: &Plan,
     group: &mut Group,
     (launch, journal): (&str, Journal),
-    budget: Option<f64>,
+    budget: Option<Budget>,
     setting: &mut DriverInputs,
 ) -> Result<(Attempt, Result<Ending>)> {
     let path = setting.folder.journal(launch);
@@ -227,7 +244,8 @@ fn launch_once(
     let command = (setting.command)(&absolute, group.size);
     let job = Job {
         environment: messaging_variables(&command.env),
-        ..launch_job(plan, group, launch, budget, preflight_seconds)
+        first_round_seconds: budget.map(|budget| budget.first_round.max(0.0)),
+        ..launch_job(plan, group, launch, budget.map(|budget| budget.share.max(0.0)), preflight_seconds)
     };
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
     new_file::replace_contents(&job_file, text)?;
@@ -296,6 +314,7 @@ pub fn launch_job(
         ranks: group.size.ranks,
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
+        first_round_seconds: None,
         preflight_seconds,
         node_type: group.node_type.clone(),
         environment: messaging_variables(&[]),

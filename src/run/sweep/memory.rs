@@ -128,9 +128,10 @@ impl Sizes {
     }
 }
 
-/// Returns the words per rank that exceed the caches of this machine: a power of two, at least 64 Mwords.
+/// Returns the words per rank that exceed the caches of this machine, as far as reads see them: a power of two, at least 64 Mwords.
 pub fn words_beyond_caches(machine: &Machine) -> u64 {
-    MIN_WORDS.max(CACHE_FACTOR * machine.last_cache / WORD_BYTES).next_power_of_two()
+    let last_cache = machine.last_cache_seen.map_or(machine.last_cache, |seen| seen.min(machine.last_cache));
+    MIN_WORDS.max(CACHE_FACTOR * last_cache / WORD_BYTES).next_power_of_two()
 }
 
 /// Returns the largest power of two up to this number, at least 1.

@@ -5,6 +5,7 @@ use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::simulated::Mapping;
 use apexmap_measure::hardware::{Hardware, PlacementOrder};
+use apexmap_measure::seen_cache::last_cache_seen_bytes;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -320,6 +321,9 @@ pub struct Machine {
     pub memory: u64,
     /// The largest cache that a core reaches, shared or not, in bytes; 0 if unknown.
     pub last_cache: u64,
+    /// The part of it that random reads see, in bytes, if a probe saw its end.
+    #[serde(default)]
+    pub last_cache_seen: Option<u64>,
     /// Whether the ranks of the machine are simulated, whatever transport the sweep names.
     #[serde(default)]
     pub is_simulated: bool,
@@ -335,6 +339,7 @@ impl Machine {
             cores_of_numa_node: hardware.cores_of_largest_numa_node(),
             memory: hardware.usable_memory_bytes().unwrap_or(0),
             last_cache: hardware.last_cache_bytes().unwrap_or(0),
+            last_cache_seen: last_cache_seen_bytes(),
             is_simulated: false,
         }
     }
@@ -347,6 +352,7 @@ impl Machine {
             cores_of_numa_node: Some(cores),
             memory,
             last_cache: 0,
+            last_cache_seen: None,
             is_simulated: false,
         }
     }
