@@ -28,6 +28,7 @@ pub mod groups;
 pub mod health;
 pub mod node_types;
 pub mod plain_names;
+pub mod remarks;
 mod selection;
 
 use crate::samples::design::Design;

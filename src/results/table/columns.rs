@@ -53,7 +53,7 @@ pub struct ColumnDescription {
     pub role: Role,
 }
 
-const SAMPLE: [(&str, Unit, &str); 17] = [
+const SAMPLE: [(&str, Unit, &str); 18] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
     ("kernel", Unit::None, "the kernel"),
     ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
@@ -70,6 +70,11 @@ const SAMPLE: [(&str, Unit, &str); 17] = [
         "quiet, disturbed or unknown: whether something else took time from the run",
     ),
     (disturbance_columns::DISTURBED_BY, Unit::None, "causes of the disturbance"),
+    (
+        disturbance_columns::CONDITIONS,
+        Unit::None,
+        "causes above their limit that cost the run no time, by the samples with and without them",
+    ),
     (
         derived_columns::CORRECTION,
         Unit::None,
