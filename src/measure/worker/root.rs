@@ -119,6 +119,8 @@ impl<'a> Root<'a> {
 }
 
 fn coarse_clock_message(resolution: f64) -> String {
+    // Differences of readings have rounding errors far below a nanosecond.
+    let resolution = (resolution * 1e9).round() / 1e9;
     format!(
         "the clock is too coarse for this run: it did not advance (resolution {}); the run needs more work, such as a larger N",
         units::seconds(resolution)

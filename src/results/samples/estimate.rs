@@ -254,7 +254,7 @@ impl Samples {
 
     /// Returns the correlation of successive samples of the whole table; `None` with too few samples.
     pub fn autocorrelation(&self) -> Option<Autocorrelation> {
-        *self.correlation.get_or_init(|| correlation(&self.with_rows((0..self.table().rows).collect())))
+        *self.whole.correlation.get_or_init(|| correlation(&self.with_rows((0..self.table().rows).collect())))
     }
 
     /// Returns the factor that widens intervals within single launches; `None` omits them.

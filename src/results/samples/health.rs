@@ -179,7 +179,7 @@ impl Samples {
     /// Returns the subtitle of a figure of these samples. If their result was disturbed, a separate line `DISTURBED (359 of
     /// 756 samples)` is added, even if these samples were not; for simulated ranks, `SIMULATED, card Red Storm`.
     pub fn stamp_subtitle(&self, subtitle: String) -> String {
-        let stamp = self.stamp.get_or_init(|| {
+        let stamp = self.whole.stamp.get_or_init(|| {
             let health = Health::from_samples(&self.with_rows((0..self.table().rows).collect()).current());
             let (disturbed, total) = (health.disturbed_count(), plural(health.sample_count(), "sample"));
             let is_disturbed = health.verdict() == Quietness::Disturbed;

@@ -1,4 +1,4 @@
-//! What samples say about themselves besides disturbance: a coarse clock, a trend within launches, two modes, refused huge pages.
+//! Remarks that samples give about themselves besides disturbance: a coarse clock, a trend within launches, two modes, refused huge pages.
 //!
 //! Run, status, report and comparison show these remarks. A step of the clock and a trend do not average out over samples, so
 //! intervals include half of them on both sides.
@@ -11,8 +11,18 @@ use apexmap_theory::statistics::median;
 use apexmap_theory::statistics::patterns::{MIN_MODE_VALUES, Trend, clock_step, trend, two_modes};
 
 /// Columns that remarks need of samples that are current, besides [`PLANNED_LAUNCH`](super::PLANNED_LAUNCH).
-pub const REMARK_COLUMNS: [&str; 8] =
-    ["key", "seconds", "status", "clock_ticks", "pages", "huge_share", "transport", "library"];
+pub const REMARK_COLUMNS: [&str; 10] = [
+    "key",
+    "seconds",
+    "status",
+    "clock_ticks",
+    "pages",
+    "huge_share",
+    "memory_words",
+    "region_bytes",
+    "transport",
+    "library",
+];
 
 /// Steps of the clock below which it is too coarse for a run.
 const MIN_CLOCK_STEPS: f64 = 1000.0;
@@ -20,6 +30,8 @@ const MIN_CLOCK_STEPS: f64 = 1000.0;
 const FALSE_TREND: f64 = 0.001;
 /// Smallest change from the first to the last sample of a launch that is worth a remark.
 const MIN_CHANGE: f64 = 0.05;
+/// Memory of a rank from which it gets a huge page of 2 MiB: half of that.
+const MIN_HUGE_BYTES: f64 = 1048576.0;
 /// Smallest distance of two modes that is worth a remark.
 const MIN_MODE_RATIO: f64 = 1.05;
 
@@ -41,9 +53,17 @@ impl Samples {
 
     /// Returns the step of the clock relative to the time of a point, by the column `clock_ticks` or the times themselves.
     fn relative_clock_step(&self) -> f64 {
-        let seconds = self.numbers("seconds");
-        let visible = median(&seconds).map_or(0.0, |seconds_of_median| clock_step(&seconds) / seconds_of_median);
+        let visible = median(&self.numbers("seconds")).map_or(0.0, |seconds| self.visible_clock_step() / seconds);
         median(&self.numbers("clock_ticks")).map_or(visible, |ticks| visible.max(1.0 / ticks))
+    }
+
+    /// Returns the smallest step of the clock that shows in the times of any point of the whole table, in seconds; 0 if none shows.
+    fn visible_clock_step(&self) -> f64 {
+        *self.whole.clock_step.get_or_init(|| {
+            let good = self.with_rows((0..self.table().rows).collect()).current().good();
+            let steps = good.group_by(&["key"]).into_iter().map(|point| clock_step(&point.numbers("seconds")));
+            steps.filter(|step| *step > 0.0).reduce(f64::min).unwrap_or(0.0)
+        })
     }
 
     /// Returns remarks about current good samples, each one or two sentences; none for simulated ranks.
@@ -83,14 +103,20 @@ fn trends(points: &[Samples]) -> Option<String> {
     let each = series.iter().filter_map(|series| significant_trend(series, points.len())).filter(is_large);
     let changed: Vec<Trend> = each.collect();
     let largest = changed.iter().copied().max_by(|a, b| change(a).total_cmp(&change(b)));
-    let (place, trend) = match largest {
-        Some(trend) => (format!("At {} of {}", changed.len(), plural(points.len(), "point")), trend),
-        None => ("Over all points together".to_owned(), significant_trend(&series.concat(), 1).filter(is_large)?),
+    let percent = |trend: Trend| format!("{:+.0} %", 100.0 * (trend.change - 1.0));
+    let (place, percent, intervals) = match largest {
+        Some(trend) => {
+            let place = format!("At {} of {}", changed.len(), plural(points.len(), "point"));
+            (place, format!("up to {}", percent(trend)), " Intervals of these points include both ends.")
+        }
+        None => {
+            let trend = significant_trend(&series.concat(), 1).filter(is_large)?;
+            ("Over all points together".to_owned(), percent(trend), "")
+        }
     };
     Some(format!(
-        "{place}, times change by up to {:+.0} % from the first to the last sample of a launch (rank test): caches or the clock had not \
-         settled, or the machine throttled. Intervals of such points include both ends.",
-        100.0 * (trend.change - 1.0)
+        "{place}, times change by {percent} from the first to the last sample of a launch (rank test): caches or the clock had not \
+         settled, or the machine throttled.{intervals}"
     ))
 }
 
@@ -98,14 +124,14 @@ fn modes(points: &[Samples]) -> Option<String> {
     let many: Vec<&Samples> = points.iter().filter(|point| point.len() >= MIN_MODE_VALUES).collect();
     let modes = |point: &&Samples| {
         let seconds = point.numbers("seconds");
-        let is_step = |(low, high): (f64, f64)| high - low < 1.5 * clock_step(&seconds);
+        let is_step = |(low, high): (f64, f64)| high - low < 1.5 * point.visible_clock_step();
         two_modes(&seconds).filter(|&(low, high)| high > MIN_MODE_RATIO * low && !is_step((low, high)))
     };
-    let found: Vec<(f64, f64)> = many.iter().filter_map(modes).collect();
-    let (low, high) = found.iter().copied().max_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)))?;
+    let pairs: Vec<(f64, f64)> = many.iter().filter_map(modes).collect();
+    let (low, high) = pairs.iter().copied().max_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)))?;
     Some(format!(
         "At {} of {}, times have two modes, such as {} and {}. A median can lie between them, where no sample is.",
-        found.len(),
+        pairs.len(),
         plural(many.len(), "point"),
         units::seconds(low),
         units::seconds(high),
@@ -114,7 +140,13 @@ fn modes(points: &[Samples]) -> Option<String> {
 
 fn refused_pages(good: &Samples) -> Option<String> {
     let asked = good.with_word("pages", &["huge"]);
-    let refused = asked.numbers("huge_share").into_iter().filter(|&share| share < 0.5).count();
+    let (table, shares) = (asked.table(), asked.column("huge_share")?);
+    let bytes = |row: usize| match table.number("memory_words", row) {
+        words if words.is_nan() => table.number("region_bytes", row),
+        words => 8.0 * words / table.number("ranks", row),
+    };
+    let is_refused = |row: &&usize| shares.number(**row) < 0.5 && bytes(**row) >= MIN_HUGE_BYTES;
+    let refused = asked.rows().iter().filter(is_refused).count();
     (refused > 0).then(|| {
         format!(
             "Huge pages were requested and not granted in {refused} of {}: random accesses are slower on base pages. The system or a \

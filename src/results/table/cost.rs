@@ -8,7 +8,7 @@
 //! * The logarithms of the ratios of their times have a median with a 95 % interval
 //!   ([`Summary`](apexmap_theory::statistics::Summary)). The cause costs no time if the interval ends below [`NO_COST`], unless it
 //!   begins above [`SOME_COST`].
-//! * Points differ in what they feel: one that waits for memory does not feel a clock step. If the ratios differ between kernels,
+//! * Points differ in their causes of slowness: one that waits for memory does not feel a clock step. If the ratios differ between kernels,
 //!   numbers of ranks or values of a parameter (one-way analysis of variance), each of these is judged separately.
 //! * Large amounts are judged apart from small ones, in steps of a factor of two.
 
@@ -37,7 +37,7 @@ const FALSE_SPLITS: f64 = 0.01;
 /// Number of steps of amounts. The last one has no upper end.
 const STEPS: usize = 4;
 
-/// What the samples say about the cost of a cause.
+/// Result of a comparison of samples with a cause and without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     CostsTime,

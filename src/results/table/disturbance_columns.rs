@@ -5,18 +5,12 @@ use crate::table::column::{Column, ColumnBuilder, Kind};
 use crate::table::correction::{self, Run};
 use crate::table::cost::{Signs, free_causes};
 use crate::table::derived_columns::{self, CORRECTED, CORRECTION};
+pub use crate::table::quietness::{CONDITIONS, DISTURBED_BY, QUIETNESS};
 use crate::table::quietness::{Cause, Reference, ReferenceValues, amounts, judge};
 use apexmap_base::disturbance::{Fact, Facts};
 use apexmap_base::sample::{Launch, Status};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-
-/// Column of the verdict about a sample, a word such as `quiet`.
-pub const QUIETNESS: &str = "quietness";
-/// Column of the causes of a disturbance, such as `run delay, steal`.
-pub const DISTURBED_BY: &str = "disturbed_by";
-/// Column of the causes that cost no time, such as `core clock`.
-pub const CONDITIONS: &str = "conditions";
 
 /// References for the speed of the quiet machine, by host of rank 0 and number of ranks.
 #[derive(Default)]

@@ -5,6 +5,13 @@ use apexmap_base::units::{self, short_number};
 use apexmap_theory::statistics::{median, quantile};
 use std::fmt;
 
+/// Column of the verdict about a sample, a word such as `quiet`.
+pub const QUIETNESS: &str = "quietness";
+/// Column of the causes of a disturbance, such as `run delay, steal`.
+pub const DISTURBED_BY: &str = "disturbed_by";
+/// Column of the causes that cost no time, such as `core clock`.
+pub const CONDITIONS: &str = "conditions";
+
 /// Verdict about one sample, about several, or about the machine before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quietness {

@@ -3,15 +3,19 @@
 use super::{median, quantile};
 use std::cmp::Ordering;
 
-/// Returns the smallest difference between times, if at most half of the times are distinct; 0 otherwise, and if all are equal.
-/// Times by a fine clock are hardly ever equal.
+/// Minimum number of times that show a step of the clock.
+const MIN_STEP_TIMES: usize = 6;
+
+/// Returns the smallest difference between times that have only two values, or up to one value for eight times; 0 for others, and
+/// if all are equal. Times by a fine clock are hardly ever equal.
 pub fn clock_step(times: &[f64]) -> f64 {
     let mut distinct = times.to_vec();
     distinct.sort_by(f64::total_cmp);
     // A clock counts in whole steps, but differences of its readings have rounding errors.
     distinct.dedup_by(|a, b| (*a - *b).abs() <= 1e-9 * b.abs());
     let step = distinct.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min);
-    step.filter(|_| 2 * distinct.len() <= times.len()).unwrap_or(0.0)
+    let is_coarse = times.len() >= MIN_STEP_TIMES && distinct.len() <= (times.len() / 8).max(2);
+    step.filter(|_| is_coarse).unwrap_or(0.0)
 }
 
 /// A change of times in the order of their measurement.
