@@ -157,7 +157,8 @@ fn status_and_compare_show_remarks() {
     let path = write(&scratch, "samples.parquet", &rising);
     let status = successful_stdout(&["status", scratch.to_str().expect("a name")]);
     assert!(status.contains("remark: At 6 of 6 points, times change"), "{status}");
-    let other = write(&scratch, "other.parquet", &rising);
+    let slower = table(1e6, 1.0, |repetition, _| 1.01e-3 * (1.0 + 0.05 * repetition as f64));
+    let other = write(&scratch, "other.parquet", &slower);
     let compared = apexmap(&["compare", &path, &other, "--fail-if", "slower=90%", "--no-page"]);
     let text = [compared.stdout, compared.stderr].map(|text| String::from_utf8(text).expect("text")).concat();
     assert!(text.contains("times change by up to +45 %"), "{text}");
