@@ -96,8 +96,11 @@ proptest! {
 }
 
 fn point_data(launches: &[&[f64]]) -> PointData {
-    let launch_values =
-        |(index, values): (usize, &&[f64])| LaunchValues { block: Some(index as u64), values: values.to_vec() };
+    let launch_values = |(index, values): (usize, &&[f64])| LaunchValues {
+        block: Some(index as u64),
+        values: values.to_vec(),
+        systematic: 0.0,
+    };
     let launches = launches.iter().enumerate().map(launch_values).collect();
     let (failures, facts) = (Vec::new(), Default::default());
     PointData {

@@ -24,6 +24,9 @@ use apexmap_study::calibrate;
 use apexmap_theory::machine::{Card, Number};
 use perf_event::events::{Event, Software};
 use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64Mcg;
 use std::time::{Duration, Instant};
 
 /// Returns the facts of a run of 10 ms without disturbance.
@@ -108,7 +111,7 @@ fn missing_facts_and_oversubscribed_runs_have_unknown_quietness() {
     let silent = Facts::default().with_fact(Fact::WatchedSeconds, 0.01).with_fact(Fact::CacheCanary, 20e-6);
     assert_eq!(causes(&silent, &reference(), false), None, "the number of waiting ranks is unknown");
     assert_eq!(causes(&noisy_facts(), &reference(), true), None, "ranks wait for each other");
-    assert_eq!(judge(None), Quietness::Unknown);
+    assert_eq!(judge::<Cause>(None), Quietness::Unknown);
 }
 
 #[test]
@@ -254,8 +257,8 @@ fn a_disturbed_result_has_a_banner_and_gives_no_card() {
     let banner = Health::from_samples(&noisy).banner().expect("a banner");
     assert_eq!(
         banner,
-        "DISTURBED: other programs were using the cores during 6 of 20 samples. The numbers are not those of the machine alone. \
-         Details: off core 6, run delay 6."
+        "DISTURBED: 6 of 20 samples; they were 100 % slower (100 to 100). Cause: other programs were using the cores. Details: off \
+         core 6, run delay 6."
     );
     let mut health = Health::default();
     for causes in [&["run delay", "off core"][..], &["steal"], &["run delay"], &["a cause of a later version"]] {
@@ -264,7 +267,8 @@ fn a_disturbed_result_has_a_banner_and_gives_no_card() {
     let banner = health.banner().expect("a banner");
     assert!(
         banner.starts_with(
-            "DISTURBED: other programs were using the cores during 2 of 4 samples; 4 are disturbed in total. The numbers"
+            "DISTURBED: 4 of 4 samples; how much slower they were is unknown, because too few samples of their points are quiet. Most \
+             frequent cause: other programs were using the cores (2). Details: run delay 2"
         ),
         "one sample of two causes with the same words counts once: {banner}"
     );
@@ -293,6 +297,159 @@ fn every_figure_of_a_disturbed_result_has_a_short_warning() {
     let request = Request { kind, title, x: "block_words".into(), by: Vec::new(), z: "seconds".into() };
     let drawn = figure::svg(&plot::figure(&quiet_part, &request).expect("a figure")).expect("a drawing");
     assert!(drawn.contains("DISTURBED (6 of 20 samples)") && !drawn.contains("run delay"), "{drawn}");
+}
+
+/// Values of alpha of the points below, and blocks: the points wait for memory from the third value of alpha on.
+const ALPHAS: [f64; 4] = [0.001, 0.01, 0.1, 1.0];
+const BLOCKS: [u64; 4] = [1, 8, 64, 512];
+
+/// Returns twelve samples each of sixteen points, with 3 % of noise. `run` returns the facts and the relative time of a sample from its
+/// alpha, its number within all samples, and a random number from 0 to 1.
+fn simulate_result(seed: u64, run: impl Fn(f64, u32, f64) -> (Facts, f64)) -> Samples {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut samples = Vec::new();
+    for (round, alpha, block) in rounds_of_points(12) {
+        let number = samples.len() as u32;
+        let (facts, time) = run(alpha, number, random.random());
+        let noise: f64 = StandardNormal.sample(&mut random);
+        let point = small_point("apex_map.sequential", 1).with_parameter("alpha", alpha).with_parameter("L", block);
+        let seconds = time * (1e-6 * block as f64 + 1e-4 * alpha) * (0.03 * noise).exp();
+        let key = format!("{alpha} {block}");
+        samples.push(Sample { disturbance: facts, ..sample(&point, &key, round, seconds) });
+    }
+    let record = Record { launch: Some(launch("0001", 1, "b1")), samples, ..Record::default() };
+    tabulate(&[record], |_| true).into()
+}
+
+/// Returns all points in each of these rounds.
+fn rounds_of_points(rounds: u32) -> impl Iterator<Item = (u32, f64, u64)> {
+    (0..rounds).flat_map(|round| {
+        ALPHAS.into_iter().flat_map(move |alpha| BLOCKS.into_iter().map(move |block| (round, alpha, block)))
+    })
+}
+
+/// Returns the facts of a core whose turbo clock stepped down, or not.
+fn clock_facts(is_low: bool) -> Facts {
+    let hertz = if is_low { 3.58e9 } else { 4.08e9 };
+    quiet().with_fact(Fact::HertzBefore, hertz).with_fact(Fact::HertzAfter, hertz)
+}
+
+/// Returns the facts of a core that shares its time with another thread for half of the time.
+fn shared_core() -> Facts {
+    quiet().with_fact(Fact::RunDelayShare, 0.5).with_fact(Fact::OffCoreShare, 0.5).with_fact(Fact::OtherCores, 1.0)
+}
+
+#[test]
+fn causes_that_cost_no_time_are_conditions_and_give_no_banner() {
+    for seed in 0..100 {
+        let quiet_machine = simulate_result(seed, |_, number, chance| {
+            let others = if number % 3 == 0 { 0.4 } else { 0.0 };
+            (clock_facts(chance < 0.6).with_fact(Fact::OtherCores, others), if chance < 0.6 { 1.01 } else { 1.0 })
+        });
+        let health = Health::from_samples(&quiet_machine);
+        assert_eq!((health.verdict(), health.banner()), (Quietness::Quiet, None), "seed {seed}: {}", health.sentence());
+        let with_cause = quiet_machine.words("conditions");
+        assert!(with_cause.contains(&"core clock"), "seed {seed}: {with_cause:?}");
+        assert!(health.sentence().contains("without cost of time: core clock"), "{}", health.sentence());
+        calibrate::require_quiet(&quiet_machine).expect("conditions refuse no card");
+    }
+}
+
+#[test]
+fn causes_that_cost_time_are_disturbances_and_the_banner_says_how_much() {
+    let slowed = simulate_result(1, |_, _, chance| (clock_facts(chance < 0.6), if chance < 0.6 { 1.1 } else { 1.0 }));
+    let health = Health::from_samples(&slowed);
+    let banner = health.banner().expect("a banner");
+    let cost = format!("DISTURBED: {} of 192 samples; they were 1", health.disturbed_count());
+    assert!(
+        banner.starts_with(&cost) && banner.contains(" % slower (") && banner.contains("Cause: the clock"),
+        "{banner}"
+    );
+    let share = health.disturbed_count() as f64 / 192.0;
+    assert!((0.5..0.7).contains(&share), "all samples at the lower clock: {share}");
+}
+
+#[test]
+fn a_cause_disturbs_only_points_that_feel_it() {
+    let samples = simulate_result(2, |alpha, _, chance| {
+        let is_low = chance < 0.5;
+        (clock_facts(is_low), if is_low && alpha < 0.05 { 1.12 } else { 1.0 })
+    });
+    let table = samples.table();
+    for row in 0..table.rows {
+        let is_low = table.number("core_hertz_before", row) < 4e9;
+        let expected = if is_low { ["disturbed_by", "conditions"] } else { [""; 2] };
+        let feels = table.number("alpha", row) < 0.05;
+        let column = if feels { expected[0] } else { expected[1] };
+        assert!(column.is_empty() || table.word(column, row) == "core clock", "row {row}: {column}");
+        assert_eq!(table.word("quietness", row), if is_low && feels { "disturbed" } else { "quiet" }, "row {row}");
+    }
+}
+
+#[test]
+fn small_amounts_without_cost_do_not_excuse_large_ones() {
+    let samples = simulate_result(3, |_, number, _| {
+        // Two of three samples at 6 % below the clock cost nothing; every sixth is at half of the clock.
+        let (clock, time) = if number % 6 == 5 {
+            (0.5, 2.0)
+        } else if number % 3 == 2 {
+            (1.0, 1.0)
+        } else {
+            (0.94, 1.0)
+        };
+        (quiet().with_fact(Fact::HertzBefore, clock * 3e9).with_fact(Fact::HertzAfter, clock * 3e9), time)
+    });
+    let table = samples.table();
+    let disturbed: Vec<usize> = (0..table.rows).filter(|&row| table.word("quietness", row) == "disturbed").collect();
+    assert_eq!(disturbed, (0..table.rows).filter(|row| row % 6 == 5).collect::<Vec<_>>());
+}
+
+#[test]
+fn without_samples_to_compare_the_limit_decides() {
+    let always = simulate_result(4, |_, _, _| (quiet().with_fact(Fact::OtherCores, 1.0), 1.0));
+    assert_eq!(Health::from_samples(&always).disturbed_count(), 192, "no sample is without the cause");
+    // Samples just below the limit are not certainly without it.
+    let near = simulate_result(5, |_, number, _| {
+        (quiet().with_fact(Fact::OtherCores, if number % 4 == 0 { 0.2 } else { 0.3 }), 1.0)
+    });
+    assert_eq!(Health::from_samples(&near).disturbed_count(), 144);
+    let banner = Health::from_samples(&always).banner().expect("a banner");
+    assert!(banner.contains("how much slower they were is unknown"), "{banner}");
+}
+
+#[test]
+fn injected_load_is_found_in_each_of_a_hundred_results() {
+    for seed in 0..100 {
+        // The load runs all the time, for the last two thirds, or on and off. The clock steps as well, and costs nothing.
+        let is_on = |number: u32| match seed % 3 {
+            0 => true,
+            1 => number >= 64,
+            _ => number / 16 % 2 == 0,
+        };
+        let on_the_core = simulate_result(seed, |_, number, chance| {
+            let clock = clock_facts(chance < 0.5);
+            if !is_on(number) {
+                return (clock, 1.0);
+            }
+            let shared = [Fact::RunDelayShare, Fact::OffCoreShare, Fact::OtherCores];
+            let facts = shared.into_iter().fold(clock, |facts, fact| {
+                facts.with_fact(fact, shared_core().get(fact).expect("a share") * (0.6 + 0.4 * chance))
+            });
+            (facts, 1.6 + 0.4 * chance)
+        });
+        // Load on the other hardware thread of each core takes no time from a rank, but makes it slower.
+        let on_all_cores = simulate_result(1000 + seed, |_, number, chance| match is_on(number) {
+            true => (
+                clock_facts(chance < 0.5).with_fact(Fact::OtherCores, 2.0 - chance).with_fact(Fact::CacheCanary, 26e-6),
+                1.3,
+            ),
+            false => (clock_facts(chance < 0.5), 1.0),
+        });
+        for (load, samples) in [("on the core", on_the_core), ("on all cores", on_all_cores)] {
+            let health = Health::from_samples(&samples);
+            assert_eq!(health.verdict(), Quietness::Disturbed, "{load}, seed {seed}: {}", health.sentence());
+        }
+    }
 }
 
 fn write_files(files: &[(&str, &str)]) -> Scratch {

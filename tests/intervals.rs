@@ -19,8 +19,11 @@ fn close(a: f64, b: f64) {
 }
 
 fn launches(values: &[&[f64]]) -> Vec<LaunchValues> {
-    let launch_values =
-        |(index, values): (usize, &&[f64])| LaunchValues { block: Some(index as u64), values: values.to_vec() };
+    let launch_values = |(index, values): (usize, &&[f64])| LaunchValues {
+        block: Some(index as u64),
+        values: values.to_vec(),
+        systematic: 0.0,
+    };
     values.iter().enumerate().map(launch_values).collect()
 }
 

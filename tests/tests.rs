@@ -55,7 +55,7 @@
 //! - `worker`: reads a job, writes lines
 //! - `other_processors`: the worker for 64-bit ARM under qemu
 //! - `identity`: changes that make samples stale
-//! - `disturbance`: what is recorded while a kernel's clock runs, verdicts about it, rates corrected by the canary
+//! - `disturbance`: what is recorded while a kernel's clock runs, what it costs, verdicts, rates corrected by the canary
 //! - `fuzz`: readers on arbitrary bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
 //! - `damage`: results with files that are damaged, copied or written by others: readable data are read, the rest is
@@ -102,6 +102,7 @@
 //! - `fit`: known values, recovered parameters, coverage of intervals, refused designs
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
 //! - `intervals`: coverage of intervals, over launches and within one; correlated samples
+//! - `remarks`: coarse clocks, trends within launches, two modes, refused huge pages
 //! - `condition`: conditions of samples: parsing, values, errors with places
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
@@ -221,6 +222,7 @@ mod random_access_mpi;
 mod random_access_shared;
 mod ratio;
 mod recipes;
+mod remarks;
 mod report;
 mod residence;
 mod resume;

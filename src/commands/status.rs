@@ -14,6 +14,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::PLANNED_LAUNCH;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
+use apexmap_results::samples::remarks::REMARK_COLUMNS;
 use apexmap_run::manual::outstanding_jobs;
 use apexmap_run::site::Site;
 use apexmap_run::submit::node_hours::format_hours;
@@ -205,9 +206,10 @@ fn describe_job(job: &JobRow, text: &mut String) {
     }
 }
 
-/// Writes how the intervals of the samples were computed, and how strongly successive samples correlate.
+/// Writes how the intervals of the samples were computed, how strongly successive samples correlate, and remarks about them.
 fn intervals(folder: &Folder, text: &mut String) {
-    match folder.load_some(&|column| METHOD_COLUMNS.contains(&column) || PLANNED_LAUNCH.contains(&column)) {
+    let wanted = [&METHOD_COLUMNS[..], &PLANNED_LAUNCH, &REMARK_COLUMNS].concat();
+    match folder.load_some(&|column| wanted.contains(&column)) {
         Ok(loaded) => {
             if let Some(why) = loaded.fallback {
                 note(&format!("note: {why}; its journals are read instead; `apexmap run` writes the file again"));
@@ -216,6 +218,7 @@ fn intervals(folder: &Folder, text: &mut String) {
             if !samples.is_empty() {
                 samples.describe_node_types().iter().for_each(|line| text.push_str(&format!("{line}\n")));
                 let _ = writeln!(text, "{}", samples.method());
+                samples.remarks().iter().for_each(|remark| text.push_str(&format!("remark: {remark}\n")));
             }
         }
         Err(error) => note(&format!("note: {error}")),

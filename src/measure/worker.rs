@@ -227,7 +227,7 @@ fn run_job<C: Collectives>(
         let memory = gather_memory(comm, world.arena);
         if let (Some(root), Some(memory)) = (&mut root, memory) {
             root.report_memory(memory)?;
-            root.record(index as usize, repetition as u32, outcome, facts)?;
+            root.record(index as usize, repetition as u32, outcome, facts, || comm.clock_resolution())?;
         }
     }
     comm.barrier();

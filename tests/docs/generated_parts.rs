@@ -310,7 +310,7 @@ fn extending_page_shows_the_files_that_are_compiled_here() {
 
 #[test]
 fn disturbance_page_lists_every_cause_and_every_fact() {
-    let mut text = table(&["`disturbed_by`", "quantity", "disturbed above"]);
+    let mut text = table(&["cause", "quantity", "limit"]);
     for cause in Cause::ALL {
         row(&mut text, &[format!("`{cause}`"), cause.meaning().into(), si_number(cause.limit())]);
     }

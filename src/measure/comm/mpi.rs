@@ -207,10 +207,6 @@ impl Comm for MpiComm {
         mpi::time()
     }
 
-    fn clock_resolution(&self) -> f64 {
-        mpi::time_resolution()
-    }
-
     /// MPI makes progress when it is polled. Ranks that share a hardware thread must yield it to each other.
     fn relax(&self) {
         if self.oversubscribed {

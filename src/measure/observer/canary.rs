@@ -48,7 +48,11 @@ impl Canary {
         let cache = [(); 3].map(|()| time_seconds(|| self.work_in_cache())).into_iter().fold(f64::INFINITY, f64::min);
         self.time_in_memory();
         let memory = [(); 3].map(|()| self.time_in_memory()).into_iter().fold(f64::INFINITY, f64::min);
-        Facts::default().with_fact(Fact::CacheCanary, cache).with_fact(Fact::MemoryCanary, memory)
+        let mut facts = Facts::default();
+        // A coarse clock may not advance.
+        facts.set(Fact::CacheCanary, Some(cache).filter(|seconds| *seconds > 0.0));
+        facts.set(Fact::MemoryCanary, Some(memory).filter(|seconds| *seconds > 0.0));
+        facts
     }
 
     /// Repeats both pieces of work `times` times.
@@ -134,7 +138,7 @@ pub fn barrier_seconds<C: Collectives>(comm: &C) -> Option<f64> {
         (0..BARRIER_TIMINGS.0).for_each(|_| comm.barrier());
         (comm.wall_time() - started) / f64::from(BARRIER_TIMINGS.0)
     };
-    Some((0..BARRIER_TIMINGS.1).map(barriers).fold(f64::INFINITY, f64::min))
+    Some((0..BARRIER_TIMINGS.1).map(barriers).fold(f64::INFINITY, f64::min)).filter(|seconds| *seconds > 0.0)
 }
 
 /// Returns the core's clock frequency in hertz: a chain of dependent additions takes one cycle each.

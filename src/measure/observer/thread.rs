@@ -38,13 +38,13 @@ impl ThreadTimes {
     /// Returns the differences between `earlier` and this reading.
     pub fn facts_since(&self, earlier: &Self) -> Facts {
         let seconds = (self.time - earlier.time).as_secs_f64();
-        let share = |amount: f64| (amount / seconds).clamp(0.0, 1.0);
+        let share = |amount: f64| (seconds > 0.0).then(|| (amount / seconds).clamp(0.0, 1.0));
         let elapsed = |value: fn(&Self) -> Option<f64>| Some(value(self)? - value(earlier)?);
         let count_difference =
             |count: fn(&Usage) -> i64| Some((count(self.usage.as_ref()?) - count(earlier.usage.as_ref()?)) as f64);
         let mut facts = Facts::default().with_fact(Fact::WatchedSeconds, seconds);
-        facts.set(Fact::OffCoreShare, elapsed(|times| times.run_seconds).map(|ran| share(seconds - ran)));
-        facts.set(Fact::RunDelayShare, elapsed(|times| times.delay_seconds).map(share));
+        facts.set(Fact::OffCoreShare, elapsed(|times| times.run_seconds).and_then(|ran| share(seconds - ran)));
+        facts.set(Fact::RunDelayShare, elapsed(|times| times.delay_seconds).and_then(share));
         facts.set(Fact::InvoluntarySwitches, count_difference(|usage| usage.involuntary_context_switches()));
         facts.set(Fact::VoluntarySwitches, count_difference(|usage| usage.voluntary_context_switches()));
         facts.set(Fact::MinorFaults, count_difference(|usage| usage.minor_page_faults()));

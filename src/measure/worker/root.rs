@@ -10,6 +10,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::provenance::MemoryPlacement;
 use apexmap_base::sample::{Event, Launch, Sample, Status};
+use apexmap_base::units;
 use std::collections::BTreeMap;
 
 /// Rank 0's state: the schedule, and the lines to the driver.
@@ -62,21 +63,25 @@ impl<'a> Root<'a> {
         Ok(Some([index as u64, u64::from(repetition)]))
     }
 
-    /// Sends the sample of a run.
+    /// Sends the sample of a run. `clock_resolution` returns that of the transport's clock.
     pub fn record(
         &mut self,
         index: usize,
         repetition: u32,
         outcome: kernels::Outcome,
         disturbance: Facts,
+        clock_resolution: impl FnOnce() -> f64,
     ) -> Result<()> {
         let timed = outcome.seconds > 0.0 && outcome.seconds.is_finite();
         let (status, message) = match outcome.verdict {
             Err(why) => (Status::Wrong, why),
-            Ok(()) if !timed => (Status::Failed, "the clock did not advance during the run: it needs more work".into()),
+            Ok(()) if !timed => (Status::Failed, coarse_clock_message(clock_resolution())),
             Ok(()) => (Status::Ok, String::new()),
         };
-        let outputs = outcome.outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        // JSON has no form for other numbers, such as rates of a run that took no time.
+        let is_writable = |value: &Value| value.as_f64().is_none_or(f64::is_finite);
+        let outputs = outcome.outputs.into_iter().filter(|(_, value)| is_writable(value));
+        let outputs = outputs.map(|(name, value)| (name.to_owned(), value)).collect();
         let seconds = timed.then_some(outcome.seconds);
         self.write_sample(index, repetition, (status, message), seconds, outputs, disturbance)
     }
@@ -112,4 +117,13 @@ impl<'a> Root<'a> {
             outputs,
         })))
     }
+}
+
+fn coarse_clock_message(resolution: f64) -> String {
+    // Differences of readings have rounding errors far below a nanosecond.
+    let resolution = (resolution * 1e9).round() / 1e9;
+    format!(
+        "the clock is too coarse for this run: it did not advance (resolution {}); the run needs more work, such as a larger N",
+        units::seconds(resolution)
+    )
 }

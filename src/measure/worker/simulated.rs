@@ -67,7 +67,7 @@ pub fn run_job(job_file: &Path, ranks: usize) -> Result<()> {
         match result {
             Ok(outcome) => {
                 let outcome = with_account(outcome, account, begun_at.elapsed().as_secs_f64());
-                root.record(index, repetition as u32, outcome, Facts::default())?;
+                root.record(index, repetition as u32, outcome, Facts::default(), || 1e-12)?;
             }
             Err(reason) => root.record_failure(index, repetition as u32, reason)?,
         }

@@ -155,6 +155,10 @@ impl Comparison<'_> {
         );
         stamps.extend(self.distance_differences().into_iter().map(|text| format!("OTHER DISTANCE: {text}")));
         stamps.extend(self.oversubscription(&(0..self.points.points.len()).collect::<Vec<_>>()));
+        for machine in self.machines {
+            let remarks = machine.samples.remarks().into_iter();
+            stamps.extend(remarks.map(|remark| format!("{}: {}", machine.name, remark.trim_end_matches('.'))));
+        }
         stamps
     }
 

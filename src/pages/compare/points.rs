@@ -62,6 +62,11 @@ impl PointData {
         estimate::log_medians(&self.launches)
     }
 
+    /// Returns the error of the logarithms of its speeds that more samples do not reduce.
+    pub fn systematic(&self) -> f64 {
+        estimate::systematic(&self.launches)
+    }
+
     /// Returns whether a card determines the value: simulated or predicted, not printed in a paper.
     pub fn is_of_card(&self) -> bool {
         self.exact && self.facts.origins.iter().all(|origin| origin.starts_with("predicted"))

@@ -38,10 +38,9 @@ impl Ratio {
 
 /// Returns the mean over launches of one side, if the variation between launches is known or the value is exact.
 pub fn mean(data: &PointData) -> Option<Mean> {
-    let medians = data.medians();
-    match medians[..] {
+    match data.medians()[..] {
         [value] if data.exact => Some(Mean::from_exact(value)),
-        _ => Mean::from_values(&medians),
+        _ => Mean::from_launches(&data.launches),
     }
 }
 
@@ -87,8 +86,11 @@ pub fn scaled_ratio(
     let Some(widening) = numerator.widening.zip(denominator.widening).map(|(a, b)| a.max(b)) else {
         return Some(Ratio::from_log(shift, None, Basis::Nothing, None));
     };
-    let interval = (shift + (low - shift) * widening, shift + (high - shift) * widening);
-    let p = weaken(tests.p_above(&base, &new).min(tests.p_above(&new, &base)), widening);
+    let systematic = numerator.systematic() + denominator.systematic();
+    let interval = (shift + (low - shift) * widening - systematic, shift + (high - shift) * widening + systematic);
+    let moved_base = |by: f64| base.iter().map(|speed| speed + by).collect::<Vec<_>>();
+    let (above, below) = (moved_base(systematic), moved_base(-systematic));
+    let p = weaken(tests.p_above(&above, &new).min(tests.p_above(&new, &below)), widening);
     Some(Ratio::from_log(shift, Some(interval), Basis::Samples, Some((2.0 * p).min(1.0))))
 }
 

@@ -277,19 +277,12 @@ fn explorer_cell(cell: &Cell, axes: &[Axis], names: &[String]) -> ExplorerCell {
         n: samples.len(),
         launches: samples.launches().len(),
         failed: cell.failures.len(),
-        quietness: if watched { quietness(&health) } else { String::new() },
+        quietness: if watched { health.brief() } else { String::new() },
         disturbed: watched && health.verdict() == Quietness::Disturbed,
         bound_by: samples.first_word(BOUND_BY).to_owned(),
         summaries: names.iter().map(|name| cell.summary(name).and_then(ValueSummary::from_summary)).collect(),
         terms: Vec::new(),
         first_row: samples.rows().first().copied(),
-    }
-}
-
-fn quietness(health: &Health) -> String {
-    match health.disturbed_count() {
-        0 => health.verdict().name().to_owned(),
-        disturbed => format!("{}, {disturbed} of {}", health.verdict().name(), health.sample_count()),
     }
 }
 

@@ -62,7 +62,7 @@ pub struct ReportOutput {
     pub health: Health,
     /// Answers to the question of a ready sweep, as lines.
     pub answers: String,
-    /// Warnings about the placement of ranks and memory.
+    /// Warnings about the placement of ranks and memory, remarks about the samples, and figures that could not be drawn.
     pub warnings: Vec<String>,
 }
 
@@ -232,7 +232,8 @@ pub fn make_from(
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
-    let warnings = placement::warnings(&manifest, &current).into_iter().chain(card).chain(wrong).chain(context.undrawn);
+    let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks());
+    let warnings = warnings.chain(card).chain(wrong).chain(context.undrawn);
     let answers = answers::text(&current, input.card.as_ref(), input.cores, manifest.first_host())?;
     Ok(ReportOutput { warnings: warnings.collect(), rows: summary, answers, health: input.health })
 }
@@ -260,8 +261,7 @@ fn disturbed_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     if let Some(reason) = text.strip_prefix("SIMULATED: ") {
         return Some(simulated_banner(reason, manifest));
     }
-    let line = format!("DISTURBED: {} of {}", health.disturbed_count(), plural(health.sample_count(), "sample"));
-    Some(Banner { line, details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })
+    Some(Banner { line: health.headline(), details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })
 }
 
 /// Returns the banner of simulated ranks: what the machine assumes, and which points were not compared with another simulator.

@@ -118,7 +118,11 @@ fn row(group: &SampleGroup, first: bool, kind: String, (cell, summary): &(Cell, 
             None => summary.interval.map(|ends| units::interval(ends, unit)).unwrap_or_default(),
         },
         corrected: median_of(&corrected_column(group.headline)).map(rate).unwrap_or_default(),
-        quietness: quietness(&cell.samples),
+        quietness: if cell.samples.has(QUIETNESS) {
+            Health::from_samples(&cell.samples).brief()
+        } else {
+            String::new()
+        },
         aggregate: median_of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
         cycles: median_of("cycles_per_operation").map(units::short_number).unwrap_or_default(),
         limit: share.map(|share| limit(&share, bound_by)).unwrap_or_default(),
@@ -135,18 +139,6 @@ fn limit(share: &Summary, bound_by: &str) -> String {
         (true, _) => format!("{percent}, above the limit: card is wrong"),
         (false, true) => format!("{percent}, {bound_by} (interval includes 100 %)"),
         (false, false) => format!("{percent}, {bound_by}"),
-    }
-}
-
-/// Returns `quiet` or `disturbed, 3 of 6`.
-fn quietness(samples: &Samples) -> String {
-    if !samples.has(QUIETNESS) {
-        return String::new();
-    }
-    let health = Health::from_samples(samples);
-    match health.disturbed_count() {
-        0 => health.verdict().name().into(),
-        disturbed => format!("{}, {disturbed} of {}", health.verdict().name(), health.sample_count()),
     }
 }
 

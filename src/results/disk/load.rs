@@ -8,6 +8,7 @@ use crate::disk::reader::Reader;
 use crate::disk::record::{Damage, Record};
 use crate::disk::tabulate::Tabulation;
 use crate::table::Table;
+use crate::table::disturbance_columns::{CONDITIONS, QUIETNESS};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::sample::Sample;
 use apexmap_theory::bounds::Limits;
@@ -25,7 +26,7 @@ pub struct LoadedSamples {
 
 impl Folder {
     /// Loads all samples. Uses the Parquet file if it is complete and was made from the present journals, plan and machine
-    /// card, according to the manifest. Otherwise reads the journals.
+    /// card, according to the manifest, by a version that judged what causes cost. Otherwise reads the journals.
     ///
     /// # Errors
     /// If a file of the result cannot be read or is invalid.
@@ -49,9 +50,10 @@ impl Folder {
                 return Ok(LoadedSamples { table, damages: Vec::new(), fallback, unchecked: true });
             }
             Some(compaction) if compaction.is_current(self)? => match self.read_compacted(&compaction, wanted) {
-                Ok(table) => {
+                Ok(table) if is_judged(&table) || self.journal_files()?.is_empty() => {
                     return Ok(LoadedSamples { table, damages: compaction.damages, fallback, unchecked: false });
                 }
+                Ok(_) => {}
                 Err(error) if self.journal_files()?.is_empty() => return Err(error),
                 Err(error) => fallback = Some(error.message),
             },
@@ -67,7 +69,8 @@ impl Folder {
             let message = format!("{} does not match its checksum in manifest.json", self.samples().display());
             return Err(Error::environment(message, "restore a complete copy of it, or its journals"));
         }
-        parquet::read_some(&self.samples(), wanted)
+        let judged = [QUIETNESS, CONDITIONS];
+        parquet::read_some(&self.samples(), &|column| wanted(column) || judged.contains(&column))
     }
 
     /// Reads the journals into a table.
@@ -102,4 +105,9 @@ impl Folder {
         }
         Ok(table)
     }
+}
+
+/// Returns whether the verdicts of a table say what causes cost. Those of earlier versions do not.
+fn is_judged(table: &Table) -> bool {
+    table.column(QUIETNESS).is_none() || table.column(CONDITIONS).is_some()
 }

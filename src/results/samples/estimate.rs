@@ -11,6 +11,9 @@
 //! correlated ([`autocorrelation`](apexmap_theory::statistics::autocorrelation)). Such an interval does not include
 //! differences between launches.
 //!
+//! Steps of the clock and trends within launches are errors that more samples do not reduce. Intervals and tests include them
+//! ([`remarks`](crate::samples::remarks)).
+//!
 //! Two sides of the same run are compared block by block, so that common effects on a block of launches cancel. All others
 //! are compared by Welch's t (B. L. Welch, Biometrika 34, 1947).
 
@@ -31,6 +34,8 @@ pub struct LaunchValues {
     pub block: Option<u64>,
     /// The values, at least one.
     pub values: Vec<f64>,
+    /// Error of the logarithms that more values do not reduce ([`Samples::systematic_error`]).
+    pub systematic: f64,
 }
 
 /// A mean and its uncertainty.
@@ -41,6 +46,8 @@ pub struct Mean {
     pub variance: f64,
     /// Degrees of freedom of that variance; infinite for an exact value.
     pub freedom: f64,
+    /// Error that more values do not reduce.
+    pub systematic: f64,
 }
 
 impl Mean {
@@ -52,12 +59,17 @@ impl Mean {
         }
         let value = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|v| (v - value).powi(2)).sum();
-        Some(Self { value, variance: squares / (n - 1.0) / n, freedom: n - 1.0 })
+        Some(Self { value, variance: squares / (n - 1.0) / n, freedom: n - 1.0, systematic: 0.0 })
     }
 
     /// Returns a mean without uncertainty.
     pub fn from_exact(value: f64) -> Self {
-        Self { value, variance: 0.0, freedom: f64::INFINITY }
+        Self { value, variance: 0.0, freedom: f64::INFINITY, systematic: 0.0 }
+    }
+
+    /// Computes the mean of the logarithms of the launches' medians. Returns `None` for fewer than two launches.
+    pub fn from_launches(launches: &[LaunchValues]) -> Option<Self> {
+        Some(Self { systematic: systematic(launches), ..Self::from_values(&log_medians(launches))? })
     }
 
     /// Returns a weighted sum of independent means, with degrees of freedom after Welch and Satterthwaite.
@@ -67,7 +79,8 @@ impl Mean {
         let share = |(weight, mean): &(f64, Mean)| (weight * weight * mean.variance).powi(2) / mean.freedom;
         let shares: f64 = parts.iter().map(share).sum();
         let freedom = if shares > 0.0 { variance * variance / shares } else { f64::INFINITY };
-        Self { value, variance, freedom }
+        let systematic = parts.iter().map(|(weight, mean)| weight.abs() * mean.systematic).sum();
+        Self { value, variance, freedom, systematic }
     }
 
     /// Returns `self - other`.
@@ -77,13 +90,14 @@ impl Mean {
 
     /// Returns the 95 % interval.
     pub fn interval(&self) -> (f64, f64) {
-        let half = if self.variance > 0.0 { t_quantile(self.freedom, 0.975) * self.variance.sqrt() } else { 0.0 };
+        let random = if self.variance > 0.0 { t_quantile(self.freedom, 0.975) * self.variance.sqrt() } else { 0.0 };
+        let half = random + self.systematic;
         (self.value - half, self.value + half)
     }
 
     /// Returns the probability of a value of at least this size if the true mean is `limit`.
     pub fn p_above(&self, limit: f64) -> f64 {
-        let distance = self.value - limit;
+        let distance = self.value - limit - self.systematic;
         if self.variance == 0.0 {
             return if distance > 0.0 { 0.0 } else { 1.0 };
         }
@@ -104,8 +118,15 @@ impl Mean {
 pub fn summarise(launches: &[LaunchValues], widening: Option<f64>) -> Option<Summary> {
     let values: Vec<f64> = launches.iter().flat_map(|launch| &launch.values).copied().collect();
     let pooled = Summary::from_samples(&values)?;
+    let factor = systematic(launches).exp();
+    let include_systematic = |summary: Summary| Summary {
+        interval: summary
+            .interval
+            .map(|(low, high)| if low > 0.0 { (low / factor, high * factor) } else { (low, high) }),
+        ..summary
+    };
     if launches.len() < 2 {
-        return Some(widen_interval(pooled, widening));
+        return Some(include_systematic(widen_interval(pooled, widening)));
     }
     let medians = medians(launches);
     let positive = medians.iter().all(|median| *median > 0.0);
@@ -113,13 +134,18 @@ pub fn summarise(launches: &[LaunchValues], widening: Option<f64>) -> Option<Sum
     let back = |value: f64| if positive { value.exp() } else { value };
     let mean = Mean::from_values(&scaled)?;
     let (low, high) = mean.interval();
-    Some(Summary {
+    Some(include_systematic(Summary {
         median: back(mean.value),
         interval: Some((back(low), back(high))),
         launches: launches.len(),
         basis: Basis::Launches,
         ..pooled
-    })
+    }))
+}
+
+/// Returns the largest systematic error of some launches.
+pub fn systematic(launches: &[LaunchValues]) -> f64 {
+    launches.iter().map(|launch| launch.systematic).fold(0.0, f64::max)
 }
 
 /// Returns the number of launches or samples of an interval that is too wide to be useful: `2 launches`. `None` for useful
@@ -176,10 +202,10 @@ pub fn pairs(side: &[LaunchValues], base: &[LaunchValues]) -> Option<BTreeMap<u6
 /// block if at least two blocks have both sides.
 pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -> Option<(Mean, Basis)> {
     if let Some(pairs) = same_run.then(|| pairs(side, base)).flatten() {
-        return Some((Mean::from_values(&pairs.into_values().collect::<Vec<_>>())?, Basis::Pairs));
+        let mean = Mean::from_values(&pairs.into_values().collect::<Vec<_>>())?;
+        return Some((Mean { systematic: systematic(side) + systematic(base), ..mean }, Basis::Pairs));
     }
-    let (side, base) = (Mean::from_values(&log_medians(side))?, Mean::from_values(&log_medians(base))?);
-    Some((side.subtract(&base), Basis::Launches))
+    Some((Mean::from_launches(side)?.subtract(&Mean::from_launches(base)?), Basis::Launches))
 }
 
 /// Columns that [`Samples::method`] needs, of samples that are current and good, besides [`PLANNED_LAUNCH`](super::PLANNED_LAUNCH).
@@ -220,17 +246,15 @@ impl Samples {
         else {
             return None;
         };
-        let is_rate_or_time =
-            (name.ends_with("seconds") || name.contains("_per_second")) && !name.starts_with("simulation_");
         let factor = (t_quantile(draws - 1.0, 0.975) * spread).exp();
-        let interval = is_rate_or_time.then_some((value / factor, value * factor));
+        let interval = is_rate_or_time(name).then_some((value / factor, value * factor));
         let basis = if interval.is_some() { Basis::Card } else { Basis::Nothing };
         Some(Summary { interval, basis, ..Summary::from_samples(&[*value])? })
     }
 
     /// Returns the correlation of successive samples of the whole table; `None` with too few samples.
     pub fn autocorrelation(&self) -> Option<Autocorrelation> {
-        *self.correlation.get_or_init(|| correlation(&self.with_rows((0..self.table().rows).collect())))
+        *self.whole.correlation.get_or_init(|| correlation(&self.with_rows((0..self.table().rows).collect())))
     }
 
     /// Returns the factor that widens intervals within single launches; `None` omits them.
@@ -279,9 +303,11 @@ impl Samples {
 
     /// Returns the values of a column by launch.
     pub fn launch_values(&self, name: &str) -> Vec<LaunchValues> {
+        let systematic = if is_rate_or_time(name) { self.systematic_error() } else { 0.0 };
         let launch_values = |samples: Samples| LaunchValues {
             block: samples.first_value("block").and_then(|block| block.as_f64()).map(|block| block as u64),
             values: samples.numbers(name),
+            systematic,
         };
         self.launches().into_values().map(launch_values).filter(|launch| !launch.values.is_empty()).collect()
     }
@@ -290,6 +316,11 @@ impl Samples {
     pub fn median(&self, name: &str) -> Option<f64> {
         self.summary(name).map(|summary| summary.median)
     }
+}
+
+/// Returns whether a column is a time or follows from it.
+fn is_rate_or_time(name: &str) -> bool {
+    (name.ends_with("seconds") || name.contains("_per_")) && !name.starts_with("simulation_")
 }
 
 /// Returns whether all launches, or all blocks of launches, hold the same points.

@@ -1,19 +1,29 @@
 //! Summarises how quiet the machine was over many samples, in one sentence.
 
 use crate::samples::Samples;
-use crate::table::disturbance_columns::{DISTURBED_BY, QUIETNESS};
+use crate::table::columns::NODE_TYPE;
+use crate::table::cost::{self, Verdict};
+use crate::table::disturbance_columns::{CONDITIONS, DISTURBED_BY, QUIETNESS};
 use crate::table::quietness::{Cause, Quietness, overall_verdict};
 use apexmap_base::units::plural;
+use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Number of samples by name of a cause.
+type CauseCounts = BTreeMap<String, usize>;
 
 /// Counts of the samples' verdicts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
     verdicts: Vec<Quietness>,
-    /// Number of disturbed samples by cause.
-    causes: BTreeMap<String, usize>,
+    /// Causes of disturbed samples.
+    causes: CauseCounts,
+    /// Causes that cost no time.
+    conditions: CauseCounts,
     /// Number of disturbed samples by cause in plain words. Several causes may have the same words.
     plain_causes: BTreeMap<&'static str, usize>,
+    /// Logarithms of the times of disturbed samples relative to quiet ones of the same point, in disjoint pairs.
+    log_ratios: Vec<f64>,
     /// The machine of simulated ranks.
     simulated: Option<String>,
 }
@@ -21,12 +31,19 @@ pub struct Health {
 impl Health {
     /// Counts measured samples. Failed samples do not count.
     pub fn from_samples(samples: &Samples) -> Self {
-        let table = samples.table();
+        let (table, good) = (samples.table(), samples.good());
         let mut health = Self { simulated: samples.describe_simulation(), ..Self::default() };
-        for &row in samples.good().rows() {
+        let names = |column, row| table.word(column, row).split(", ").filter(|cause| !cause.is_empty());
+        for &row in good.rows() {
             let verdict = Quietness::from_name(table.word(QUIETNESS, row)).unwrap_or(Quietness::Unknown);
-            let by = table.word(DISTURBED_BY, row);
-            health.add(verdict, by.split(", ").filter(|cause| !cause.is_empty()));
+            health.add(verdict, names(DISTURBED_BY, row));
+            names(CONDITIONS, row).for_each(|cause| *health.conditions.entry(cause.to_owned()).or_default() += 1);
+        }
+        let points = if good.has("key") { good.group_by(&["key", NODE_TYPE]) } else { Vec::new() };
+        for point in points {
+            let seconds = |verdict: Quietness| point.with_word(QUIETNESS, &[verdict.name()]).numbers("seconds");
+            let pairs = seconds(Quietness::Disturbed).into_iter().zip(seconds(Quietness::Quiet));
+            health.log_ratios.extend(pairs.map(|(disturbed, quiet)| (disturbed / quiet).ln()));
         }
         health
     }
@@ -57,32 +74,65 @@ impl Health {
         self.verdicts.iter().filter(|&&verdict| verdict == Quietness::Disturbed).count()
     }
 
-    /// Returns a summary: `disturbed: 38 of 112 samples (slow memory 30, run delay 12)`
+    /// Returns `quiet` or `disturbed, 3 of 6`.
+    pub fn brief(&self) -> String {
+        match self.disturbed_count() {
+            0 => self.verdict().name().into(),
+            disturbed => format!("{}, {disturbed} of {}", self.verdict().name(), self.sample_count()),
+        }
+    }
+
+    /// Describes samples whose causes were not yet judged: `signs of disturbance in 14 of 20 samples (core clock 14)`
+    pub fn signs(&self) -> String {
+        let total = plural(self.sample_count(), "sample");
+        match (self.verdict(), self.disturbed_count()) {
+            (Quietness::Unknown, _) => self.sentence(),
+            (_, 0) => format!("no sign of disturbance in {total}"),
+            (_, with_signs) => format!("signs of disturbance in {with_signs} of {total} ({})", list(&self.causes)),
+        }
+    }
+
+    /// Returns a summary: `disturbed: 38 of 112 samples (slow memory 30, run delay 12); they were 9 % slower (6 to 13)`
     pub fn sentence(&self) -> String {
         let total = plural(self.sample_count(), "sample");
         if let Some(machine) = &self.simulated {
             return format!("{machine}: {total} in virtual time, which nothing disturbs");
         }
-        match self.verdict() {
-            Quietness::Unknown => format!("unknown: the system reports too little about {total}"),
-            verdict if self.disturbed_count() == 0 => format!("{}: none of {total} disturbed", verdict.name()),
-            Quietness::Disturbed => format!("disturbed: {} of {total} ({})", self.disturbed_count(), self.cause_list()),
-            verdict => {
-                format!("{}: {} of {total} disturbed ({})", verdict.name(), self.disturbed_count(), self.cause_list())
-            }
+        let (name, disturbed) = (self.verdict().name(), self.disturbed_count());
+        let (causes, cost) = (list(&self.causes), self.cost());
+        let counts = match self.verdict() {
+            Quietness::Unknown => return format!("{name}: the system reports too little about {total}"),
+            _ if disturbed == 0 => format!("{name}: none of {total} disturbed"),
+            Quietness::Disturbed => format!("{name}: {disturbed} of {total} ({causes}); {cost}"),
+            Quietness::Quiet => format!("{name}: {disturbed} of {total} disturbed ({causes})"),
+        };
+        match self.conditions.is_empty() {
+            true => counts,
+            false => format!("{counts}; without cost of time: {}", list(&self.conditions)),
         }
     }
 
-    /// Lists the causes, the most frequent first: `slow memory 30, run delay 12`
-    fn cause_list(&self) -> String {
-        let mut causes: Vec<(&String, &usize)> = self.causes.iter().collect();
-        causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect::<Vec<_>>().join(", ")
+    /// Returns what the disturbance cost: `they were 9 % slower (6 to 13)`, with the 95 % interval of the median ratio of the
+    /// times of disturbed samples to those of quiet ones of the same point.
+    fn cost(&self) -> String {
+        let percent = |log_ratio: f64| format!("{:.0}", 100.0 * log_ratio.exp_m1());
+        let Some((summary, (low, high))) =
+            Summary::from_samples(&self.log_ratios).and_then(|summary| Some((summary, summary.interval?)))
+        else {
+            return "how much slower they were is unknown, because too few samples of their points are quiet".into();
+        };
+        match cost::judge(&self.log_ratios) {
+            Verdict::CostsNothing => format!("together they were not slower ({} to {} %)", percent(low), percent(high)),
+            Verdict::Undecided if low < 0.0 => {
+                format!("they were up to {} % slower, or up to {} % faster", percent(high), percent(-low))
+            }
+            _ => format!("they were {} % slower ({} to {})", percent(summary.median), percent(low), percent(high)),
+        }
     }
 
-    /// Returns the warning to show above numbers of a disturbed machine: the most frequent cause in plain words, then the counts
-    /// of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks, it says that nothing was
-    /// measured.
+    /// Returns the warning to show above numbers of a disturbed machine: what it cost, the most frequent cause in plain words, then
+    /// the counts of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks, it says that nothing
+    /// was measured.
     pub fn banner(&self) -> Option<String> {
         if let Some(machine) = &self.simulated {
             return Some(format!("SIMULATED: {}", simulation_warning(machine)));
@@ -90,18 +140,27 @@ impl Health {
         if self.verdict() != Quietness::Disturbed {
             return None;
         }
-        let (disturbed, total) = (self.disturbed_count(), plural(self.sample_count(), "sample"));
+        let disturbed = self.disturbed_count();
         let most = self.plain_causes.iter().max_by_key(|(words, count)| (**count, std::cmp::Reverse(**words)));
         let cause = match most {
-            Some((words, &count)) if count == disturbed => format!("{words} during {disturbed} of {total}"),
-            Some((words, count)) => format!("{words} during {count} of {total}; {disturbed} are disturbed in total"),
-            None => format!("{disturbed} of {total}"),
+            Some((words, &count)) if count == disturbed => format!(" Cause: {words}."),
+            Some((words, count)) => format!(" Most frequent cause: {words} ({count})."),
+            None => String::new(),
         };
-        Some(format!(
-            "DISTURBED: {cause}. The numbers are not those of the machine alone. Details: {}.",
-            self.cause_list()
-        ))
+        Some(format!("{}.{cause} Details: {}.", self.headline(), list(&self.causes)))
     }
+
+    /// Returns the first sentence of the banner of a disturbed machine, without a full stop.
+    pub fn headline(&self) -> String {
+        format!("DISTURBED: {} of {}; {}", self.disturbed_count(), plural(self.sample_count(), "sample"), self.cost())
+    }
+}
+
+/// Lists causes, the most frequent first: `slow memory 30, run delay 12`
+fn list(causes: &CauseCounts) -> String {
+    let mut causes: Vec<(&String, &usize)> = causes.iter().collect();
+    causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Explains the numbers of simulated ranks.
@@ -120,7 +179,7 @@ impl Samples {
     /// Returns the subtitle of a figure of these samples. If their result was disturbed, a separate line `DISTURBED (359 of
     /// 756 samples)` is added, even if these samples were not; for simulated ranks, `SIMULATED, card Red Storm`.
     pub fn stamp_subtitle(&self, subtitle: String) -> String {
-        let stamp = self.stamp.get_or_init(|| {
+        let stamp = self.whole.stamp.get_or_init(|| {
             let health = Health::from_samples(&self.with_rows((0..self.table().rows).collect()).current());
             let (disturbed, total) = (health.disturbed_count(), plural(health.sample_count(), "sample"));
             let is_disturbed = health.verdict() == Quietness::Disturbed;

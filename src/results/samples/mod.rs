@@ -28,6 +28,7 @@ pub mod groups;
 pub mod health;
 pub mod node_types;
 pub mod plain_names;
+pub mod remarks;
 mod selection;
 
 use crate::samples::design::Design;
@@ -50,21 +51,21 @@ use std::sync::{Arc, OnceLock};
 pub struct Samples {
     table: Arc<Table>,
     rows: Vec<usize>,
-    /// Autocorrelation of the whole table, computed on first use.
-    pub(super) correlation: Arc<OnceLock<Option<Autocorrelation>>>,
-    /// Mark for figures of a disturbed result, from the whole table, computed on first use.
-    pub(super) stamp: Arc<OnceLock<Option<String>>>,
+    whole: Arc<WholeTable>,
+}
+
+/// Facts about a whole table, computed on first use: autocorrelation, visible step of the clock in seconds, mark for figures.
+#[derive(Debug, Default)]
+struct WholeTable {
+    correlation: OnceLock<Option<Autocorrelation>>,
+    clock_step: OnceLock<f64>,
+    stamp: OnceLock<Option<String>>,
 }
 
 impl From<Table> for Samples {
     /// Takes all rows.
     fn from(table: Table) -> Self {
-        Self {
-            rows: (0..table.rows).collect(),
-            table: Arc::new(table),
-            correlation: Arc::default(),
-            stamp: Arc::default(),
-        }
+        Self { rows: (0..table.rows).collect(), table: Arc::new(table), whole: Arc::default() }
     }
 }
 
@@ -109,7 +110,7 @@ impl Samples {
 
     /// Returns these rows of the same table: indices from 0 to less than [`Table::rows`].
     pub fn with_rows(&self, rows: Vec<usize>) -> Self {
-        Self { table: self.table.clone(), rows, correlation: self.correlation.clone(), stamp: self.stamp.clone() }
+        Self { table: self.table.clone(), rows, whole: self.whole.clone() }
     }
 
     /// Returns the samples whose row is `wanted`.

@@ -3,7 +3,7 @@
 //! It is built once from the kernels' parameters and outputs, the derived rates and bounds, and the columns of samples and
 //! launches.
 
-use super::{derived_columns, disturbance_columns};
+use super::{derived_columns, quietness};
 use crate::table::Table;
 use apexmap_base::disturbance::Fact;
 use apexmap_base::point::{NODE, Point, Value};
@@ -53,7 +53,7 @@ pub struct ColumnDescription {
     pub role: Role,
 }
 
-const SAMPLE: [(&str, Unit, &str); 17] = [
+const SAMPLE: [(&str, Unit, &str); 18] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
     ("kernel", Unit::None, "the kernel"),
     ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
@@ -64,12 +64,13 @@ const SAMPLE: [(&str, Unit, &str); 17] = [
     ("unix_seconds", Unit::Seconds, "end of the run, in seconds since 1970"),
     ("load", Unit::None, "one-minute load average of rank 0's host when the run ended"),
     ("pages_elsewhere", Unit::None, "largest share of a rank's pages that are on another NUMA node than the rank"),
+    (quietness::QUIETNESS, Unit::None, "quiet, disturbed or unknown: whether something else took time from the run"),
+    (quietness::DISTURBED_BY, Unit::None, "causes of the disturbance"),
     (
-        disturbance_columns::QUIETNESS,
+        quietness::CONDITIONS,
         Unit::None,
-        "quiet, disturbed or unknown: whether something else took time from the run",
+        "causes above their limit that cost the run no time, by the samples with and without them",
     ),
-    (disturbance_columns::DISTURBED_BY, Unit::None, "causes of the disturbance"),
     (
         derived_columns::CORRECTION,
         Unit::None,

@@ -1,19 +1,16 @@
-//! Columns about disturbance: causes, verdict, and rates corrected for a slow machine.
+//! Columns about disturbance: causes, conditions, verdict, and rates corrected for a slow machine.
 
 use crate::table::Table;
 use crate::table::column::{Column, ColumnBuilder, Kind};
 use crate::table::correction::{self, Run};
+use crate::table::cost::{Signs, free_causes};
 use crate::table::derived_columns::{self, CORRECTED, CORRECTION};
-use crate::table::quietness::{Reference, ReferenceValues, causes, judge};
+pub use crate::table::quietness::{CONDITIONS, DISTURBED_BY, QUIETNESS};
+use crate::table::quietness::{Cause, Reference, ReferenceValues, amounts, judge};
 use apexmap_base::disturbance::{Fact, Facts};
 use apexmap_base::sample::{Launch, Status};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-
-/// Column of the verdict about a sample, a word such as `quiet`.
-pub const QUIETNESS: &str = "quietness";
-/// Column of the causes of a disturbance, such as `run delay, steal`.
-pub const DISTURBED_BY: &str = "disturbed_by";
 
 /// References for the speed of the quiet machine, by host of rank 0 and number of ranks.
 #[derive(Default)]
@@ -108,17 +105,27 @@ impl<'a> FactColumns<'a> {
 
 fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
     let facts = FactColumns::from_table(table, Fact::ALL);
-    let (mut verdicts, mut by) = (ColumnBuilder::new(Kind::Words), ColumnBuilder::new(Kind::Words));
-    for (rows, context) in rows {
-        for row in rows.clone() {
-            let causes = causes(&facts.facts(row), &context.reference, context.oversubscribed);
-            verdicts.push_word(Some(judge(causes.as_deref()).name()));
-            let names: Vec<&str> = causes.iter().flatten().map(|(cause, _)| cause.name()).collect();
-            by.push_word((!names.is_empty()).then(|| names.join(", ")).as_deref());
+    let signs_of = |(row, context): (usize, &Row)| {
+        amounts(&facts.facts(row), &context.reference, context.oversubscribed)
+            .map(|amounts| Signs::from_amounts(&amounts))
+    };
+    let contexts = rows.iter().flat_map(|(rows, context)| rows.clone().map(move |row| (row, context)));
+    let signs: Vec<Option<Signs>> = contexts.map(signs_of).collect();
+    let free = free_causes(table, &signs);
+    let [mut verdicts, mut by, mut conditions] = [(); 3].map(|()| ColumnBuilder::new(Kind::Words));
+    for (signs, free) in signs.iter().zip(free) {
+        let present = signs.map(|signs| Cause::ALL.into_iter().filter(move |&cause| signs.present()[cause as usize]));
+        let (costless, costly): (Vec<Cause>, Vec<Cause>) =
+            present.into_iter().flatten().partition(|&cause| free[cause as usize]);
+        verdicts.push_word(Some(judge(signs.map(|_| &costly[..])).name()));
+        for (column, causes) in [(&mut by, costly), (&mut conditions, costless)] {
+            let names: Vec<&str> = causes.into_iter().map(Cause::name).collect();
+            column.push_word((!names.is_empty()).then(|| names.join(", ")).as_deref());
         }
     }
-    table.insert(QUIETNESS, verdicts.finish());
-    table.insert(DISTURBED_BY, by.finish());
+    for (name, column) in [(QUIETNESS, verdicts), (DISTURBED_BY, by), (CONDITIONS, conditions)] {
+        table.insert(name, column.finish());
+    }
 }
 
 /// Key of a point, and type of the nodes that measured it. Runs on unlike nodes are corrected apart.

@@ -5,6 +5,7 @@ pub mod builder;
 pub mod column;
 pub mod columns;
 pub mod correction;
+pub mod cost;
 pub mod derived_columns;
 pub mod disturbance_columns;
 #[cfg(feature = "polars")]

@@ -5,14 +5,21 @@ use apexmap_base::units::{self, short_number};
 use apexmap_theory::statistics::{median, quantile};
 use std::fmt;
 
+/// Column of the verdict about a sample, a word such as `quiet`.
+pub const QUIETNESS: &str = "quietness";
+/// Column of the causes of a disturbance, such as `run delay, steal`.
+pub const DISTURBED_BY: &str = "disturbed_by";
+/// Column of the causes that cost no time, such as `core clock`.
+pub const CONDITIONS: &str = "conditions";
+
 /// Verdict about one sample, about several, or about the machine before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quietness {
-    /// No observed cause exceeded its limit.
+    /// No observed cause took time.
     Quiet,
     /// The system reports too little, or ranks shared hardware threads.
     Unknown,
-    /// At least one cause exceeded its limit.
+    /// At least one cause exceeded its limit, and the samples do not show that it costs no time.
     Disturbed,
 }
 
@@ -32,7 +39,7 @@ impl Quietness {
     }
 }
 
-/// Cause of a disturbance.
+/// Cause of a disturbance, if it costs time (see [`cost`](super::cost)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     RunDelay,
@@ -62,7 +69,7 @@ impl Cause {
         Cause::BarrierCanary,
     ];
 
-    /// Returns the name in results, the amount above which the cause disturbs, and the meaning of the amount.
+    /// Returns the name in results, the amount above which the cause is recorded, and the meaning of the amount.
     const fn about(self) -> (&'static str, f64, &'static str) {
         match self {
             Cause::RunDelay => {
@@ -121,7 +128,7 @@ impl Cause {
         }
     }
 
-    /// Returns the amount above which the cause disturbs.
+    /// Returns the amount above which the cause is recorded. It then disturbs, unless the samples show that it costs no time.
     pub fn limit(self) -> f64 {
         self.about().1
     }
@@ -219,11 +226,13 @@ impl ReferenceValues {
     }
 }
 
-/// Returns the causes that disturbed a run, with the amounts for [`Cause::sentence`]; an empty list if all was quiet. Returns
-/// `None` if this is unknown. Ranks that share hardware threads wait for each other, so their waiting does not show other
-/// programs.
-pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
-    let watched = facts.get(Fact::WatchedSeconds);
+/// The amount of each cause in one run, in the order of [`Cause::ALL`]; `None` where the system does not report it.
+pub type Amounts = [Option<f64>; Cause::ALL.len()];
+
+/// Returns the amounts of all causes in a run; `None` if it is unknown whether ranks waited. Ranks that share hardware threads
+/// wait for each other, so their waiting does not show other programs.
+pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Amounts> {
+    let watched = facts.get(Fact::WatchedSeconds).filter(|seconds| *seconds > 0.0);
     let wait_share = facts.get(Fact::RunDelayShare).or(facts.get(Fact::OffCoreShare));
     let (Some(watched), Some(_), false) = (watched, wait_share, oversubscribed) else { return None };
     let slower = |fact, reference: Option<f64>| Some(facts.get(fact)? / reference? - 1.0);
@@ -232,7 +241,7 @@ pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Opt
     let read = facts.get(Fact::MajorFaults).filter(|&faults| faults > 0.0).map(|_| 1.0);
     let clock = [fallen(Fact::HertzBefore), fallen(Fact::HertzAfter)].into_iter().flatten().reduce(f64::max);
     let barrier = || Some(facts.get(Fact::BarrierCanary)? / reference.barrier_seconds?);
-    let amount = |cause| match cause {
+    Some(Cause::ALL.map(|cause| match cause {
         Cause::RunDelay => facts.get(Fact::RunDelayShare),
         Cause::OffCore => facts.get(Fact::OffCoreShare),
         Cause::Steal => facts.get(Fact::StealShare),
@@ -243,13 +252,19 @@ pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Opt
         Cause::CacheCanary => slower(Fact::CacheCanary, reference.cache_seconds),
         Cause::MemoryCanary => slower(Fact::MemoryCanary, reference.memory_seconds),
         Cause::BarrierCanary => barrier().map(|ratio| ratio.max(1.0 / ratio) - 1.0),
-    };
-    let over = |cause: Cause| Some((cause, amount(cause).filter(|&is| is > cause.limit())?));
-    Some(Cause::ALL.into_iter().filter_map(over).collect())
+    }))
+}
+
+/// Returns the causes above their limits, with the amounts for [`Cause::sentence`]; an empty list if there are none. Returns
+/// `None` if this is unknown.
+pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
+    let amounts = amounts(facts, reference, oversubscribed)?;
+    let over = |(cause, amount): (Cause, Option<f64>)| Some((cause, amount.filter(|&is| is > cause.limit())?));
+    Some(Cause::ALL.into_iter().zip(amounts).filter_map(over).collect())
 }
 
 /// Returns the verdict for these causes.
-pub fn judge(causes: Option<&[(Cause, f64)]>) -> Quietness {
+pub fn judge<C>(causes: Option<&[C]>) -> Quietness {
     match causes {
         None => Quietness::Unknown,
         Some([]) => Quietness::Quiet,

@@ -53,8 +53,8 @@ impl Watch {
         }
     }
 
-    /// Describes the last samples: `quiet: none of 20 samples disturbed`; `None` before the first. This judges the samples, which
-    /// takes time from the ranks on the same machine. Call it only to show the line.
+    /// Describes the last samples: `no sign of disturbance in 20 samples`; `None` before the first. What a cause costs shows only
+    /// over all samples. This line takes time from the ranks on the same machine, so call it only to show it.
     pub fn health_line(&self) -> Option<String> {
         let reference = Reference::from_facts(&self.facts);
         let mut health = Health::default();
@@ -62,6 +62,6 @@ impl Watch {
             let causes = causes(facts, &reference, self.oversubscribed);
             health.add(judge(causes.as_deref()), causes.iter().flatten().map(|(cause, _)| cause.name()));
         }
-        (self.samples > 0).then(|| health.sentence())
+        (self.samples > 0).then(|| health.signs())
     }
 }

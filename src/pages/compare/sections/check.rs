@@ -219,6 +219,7 @@ fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhit
         None => {
             let (base, new) = (a.log_speeds(), b.log_speeds());
             // Test the new speeds against the base's speeds reduced by the limit.
+            let margin = margin + a.systematic() + b.systematic();
             let slowed: Vec<f64> = base.iter().map(|speed| speed - margin).collect();
             let widening = a.widening.zip(b.widening).map(|(a, b)| a.max(b))?;
             let p = |p: f64| weaken(p, widening);

@@ -207,8 +207,7 @@ fn outcome<C: Collectives>(
     let slowest = times.iter().position(|time| *time == own.max).unwrap_or(0);
     let drift = column(5).nth(slowest).map(f64::from_bits).filter(|drift| drift.is_finite());
     let resolution = comm.clock_resolution();
-    // A run shorter than the clock's resolution counts as one unit of it.
-    let seconds = column(0).map(f64::from_bits).fold(resolution, f64::max);
+    let seconds = column(0).map(f64::from_bits).fold(0.0, f64::max);
     let mut outputs = BTreeMap::from([
         ("rank_seconds_min", Value::Real(own.min)),
         ("rank_seconds_median", Value::Real(own.median)),
