@@ -249,6 +249,12 @@ impl Samples {
                 "Ranks are simulated: each point has one sample in virtual time, because equal runs give equal times.";
             return format!("{method}{card}");
         }
+        if let Some(import) = self.describe_import() {
+            let origin = import.replacen("imported", "Imported", 1);
+            return format!(
+                "{origin}. Each file counts as one launch. No interval is known from one file with one value per point."
+            );
+        }
         let good = self.good();
         let launches = |point: Samples| point.launches().len();
         let counts: Vec<usize> = good.group_by(&["key", NODE_TYPE]).into_iter().map(launches).collect();

@@ -1,6 +1,7 @@
 //! Summarises how quiet the machine was over many samples, in one sentence.
 
 use crate::samples::Samples;
+use crate::table::columns::{IMPORTED_FROM, STATISTIC};
 use crate::table::disturbance_columns::{DISTURBED_BY, QUIETNESS};
 use crate::table::quietness::{Cause, Quietness, overall_verdict};
 use apexmap_base::units::plural;
@@ -16,13 +17,16 @@ pub struct Health {
     plain_causes: BTreeMap<&'static str, usize>,
     /// The machine of simulated ranks.
     simulated: Option<String>,
+    /// The programs that measured imported values.
+    imported: Option<String>,
 }
 
 impl Health {
     /// Counts measured samples. Failed samples do not count.
     pub fn from_samples(samples: &Samples) -> Self {
         let table = samples.table();
-        let mut health = Self { simulated: samples.describe_simulation(), ..Self::default() };
+        let (simulated, imported) = (samples.describe_simulation(), samples.describe_import());
+        let mut health = Self { simulated, imported, ..Self::default() };
         for &row in samples.good().rows() {
             let verdict = Quietness::from_name(table.word(QUIETNESS, row)).unwrap_or(Quietness::Unknown);
             let by = table.word(DISTURBED_BY, row);
@@ -63,6 +67,12 @@ impl Health {
         if let Some(machine) = &self.simulated {
             return format!("{machine}: {total} in virtual time, which nothing disturbs");
         }
+        if let Some(program) = &self.imported {
+            return format!(
+                "{program}: {}, of which nothing is known about disturbance",
+                total.replace("sample", "value")
+            );
+        }
         match self.verdict() {
             Quietness::Unknown => format!("unknown: the system reports too little about {total}"),
             verdict if self.disturbed_count() == 0 => format!("{}: none of {total} disturbed", verdict.name()),
@@ -81,11 +91,14 @@ impl Health {
     }
 
     /// Returns the warning to show above numbers of a disturbed machine: the most frequent cause in plain words, then the counts
-    /// of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks, it says that nothing was
-    /// measured.
+    /// of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks and imported values, it says
+    /// that apexmap measured nothing.
     pub fn banner(&self) -> Option<String> {
         if let Some(machine) = &self.simulated {
             return Some(format!("SIMULATED: {}", simulation_warning(machine)));
+        }
+        if let Some(program) = &self.imported {
+            return Some(format!("IMPORTED: the numbers are {program}. apexmap did not measure or verify them."));
         }
         if self.verdict() != Quietness::Disturbed {
             return None;
@@ -117,15 +130,37 @@ impl Samples {
         (!machines.is_empty()).then(|| machines.join("; "))
     }
 
+    /// Returns the programs that measured imported values, as in `imported from stream 5.10 (best of its runs, not medians)`; `None`
+    /// if apexmap measured all.
+    pub fn describe_import(&self) -> Option<String> {
+        let programs = self.words(IMPORTED_FROM);
+        let statistics = self.words(STATISTIC);
+        let describe = |statistic: &&&str| match **statistic {
+            "best" => Some("best of its runs"),
+            "mean" => Some("means"),
+            _ => None,
+        };
+        let kinds: Vec<&str> = statistics.iter().filter_map(|statistic| describe(&statistic)).collect();
+        let kinds = if kinds.is_empty() { String::new() } else { format!(" ({}, not medians)", kinds.join(" and ")) };
+        (!programs.is_empty()).then(|| format!("imported from {}{kinds}", programs.join(" and ")))
+    }
+
+    /// Returns the simulation or the program that gave the numbers; `None` if apexmap measured them.
+    pub fn describe_origin(&self) -> Option<String> {
+        self.describe_simulation().or_else(|| self.describe_import())
+    }
+
     /// Returns the subtitle of a figure of these samples. If their result was disturbed, a separate line `DISTURBED (359 of
-    /// 756 samples)` is added, even if these samples were not; for simulated ranks, `SIMULATED, card Red Storm`.
+    /// 756 samples)` is added, even if these samples were not; for simulated ranks, `SIMULATED, card Red Storm`, and
+    /// for imported values, `IMPORTED from hpcc 1.5.0`.
     pub fn stamp_subtitle(&self, subtitle: String) -> String {
         let stamp = self.stamp.get_or_init(|| {
             let health = Health::from_samples(&self.with_rows((0..self.table().rows).collect()).current());
             let (disturbed, total) = (health.disturbed_count(), plural(health.sample_count(), "sample"));
             let is_disturbed = health.verdict() == Quietness::Disturbed;
             let simulated = health.simulated.map(|machine| machine.replacen("simulated", "SIMULATED", 1));
-            simulated.or_else(|| is_disturbed.then(|| format!("DISTURBED ({disturbed} of {total})")))
+            let imported = health.imported.map(|program| program.replacen("imported", "IMPORTED", 1));
+            simulated.or(imported).or_else(|| is_disturbed.then(|| format!("DISTURBED ({disturbed} of {total})")))
         });
         match stamp {
             None => subtitle,
