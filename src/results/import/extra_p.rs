@@ -7,6 +7,10 @@ use apexmap_base::point::Value;
 use apexmap_measure::kernels::{self, Kernel};
 use std::collections::BTreeMap;
 
+/// Names of a region and a metric without a name.
+const REGION: &str = "extra-p";
+const METRIC: &str = "metric";
+
 /// A file as it is read.
 #[derive(Default)]
 struct File {
@@ -23,19 +27,19 @@ pub fn read(text: &str) -> Result<Values, String> {
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         let (field, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let wrong = |problem: &str| format!("has a wrong line {}: {problem}", index + 1);
+        let wrong = |problem: &str| format!("has a wrong line {}: {}", index + 1, columns::caption(problem));
         match field {
             _ if field.is_empty() || field.starts_with('#') => {}
             "PARAMETER" => file.parameters.extend(rest.split_whitespace().map(str::to_owned)),
             "POINTS" => file.points.extend(points(rest, file.parameters.len()).map_err(|problem| wrong(&problem))?),
-            "REGION" => (region, point) = (Some(place(&mut file.regions, rest)), 0),
-            "METRIC" => (metric, point) = (Some(place(&mut file.metrics, rest)), 0),
+            "REGION" => (region, point) = (Some(place(&mut file.regions, rest, REGION)), 0),
+            "METRIC" => (metric, point) = (Some(place(&mut file.metrics, rest, METRIC)), 0),
             "DATA" => {
                 if point >= file.points.len() {
                     return Err(wrong("more DATA than POINTS"));
                 }
-                let region = region.unwrap_or_else(|| place(&mut file.regions, "all"));
-                let metric = metric.unwrap_or_else(|| place(&mut file.metrics, "metric"));
+                let region = region.unwrap_or_else(|| place(&mut file.regions, "", REGION));
+                let metric = metric.unwrap_or_else(|| place(&mut file.metrics, "", METRIC));
                 for (sample, word) in rest.split_whitespace().enumerate() {
                     let value = word.parse().map_err(|_| wrong(&format!("{word} is no number")))?;
                     file.values.insert([region, point, sample, metric], value);
@@ -48,8 +52,9 @@ pub fn read(text: &str) -> Result<Values, String> {
     file.rows()
 }
 
-/// Returns the index of a name in a list, to which it is added if it is new.
-fn place(names: &mut Vec<String>, name: &str) -> usize {
+/// Returns the index of a name in a list, to which it is added if it is new. Without a name, that of `unnamed`.
+fn place(names: &mut Vec<String>, name: &str, unnamed: &str) -> usize {
+    let name = if name.trim().is_empty() { unnamed } else { name };
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
     names.iter().position(|other| *other == name).unwrap_or_else(|| {
         names.push(name);
@@ -96,8 +101,8 @@ impl File {
         for (&[region, point, sample, metric], &value) in &self.values {
             let row =
                 rows.remove(&[region, point, sample]).unwrap_or_else(|| self.row(region, &regions[region], point));
-            let column =
-                if regions[region].is_some() { self.metrics[metric].clone() } else { own_name(&self.metrics[metric]) };
+            let name = &self.metrics[metric];
+            let column = if regions[region].is_some() { known_name(name, false) } else { own_name(name) };
             rows.insert([region, point, sample], row.sample(&column, value));
         }
         Ok(Values { program: "extra-p text".into(), rows: rows.into_values().collect(), ..Values::default() })
@@ -110,14 +115,26 @@ impl File {
             return numbers.fold(row, |row, (name, &number)| row.with(&own_name(name), whole_or_real(number)));
         };
         let row = Row::new(kernel.id(), Statistic::Sample);
-        let row = options.iter().fold(row, |row, (name, value)| row.with(columns::resolve(name), value.as_str()));
+        let row = options.iter().fold(row, |row, (name, value)| row.with(&known_name(name, true), value.as_str()));
         numbers.fold(row, |row, (name, &number)| {
             let value = whole_or_real(number);
             let parameter = kernel.parameters().iter().find(|parameter| parameter.name == name);
             let converted = parameter.and_then(|parameter| parameter.convert(&value).ok());
-            row.with(parameter.map_or(columns::resolve(name), |parameter| parameter.column), converted.unwrap_or(value))
+            row.with(&known_name(name, true), converted.unwrap_or(value))
         })
     }
+}
+
+/// Returns the column of a name in the region of a kernel. Columns of samples and launches are not for other programs.
+fn known_name(name: &str, is_parameter: bool) -> String {
+    use columns::Role::{Bound, Output, Parameter, Rate};
+    let column = columns::resolve(name);
+    let is_own = match columns::describe(column).role {
+        Parameter => is_parameter,
+        Output | Rate | Bound => !is_parameter,
+        _ => is_parameter && column == columns::NODE_TYPE,
+    };
+    if is_own { column.to_owned() } else { own_name(name) }
 }
 
 fn whole_or_real(number: f64) -> Value {

@@ -48,10 +48,10 @@ pub fn read(text: &str) -> Result<Values, String> {
         values.notes.push("The summary has no CommWorldProcs, so the number of ranks is absent.".into());
     }
     for (suffix, stream) in [("", "lfsr"), ("_LCG", "lcg")] {
-        random_access(&summary, processes, (suffix, stream), &mut values);
+        add_random_access(&summary, processes, (suffix, stream), &mut values);
     }
-    streams(&summary, processes, &mut values);
-    others(&summary, processes, &mut values);
+    add_streams(&summary, processes, &mut values);
+    add_other_tests(&summary, processes, &mut values);
     if summary.count("Success") == Some(0) {
         values.notes.push("HPCC reports Success=0: a part failed. Its lines above the summary say which.".into());
     }
@@ -59,7 +59,7 @@ pub fn read(text: &str) -> Result<Values, String> {
 }
 
 /// Adds the three variants of RandomAccess with one of its two streams.
-fn random_access(summary: &Summary, processes: Option<u64>, (suffix, stream): (&str, &str), values: &mut Values) {
+fn add_random_access(summary: &Summary, processes: Option<u64>, (suffix, stream): (&str, &str), values: &mut Values) {
     let global = |name: &str| summary.number(&format!("MPIRandomAccess{suffix}_{name}"));
     let errors = |row: Row, fraction: Option<f64>| match fraction {
         Some(fraction) if fraction > ALLOWED_ERRORS => {
@@ -117,9 +117,9 @@ fn random_access(summary: &Summary, processes: Option<u64>, (suffix, stream): (&
 }
 
 /// Adds STREAM: best of its runs, on one process and on all.
-fn streams(summary: &Summary, processes: Option<u64>, values: &mut Values) {
+fn add_streams(summary: &Summary, processes: Option<u64>, values: &mut Values) {
     // Three arrays of 8-byte words per process.
-    let bytes = summary.count("STREAM_VectorSize").filter(|words| *words > 0).map(|words| 24 * words);
+    let bytes = summary.count("STREAM_VectorSize").filter(|words| *words > 0).map(|words| words.saturating_mul(24));
     for (name, ranks) in [("Single", Some(1)), ("Star", processes)] {
         for operation in ["Copy", "Scale", "Add", "Triad"] {
             let rate = summary.number(&format!("{name}STREAM_{operation}"));
@@ -139,7 +139,7 @@ fn streams(summary: &Summary, processes: Option<u64>, values: &mut Values) {
 }
 
 /// Adds the results that no kernel of apexmap measures.
-fn others(summary: &Summary, processes: Option<u64>, values: &mut Values) {
+fn add_other_tests(summary: &Summary, processes: Option<u64>, values: &mut Values) {
     const UNITS: [(&str, &str, f64); 6] = [
         ("_Tflops", "flops_per_second", 1e12),
         ("_Gflops", "flops_per_second", 1e9),

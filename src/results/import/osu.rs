@@ -8,7 +8,7 @@ use apexmap_base::sample::Status;
 fn kernel(title: &str) -> (String, Option<&'static str>, Option<u64>) {
     let title = title.to_lowercase();
     let title = title.trim_end_matches(" test");
-    let (known, operation, ranks) = match title {
+    let (kernel, operation, ranks) = match title {
         "mpi latency" => ("message_rate.ping_pong", Some("send"), Some(2)),
         "mpi multi latency" => ("message_rate.ping_pong", Some("send"), None),
         "mpi bandwidth" => ("message_rate.streaming", Some("send"), Some(2)),
@@ -19,8 +19,8 @@ fn kernel(title: &str) -> (String, Option<&'static str>, Option<u64>) {
         "mpi barrier latency" => ("calibrate.barrier", None, None),
         _ => ("", None, None),
     };
-    if !known.is_empty() {
-        return (known.to_owned(), operation, ranks);
+    if !kernel.is_empty() {
+        return (kernel.to_owned(), operation, ranks);
     }
     // Collectives are named after their operation alone.
     let plain = title.strip_prefix("mpi ").map_or(title, |plain| plain.trim_end_matches(" latency"));
@@ -78,7 +78,7 @@ fn read_comment(comment: &str, test: &mut Test) {
     if let Some(datatype) = comment.strip_prefix("Datatype:") {
         test.datatype = Some(datatype.trim().trim_end_matches('.').to_owned());
     } else if comment.starts_with('[') {
-        test.ranks = number_after(comment, "pairs").map(|pairs| 2 * pairs as u64).or(test.ranks);
+        test.ranks = number_after(comment, "pairs").map(|pairs| (2.0 * pairs) as u64).or(test.ranks);
         test.window = number_after(comment, "window size").map(|window| window as u64);
     } else if comment.starts_with("Send Buffer on DEVICE") {
         // Messages from the memory of a device are another quantity.

@@ -89,14 +89,14 @@ pub fn result_file(path: &Path) -> Result<ResultFile> {
 
 /// Returns the error for a file that begins with these bytes and is no result.
 pub fn foreign_error(path: &Path, head: &[u8]) -> Error {
-    let (what, help) = describe(head);
+    let (description, help) = describe(head);
     let help = match help.as_str() {
         "" => "name a result: a folder that `apexmap run` wrote, its samples.parquet, its report.html or an archive of it; \
                `apexmap import` reads the outputs of HPCC, OSU, STREAM, Intel MLC and Extra-P"
             .to_owned(),
         help => help.replace("FILE", &path.display().to_string()),
     };
-    Error::input(format!("{} is {what}, not a result of apexmap", path.display()), help)
+    Error::input(format!("{} is {description}, not a result of apexmap", path.display()), help)
 }
 
 /// Reads the first bytes. Damaged data end them.
@@ -119,7 +119,7 @@ fn is_page(head: &[u8]) -> bool {
 
 /// Describes a file that is no result, and gives the next step if it is special.
 fn describe(head: &[u8]) -> (String, String) {
-    let plain = |what: &str| (what.to_owned(), String::new());
+    let plain = |description: &str| (description.to_owned(), String::new());
     if head.is_empty() {
         return plain("empty");
     }
@@ -127,8 +127,11 @@ fn describe(head: &[u8]) -> (String, String) {
         let mut inner = Vec::new();
         // What can be unpacked is described; the cut end of the head is an error.
         let _ = GzDecoder::new(head).take(HEAD_BYTES).read_to_end(&mut inner);
-        let (what, _) = describe(&inner);
-        return plain(&format!("a gzip file that holds {}", if inner.is_empty() { "nothing readable" } else { &what }));
+        let (contents, _) = describe(&inner);
+        return plain(&format!(
+            "a gzip file that holds {}",
+            if inner.is_empty() { "nothing readable" } else { &contents }
+        ));
     }
     if is_tar(head) {
         return ("a tar file without compression".into(), "unpack it, and name the result folder in it".into());
@@ -139,8 +142,8 @@ fn describe(head: &[u8]) -> (String, String) {
             "name a report of apexmap; pages of comparisons hold no result".into(),
         );
     }
-    if let Some((_, what)) = BINARIES.iter().find(|(start, _)| head.starts_with(start)) {
-        return plain(what);
+    if let Some((_, description)) = BINARIES.iter().find(|(start, _)| head.starts_with(start)) {
+        return plain(description);
     }
     if head.contains(&0) || std::str::from_utf8(head).is_err_and(|error| error.error_len().is_some()) {
         return plain("a file of an unknown binary format");
@@ -153,15 +156,15 @@ fn describe_text(text: &str) -> (String, String) {
         return (format!("output of {}", reader.name), "convert it: apexmap import FILE".into());
     }
     let has_all = |words: &&[&str]| words.iter().all(|word| text.contains(word));
-    if let Some((_, what, help)) = TEXTS.iter().find(|(words, ..)| has_all(words)) {
-        return (what.to_string(), help.to_string());
+    if let Some((_, description, help)) = TEXTS.iter().find(|(words, ..)| has_all(words)) {
+        return (description.to_string(), help.to_string());
     }
-    let what = match text.trim_start().chars().next() {
+    let description = match text.trim_start().chars().next() {
         Some('{' | '[') if text.contains('"') => "a JSON file",
         _ if is_table(text) => "a CSV table, such as one of JUBE",
         _ => "a text file",
     };
-    (what.to_owned(), String::new())
+    (description.to_owned(), String::new())
 }
 
 /// Returns whether the first lines have the same number of separators.

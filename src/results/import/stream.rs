@@ -1,6 +1,7 @@
 //! McCalpin's STREAM: the table of its four operations. Rates are the best of its runs.
 
 use super::values::{Row, Statistic, Values, number_after};
+use crate::table::columns;
 use apexmap_base::sample::Status;
 
 const OPERATIONS: [&str; 4] = ["Copy", "Scale", "Add", "Triad"];
@@ -25,7 +26,7 @@ pub fn read(text: &str) -> Result<Values, String> {
         };
         let numbers: Vec<f64> = fields.map_while(|field| field.parse().ok()).collect();
         let [rate, mean, least, most] = numbers[..] else {
-            return Err(format!("has a line of STREAM that cannot be read: {}", line.trim()));
+            return Err(format!("has a line of STREAM that cannot be read: {}", columns::caption(line.trim())));
         };
         let total = if rate < 0.0 { rate } else { 1e6 * rate };
         let row = Row::new("calibrate.stream", Statistic::Best)

@@ -157,7 +157,9 @@ pub fn tabulate(files: &[(String, Values)]) -> Table {
     }
     for name in distinct(rows.iter().flat_map(|(_, row)| row.values.iter().map(|(name, _)| name))) {
         let values = rows.iter().map(|(_, row)| find(&row.values, name).copied().unwrap_or(f64::NAN));
-        table.insert(name, Column::from_numbers(values));
+        // A metric may have the name of a parameter.
+        let name = if table.column(name).is_some() { format!("{name}_") } else { name.to_owned() };
+        table.insert(&name, Column::from_numbers(values));
     }
     table
 }
@@ -179,14 +181,14 @@ fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
 
 /// Makes a column of whole numbers, reals or words, whichever holds all values.
 fn column(values: &[Option<&Value>]) -> Column {
-    let mut known = values.iter().flatten();
-    if known.clone().all(|value| matches!(value, Value::Integer(_))) {
+    let mut present = values.iter().flatten();
+    if present.clone().all(|value| matches!(value, Value::Integer(_))) {
         return Column::from_whole(values.iter().map(|value| match value {
             Some(Value::Integer(number)) => Some(*number),
             _ => None,
         }));
     }
-    if known.all(|value| value.as_f64().is_some()) {
+    if present.all(|value| value.as_f64().is_some()) {
         return Column::from_numbers(values.iter().map(|value| value.and_then(Value::as_f64).unwrap_or(f64::NAN)));
     }
     let words: Vec<Option<String>> = values.iter().map(|value| value.map(Value::to_string)).collect();
