@@ -22,7 +22,7 @@ use apexmap_run::sweep::plan::Progress;
 use nix::fcntl::FlockArg;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Version of the fields of `--json`. It changes when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
