@@ -174,7 +174,10 @@ fn an_imported_result_is_queried_drawn_compared_and_labelled() {
     assert!(made.status.success(), "{}", text(&made));
     for (arguments, expected) in [
         (&["query", folder][..], "417"),
+        (&["query", folder], "IMPORTED from hpcc 1.5.0 (partly best of its runs, not medians)"),
+        (&["plot", folder, "curves", "--x", "P", "--y", "", "--z", "bytes_per_second"], "curves.svg"),
         (&["status", folder], "neither resumed nor measured into"),
+        (&["status", folder], "Imported from hpcc 1.5.0 (partly"),
         (&["status", folder, "--json"], "\"exit_code\": 0"),
         (&["report", folder], "IMPORTED"),
         (&["compare", folder, "red-storm"], "(imported)"),

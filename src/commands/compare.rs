@@ -20,7 +20,6 @@ use apexmap_pages::compare::sections::check::{self, RegressionCheck, Verdict};
 use apexmap_pages::compare::sections::provenance::environment_differences;
 use apexmap_pages::compare::{self, Comparison, compare};
 use apexmap_pages::html::make_style_folder;
-use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;

@@ -7,7 +7,6 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::amount;
-use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit::{self, Data, figures};

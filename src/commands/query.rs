@@ -82,6 +82,9 @@ fn show(arguments: &Arguments) -> Result<()> {
         None => samples.headlines(),
     };
     let groups = query::groups(&samples, &by, &selected)?;
+    if let Some(import) = groups.import.as_ref().filter(|_| arguments.format != Format::Table) {
+        note(&format!("note: {import}; apexmap did not measure these values"));
+    }
     match arguments.format {
         Format::Table => print(&query::text_within(&groups, terminal_width())),
         Format::Csv => print_data(&query::csv(&groups)),

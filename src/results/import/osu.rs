@@ -60,7 +60,9 @@ pub fn read(text: &str) -> Result<Values, String> {
         }
         match read_row(test, &fields) {
             Some(row) => values.rows.push(row),
-            None => unread.push((index + 1).to_string()),
+            // Other programs may print between the rows.
+            None if fields.iter().all(|field| field.parse::<f64>().is_ok()) => unread.push((index + 1).to_string()),
+            None => {}
         }
     }
     if !unread.is_empty() {
@@ -80,7 +82,7 @@ fn read_comment(comment: &str, test: &mut Test) {
     } else if comment.starts_with('[') {
         test.ranks = number_after(comment, "pairs").map(|pairs| (2.0 * pairs) as u64).or(test.ranks);
         test.window = number_after(comment, "window size").map(|window| window as u64);
-    } else if comment.starts_with("Send Buffer on DEVICE") {
+    } else if comment.starts_with("Send Buffer on DEVICE") && !test.kernel.starts_with("osu.") {
         // Messages from the memory of a device are another quantity.
         test.kernel = format!("osu.device_{}", test.kernel.rsplit('.').next().unwrap_or_default());
     } else if comment.contains("Size") && !comment.contains(':') || comment.contains("(us)") || comment.contains("MB/s")

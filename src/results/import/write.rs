@@ -41,6 +41,7 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>) -> Result<
     let copies = folder.join(COPIES);
     fs::create_dir_all(&copies).map_err(|e| Error::file("create", &copies, e))?;
     let folder = Folder { path: folder.to_owned() };
+    fs::create_dir_all(folder.figures()).map_err(|e| Error::file("create", &folder.figures(), e))?;
     let (mut sources, mut tables) = (Vec::new(), Vec::new());
     for (index, (name, values, text)) in read_files.into_iter().enumerate() {
         let copy = copies.join(format!("{:04}-{name}", index + 1));

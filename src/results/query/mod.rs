@@ -43,6 +43,8 @@ pub struct QueryGroups {
     pub mixed: Vec<String>,
     /// Number of samples without a value in a grouping column. They are in no group, unless they are imported.
     pub left_out: usize,
+    /// The programs that measured imported values; `None` if apexmap measured them.
+    pub import: Option<String>,
 }
 
 /// Returns the type of nodes if it differs within a group, and the columns, besides `by`, that differ within some groups but not
@@ -102,5 +104,6 @@ pub fn groups(samples: &Samples, by: &[&str], selected: &[&str]) -> Result<Query
         groups: groups.collect(),
         mixed,
         left_out: samples.len() - grouped,
+        import: samples.describe_import(),
     })
 }

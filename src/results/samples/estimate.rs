@@ -15,7 +15,7 @@
 //! are compared by Welch's t (B. L. Welch, Biometrika 34, 1947).
 
 use crate::samples::Samples;
-use crate::table::columns::NODE_TYPE;
+use crate::table::columns::{IMPORTED_FROM, NODE_TYPE, STATISTIC};
 use apexmap_base::units::{is_informative, plural};
 pub use apexmap_theory::statistics::Basis;
 use apexmap_theory::statistics::autocorrelation::Autocorrelation;
@@ -183,7 +183,8 @@ pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -
 }
 
 /// Columns that [`Samples::method`] needs, of samples that are current and good, besides [`PLANNED_LAUNCH`](super::PLANNED_LAUNCH).
-pub const METHOD_COLUMNS: [&str; 7] = ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds"];
+pub const METHOD_COLUMNS: [&str; 9] =
+    ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds", IMPORTED_FROM, STATISTIC];
 
 /// Estimates.
 impl Samples {

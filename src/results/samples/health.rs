@@ -141,7 +141,11 @@ impl Samples {
             _ => None,
         };
         let kinds: Vec<&str> = statistics.iter().filter_map(|statistic| describe(&statistic)).collect();
-        let kinds = if kinds.is_empty() { String::new() } else { format!(" ({}, not medians)", kinds.join(" and ")) };
+        let partly = if statistics.len() > 1 { "partly " } else { "" };
+        let kinds = match kinds.is_empty() {
+            true => String::new(),
+            false => format!(" ({partly}{}, not medians)", kinds.join(" and ")),
+        };
         (!programs.is_empty()).then(|| format!("imported from {}{kinds}", programs.join(" and ")))
     }
 

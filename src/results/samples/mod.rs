@@ -25,6 +25,7 @@ pub mod estimate;
 #[cfg(feature = "polars")]
 mod frame;
 pub mod groups;
+mod headlines;
 pub mod health;
 pub mod node_types;
 pub mod plain_names;
@@ -163,34 +164,6 @@ impl Samples {
         let is_present = |kernel: &&&'static dyn Kernel| names.iter().any(|word| word == kernel.id());
         let with_samples = |kernel: &&'static dyn Kernel| (*kernel, self.with_kernel(kernel.id()));
         kernels::ALL.iter().filter(is_present).map(with_samples).filter(|(_, samples)| !samples.is_empty()).collect()
-    }
-
-    /// Returns the headline columns of the kernels. That of an imported kernel that apexmap does not have is its first value.
-    /// `seconds` if there is none.
-    pub fn headlines(&self) -> Vec<&str> {
-        let mut headlines: Vec<&str> = Vec::new();
-        for word in self.words("kernel") {
-            let headline = match kernels::find(word) {
-                Ok(kernel) => Some(kernel.about().headline),
-                Err(_) => {
-                    let column = self.with_kernel(word).first_imported_value().map(str::to_owned);
-                    self.table.names().iter().find(|name| Some(*name) == column.as_ref()).map(String::as_str)
-                }
-            };
-            headlines.extend(headline.filter(|name| !headlines.contains(name)));
-        }
-        if headlines.is_empty() { vec!["seconds"] } else { headlines }
-    }
-
-    /// Returns the first column of imported values of these samples.
-    pub fn first_imported_value(&self) -> Option<&str> {
-        let names = self.table.names();
-        let import = names.iter().position(|name| name == columns::IMPORTED_FROM)?;
-        let is_value = |name: &&String| {
-            use columns::Role::{Output, Rate, Unknown};
-            [Output, Rate, Unknown].contains(&columns::describe(name).role) && self.has(name)
-        };
-        names[import..].iter().find(is_value).map(String::as_str)
     }
 
     /// Returns the samples of each launch of the plan. A launch that was interrupted and resumed has several journals, and

@@ -213,12 +213,15 @@ pub fn short(column: &str) -> &str {
     REGISTRY.find(column).map_or(column, |description| &description.symbol)
 }
 
-/// Describes a column. A column that is not of this program is described by its name alone.
+/// Describes a column. A column that is not of this program is described by its name alone, which may have a unit.
 pub fn describe(column: &str) -> ColumnDescription {
+    let units =
+        [("bytes_per_second", Unit::BytesPerSecond), ("_per_second", Unit::PerSecond), ("_seconds", Unit::Seconds)];
+    let unit = units.iter().find(|(word, _)| column.contains(word)).map_or(Unit::None, |(_, unit)| *unit);
     let unknown = || ColumnDescription {
         name: column.to_owned(),
         symbol: column.to_owned(),
-        unit: Unit::None,
+        unit,
         label: column.to_owned(),
         role: Role::Unknown,
     };
