@@ -132,6 +132,20 @@ fn the_matrices_of_mlc_are_points_of_its_nodes() {
 }
 
 #[test]
+fn the_idle_latency_of_mlc_has_its_buffer() {
+    let scratch = Scratch::new();
+    let file = scratch.join("idle.txt");
+    let output = "Intel(R) Memory Latency Checker - v3.11b\nCommand line parameters: --idle_latency\n\n\
+                  Using buffer size of 2000.000MiB\nEach iteration took 233.6 base frequency clocks (\t93.4\tns)\n";
+    fs::write(&file, output).expect("written");
+    let folder = scratch.join("idle");
+    import::write(&[file], &folder, Some("mine")).expect("an import");
+    let samples = Samples::from(Folder::open(&folder).and_then(|folder| folder.table()).expect("samples"));
+    assert!(is_near(value(&samples, "kernel == \"calibrate.chase\"", "operation_seconds"), 93.4e-9));
+    assert_eq!(samples.numbers("region_bytes"), [2000.0 * 1024.0 * 1024.0]);
+}
+
+#[test]
 fn extra_p_text_returns_from_an_export_unchanged() {
     let scratch = Scratch::new();
     let (samples, _) = imported(&scratch, &["extra-p.txt"]);

@@ -51,6 +51,8 @@ pub fn read(text: &str) -> Result<Values, String> {
             table.buffer_bytes = buffer_bytes(line);
         } else if line.to_lowercase().starts_with("using read-only") {
             table.is_read_only = true;
+        } else if line.starts_with("Each iteration took") {
+            values.rows.extend(idle(line).map(|row| row.with_known("region_bytes", table.buffer_bytes)));
         } else {
             values.rows.extend(table.rows(line));
         }
@@ -124,6 +126,13 @@ impl Table {
             }
         }
     }
+}
+
+/// Returns the latency of `Each iteration took 233.6 core clocks ( 93.4 ns)`, which `mlc --idle_latency` prints.
+fn idle(line: &str) -> Option<Row> {
+    let latency: f64 = line.split_once('(')?.1.split_once("ns")?.0.trim().parse().ok()?;
+    let row = Row::new("calibrate.chase", Statistic::Mean).with("ranks", 1_u64).with("chases", 1_u64);
+    Some(row.value("operation_seconds", 1e-9 * latency))
 }
 
 /// Returns a line of the peak bandwidths: `ALL Reads        :  225097.1`. Only the first is a quantity of apexmap.

@@ -35,11 +35,7 @@ pub const READERS: [Reader; 5] = [
         read: hpcc::read,
     },
     Reader { name: "OSU Micro-Benchmarks", marks: &["# OSU "], read: osu::read },
-    Reader {
-        name: "STREAM",
-        marks: &["STREAM version", "Function    Best Rate", "Function      Rate (MB/s)"],
-        read: stream::read,
-    },
+    Reader { name: "STREAM", marks: &["STREAM version", "Best Rate MB/s", "Rate (MB/s)"], read: stream::read },
     Reader {
         name: "Intel Memory Latency Checker",
         marks: &["Memory Latency Checker", "Measuring idle latencies"],
