@@ -79,10 +79,10 @@ fn commands_take_an_archive_and_a_report_as_a_result() {
     run(&["run", &sweep, "--out", &result]);
     run(&["archive", &result, "--out", &file]);
     for arguments in [&["query", "--select", "seconds"][..], &["export"], &["status", "--columns"], &["show"]] {
-        let of = |named: &str| run(&[&arguments[..1], &[named], &arguments[1..]].concat());
-        let expected = of(&result);
-        assert_eq!(of(&file), expected, "{arguments:?} of an archive");
-        assert_eq!(of(&page), expected, "{arguments:?} of a report");
+        let result_of = |named: &str| run(&[&arguments[..1], &[named], &arguments[1..]].concat());
+        let expected = result_of(&result);
+        assert_eq!(result_of(&file), expected, "{arguments:?} of an archive");
+        assert_eq!(result_of(&page), expected, "{arguments:?} of a report");
     }
     assert!(run(&["status", &file]).contains("2 planned, 2 done"));
     assert!(run(&["status", &file, "--json"]).contains(&format!("\"result\": \"{file}\"")));

@@ -12,13 +12,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-fn recorded(name: &str) -> PathBuf {
+fn recorded_output(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded/imports")).join(name)
 }
 
 /// Imports recorded outputs.
-fn imported(scratch: &Scratch, names: &[&str]) -> (Samples, Manifest) {
-    let files: Vec<PathBuf> = names.iter().map(|name| recorded(name)).collect();
+fn import_outputs(scratch: &Scratch, names: &[&str]) -> (Samples, Manifest) {
+    let files: Vec<PathBuf> = names.iter().map(|name| recorded_output(name)).collect();
     let folder = scratch.join("imported");
     let manifest = import::write(&files, &folder, None).unwrap_or_else(|error| panic!("{error}"));
     (Folder::open(&folder).and_then(|folder| folder.table()).expect("samples").into(), manifest)
@@ -43,7 +43,7 @@ fn is_near(value: f64, expected: f64) -> bool {
 #[test]
 fn hpcc_has_apexmaps_kernels_and_totals_over_ranks() {
     let scratch = Scratch::new();
-    let (samples, manifest) = imported(&scratch, &["hpcc.txt"]);
+    let (samples, manifest) = import_outputs(&scratch, &["hpcc.txt"]);
     let import = manifest.imported.expect("an import");
     assert_eq!((import.label().as_str(), manifest.machine.as_str()), ("imported from hpcc 1.5.0", "c07"));
     let rate = |kernel: &str, stream: &str| {
@@ -63,7 +63,7 @@ fn hpcc_has_apexmaps_kernels_and_totals_over_ranks() {
 #[test]
 fn failed_parts_of_hpcc_are_no_measurements_and_the_flag_chooses_the_algorithm() {
     let scratch = Scratch::new();
-    let (samples, manifest) = imported(&scratch, &["hpcc-failed.txt"]);
+    let (samples, manifest) = import_outputs(&scratch, &["hpcc-failed.txt"]);
     assert!(is_near(value(&samples, "kernel == \"random_access.hypercube\"", "operations_per_second"), 0.00442194e9));
     let status = |kernel: &str| samples.with_kernel(kernel).first_word("status").to_owned();
     assert_eq!(status("random_access.base"), "wrong", "2 % of the words are wrong");
@@ -76,7 +76,7 @@ fn failed_parts_of_hpcc_are_no_measurements_and_the_flag_chooses_the_algorithm()
 #[test]
 fn stream_is_the_best_of_its_runs_and_says_so() {
     let scratch = Scratch::new();
-    let (samples, _) = imported(&scratch, &["stream.txt"]);
+    let (samples, _) = import_outputs(&scratch, &["stream.txt"]);
     let triad = "kernel == \"calibrate.stream\" && access == \"triad\"";
     assert!(is_near(value(&samples, triad, "bytes_per_second"), 67_190.8e6));
     assert_eq!(value(&samples, triad, "seconds"), 0.028575);
@@ -89,43 +89,52 @@ fn stream_is_the_best_of_its_runs_and_says_so() {
 #[test]
 fn the_tests_of_osu_have_their_columns_and_units() {
     let scratch = Scratch::new();
-    let (samples, _) = imported(&scratch, &["osu-latency.txt", "osu-bw.txt", "osu-collectives.txt"]);
-    let at = |condition: &str, column: &str| value(&samples, condition, column);
-    assert!(is_near(at("kernel == \"message_rate.ping_pong\" && message_bytes == 8", "operation_seconds"), 1.68e-6));
+    let (samples, _) = import_outputs(&scratch, &["osu-latency.txt", "osu-bw.txt", "osu-collectives.txt"]);
+    let value_at = |condition: &str, column: &str| value(&samples, condition, column);
     assert!(is_near(
-        at("kernel == \"message_rate.ping_pong\" && message_bytes == 4096", "bytes_per_second"),
+        value_at("kernel == \"message_rate.ping_pong\" && message_bytes == 8", "operation_seconds"),
+        1.68e-6
+    ));
+    assert!(is_near(
+        value_at("kernel == \"message_rate.ping_pong\" && message_bytes == 4096", "bytes_per_second"),
         4096.0 / 3.25e-6
     ));
     assert!(is_near(
-        at("kernel == \"message_rate.streaming\" && message_bytes == 4096", "bytes_per_second"),
+        value_at("kernel == \"message_rate.streaming\" && message_bytes == 4096", "bytes_per_second"),
         9216.55e6
     ));
-    assert!(is_near(at("kernel == \"message_rate.streaming\" && P == 30", "operations_per_second"), 4_333_726.75));
-    assert_eq!(at("kernel == \"message_rate.streaming\" && P == 30", "window"), 64.0);
-    assert!(is_near(at("kernel == \"message_rate.bidirectional\"", "bytes_per_second"), 20.5e6));
-    assert!(is_near(at("kernel == \"osu.reduce\"", "operation_seconds_max"), 12.5e-6));
-    assert!(is_near(at("kernel == \"osu.non_blocking_allreduce\"", "operation_seconds_pure_comm"), 5.18e-6));
-    assert!(is_near(at("kernel == \"calibrate.barrier\"", "operation_seconds"), 1.57e-6));
-    assert!(is_near(at("kernel == \"osu.mpi_cuda_latency\"", "operation_seconds"), 4.06e-6), "no kernel of apexmap");
+    assert!(is_near(
+        value_at("kernel == \"message_rate.streaming\" && P == 30", "operations_per_second"),
+        4_333_726.75
+    ));
+    assert_eq!(value_at("kernel == \"message_rate.streaming\" && P == 30", "window"), 64.0);
+    assert!(is_near(value_at("kernel == \"message_rate.bidirectional\"", "bytes_per_second"), 20.5e6));
+    assert!(is_near(value_at("kernel == \"osu.reduce\"", "operation_seconds_max"), 12.5e-6));
+    assert!(is_near(value_at("kernel == \"osu.non_blocking_allreduce\"", "operation_seconds_pure_comm"), 5.18e-6));
+    assert!(is_near(value_at("kernel == \"calibrate.barrier\"", "operation_seconds"), 1.57e-6));
+    assert!(
+        is_near(value_at("kernel == \"osu.mpi_cuda_latency\"", "operation_seconds"), 4.06e-6),
+        "no kernel of apexmap"
+    );
     assert!(!samples.with_kernel("message_rate.ping_pong").has("window"), "the file does not hold it");
 }
 
 #[test]
 fn the_matrices_of_mlc_are_points_of_its_nodes() {
     let scratch = Scratch::new();
-    let (samples, manifest) = imported(&scratch, &["mlc.txt"]);
+    let (samples, manifest) = import_outputs(&scratch, &["mlc.txt"]);
     assert_eq!(manifest.imported.expect("an import").label(), "imported from mlc 3.9a");
-    let at = |condition: &str, column: &str| value(&samples, condition, column);
+    let value_at = |condition: &str, column: &str| value(&samples, condition, column);
     let remote = "core_node == 0 && memory_node == 1";
-    assert!(is_near(at(&format!("kernel == \"calibrate.chase\" && {remote}"), "operation_seconds"), 129.6e-9));
-    assert!(is_near(at(&format!("kernel == \"calibrate.stream\" && {remote}"), "bytes_per_second"), 32_537.9e6));
+    assert!(is_near(value_at(&format!("kernel == \"calibrate.chase\" && {remote}"), "operation_seconds"), 129.6e-9));
+    assert!(is_near(value_at(&format!("kernel == \"calibrate.stream\" && {remote}"), "bytes_per_second"), 32_537.9e6));
     assert_eq!(samples.with_kernel("calibrate.chase").len(), 3, "a dash is no value");
     let loaded = samples.with_kernel("calibrate.loaded");
     assert!(is_near(value(&loaded, "inject_delay == 100", "operation_seconds"), 98.94e-9));
     assert!(is_near(value(&loaded, "inject_delay == 100", "background_bytes_per_second"), 68_357.8e6));
     assert_eq!(loaded.axes(), ["inject_delay"], "a parameter of another program distinguishes points");
     assert!(is_near(
-        at("kernel == \"mlc.peak_bandwidth\" && traffic == \"3:1 Reads-Writes\"", "bytes_per_second"),
+        value_at("kernel == \"mlc.peak_bandwidth\" && traffic == \"3:1 Reads-Writes\"", "bytes_per_second"),
         61_908.4e6
     ));
     assert_eq!(samples.with_kernel("mlc.cache_to_cache").len(), 4);
@@ -148,7 +157,7 @@ fn the_idle_latency_of_mlc_has_its_buffer() {
 #[test]
 fn extra_p_text_returns_from_an_export_unchanged() {
     let scratch = Scratch::new();
-    let (samples, _) = imported(&scratch, &["extra-p.txt"]);
+    let (samples, _) = import_outputs(&scratch, &["extra-p.txt"]);
     assert_eq!(samples.axes(), ["p"]);
     assert_eq!(samples.choose(Some("p == 4")).expect("samples").numbers("time"), [2.1, 2.0, 2.2]);
     let mut table = TableBuilder::default();
@@ -184,7 +193,7 @@ fn an_imported_result_is_queried_drawn_compared_and_labelled() {
     let scratch = Scratch::new();
     let folder = scratch.join("hpcc");
     let folder = folder.to_str().expect("a path");
-    let made = apexmap(&["import", recorded("hpcc.txt").to_str().expect("a path"), "--out", folder]);
+    let made = apexmap(&["import", recorded_output("hpcc.txt").to_str().expect("a path"), "--out", folder]);
     assert!(made.status.success(), "{}", text(&made));
     for (arguments, expected) in [
         (&["query", folder][..], "417"),
@@ -214,14 +223,14 @@ fn an_imported_result_is_queried_drawn_compared_and_labelled() {
 fn an_imported_result_is_never_measured_into() {
     let scratch = Scratch::new();
     let (folder, sweep) = (scratch.join("imported"), scratch.join("tiny.toml"));
-    imported(&scratch, &["stream.txt"]);
+    import_outputs(&scratch, &["stream.txt"]);
     fs::write(&sweep, TINY_SWEEP).expect("a file");
     let before = fs::read(folder.join("samples.parquet")).expect("samples");
     let paths = [sweep.to_str().expect("a path"), folder.to_str().expect("a path")];
     let ran = apexmap(&["run", paths[0], "--out", paths[1]]);
     assert_eq!(ran.status.code(), Some(2), "{}", text(&ran));
     assert!(text(&ran).contains("imported from stream 5.10, which cannot be measured into"), "{}", text(&ran));
-    let again = apexmap(&["import", recorded("stream.txt").to_str().expect("a path"), "--out", paths[1]]);
+    let again = apexmap(&["import", recorded_output("stream.txt").to_str().expect("a path"), "--out", paths[1]]);
     assert!(again.status.code() == Some(2) && text(&again).contains("is not empty"), "{}", text(&again));
     assert_eq!(fs::read(folder.join("samples.parquet")).expect("samples"), before);
     // Alone, the samples keep their label and count although they have no time.
@@ -239,7 +248,7 @@ fn files_of_other_programs_are_named() {
         fs::write(&file, bytes).expect("written");
         output(Command::new("gzip").arg("-c").arg(&file)).stdout
     };
-    let stream = fs::read(recorded("stream.txt")).expect("a file");
+    let stream = fs::read(recorded_output("stream.txt")).expect("a file");
     let cases: [(&[u8], &str); 20] = [
         (b"", "is empty"),
         (b"\x89HDF\r\n\x1a\n\0\0", "an HDF5 file"),
@@ -273,7 +282,7 @@ fn files_of_other_programs_are_named() {
             assert!(output.status.code() == Some(2) && is_named, "{command}: {expected}: {message}");
         }
     }
-    let compared = apexmap(&["compare", "red-storm", recorded("stream.txt").to_str().expect("a path")]);
+    let compared = apexmap(&["compare", "red-storm", recorded_output("stream.txt").to_str().expect("a path")]);
     assert!(text(&compared).contains("convert it: apexmap import"), "{}", text(&compared));
     let foreign = scratch.join("file1");
     let refused = apexmap(&["import", foreign.to_str().expect("a path"), "--out", "never"]);
@@ -283,7 +292,7 @@ fn files_of_other_programs_are_named() {
 #[test]
 fn parquet_with_another_codec_says_how_to_write_it() {
     for codec in ["zstd", "lz4"] {
-        let output = apexmap(&["query", recorded(&format!("{codec}.parquet")).to_str().expect("a path")]);
+        let output = apexmap(&["query", recorded_output(&format!("{codec}.parquet")).to_str().expect("a path")]);
         let message = text(&output);
         let is_clear =
             message.contains(&format!("compressed with {codec}")) && message.contains("compression=\"snappy\"");
