@@ -3,7 +3,7 @@
 //! RandomAccess, STREAM and the numbers of processes are apexmap's; the others are named `hpcc.NAME`. HPCC reports `Star...` as the
 //! mean of its processes; the rate of all is that mean times their number, as far as they ran at the same time.
 
-use super::values::{Row, Statistic, Values};
+use super::values::{Row, Statistic, Values, scale};
 use apexmap_base::sample::Status;
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ fn add_random_access(summary: &Summary, processes: Option<u64>, (suffix, stream)
             .with_known("ranks", processes)
             .with_known("table_words", words.filter(|words| *words > 0.0).map(|words| words as u64))
             .with("stream", stream)
-            .value("operations_per_second", 1e9 * rate)
+            .value("operations_per_second", scale(rate, 9))
             .known_value("seconds", global("time"))
             .known_value("updates_made", updates)
             .known_value("errors", global("Errors").filter(|errors| *errors >= 0.0))
@@ -105,7 +105,7 @@ fn add_random_access(summary: &Summary, processes: Option<u64>, (suffix, stream)
         let rate = summary.number(&format!("{name}RandomAccess{suffix}_GUPs"));
         // The rate of all ranks needs their number.
         let (Some(rate), Some(count)) = (rate, ranks) else { continue };
-        let total = if rate < 0.0 { rate } else { 1e9 * rate * count as f64 };
+        let total = scale(rate, 9) * count as f64;
         values.rows.push(
             Row::new(kernel, Statistic::Sample)
                 .with("ranks", count)
@@ -124,7 +124,7 @@ fn add_streams(summary: &Summary, processes: Option<u64>, values: &mut Values) {
         for operation in ["Copy", "Scale", "Add", "Triad"] {
             let rate = summary.number(&format!("{name}STREAM_{operation}"));
             let (Some(rate), Some(count)) = (rate, ranks) else { continue };
-            let total = if rate < 0.0 { rate } else { 1e9 * rate * count as f64 };
+            let total = scale(rate, 9) * count as f64;
             let each = total / count as f64;
             values.rows.push(
                 Row::new("calibrate.stream", Statistic::Best)
@@ -140,20 +140,20 @@ fn add_streams(summary: &Summary, processes: Option<u64>, values: &mut Values) {
 
 /// Adds the results that no kernel of apexmap measures.
 fn add_other_tests(summary: &Summary, processes: Option<u64>, values: &mut Values) {
-    const UNITS: [(&str, &str, f64); 6] = [
-        ("_Tflops", "flops_per_second", 1e12),
-        ("_Gflops", "flops_per_second", 1e9),
-        ("_GBs", "bytes_per_second", 1e9),
-        ("_GBytes", "bytes_per_second", 1e9),
-        ("_usec", "operation_seconds", 1e-6),
-        ("_wtick", "operation_seconds", 1.0),
+    const UNITS: [(&str, &str, i32); 5] = [
+        ("_Tflops", "flops_per_second", 12),
+        ("_Gflops", "flops_per_second", 9),
+        ("_GBs", "bytes_per_second", 9),
+        ("_GBytes", "bytes_per_second", 9),
+        ("_usec", "operation_seconds", -6),
     ];
     for (name, text) in &summary.0 {
         let unit = UNITS.iter().find(|(end, ..)| name.ends_with(end));
-        let (Some((end, column, scale)), Ok(number)) = (unit, text.parse::<f64>()) else { continue };
+        let (Some((end, column, exponent)), Ok(number)) = (unit, text.parse::<f64>()) else { continue };
         let ranks = if name.starts_with("Single") { Some(1) } else { processes };
         let kernel = format!("hpcc.{}", name.trim_end_matches(end));
-        let value = if number < 0.0 { number } else { scale * number };
-        values.rows.push(Row::new(&kernel, Statistic::Sample).with_known("ranks", ranks).value(column, value));
+        values.rows.push(
+            Row::new(&kernel, Statistic::Sample).with_known("ranks", ranks).value(column, scale(number, *exponent)),
+        );
     }
 }

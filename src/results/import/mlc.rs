@@ -1,6 +1,6 @@
 //! Intel's Memory Latency Checker: matrices between NUMA nodes, peak bandwidths, and latency under load. MB are 10^6 bytes.
 
-use super::values::{Row, Statistic, Values};
+use super::values::{Row, Statistic, Values, scale};
 
 /// The part of the output that is read.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -76,8 +76,8 @@ impl Table {
                 let row = Row::new("calibrate.loaded", Statistic::Mean)
                     .with_known("write_per_cent", self.is_read_only.then_some(0_u64))
                     .with("inject_delay", *delay as u64)
-                    .value("operation_seconds", 1e-9 * latency)
-                    .value("background_bytes_per_second", 1e6 * rate);
+                    .value("operation_seconds", scale(*latency, -9))
+                    .value("background_bytes_per_second", scale(*rate, 6));
                 vec![row]
             }
             (Part::Loaded, _) => Vec::new(),
@@ -89,7 +89,7 @@ impl Table {
             (Part::CacheToCache, [.., Some(latency)]) if line.contains("atency") => {
                 let transfer = fields[..fields.len() - 1].join(" ");
                 let row = Row::new("mlc.cache_to_cache", Statistic::Mean).with("transfer", transfer.as_str());
-                vec![row.value("operation_seconds", 1e-9 * latency)]
+                vec![row.value("operation_seconds", scale(*latency, -9))]
             }
             _ => {
                 // The line above a matrix ends with the nodes: "Numa node      0      1".
@@ -109,20 +109,20 @@ impl Table {
         let row = |kernel: &str| Row::new(kernel, Statistic::Mean);
         match self.part {
             Part::Bandwidth => {
-                between(row("calibrate.stream").with("access", "read")).value("bytes_per_second", 1e6 * number)
+                between(row("calibrate.stream").with("access", "read")).value("bytes_per_second", scale(number, 6))
             }
             Part::CacheToCache => row("mlc.cache_to_cache")
                 .with("transfer", self.heading.as_str())
                 .with("writer_node", row_node)
                 .with("reader_node", column_node)
-                .value("operation_seconds", 1e-9 * number),
+                .value("operation_seconds", scale(number, -9)),
             _ => {
                 // One core follows one chain; an access in sequence is another quantity.
                 let is_chain = !self.heading.contains("sequential");
                 let kernel =
                     if is_chain { row("calibrate.chase").with("chases", 1_u64) } else { row("mlc.sequential_latency") };
                 let kernel = kernel.with("ranks", 1_u64).with_known("region_bytes", self.buffer_bytes);
-                between(kernel).value("operation_seconds", 1e-9 * number)
+                between(kernel).value("operation_seconds", scale(number, -9))
             }
         }
     }
@@ -132,7 +132,7 @@ impl Table {
 fn idle(line: &str) -> Option<Row> {
     let latency: f64 = line.split_once('(')?.1.split_once("ns")?.0.trim().parse().ok()?;
     let row = Row::new("calibrate.chase", Statistic::Mean).with("ranks", 1_u64).with("chases", 1_u64);
-    Some(row.value("operation_seconds", 1e-9 * latency))
+    Some(row.value("operation_seconds", scale(latency, -9)))
 }
 
 /// Returns a line of the peak bandwidths: `ALL Reads        :  225097.1`. Only the first is a quantity of apexmap.
@@ -143,7 +143,7 @@ fn peak(line: &str) -> Option<Row> {
         "ALL Reads" => Row::new("calibrate.stream", Statistic::Mean).with("access", "read"),
         traffic => Row::new("mlc.peak_bandwidth", Statistic::Mean).with("traffic", traffic),
     };
-    Some(row.value("bytes_per_second", 1e6 * rate))
+    Some(row.value("bytes_per_second", scale(rate, 6)))
 }
 
 /// Returns the bytes of `Using buffer size of 2000.000MiB`. A size per thread is of another kind.

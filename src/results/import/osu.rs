@@ -1,7 +1,7 @@
 //! The OSU Micro-Benchmarks: each test has a title, a line with the names of its columns, and a row per message size. MB are 10^6
 //! bytes. All numbers are means over iterations.
 
-use super::values::{Row, Statistic, Values, number_after, own_name};
+use super::values::{Row, Statistic, Values, number_after, own_name, scale};
 use apexmap_base::sample::Status;
 
 /// The kernel of a test, and its parameters that the test fixes. Tests of device memory are not apexmap's.
@@ -117,8 +117,8 @@ fn read_row(test: &Test, fields: &[&str]) -> Option<Row> {
             continue;
         }
         let number: f64 = field.parse().ok()?;
-        let (column, scale) = column(name);
-        row = row.value(&column, if number < 0.0 { number } else { scale * number });
+        let (column, exponent) = column(name);
+        row = row.value(&column, scale(number, exponent));
         // The rate of one message at a time.
         if test.kernel == "message_rate.ping_pong"
             && column == "operation_seconds"
@@ -134,19 +134,19 @@ fn read_row(test: &Test, fields: &[&str]) -> Option<Row> {
     Some(row)
 }
 
-/// Returns the column of a name in OSU's tables, and the factor to its unit.
-fn column(name: &str) -> (String, f64) {
+/// Returns the column of a name in OSU's tables, and the power of ten to its unit.
+fn column(name: &str) -> (String, i32) {
     let (plain, unit) =
         name.split_once('(').map_or((name, ""), |(plain, unit)| (plain.trim(), unit.trim_end_matches(')')));
     let words = plain.replace('.', "").to_lowercase();
     let words: Vec<&str> = words.split_whitespace().filter(|word| !["lat", "latency", "tail"].contains(word)).collect();
     match (words.as_slice(), unit) {
-        (["bandwidth"] | ["mb/s"], _) => ("bytes_per_second".into(), 1e6),
-        (["messages/s"], _) => ("operations_per_second".into(), 1.0),
-        ([] | ["avg"], "us") => ("operation_seconds".into(), 1e-6),
-        (words, "us") => (format!("operation_seconds_{}", words.join("_")), 1e-6),
-        (words, "%") => (format!("{}_per_cent", words.join("_")), 1.0),
-        (words, "MB/s") => (format!("{}_bytes_per_second", words.join("_")), 1e6),
-        (words, _) => (own_name(&words.join("_")), 1.0),
+        (["bandwidth"] | ["mb/s"], _) => ("bytes_per_second".into(), 6),
+        (["messages/s"], _) => ("operations_per_second".into(), 0),
+        ([] | ["avg"], "us") => ("operation_seconds".into(), -6),
+        (words, "us") => (format!("operation_seconds_{}", words.join("_")), -6),
+        (words, "%") => (format!("{}_per_cent", words.join("_")), 0),
+        (words, "MB/s") => (format!("{}_bytes_per_second", words.join("_")), 6),
+        (words, _) => (own_name(&words.join("_")), 0),
     }
 }

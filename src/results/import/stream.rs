@@ -1,6 +1,6 @@
 //! McCalpin's STREAM: the table of its four operations. Rates are the best of its runs.
 
-use super::values::{Row, Statistic, Values, number_after};
+use super::values::{Row, Statistic, Values, number_after, scale};
 use crate::table::columns;
 use apexmap_base::sample::Status;
 
@@ -28,7 +28,7 @@ pub fn read(text: &str) -> Result<Values, String> {
         let [rate, mean, least, most] = numbers[..] else {
             return Err(format!("has a line of STREAM that cannot be read: {}", columns::caption(line.trim())));
         };
-        let total = if rate < 0.0 { rate } else { 1e6 * rate };
+        let total = scale(rate, 6);
         let row = Row::new("calibrate.stream", Statistic::Best)
             .with("ranks", threads as u64)
             .with("access", operation.to_lowercase().as_str())

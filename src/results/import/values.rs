@@ -74,7 +74,7 @@ impl Row {
             self.values.push((column.to_owned(), value));
             return self;
         }
-        let message = format!("the file has {value} for {column}: this part did not run, or failed");
+        let message = format!("the file has no valid value for {column}: this part did not run, or failed");
         self.fail(Status::Failed, message)
     }
 
@@ -200,6 +200,11 @@ pub fn own_name(name: &str) -> String {
     let name = name.split_whitespace().collect::<Vec<_>>().join("_");
     let is_taken = columns::describe(&name).role != columns::Role::Unknown || columns::resolve(&name) != name;
     if is_taken { format!("{name}_") } else { name }
+}
+
+/// Returns a number times a power of ten, rounded as if the decimal number were moved: 84561.2 times 10^6 is 84561200000.
+pub fn scale(number: f64, exponent: i32) -> f64 {
+    format!("{number}e{exponent}").parse().unwrap_or(f64::NAN)
 }
 
 /// Returns the number at the start of a text after a mark: `8` of `Number of Threads requested = 8`.
