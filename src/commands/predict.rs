@@ -190,7 +190,12 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
     let _ = writeln!(text, "with the numbers of {} ({}):", card.name, card.source);
     if let Some(origin) = card.provenance.get(SIMULATED).and_then(|text| text.as_str()) {
-        let _ = writeln!(text, "{}", RateWords::new(Some(origin)).warning(origin));
+        let words = RateWords::new(Some(origin));
+        let (rates, source) = (words.rates.to_uppercase(), words.source);
+        let _ = writeln!(
+            text,
+            "{rates} ({origin}): the numbers were fitted to a {source}, not to a measurement of apexmap."
+        );
     }
     let mut parameters = TextTable::new([Align::Left, Align::Right, Align::Left]).with_indent(2);
     for ((parameter, value), interval) in about.parameters.iter().zip(&numbers.values).zip(&numbers.intervals) {
