@@ -44,7 +44,13 @@ pub fn read(text: &str) -> Result<Values, String> {
         let line = line.trim();
         if let Some(title) = line.strip_prefix("# OSU ") {
             let (title, version) = title.rsplit_once(" v").unwrap_or((title, ""));
-            values.program = format!("osu {}", version.trim()).trim().to_owned();
+            match values.program.as_str() {
+                "" => values.program = format!("osu {}", version.trim()).trim().to_owned(),
+                program if !program.split(' ').any(|word| word == version.trim()) => {
+                    values.program += &format!(" and {}", version.trim());
+                }
+                _ => {}
+            }
             let (kernel, operation, ranks) = kernel(title);
             test = Some(Test { kernel, operation, ranks, window: None, datatype: None, columns: Vec::new() });
             continue;
