@@ -16,7 +16,8 @@
 //! src/run        sweep: specification, plan, driver; launch: launchers; batch: batch systems; submit: batch jobs;
 //!                manual: launches on other machines; campaign: a sweep from plan to report
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
-//! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export
+//! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export;
+//!                import: outputs of other programs
 //! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics;
 //!                simulation: a card as a simulated machine
 //! src/measure    hardware, observer, comm: transports; kernels, with code that families share in kernels/shared; worker; builds
@@ -49,6 +50,7 @@
 //!   `machine/catalogue.rs`. Predictions, fits, validation and help then include it.
 //! * a figure: a file in `src/draw/figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
 //!   `Figure::drawable`; for `apexmap plot` also its name in `plot::FigureKind`.
+//! * a program whose output is imported: a file in `src/results/import/`, and its line in `import::READERS`.
 //! * a command: a file in `src/commands/`, and its line in `commands!` there.
 
 #![warn(clippy::disallowed_methods, missing_docs)]

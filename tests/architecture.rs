@@ -37,7 +37,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
         "theory",
         &[&["statistics", "trade", "codes"], &["machine", "models", "fit", "paper_tables"], &["bounds", "simulation"]],
     ),
-    ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
+    ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual", "site"], &["campaign"]]),
     ("study", &[&["model_fit", "calibrate", "nodes", "simulated"], &["answers", "validate"]]),

@@ -1,8 +1,9 @@
-//! Tests of archives: tar and sha256sum read them, and links out of a result are refused.
+//! Tests of archives: tar and sha256sum read them, commands take them as results, and links out of a result are refused.
 
 use super::common::{Scratch, apexmap, output};
 use super::terminal::TINY_SWEEP;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
@@ -59,4 +60,91 @@ fn a_link_out_of_a_result_is_not_archived() {
         assert!(!scratch.join("b.tar.gz").exists());
         fs::remove_file(result.join(link)).expect("a link");
     }
+}
+
+/// A colleague sends an archive or a report: all commands that read a result take it.
+#[test]
+fn commands_take_an_archive_and_a_report_as_a_result() {
+    let scratch = Scratch::new();
+    let path = |name: &str| scratch.join(name).to_str().expect("a path").to_owned();
+    fs::write(scratch.join("tiny.toml"), TINY_SWEEP).expect("a file");
+    let (sweep, result, file) = (path("tiny.toml"), path("r"), path("r.tar.gz"));
+    let page = path("r/report.html");
+    let run = |arguments: &[&str]| {
+        let output = apexmap(arguments);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+        text
+    };
+    run(&["run", &sweep, "--out", &result]);
+    run(&["archive", &result, "--out", &file]);
+    for arguments in [&["query", "--select", "seconds"][..], &["export"], &["status", "--columns"], &["show"]] {
+        let result_of = |named: &str| run(&[&arguments[..1], &[named], &arguments[1..]].concat());
+        let expected = result_of(&result);
+        assert_eq!(result_of(&file), expected, "{arguments:?} of an archive");
+        assert_eq!(result_of(&page), expected, "{arguments:?} of a report");
+    }
+    assert!(run(&["status", &file]).contains("2 planned, 2 done"));
+    assert!(run(&["status", &file, "--json"]).contains(&format!("\"result\": \"{file}\"")));
+    run(&["plot", &file, "curves", "--x", "L", "--y", "", "--out", &path("curves.svg")]);
+    run(&["report", &file]);
+    assert!(scratch.join("r.html").is_file(), "the page of an archive is next to it");
+    run(&["compare", &file, &page, "--out", &path("compared")]);
+    // The folder itself is needed only where something is written or ended.
+    for command in ["archive", "cancel"] {
+        let refused = apexmap(&[command, &file]);
+        let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && message.contains("the folder of a result is needed"), "{message}");
+    }
+    // A cut archive is named, and no folder is left.
+    let bytes = fs::read(&file).expect("an archive");
+    fs::write(&file, &bytes[..bytes.len() - 20]).expect("written");
+    let refused = apexmap(&["query", &file]);
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && message.contains("r.tar.gz cannot be unpacked"), "{message}");
+}
+
+/// Names that would break a line of the checksums are escaped as sha256sum does; names that it cannot hold are refused.
+#[test]
+fn odd_names_in_an_archive_are_checked_by_sha256sum() {
+    let scratch = Scratch::new();
+    let result = scratch.join("r");
+    fs::create_dir_all(result.join("journals")).expect("folders");
+    for name in ["a\nb", "c\\d", "e f"] {
+        fs::write(result.join(name), "inside").expect("a file");
+    }
+    let archive = |name: &str| {
+        let out = scratch.join(name);
+        apexmap(&["archive", result.to_str().expect("a path"), "--out", out.to_str().expect("a path")])
+    };
+    assert!(archive("a.tar.gz").status.success());
+    let unpacked = output(Command::new("tar").args(["-xzf", "a.tar.gz"]).current_dir(scratch.join("")));
+    assert!(unpacked.status.success());
+    let checked = output(Command::new("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(&result));
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+    assert_eq!(String::from_utf8_lossy(&checked.stdout).matches(": OK").count(), 4, "three files and the origin");
+    fs::write(result.join(std::ffi::OsStr::from_bytes(b"\xff")), "inside").expect("a file");
+    let refused = archive("b.tar.gz");
+    assert!(refused.status.code() == Some(2) && String::from_utf8_lossy(&refused.stderr).contains("is not UTF-8"));
+}
+
+/// An archive may come from anyone: no file of it is written outside of its folder.
+#[test]
+fn an_archive_with_paths_that_lead_out_is_refused() {
+    let scratch = Scratch::new();
+    let mut header = [0; 512];
+    for (start, field) in
+        [(0, &b"r/../../evil"[..]), (100, b"0000644\0"), (124, b"00000000000\0"), (156, b"0"), (257, b"ustar\x0000")]
+    {
+        header[start..start + field.len()].copy_from_slice(field);
+    }
+    header[148..156].fill(b' ');
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    fs::write(scratch.join("evil.tar"), [&header[..], &[0; 1024]].concat()).expect("written");
+    assert!(output(Command::new("gzip").arg(scratch.join("evil.tar"))).status.success());
+    let file = scratch.join("evil.tar.gz");
+    let refused = apexmap(&["query", file.to_str().expect("a path")]);
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && message.contains("leads out of its folder"), "{message}");
 }

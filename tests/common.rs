@@ -187,6 +187,7 @@ pub fn manifest() -> Manifest {
         command: Vec::new(),
         driver: apexmap_measure::provenance::build(),
         driver_host: host(),
+        imported: None,
         worker: apexmap_measure::provenance::build(),
         unix_seconds: 1.7e9,
         samples: Default::default(),

@@ -126,7 +126,7 @@ fn files_without_samples_are_refused_by_name() {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     write(&folder, &other.finish());
     for (file, code, expected) in [
-        (text, 2, "text.parquet as Parquet"),
+        (text, 2, "text.parquet is a text file, not a result of apexmap"),
         (folder.samples(), 2, "samples.parquet does not hold samples of apexmap: it has no valid column \"kernel\""),
         (scratch.join("none"), 2, "none does not exist"),
     ] {

@@ -106,6 +106,7 @@
 //! - `condition`: conditions of samples: parsing, values, errors with places
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
+//! - `import`: outputs of HPCC, OSU, STREAM, Intel MLC and Extra-P as results; files of other programs are named
 //! - `facade`: the public library: traits of its types, points without a parameter
 //! - `manual`: launches run by their scripts elsewhere; outputs cut, damaged, foreign, imported twice
 //! - `notebooks`: they run to the end; no outputs are committed
@@ -182,6 +183,7 @@ mod goal;
 mod hardware;
 mod harnesses;
 mod identity;
+mod import;
 mod intervals;
 mod latency;
 mod launch;

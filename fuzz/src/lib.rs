@@ -16,6 +16,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::parquet;
+use apexmap_results::import;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::Table;
 use apexmap_run::sweep::{self as sweeps, Machine};
@@ -31,6 +32,7 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("card", card),
     ("condition", condition),
+    ("import", import),
     ("job", job),
     ("journal", journal),
     ("manifest", manifest),
@@ -207,6 +209,22 @@ pub fn parquet(data: &[u8]) {
         }
     }
     std::fs::remove_file(&path).expect("a file");
+}
+
+/// Reads the output of another program. What is read is a result.
+pub fn import(data: &[u8]) {
+    let place = scratch().path.join("foreign");
+    let file = scratch().path.join("foreign.txt");
+    std::fs::write(&file, data).expect("a file");
+    match import::write(&[file], &place, None) {
+        Err(error) => check_error(&error),
+        Ok(manifest) => {
+            let folder = Folder::open(&place).expect("a result");
+            assert_eq!(Manifest::read(&folder).as_ref(), Ok(&manifest));
+            check_samples(folder.table().expect("samples"));
+        }
+    }
+    let _ = std::fs::remove_dir_all(&place);
 }
 
 /// Returns a result folder for this process, in memory if possible.

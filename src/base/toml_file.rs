@@ -1,7 +1,9 @@
 //! A TOML file with its text, for errors that show the place and suggest a correction.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::name_lookup::suggest;
+use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
@@ -16,11 +18,10 @@ pub struct TomlSource<'a> {
 /// Reads the text of a file.
 ///
 /// # Errors
-/// Fails if the file cannot be read (`help` is the advice) or is not UTF-8. `file_kind` is a word such as `sweep`.
-#[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
+/// Fails if the file cannot be read (`help` is the advice), is larger than 16 MiB, or is not UTF-8. `file_kind` is a word such as `sweep`.
 pub fn read_text(path: &Path, file_kind: &str, help: &str) -> Result<String> {
-    let bytes = std::fs::read(path)
-        .map_err(|e| Error { help: help.into(), ..Error::file(&format!("read the {file_kind}"), path, e) })?;
+    let bytes = read_limited(path, &format!("read the {file_kind}"))
+        .map_err(|error| if error.kind == ErrorKind::Input { error } else { Error { help: help.into(), ..error } })?;
     String::from_utf8(bytes).map_err(|e| {
         let first = e.utf8_error().valid_up_to();
         Error::input(
@@ -28,6 +29,26 @@ pub fn read_text(path: &Path, file_kind: &str, help: &str) -> Result<String> {
             format!("a {file_kind} is a TOML file; save it as UTF-8"),
         )
     })
+}
+
+/// Maximum bytes of a file that a user names.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Reads a file that a user names, which may be a pipe or a device without an end. `operation` is a verb with its object.
+///
+/// # Errors
+/// If the file cannot be read, or is larger than 16 MiB.
+#[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
+pub fn read_limited(path: &Path, operation: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+    match read.map_err(|e| Error::file(operation, path, e))? as u64 {
+        0..=MAX_BYTES => Ok(bytes),
+        _ => Err(Error::input(
+            format!("{} is larger than 16 MiB", path.display()),
+            "name a smaller file: it holds text that users write",
+        )),
+    }
 }
 
 impl TomlSource<'_> {

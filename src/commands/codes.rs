@@ -1,6 +1,7 @@
 //! `apexmap codes`: lists known codes with their places on the map, or their rates on a measured map.
 
-use super::{plot, samples};
+use super::opened::Opened;
+use super::plot;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, print_in_red, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 Alpha and L are estimates. A rate is interpolated between the measured points; nothing is extrapolated. Codes that wait for each
 address are read from a map of dependent accesses (apex_map.chains with chains = 1).")]
 pub struct Arguments {
-    /// A result folder, or a Parquet file of samples [default: none, list the codes]
+    /// A result: folder, archive, report.html or Parquet file of samples [default: none, list the codes]
     result: Option<PathBuf>,
     /// Add the codes of a TOML file [default: codes.toml in the result]
     #[arg(long, value_name = "FILE")]
@@ -35,8 +36,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             print(&list(&own.unwrap_or_else(|| Ok(codes::list_known()))?))
         }
         Some(result) => {
-            let samples = samples::read(result)?.current();
-            print(&rates(&samples, &plot::codes(arguments.codes.as_deref(), result)?)?)?;
+            let opened = Opened::open(result)?;
+            let samples = opened.samples()?.current();
+            print(&rates(&samples, &plot::codes(arguments.codes.as_deref(), &opened)?)?)?;
             Health::from_samples(&samples).banner().map_or(Ok(()), |banner| print_in_red(&banner))
         }
     }

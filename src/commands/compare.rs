@@ -2,9 +2,9 @@
 
 use super::compare_folder;
 use super::compare_self::{self, SelfArguments};
+use super::opened::Opened;
 use super::plot::style;
 use super::predict::pretty;
-use super::samples;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell;
@@ -20,7 +20,6 @@ use apexmap_pages::compare::sections::check::{self, RegressionCheck, Verdict};
 use apexmap_pages::compare::sections::provenance::environment_differences;
 use apexmap_pages::compare::{self, Comparison, compare};
 use apexmap_pages::html::make_style_folder;
-use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
@@ -318,21 +317,21 @@ fn open(given: &str, common: &[String]) -> Result<Machine> {
         _ => (given, None),
     };
     let file = Path::new(path);
-    let result = samples::folder(file).filter(|folder| folder.is_dir());
-    let file = result.as_deref().unwrap_or(file);
-    let (samples, manifest, card) = if file.is_dir() {
-        let folder = Folder::open(file)?;
-        let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;
-        (samples::read_folder(&folder)?, manifest, folder.card()?)
-    } else if file.is_file() {
-        (samples::read(file)?, None, None)
-    } else {
+    if !file.exists() {
         let published: Vec<&str> = apexmap_theory::machine::PUBLISHED.iter().map(|(name, _)| *name).collect();
         return Err(Error::input(
             format!("there is no result, file or published machine \"{path}\""),
             format!("{}; or name a result folder, or a Parquet file of samples", suggest(path, &published)),
         ));
-    };
+    }
+    let opened = Opened::open(file)?;
+    let samples = opened.samples()?;
+    let described = opened.known_folder().map(|folder| -> Result<_> {
+        Ok((folder.manifest().is_file().then(|| Manifest::read(folder)).transpose()?, folder.card()?))
+    });
+    let (manifest, card) = described.transpose().map_err(|error| opened.name_error(error))?.unwrap_or_default();
+    let result = opened.known_folder().filter(|_| !opened.is_unpacked()).map(|folder| folder.path.clone());
+    let file = result.as_deref().unwrap_or(file);
     let samples = choose(given, &samples, common, own)?;
     let mut machine = Machine::from_samples(given, samples, manifest)?;
     machine.card = card.or(machine.card);

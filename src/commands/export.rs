@@ -1,6 +1,7 @@
 //! `apexmap export`: writes samples in the formats of other programs.
 
-use super::samples::{names, read};
+use super::columns::names;
+use super::opened::read;
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
@@ -30,7 +31,7 @@ pub enum Format {
 CSV and JSON lines contain successful and failed samples (column status); missing values are null in JSON lines \
 and empty in CSV, as empty words are. Columns have the names of samples.parquet and base units: seconds, bytes, words of 8 bytes.")]
 pub struct Arguments {
-    /// A result folder, or a Parquet file of samples
+    /// A result: folder, archive, report.html or Parquet file of samples
     result: PathBuf,
     /// Output format
     #[arg(long, value_enum, default_value = "csv")]
@@ -94,7 +95,9 @@ fn export_samples(arguments: &Arguments) -> Result<()> {
             let metrics = selected.unwrap_or_else(|| {
                 let mut metrics = samples.headlines();
                 metrics.retain(|name| *name != "seconds");
-                metrics.insert(0, "seconds");
+                if samples.describe_import().is_none() || samples.has("seconds") {
+                    metrics.insert(0, "seconds");
+                }
                 metrics
             });
             let parameters = match &arguments.parameters {

@@ -1,13 +1,12 @@
 //! `apexmap fit`: fits a model's parameters to a result.
 
+use super::opened::Opened;
 use super::predict::{Format, format_interval, number, pretty};
-use super::samples;
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::amount;
-use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit::{self, Data, figures};
@@ -67,11 +66,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn fit_model(arguments: &Arguments) -> Result<()> {
     let named = arguments.model.as_deref().map(models::find).transpose()?;
-    let folder = Folder::open(&arguments.result)?;
-    let samples = arguments.selection.choose(&samples::read_folder(&folder)?)?;
+    let opened = Opened::open(&arguments.result)?;
+    let folder = opened.folder()?;
+    let samples = arguments.selection.choose(&opened.samples()?)?;
     let model = named.ok_or_else(|| no_model_error(&samples))?;
     let data = model_fit::observations(&samples, model, &variables(model, &arguments.set)?)?;
-    let manifest = Manifest::read(&folder)?;
+    let manifest = Manifest::read(folder).map_err(|error| opened.name_error(error))?;
     let roles = roles(model, arguments, &manifest, &samples)?;
     let options = Options { seed: arguments.seed, ..Options::default() };
     let fit = data.fit(model, &roles, options)?;
@@ -207,9 +207,8 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
             quality.fitted_points
         );
     }
-    if let Some(simulated) = &data.simulated {
-        let _ =
-            writeln!(text, "SIMULATED ({simulated}): the numbers describe the simulation, no machine was measured.\n");
+    if let Some(origin) = &data.simulated {
+        let _ = writeln!(text, "{}\n", words.warning(origin));
     }
     if data.oversubscribed {
         text.push_str("Oversubscribed: some launches had more ranks than hardware threads; the fit is not for a machine with enough.\n\n");

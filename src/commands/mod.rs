@@ -5,6 +5,7 @@ mod calibrate;
 mod cancel;
 mod card;
 mod codes;
+mod columns;
 mod compare;
 mod compare_folder;
 mod compare_self;
@@ -14,9 +15,11 @@ mod export;
 mod export_network;
 mod fit;
 mod fit_progress;
+mod import;
 mod job;
 mod live;
 mod models;
+mod opened;
 mod plan;
 mod plot;
 mod predict;
@@ -24,7 +27,6 @@ mod progress;
 mod query;
 mod report;
 mod run;
-mod samples;
 mod selection;
 mod show;
 mod show_card;
@@ -88,6 +90,8 @@ commands! {
     Query => query,
     /// Pack a result into one file with checksums
     Archive => archive,
+    /// Make a result from the output of HPCC, OSU, STREAM, Intel MLC or Extra-P
+    Import => import,
     /// Write samples as CSV, JSON lines or the input of Extra-P
     Export => export,
     /// Redraw a result's figures and rewrite its report

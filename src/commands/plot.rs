@@ -1,6 +1,7 @@
 //! `apexmap plot`: draws a figure of any result.
 
-use super::samples::{column, folder, names, read};
+use super::columns::{column, names};
+use super::opened::Opened;
 use super::selection::Selection;
 use apexmap_base::error::Result;
 use apexmap_base::terminal::{note, print};
@@ -26,7 +27,7 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart contour --where 'P == 1' --codes        (mark STREAM, GUPS and other codes)
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {
-    /// A result folder, or a Parquet file of samples
+    /// A result: folder, archive, report.html or Parquet file of samples
     result: PathBuf,
     /// surface, contour, heat, curves; bottleneck: the limit that is the bottleneck at each point, and the fraction of it that
     /// was reached; elasticity: the power of --x with which --z grows, 1 if doubling --x doubles it
@@ -66,10 +67,10 @@ pub fn style(name: &str) -> Style {
 }
 
 /// Returns the known codes with those of a file, or else of a result folder.
-pub fn codes(file: Option<&Path>, result: &Path) -> Result<Vec<Code>> {
-    match (file, folder(result)) {
+pub fn codes(file: Option<&Path>, result: &Opened) -> Result<Vec<Code>> {
+    match (file, result.known_folder()) {
         (Some(file), _) => codes::read_with_known(file),
-        (None, Some(folder)) => Folder { path: folder }.codes(),
+        (None, Some(folder)) => folder.codes(),
         (None, None) => Ok(codes::list_known()),
     }
 }
@@ -79,14 +80,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn draw(arguments: &Arguments) -> Result<()> {
-    let samples = arguments.selection.choose(&read(&arguments.result)?)?;
+    let opened = Opened::open(&arguments.result)?;
+    let samples = arguments.selection.choose(&opened.samples()?)?;
     let (_, kind) =
         FigureKind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline = || kernels::find(samples.first_word("kernel")).ok().map(|kernel| kernel.about().headline);
     let share = (kind == FigureKind::Bottleneck).then_some(SHARE);
     let z = match &arguments.z {
         Some(given) => column("--z", given, &samples)?,
-        None => share.or_else(headline).unwrap_or("seconds"),
+        None => share.or_else(headline).or_else(|| samples.first_imported_value()).unwrap_or("seconds"),
     };
     let (x, by) = axes(arguments, kind, &samples)?;
     let title = arguments.title.clone().unwrap_or_else(|| plot::title(&samples, kind, &x, z));
@@ -96,7 +98,7 @@ fn draw(arguments: &Arguments) -> Result<()> {
     let drawn = plot::figure(&samples, &request)?;
     let drawn = plot::add_bounds(&samples, &request, drawn)?;
     let drawn = match &arguments.codes {
-        Some(file) => plot::add_codes(&samples, &request, drawn, &codes(file.as_deref(), &arguments.result)?)?,
+        Some(file) => plot::add_codes(&samples, &request, drawn, &codes(file.as_deref(), &opened)?)?,
         None => drawn,
     };
     selected.notes.iter().for_each(|line| note(&format!("note: {line}")));

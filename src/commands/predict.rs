@@ -7,6 +7,7 @@ use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit, amount, is_informative};
 use apexmap_study::model_fit;
 use apexmap_study::model_fit::predictions::{self, PredictedKind};
+use apexmap_theory::fit::RateWords;
 use apexmap_theory::machine::{Card, Domain, SIMULATED};
 use apexmap_theory::models::domains::{NumberDomain, label};
 use apexmap_theory::models::scan::{self, Numbers, ScanPoint};
@@ -188,10 +189,12 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     let about = model.about();
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
     let _ = writeln!(text, "with the numbers of {} ({}):", card.name, card.source);
-    if let Some(simulated) = card.provenance.get(SIMULATED).and_then(|text| text.as_str()) {
+    if let Some(origin) = card.provenance.get(SIMULATED).and_then(|text| text.as_str()) {
+        let words = RateWords::new(Some(origin));
+        let (rates, source) = (words.rates.to_uppercase(), words.source);
         let _ = writeln!(
             text,
-            "SIMULATED ({simulated}): the numbers were fitted to a simulation, no machine was measured."
+            "{rates} ({origin}): the numbers were fitted to a {source}, not to a measurement of apexmap."
         );
     }
     let mut parameters = TextTable::new([Align::Left, Align::Right, Align::Left]).with_indent(2);

@@ -1,7 +1,8 @@
 //! `apexmap query`: prints medians of groups of samples.
 
+use super::columns::names;
+use super::opened::read;
 use super::predict::pretty;
-use super::samples::{names, read};
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data, terminal_width};
@@ -35,7 +36,7 @@ n counts the successful samples; failed ones have a separate column. Each median
 statistics, which requires six samples. Rates are per second; the column name states the unit. `apexmap kernels ID` \
 lists a kernel's parameters and outputs.")]
 pub struct Arguments {
-    /// A result folder, or a Parquet file of samples
+    /// A result: folder, archive, report.html or Parquet file of samples
     result: PathBuf,
     #[command(flatten)]
     selection: Selection,
@@ -81,6 +82,9 @@ fn show(arguments: &Arguments) -> Result<()> {
         None => samples.headlines(),
     };
     let groups = query::groups(&samples, &by, &selected)?;
+    if let Some(import) = groups.import.as_ref().filter(|_| arguments.format != Format::Table) {
+        note(&format!("note: {import}; apexmap did not measure these values"));
+    }
     match arguments.format {
         Format::Table => print(&query::text_within(&groups, terminal_width())),
         Format::Csv => print_data(&query::csv(&groups)),

@@ -2,21 +2,19 @@
 
 use super::card::CardArguments;
 use super::fit_progress::FitProgress;
+use super::opened::Opened;
 use super::plot::style;
-use super::samples;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, print_in_red, terminal_width};
 use apexmap_base::{new_file, regular_file};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::make_style_folder;
-use apexmap_pages::report::embedded::Embedded;
 use apexmap_pages::report::nodes::NodeReport;
 use apexmap_pages::report::{self, ReportOutput, summary};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_study::nodes;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -26,10 +24,10 @@ use std::path::{Path, PathBuf};
   apexmap report results/quickstart --style paper
   apexmap report report.html                 draw the page of an older version again")]
 pub struct Arguments {
-    /// The result folder, or a report that holds its result
+    /// A result: folder, archive, or a report that holds its result
     #[arg(default_value = "results/quickstart")]
     result: PathBuf,
-    /// Where to write the page that is drawn from an older page [default: NAME.redrawn.html next to it]
+    /// Where to write the page that is drawn from a page or an archive [default: NAME.redrawn.html or NAME.html next to it]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -41,9 +39,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let is_page = arguments.result.extension().is_some_and(|extension| extension == "html");
-    if is_page && arguments.result.is_file() {
-        return redraw(arguments);
+    let opened = Opened::open(&arguments.result)?;
+    if opened.is_unpacked() {
+        return redraw(arguments, &opened);
     }
     if arguments.out.is_some() {
         return Err(Error::input(
@@ -51,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "omit --out, or name a page: apexmap report report.html --out new.html",
         ));
     }
-    let folder = Folder::open(&arguments.result)?;
+    let folder = opened.folder()?;
     if arguments.card.card.is_some() {
         let _lock = folder.lock()?;
         if folder.journal_files()?.is_empty() {
@@ -60,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 "omit --card, or use the complete result folder",
             ));
         }
-        let manifest = Manifest::read(&folder)?;
+        let manifest = Manifest::read(folder)?;
         let hosts: Vec<_> = manifest.launches.iter().map(|end| &end.launch.host).collect();
         if let Some(card) = arguments.card.find(&manifest.machine, &hosts)? {
             folder.replace_card(&card)?;
@@ -68,67 +66,46 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         folder.compact()?;
     }
     make_style_folder(&folder.figures(), style(&arguments.style))?;
-    make(&folder, &samples::read_folder(&folder)?)
+    make(folder, &opened.samples()?)
 }
 
-/// Draws the page of another version again, from the result that it holds.
-fn redraw(arguments: &Arguments) -> Result<()> {
-    let page = &arguments.result;
+/// Draws the page of a report or an archive, from the result that it holds.
+fn redraw(arguments: &Arguments, opened: &Opened) -> Result<()> {
     if arguments.card.card.is_some() || style(&arguments.style) != Style::Screen {
         return Err(Error::input(
-            "--card and --style need a result folder, because a page holds no journals and no files of figures",
+            "--card and --style need a result folder: the files of an archive or a report are not changed",
             "omit them, or name the result folder",
         ));
     }
-    let out = arguments.out.clone().unwrap_or_else(|| page.with_extension("redrawn.html"));
-    let embedded = Embedded::from_page(page)?;
-    let place = TemporaryFolder::create()?;
-    embedded.unpack(page, &place.path)?;
-    // Errors of its files name the page.
-    let prefix = format!("{}/", place.path.display());
-    let named = |error: Error| Error {
-        message: error.message.replace(&prefix, &format!("{}: ", page.display())),
-        help: "name a complete report of apexmap, or draw it from its result folder: apexmap report RESULT".into(),
-        ..error
-    };
-    let folder = Folder::create(&place.path)?;
-    let samples = samples::read_folder(&folder).map_err(named)?;
+    let out = arguments.out.clone().unwrap_or_else(|| redrawn_name(&arguments.result));
+    let folder = opened.folder()?;
+    let (samples, version) = (opened.samples()?, opened.page_version.as_deref());
     if nodes::is_of_each_node(&samples.current()) {
-        let made = report::nodes::make(&folder, &samples, Some(&embedded.program)).map_err(named)?;
-        copy_page(&folder, &out)?;
+        let made = report::nodes::make(folder, &samples, version).map_err(|error| opened.name_error(error))?;
+        copy_page(folder, &out)?;
         return print_nodes(&made, &out);
     }
     let progress = FitProgress::new();
-    let made =
-        report::make_from(&folder, &samples, Some(&embedded.program), &|text| progress.show(text)).map_err(named)?;
+    let made = report::make_from(folder, &samples, version, &|text| progress.show(text))
+        .map_err(|error| opened.name_error(error))?;
     drop(progress);
-    copy_page(&folder, &out)?;
+    copy_page(folder, &out)?;
     print_summary(&made, &out)
+}
+
+/// Returns `NAME.redrawn.html` for a report, and `NAME.html` for an archive.
+fn redrawn_name(named: &Path) -> PathBuf {
+    let name = named.to_string_lossy();
+    match name.strip_suffix(".tar.gz").or_else(|| name.strip_suffix(".tgz")) {
+        Some(stem) => PathBuf::from(format!("{stem}.html")),
+        None => named.with_extension("redrawn.html"),
+    }
 }
 
 /// Copies the report of a folder to a file of the user.
 fn copy_page(folder: &Folder, out: &Path) -> Result<()> {
     let text = regular_file::read_text(&folder.report()).map_err(|e| Error::file("read", &folder.report(), e))?;
     new_file::write_user_file_contents(out, text)
-}
-
-/// A folder that only this user can read, and that is removed at the end.
-struct TemporaryFolder {
-    path: PathBuf,
-}
-
-impl TemporaryFolder {
-    fn create() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("apexmap-page-{}", std::process::id()));
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.map(|()| Self { path: path.clone() }).map_err(|e| Error::file("create", &path, e))
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
 }
 
 /// Makes the report, and prints the summary.

@@ -4,7 +4,7 @@ use super::live::colours::Colours;
 use super::live::map::{Map, Maps};
 use super::live::picture::{Picture, frame, write};
 use super::live::viewport::{self, Viewport};
-use super::samples;
+use super::opened::Opened;
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print_styled, terminal_width};
@@ -31,7 +31,7 @@ Examples:
   apexmap show results/quickstart --where 'P == 1'"
 )]
 pub struct Arguments {
-    /// A result folder, or a Parquet file of samples
+    /// A result: folder, archive, report.html or Parquet file of samples
     #[arg(default_value = "results/quickstart")]
     result: PathBuf,
     #[command(flatten)]
@@ -49,24 +49,33 @@ const PLAIN_WIDTH: usize = 80;
 const MAX_LINES: usize = 60;
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let folder = samples::folder(&arguments.result).map(|path| Folder::open(&path)).transpose()?;
-    let is_followed = |folder: &&Folder| std::io::stderr().is_terminal() && is_being_measured(folder);
-    if let Some(folder) = folder.as_ref().filter(is_followed)
+    let opened = Opened::open(&arguments.result)?;
+    let folder = opened.known_folder();
+    let is_followed =
+        |folder: &&Folder| !opened.is_unpacked() && std::io::stderr().is_terminal() && is_being_measured(folder);
+    if let Some(folder) = folder.filter(is_followed)
         && !follow(folder, &arguments.selection)?
     {
         return Ok(());
     }
-    let samples = samples::read(&arguments.result)?.current();
+    let samples = opened.samples()?.current();
     if samples.good().is_empty() {
         return Err(Error::input(
             format!("{} has no successful sample yet", arguments.result.display()),
             format!("`apexmap status {}` shows its launches and failures", arguments.result.display()),
         ));
     }
-    let view = View::new(folder.as_ref(), &samples, &arguments.selection)?;
+    let view = View::new(folder, &samples, &arguments.selection)?;
     view.node_types.iter().for_each(|text| note(&format!("note: the maps show the newest type of nodes. {text}")));
     let colours = Colours::detect(&std::io::stdout());
     let width = terminal_width().map_or(PLAIN_WIDTH, |width| width.saturating_sub(1)).max(1) as u16;
+    if view.maps.maps.is_empty() {
+        return Err(Error::input(
+            format!("{} has no values on the axes of a map", arguments.result.display()),
+            "`apexmap status RESULT --columns` lists its columns"
+                .replace("RESULT", &arguments.result.display().to_string()),
+        ));
+    }
     let pictures = view.maps.maps.iter().filter(|map| map.has_values()).map(|map| {
         let lines = (map.y.labels.len() + 3).min(MAX_LINES) as u16;
         viewport::lines(&frame(map, colours, (width, lines), &view.remark))

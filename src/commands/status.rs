@@ -1,7 +1,7 @@
 //! `apexmap status`: shows the samples, launches, jobs and failures of a result.
 
+use super::opened::Opened;
 use super::predict::pretty;
-use super::samples::read;
 use super::status_nodes;
 use super::status_state::{Facts, JobRow, ResultState, ask};
 use apexmap_base::error::{Error, Result};
@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 
 With --exit-code, the exit code is that of the state: 0 done, 4 incomplete, 6 the last job met a set-up fault, 10 queued, 11 running.")]
 pub struct Arguments {
-    /// The result folder; with --all, the folder of results [default: results/quickstart; with --all: results]
+    /// A result: folder, archive or report.html; with --all, the folder of results [default: results/quickstart; with --all: results]
     result: Option<PathBuf>,
     /// List all results in a folder, one per line
     #[arg(long)]
@@ -52,11 +52,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let path = arguments.result.as_deref().unwrap_or(Path::new("results/quickstart"));
     if arguments.columns {
-        return print_data(&list_columns(&read(path)?.current()));
+        return print_data(&list_columns(&Opened::open(path)?.samples()?.current()));
     }
-    let facts = Facts::read(path)?;
+    let opened = Opened::open(path)?;
+    let facts = Facts::read(opened.folder()?).map_err(|error| opened.name_error(error))?;
     let answers = ask(std::slice::from_ref(&facts), &site)?;
-    let state = facts.state(&answers)?;
+    let state = ResultState { result: path.to_owned(), ..facts.state(&answers)? };
     if arguments.json {
         print_data(&pretty(&state)?)?;
     } else {
@@ -73,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn list(folder: &Path, as_json: bool, site: &Site) -> Result<()> {
     let mut results = Vec::new();
     for path in find_results(folder)? {
-        match Facts::read(&path) {
+        match Folder::open(&path).and_then(|folder| Facts::read(&folder)) {
             Ok(facts) => results.push(facts),
             Err(error) => note(&format!("note: {}: {}", path.display(), error.message)),
         }
@@ -114,6 +115,9 @@ fn find_results(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Describes a result for the terminal.
 fn describe(facts: &Facts, state: &ResultState) -> Result<String> {
+    if let Some(manifest) = facts.manifest.as_ref().filter(|manifest| manifest.imported.is_some()) {
+        return Ok(describe_import(manifest, &facts.folder));
+    }
     let mut text = facts.manifest.as_ref().map(title).unwrap_or_default();
     let _ = writeln!(text, "points: {} planned, {}", state.points.planned, facts.progress.summary());
     let _ = writeln!(
@@ -142,6 +146,17 @@ fn describe(facts: &Facts, state: &ResultState) -> Result<String> {
     }
     intervals(&facts.folder, &mut text);
     Ok(text)
+}
+
+/// Describes an imported result.
+fn describe_import(manifest: &Manifest, folder: &Folder) -> String {
+    let mut text = format!("{}: {}\n", manifest.name, manifest.title);
+    let counts = manifest.samples.iter().map(|(status, count)| format!("{count} {}", status.name()));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let _ = writeln!(text, "points: {}; rows: {counts}; it can be neither resumed nor measured into", manifest.points);
+    manifest.imported.iter().flat_map(|import| &import.notes).for_each(|note| text.push_str(&format!("{note}\n")));
+    intervals(folder, &mut text);
+    text
 }
 
 /// Maximum number of words of a column to list.

@@ -3,6 +3,7 @@
 use super::status_nodes::{self, NodeState, NodeStatus};
 use apexmap_base::error::Result;
 use apexmap_base::regular_file::read_text;
+use apexmap_base::sample::Status;
 use apexmap_base::terminal::note;
 use apexmap_measure::worker::{Repeat, unix_seconds};
 use apexmap_results::disk::Folder;
@@ -21,7 +22,7 @@ use apexmap_run::sweep::plan::Progress;
 use nix::fcntl::FlockArg;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Version of the fields of `--json`. It changes when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
@@ -146,8 +147,8 @@ const ONE_SAMPLE: Repeat = Repeat { min: 1, max: 1, width: None, budget_seconds:
 
 impl Facts {
     /// Reads a result.
-    pub fn read(path: &Path) -> Result<Self> {
-        let folder = Folder::open(path)?;
+    pub fn read(folder: &Folder) -> Result<Self> {
+        let folder = folder.clone();
         let records = folder.outcomes()?;
         let samples = records.iter().flat_map(|record| &record.samples);
         let keys = folder.planned_keys()?.unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
@@ -156,7 +157,7 @@ impl Facts {
         let text = read_text(&folder.sweep()).ok();
         let text =
             text.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
-        let is_simulated = manifest.as_ref().is_some_and(|manifest| manifest.simulated.is_some());
+        let is_simulated = manifest.as_ref().is_some_and(|manifest| !manifest.is_measured());
         let (repeat, blocks) = match text.filter(|_| !is_simulated) {
             Some(text) => sweep::repeat(&text, &folder.sweep())?,
             None => (ONE_SAMPLE, 1),
@@ -204,6 +205,11 @@ impl Facts {
             let is_running = job.state == Some(JobState::Running);
             Some(if is_running { NodeState::Running } else { NodeState::Queued })
         };
+        let import = self.manifest.as_ref().filter(|manifest| manifest.imported.is_some());
+        let planned = import.map_or(self.keys.len(), |manifest| manifest.points);
+        let done = import.map_or(done, |manifest| manifest.points);
+        let successful =
+            import.map_or(self.progress.samples(), |manifest| manifest.samples.get(&Status::Ok).copied().unwrap_or(0));
         Ok(ResultState {
             version: VERSION,
             result: self.folder.path.clone(),
@@ -211,8 +217,8 @@ impl Facts {
             machine: self.manifest.as_ref().map(|manifest| manifest.machine.clone()),
             state,
             exit_code: state.exit_code(),
-            points: Points { planned: self.keys.len(), done, partial, missing, failed },
-            samples: SampleCounts { successful: self.progress.samples(), stale: self.progress.stale },
+            points: Points { planned, done, partial, missing, failed },
+            samples: SampleCounts { successful, stale: self.progress.stale },
             nodes: status_nodes::list(&self.folder, &self.progress, open_job)?,
             jobs: rows,
             owner: self.owner.clone(),

@@ -158,8 +158,12 @@ impl Maps {
 
     fn add_map(&mut self, samples: &Samples, key: &[(String, Value)], headline: &str, axes: [Option<&String>; 2]) {
         let values = axes.map(|name| name.map_or(vec![f64::NAN], |name| samples.distinct_numbers(name)));
-        let columns = values[0].len().max(1);
-        let mut cells = vec![MapCell::default(); columns * values[1].len().max(1)];
+        // Samples of another program's file may lack an axis.
+        if values.iter().any(Vec::is_empty) {
+            return;
+        }
+        let columns = values[0].len();
+        let mut cells = vec![MapCell::default(); columns * values[1].len()];
         for &row in samples.rows() {
             let place = |axis: usize| {
                 let value = axes[axis].and_then(|name| samples.column(name)).map(|column| column.number(row));

@@ -59,6 +59,9 @@ impl Machine {
         if samples.describe_simulation().is_some() {
             name.push_str(" (simulated)");
         }
+        if samples.describe_import().is_some() {
+            name.push_str(" (imported)");
+        }
         let card = manifest.as_ref().map(|manifest| match manifest.simulated_card()? {
             Some(card) => Ok(card),
             None => reported_by_os(manifest, &name),
@@ -81,9 +84,9 @@ impl Machine {
         self.card.as_ref().is_some_and(|card| card.source != REPORTED)
     }
 
-    /// Returns the host of rank 0 in the first launch. Simulated ranks have none.
+    /// Returns the host of rank 0 in the first launch. Simulated ranks and imported values have none.
     pub fn host(&self) -> Option<&Host> {
-        let manifest = self.manifest.as_ref().filter(|manifest| manifest.simulated.is_none())?;
+        let manifest = self.manifest.as_ref().filter(|manifest| manifest.is_measured())?;
         Some(manifest.first_host())
     }
 

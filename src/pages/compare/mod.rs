@@ -140,7 +140,7 @@ impl Comparison<'_> {
         let pairs = machines.clone().flat_map(|a| machines.clone().skip(a + 1).map(move |b| (a, b)));
         let measured = |k: usize| {
             let Machine { origin, samples, .. } = &self.machines[k];
-            *origin == Origin::Measured && !samples.is_empty() && samples.describe_simulation().is_none()
+            *origin == Origin::Measured && !samples.is_empty() && samples.describe_origin().is_none()
         };
         let mut same = pairs.filter(|&(a, b)| measured(a) && measured(b) && seconds(a).eq(seconds(b)));
         same.next().map(|(a, b)| [a, b].map(|k| self.machines[k].name.as_str()))
@@ -194,6 +194,10 @@ impl Comparison<'_> {
         let cards = self.machines.iter().filter_map(|machine| machine.samples.describe_simulation());
         let cards: Vec<String> = cards.map(|text| text.replace("simulated, ", "")).collect();
         stamps.extend((!cards.is_empty()).then(|| format!("SIMULATED, not measured: {}", cards.join(" and "))));
+        stamps.extend(self.machines.iter().filter_map(|machine| {
+            let origin = machine.samples.describe_import()?.replacen("imported", "IMPORTED", 1);
+            Some(format!("{origin}, not measured by apexmap: {}", machine.name))
+        }));
         if !self.matching.ignored.is_empty() {
             let names: Vec<&str> = self.matching.ignored.iter().map(|column| columns::short(column)).collect();
             stamps.push(format!("IGNORED IN MATCHING: {}", names.join(", ")));

@@ -13,7 +13,10 @@ pub fn list(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String
         values
     };
     let mut facts = vec![("Machine", manifest.machine.clone())];
-    if let Some(machine) = samples.describe_simulation() {
+    if let Some(import) = &manifest.imported {
+        facts.push(("Values", import.label()));
+        facts.extend(import.notes.iter().map(|note| ("Note", note.clone())));
+    } else if let Some(machine) = samples.describe_simulation() {
         facts.push(("Ranks", machine));
         facts.push(("Simulated on", manifest.driver_host.name.clone()));
     } else if let Some(launch) = manifest.launches.last() {

@@ -255,11 +255,16 @@ fn render(context: &Context) -> Result<String> {
     }
 }
 
-/// Returns the banner for simulated ranks or a disturbed machine; `None` for a quiet one.
+/// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one.
 fn disturbed_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     let text = health.banner()?;
     if let Some(reason) = text.strip_prefix("SIMULATED: ") {
         return Some(simulated_banner(reason, manifest));
+    }
+    if let Some(reason) = text.strip_prefix("IMPORTED: ") {
+        let notes = manifest.imported.iter().flat_map(|import| import.notes.clone());
+        let line = "IMPORTED: values of another program".into();
+        return Some(Banner { line, details: std::iter::once(reason.to_owned()).chain(notes).collect() });
     }
     Some(Banner { line: health.headline(), details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })
 }

@@ -65,6 +65,11 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     let ranks: Vec<String> = ranks.iter().map(f64::to_string).collect();
     let types = samples.words(NODE_TYPE).len();
     let is_simulated = samples.describe_simulation().is_some();
+    let origin = match &manifest.imported {
+        Some(import) => format!("{} for", import.label().replacen("imported", "Imported", 1)),
+        None if is_simulated => "Simulated with the card of".into(),
+        None => "Measured on".into(),
+    };
     let host = manifest.launches.last().filter(|_| !is_simulated).map_or(String::new(), |launch| {
         if types > 1 {
             return format!(" ({types} types of nodes, kept apart)");
@@ -77,7 +82,7 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
     format!(
         "{} {}{host}: {} on {} rank{}; {}, {}, {failures}.",
-        if is_simulated { "Simulated with the card of" } else { "Measured on" },
+        origin,
         manifest.machine,
         list(&kernels),
         list(&ranks),

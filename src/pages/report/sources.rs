@@ -27,7 +27,7 @@ impl Sources {
             methods: distinct(abouts.iter().map(|about| about.method)),
             sources: abouts.iter().map(|about| cite(about)).collect(),
             rates: distinct(abouts.iter().map(rate)),
-            unbounded: samples.describe_simulation().is_none()
+            unbounded: samples.describe_origin().is_none()
                 && abouts.iter().any(|about| bounds::family(about.id).is_some()),
         }
     }

@@ -31,7 +31,7 @@ pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
                 .into(),
         );
     }
-    if manifest.simulated.is_none() {
+    if manifest.is_measured() {
         warnings.extend(manifest.worker.cautions());
     }
     warnings.extend(unsteady(samples));

@@ -6,18 +6,23 @@ use apexmap_base::{new_file, regular_file};
 use apexmap_measure::provenance;
 use apexmap_measure::worker::unix_seconds;
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
-use tar::{Builder, Header};
+use tar::{Builder, EntryType, Header};
 
 /// The file with the checksums, in the format of `sha256sum`.
 pub const CHECKSUMS: &str = "SHA256SUMS";
 /// The file with the program that wrote the archive, its host and the time.
 const ORIGIN: &str = "archive.json";
+/// Parts of a result that are made from the others, and are not read from an archive.
+const DERIVED: [&str; 2] = ["figures", "report.html"];
+/// Maximum bytes of the files that are read from an archive.
+const MAX_UNPACKED: u64 = 16 << 30;
 
 /// The contents of an archive.
 pub struct Archived {
@@ -50,8 +55,9 @@ pub fn write(result: &Folder, target: &Path) -> Result<Archived> {
         let mut checksums = String::new();
         for path in &files {
             let relative = path.strip_prefix(&root).unwrap_or(path);
+            let line = checksum_name(relative)?;
             let (hash, bytes) = append_file(&mut archive, path, &Path::new(&name).join(relative))?;
-            checksums.push_str(&format!("{hash}  {}\n", relative.display()));
+            checksums.push_str(&line.replacen("HASH", &hash, 1));
             archived.files += 1;
             archived.bytes += bytes;
         }
@@ -66,6 +72,59 @@ pub fn write(result: &Folder, target: &Path) -> Result<Archived> {
         encoder.finish().map_err(write_error)?.flush().map_err(write_error)
     })?;
     Ok(archived)
+}
+
+/// Returns a line of the checksums with `HASH` for the checksum. As in `sha256sum`, a line whose name has escaped characters
+/// begins with a backslash, so that no name forges a line.
+///
+/// # Errors
+/// If the name is not UTF-8, which the file of checksums could not name.
+fn checksum_name(file: &Path) -> Result<String> {
+    let name = file.to_str().ok_or_else(|| {
+        Error::input(format!("the name of {} is not UTF-8", file.display()), "rename or remove this file of the result")
+    })?;
+    let escaped = name.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
+    let mark = if escaped == name { "" } else { "\\" };
+    Ok(format!("{mark}HASH  {escaped}\n"))
+}
+
+/// Unpacks the files of a result from an archive into an empty folder, without its figures and its report.
+///
+/// # Errors
+/// If the archive is damaged or too large, has a file outside of its one folder, or holds no result.
+pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
+    let damaged = |cause: &dyn std::fmt::Display| {
+        let message = format!("{} cannot be unpacked: {cause}", archive.display());
+        Error::input(message, "copy it again, or make a new archive of the result: apexmap archive RESULT")
+    };
+    let file = regular_file::open(archive).map_err(|e| Error::file("read", archive, e))?;
+    let mut packed = tar::Archive::new(GzDecoder::new(file));
+    let mut left = MAX_UNPACKED;
+    for entry in packed.entries().map_err(|e| damaged(&e))? {
+        let mut entry = entry.map_err(|e| damaged(&e))?;
+        let path = entry.path().map_err(|e| damaged(&e))?.into_owned();
+        if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+            return Err(damaged(&format!("{} leads out of its folder", path.display())));
+        }
+        let names = path.components().filter(|part| *part != Component::CurDir);
+        let inner: PathBuf = names.skip(1).collect();
+        let is_derived = DERIVED.iter().any(|name| inner.starts_with(name));
+        if entry.header().entry_type() != EntryType::Regular || inner.as_os_str().is_empty() || is_derived {
+            continue;
+        }
+        left = left.checked_sub(entry.size()).ok_or_else(|| damaged(&"its files are larger than 16 GiB; use tar"))?;
+        let target = folder.join(&inner);
+        let parent = target.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(|e| Error::file("create", parent, e))?;
+        let mut copy = new_file::create(&target)?;
+        io::copy(&mut entry, &mut copy).map_err(|e| damaged(&e))?;
+    }
+    // The checksum of the compressed data is at their end.
+    io::copy(&mut packed.into_inner(), &mut io::sink()).map_err(|e| damaged(&e))?;
+    match Folder::open(folder) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(damaged(&"it holds no result of apexmap")),
+    }
 }
 
 /// Lists the regular files in a folder of a result.

@@ -46,6 +46,10 @@ impl Folder {
         if folder.journals().is_dir() || folder.samples().is_file() {
             return Ok(folder);
         }
+        if path.is_file() {
+            let message = format!("{} is a file, but the folder of a result is needed here", path.display());
+            return Err(Error::input(message, "name the result folder; `tar -xzf` unpacks an archive"));
+        }
         let problem = if path.exists() { "is not a result folder" } else { "does not exist" };
         Err(Error::input(
             format!("{} {problem}", path.display()),

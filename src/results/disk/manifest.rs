@@ -46,9 +46,28 @@ pub struct Manifest {
     /// The machine of simulated ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedMachine>,
+    /// The other programs that measured an imported result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Import>,
     /// Checksums of samples.parquet and its sources; absent before the file is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compaction>,
+}
+
+/// The origin of an imported result. It has no launches, and can be neither resumed nor measured into.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Import {
+    /// The programs with their versions: `hpcc 1.5.0`.
+    pub programs: Vec<String>,
+    /// What a reader of the values must know, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Import {
+    /// Returns `imported from hpcc 1.5.0`.
+    pub fn label(&self) -> String {
+        format!("imported from {}", self.programs.join(" and "))
+    }
 }
 
 /// The machine of simulated ranks.
@@ -95,10 +114,16 @@ impl Manifest {
         self.launches.iter().map(|end| end.launch.cores_of_node()).min().flatten()
     }
 
-    /// Returns the host of rank 0 of a launch, or the driver's host if it has no such launch. Simulated ranks have no host.
+    /// Returns whether worker and driver of this program measured the result on real ranks.
+    pub fn is_measured(&self) -> bool {
+        self.simulated.is_none() && self.imported.is_none()
+    }
+
+    /// Returns the host of rank 0 of a launch, or the driver's host if it has no such launch. Simulated ranks and imported results
+    /// have no host.
     pub fn host_of(&self, launch: &str) -> Option<&Host> {
         let end = self.launches.iter().find(|end| end.launch.launch == launch);
-        self.simulated.is_none().then(|| end.map_or(&self.driver_host, |end| &end.launch.host))
+        self.is_measured().then(|| end.map_or(&self.driver_host, |end| &end.launch.host))
     }
 
     /// Returns the card of the machine of simulated ranks.

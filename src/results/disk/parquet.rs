@@ -15,6 +15,7 @@ use polars_arrow::datatypes::{ArrowDataType, ArrowSchema, Field};
 use polars_arrow::record_batch::RecordBatch;
 use polars_arrow::types::NativeType;
 use polars_error::PolarsResult;
+use polars_parquet::parquet::compression::Compression;
 use polars_parquet::read::{
     BasicDecompressor, ColumnChunkMetadata, FileMetadata, PageReader, column_iter_to_arrays, infer_schema,
     read_metadata,
@@ -105,19 +106,31 @@ pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Ta
     // Polars panics on some damaged files.
     let read = catch_unwind(AssertUnwindSafe(|| read_columns(file, wanted)));
     read.unwrap_or_else(|_| Err("it is damaged".into())).map_err(|cause| {
-        Error::input(
-            format!("cannot read {} as Parquet: {cause}", path.display()),
-            "name a result folder or its samples.parquet; if that file is damaged, delete it: commands then read \
-             the journals next to it, and `apexmap run` rebuilds it",
-        )
+        let has_journals = path.with_file_name("journals").is_dir();
+        let help = match cause.strip_prefix(COMPRESSED) {
+            Some(_) => "write it with Snappy, such as write_parquet(FILE, compression=\"snappy\") of polars",
+            None if has_journals => {
+                "if it is damaged, delete it: commands then read the journals next to it, and `apexmap run` rebuilds it"
+            }
+            None => "name a result: a folder that `apexmap run` wrote, its samples.parquet, its report.html or an archive of it",
+        };
+        Error::input(format!("cannot read {} as Parquet: {cause}", path.display()), help)
     })
 }
+
+/// The beginning of the problem of a file with another codec.
+const COMPRESSED: &str = "it is compressed with ";
 
 /// Reads the columns one by one, and the metadata once.
 fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Result<Table, String> {
     let metadata = read_metadata(&mut file).map_err(|e| e.to_string())?;
     let rows = metadata.row_groups.iter().fold(0, |sum: usize, group| sum.saturating_add(group.num_rows()));
     let columns = metadata.row_groups.iter().flat_map(|group| group.parquet_columns());
+    let mut codecs = columns.clone().map(ColumnChunkMetadata::compression);
+    if let Some(other) = codecs.find(|codec| ![Compression::Uncompressed, Compression::Snappy].contains(codec)) {
+        let codec = format!("{other:?}").to_lowercase();
+        return Err(format!("{COMPRESSED}{codec}, and apexmap reads only Snappy"));
+    }
     let chunks = columns.map(|column| Chunk { bytes: column.byte_range(), values: column.num_values() });
     parquet_pages::check(&file, rows.max(metadata.num_rows), chunks).map_err(|e| format!("it is damaged: {e}"))?;
     let schema = infer_schema(&metadata).map_err(|e| e.to_string())?;

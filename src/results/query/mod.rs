@@ -6,7 +6,7 @@ pub use write::{csv, json, text, text_within};
 
 use crate::samples::Samples;
 use crate::samples::cells::Cell;
-use crate::table::columns::NODE_TYPE;
+use crate::table::columns::{IMPORTED_FROM, NODE_TYPE};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
@@ -41,8 +41,10 @@ pub struct QueryGroups {
     pub groups: Vec<QueryGroup>,
     /// Columns of points that vary within some group. The medians of such a group mix different points.
     pub mixed: Vec<String>,
-    /// Number of samples without a value in a grouping column. They are in no group.
+    /// Number of samples without a value in a grouping column. They are in no group, unless they are imported.
     pub left_out: usize,
+    /// The programs that measured imported values; `None` if apexmap measured them.
+    pub import: Option<String>,
 }
 
 /// Returns the type of nodes if it differs within a group, and the columns, besides `by`, that differ within some groups but not
@@ -83,7 +85,9 @@ pub fn groups(samples: &Samples, by: &[&str], selected: &[&str]) -> Result<Query
     if selected.is_empty() {
         return Err(Error::input("no column is selected", "name at least one, such as --select seconds"));
     }
-    let cells = samples.cells(by)?;
+    // Programs with imported values do not report all parameters.
+    let missing = samples.has(IMPORTED_FROM).then(|| Value::from("-"));
+    let cells = samples.cells_with(by, missing)?;
     let grouped: usize = cells.iter().map(|cell| cell.samples.len() + cell.failures.len()).sum();
     let mixed = samples.mixed_columns(by).filter(|name| cells.iter().any(|cell| !cell.samples.is_constant(name)));
     let mixed = mixed.map(str::to_owned).collect();
@@ -100,5 +104,6 @@ pub fn groups(samples: &Samples, by: &[&str], selected: &[&str]) -> Result<Query
         groups: groups.collect(),
         mixed,
         left_out: samples.len() - grouped,
+        import: samples.describe_import(),
     })
 }

@@ -75,6 +75,9 @@ fn footer(groups: &QueryGroups) -> String {
         groups.groups.iter().any(group_has_basis)
     };
     let mut text = String::new();
+    if let Some(import) = &groups.import {
+        text += &format!("\n{}; apexmap did not measure these values.\n", import.replacen("imported", "IMPORTED", 1));
+    }
     if has_basis(Basis::Launches) {
         text += "\nSeveral launches: medians are geometric means of the launches' medians; intervals are Student's t over launches.\n";
     }

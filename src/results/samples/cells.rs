@@ -33,9 +33,18 @@ impl Samples {
     /// # Errors
     /// If a column is missing.
     pub fn cells(&self, by: &[&str]) -> Result<Vec<Cell>> {
+        self.cells_with(by, None)
+    }
+
+    /// Groups the samples as [`Samples::cells`] does. A missing value in a grouping column is replaced, if `missing` is given.
+    ///
+    /// # Errors
+    /// If a column is missing.
+    pub fn cells_with(&self, by: &[&str], missing: Option<Value>) -> Result<Vec<Cell>> {
         let columns: Vec<&Column> = by.iter().map(|name| self.require(name)).collect::<Result<_>>()?;
         let cell = |part: Samples| {
-            let by = columns.iter().map(|column| column.value(part.rows()[0])).collect::<Option<_>>()?;
+            let value = |column: &&Column| column.value(part.rows()[0]).or_else(|| missing.clone());
+            let by = columns.iter().map(value).collect::<Option<_>>()?;
             let failures = part.rows().iter().filter_map(|&row| self.failure(row)).collect();
             Some(Cell { by, failures, samples: part.good() })
         };

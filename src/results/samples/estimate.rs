@@ -18,7 +18,7 @@
 //! are compared by Welch's t (B. L. Welch, Biometrika 34, 1947).
 
 use crate::samples::Samples;
-use crate::table::columns::NODE_TYPE;
+use crate::table::columns::{IMPORTED_FROM, NODE_TYPE, STATISTIC};
 use apexmap_base::units::{is_informative, plural};
 pub use apexmap_theory::statistics::Basis;
 use apexmap_theory::statistics::autocorrelation::Autocorrelation;
@@ -209,7 +209,8 @@ pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -
 }
 
 /// Columns that [`Samples::method`] needs, of samples that are current and good, besides [`PLANNED_LAUNCH`](super::PLANNED_LAUNCH).
-pub const METHOD_COLUMNS: [&str; 7] = ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds"];
+pub const METHOD_COLUMNS: [&str; 9] =
+    ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds", IMPORTED_FROM, STATISTIC];
 
 /// Estimates.
 impl Samples {
@@ -272,6 +273,12 @@ impl Samples {
             let method =
                 "Ranks are simulated: each point has one sample in virtual time, because equal runs give equal times.";
             return format!("{method}{card}");
+        }
+        if let Some(import) = self.describe_import() {
+            let origin = import.replacen("imported", "Imported", 1);
+            return format!(
+                "{origin}. Each file counts as one launch. No interval is known from one file with one value per point."
+            );
         }
         let good = self.good();
         let launches = |point: Samples| point.launches().len();

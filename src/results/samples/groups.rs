@@ -90,7 +90,9 @@ impl Samples {
     /// words remain. The type of nodes always remains.
     pub fn key_columns(&self) -> Vec<&str> {
         // Other kernels of the sweep may have alpha and L although the kernel of these samples does not.
-        let mut given = vec!["kernel", "ranks"];
+        // Imported values may lack the number of ranks.
+        let first: Vec<&str> = ["kernel", "ranks"].into_iter().filter(|name| self.has(name)).collect();
+        let mut given = first.clone();
         given.extend([ALPHA, BLOCK].into_iter().filter(|name| self.has(name)));
         let mut beyond = self.varying_columns_beyond(&given);
         let in_order = beyond.clone();
@@ -98,7 +100,7 @@ impl Samples {
         let kept = self.independent_columns(&[given, beyond].concat());
         let further = in_order.into_iter().filter(|name| kept.contains(name) && *name != NODE_TYPE);
         let node_type = Some(NODE_TYPE).filter(|_| !self.is_constant(NODE_TYPE));
-        ["kernel", "ranks"].into_iter().chain(node_type).chain(further).collect()
+        first.into_iter().chain(node_type).chain(further).collect()
     }
 
     /// Returns the groups of the good samples, kernel by kernel, in the order of their keys.

@@ -1,7 +1,7 @@
 //! Summarises how quiet the machine was over many samples, in one sentence.
 
 use crate::samples::Samples;
-use crate::table::columns::NODE_TYPE;
+use crate::table::columns::{IMPORTED_FROM, NODE_TYPE, STATISTIC};
 use crate::table::cost::{self, Verdict};
 use crate::table::disturbance_columns::{CONDITIONS, DISTURBED_BY, QUIETNESS};
 use crate::table::quietness::{Cause, Quietness, overall_verdict};
@@ -26,13 +26,16 @@ pub struct Health {
     log_ratios: Vec<f64>,
     /// The machine of simulated ranks.
     simulated: Option<String>,
+    /// The programs that measured imported values.
+    imported: Option<String>,
 }
 
 impl Health {
     /// Counts measured samples. Failed samples do not count.
     pub fn from_samples(samples: &Samples) -> Self {
         let (table, good) = (samples.table(), samples.good());
-        let mut health = Self { simulated: samples.describe_simulation(), ..Self::default() };
+        let (simulated, imported) = (samples.describe_simulation(), samples.describe_import());
+        let mut health = Self { simulated, imported, ..Self::default() };
         let names = |column, row| table.word(column, row).split(", ").filter(|cause| !cause.is_empty());
         for &row in good.rows() {
             let verdict = Quietness::from_name(table.word(QUIETNESS, row)).unwrap_or(Quietness::Unknown);
@@ -98,6 +101,12 @@ impl Health {
         if let Some(machine) = &self.simulated {
             return format!("{machine}: {total} in virtual time, which nothing disturbs");
         }
+        if let Some(program) = &self.imported {
+            return format!(
+                "{program}: {}, of which nothing is known about disturbance",
+                total.replace("sample", "value")
+            );
+        }
         let (name, disturbed) = (self.verdict().name(), self.disturbed_count());
         let (causes, cost) = (list(&self.causes), self.cost());
         let counts = match self.verdict() {
@@ -130,12 +139,21 @@ impl Health {
         }
     }
 
+<<<<<<< HEAD
     /// Returns the warning to show above numbers of a disturbed machine: what it cost, the most frequent cause in plain words, then
     /// the counts of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks, it says that nothing
     /// was measured.
+=======
+    /// Returns the warning to show above numbers of a disturbed machine: the most frequent cause in plain words, then the counts
+    /// of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks and imported values, it says
+    /// that apexmap measured nothing.
+>>>>>>> w-files
     pub fn banner(&self) -> Option<String> {
         if let Some(machine) = &self.simulated {
             return Some(format!("SIMULATED: {}", simulation_warning(machine)));
+        }
+        if let Some(program) = &self.imported {
+            return Some(format!("IMPORTED: the numbers are {program}. apexmap did not measure or verify them."));
         }
         if self.verdict() != Quietness::Disturbed {
             return None;
@@ -176,15 +194,41 @@ impl Samples {
         (!machines.is_empty()).then(|| machines.join("; "))
     }
 
+    /// Returns the programs that measured imported values, as in `imported from stream 5.10 (best of its runs, not medians)`; `None`
+    /// if apexmap measured all.
+    pub fn describe_import(&self) -> Option<String> {
+        let programs = self.words(IMPORTED_FROM);
+        let statistics = self.words(STATISTIC);
+        let describe = |statistic: &&&str| match **statistic {
+            "best" => Some("best of its runs"),
+            "mean" => Some("means"),
+            _ => None,
+        };
+        let kinds: Vec<&str> = statistics.iter().filter_map(|statistic| describe(&statistic)).collect();
+        let partly = if statistics.len() > 1 { "partly " } else { "" };
+        let kinds = match kinds.is_empty() {
+            true => String::new(),
+            false => format!(" ({partly}{}, not medians)", kinds.join(" and ")),
+        };
+        (!programs.is_empty()).then(|| format!("imported from {}{kinds}", programs.join(" and ")))
+    }
+
+    /// Returns the simulation or the program that gave the numbers; `None` if apexmap measured them.
+    pub fn describe_origin(&self) -> Option<String> {
+        self.describe_simulation().or_else(|| self.describe_import())
+    }
+
     /// Returns the subtitle of a figure of these samples. If their result was disturbed, a separate line `DISTURBED (359 of
-    /// 756 samples)` is added, even if these samples were not; for simulated ranks, `SIMULATED, card Red Storm`.
+    /// 756 samples)` is added, even if these samples were not; for simulated ranks, `SIMULATED, card Red Storm`, and
+    /// for imported values, `IMPORTED from hpcc 1.5.0`.
     pub fn stamp_subtitle(&self, subtitle: String) -> String {
         let stamp = self.whole.stamp.get_or_init(|| {
             let health = Health::from_samples(&self.with_rows((0..self.table().rows).collect()).current());
             let (disturbed, total) = (health.disturbed_count(), plural(health.sample_count(), "sample"));
             let is_disturbed = health.verdict() == Quietness::Disturbed;
             let simulated = health.simulated.map(|machine| machine.replacen("simulated", "SIMULATED", 1));
-            simulated.or_else(|| is_disturbed.then(|| format!("DISTURBED ({disturbed} of {total})")))
+            let imported = health.imported.map(|program| program.replacen("imported", "IMPORTED", 1));
+            simulated.or(imported).or_else(|| is_disturbed.then(|| format!("DISTURBED ({disturbed} of {total})")))
         });
         match stamp {
             None => subtitle,

@@ -25,6 +25,7 @@ pub mod estimate;
 #[cfg(feature = "polars")]
 mod frame;
 pub mod groups;
+mod headlines;
 pub mod health;
 pub mod node_types;
 pub mod plain_names;
@@ -164,18 +165,6 @@ impl Samples {
         let is_present = |kernel: &&&'static dyn Kernel| names.iter().any(|word| word == kernel.id());
         let with_samples = |kernel: &&'static dyn Kernel| (*kernel, self.with_kernel(kernel.id()));
         kernels::ALL.iter().filter(is_present).map(with_samples).filter(|(_, samples)| !samples.is_empty()).collect()
-    }
-
-    /// Returns the headline columns of the kernels; `seconds` if no kernel is known.
-    pub fn headlines(&self) -> Vec<&'static str> {
-        let mut headlines: Vec<&str> = Vec::new();
-        for word in self.words("kernel") {
-            let Ok(kernel) = kernels::find(word) else { continue };
-            if !headlines.contains(&kernel.about().headline) {
-                headlines.push(kernel.about().headline);
-            }
-        }
-        if headlines.is_empty() { vec!["seconds"] } else { headlines }
     }
 
     /// Returns the samples of each launch of the plan. A launch that was interrupted and resumed has several journals, and

@@ -18,6 +18,10 @@ pub const ALPHA: &str = "alpha";
 pub const BLOCK: &str = "block_words";
 /// Column of the type of the nodes. Samples of unlike nodes have no common median.
 pub const NODE_TYPE: &str = "node_type";
+/// Column of the program that measured an imported value. Columns before it identify the point, also unknown ones.
+pub const IMPORTED_FROM: &str = "imported_from";
+/// Column that says what an imported value is.
+pub const STATISTIC: &str = "statistic";
 /// The column with the number of nodes on which the ranks of a launch ran.
 pub const USED_NODES: &str = "used_nodes";
 
@@ -86,7 +90,7 @@ const SAMPLE: [(&str, Unit, &str); 18] = [
     ("card_draws", Unit::None, "number of these simulations"),
 ];
 
-const LAUNCH: [(&str, Unit, &str); 12] = [
+const LAUNCH: [(&str, Unit, &str); 14] = [
     ("launch", Unit::None, "name of the launch and of its journal"),
     ("transport", Unit::None, "threads, mpi or simulated"),
     ("library", Unit::None, "message library, with its version"),
@@ -107,10 +111,12 @@ const LAUNCH: [(&str, Unit, &str); 12] = [
     ("place", Unit::None, "order of hardware threads for ranks that are threads"),
     ("oversubscribed", Unit::None, "1 if some node had more ranks than hardware threads"),
     (USED_NODES, Unit::None, "number of nodes on which the ranks ran"),
+    (IMPORTED_FROM, Unit::None, "program that measured an imported value, with its version"),
+    (STATISTIC, Unit::None, "what an imported value is: best of several runs, mean, or sample"),
 ];
 
 /// Columns that identify the point of a sample, in addition to parameters.
-const POINT_COLUMNS: [&str; 5] = ["kernel", "transport", "library", "launcher", NODE_TYPE];
+const POINT_COLUMNS: [&str; 6] = ["kernel", "transport", "library", "launcher", NODE_TYPE, IMPORTED_FROM];
 
 /// All columns of this program. If several kernels have the same column, the first one describes it.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::new);
@@ -208,12 +214,15 @@ pub fn short(column: &str) -> &str {
     REGISTRY.find(column).map_or(column, |description| &description.symbol)
 }
 
-/// Describes a column. A column that is not of this program is described by its name alone.
+/// Describes a column. A column that is not of this program is described by its name alone, which may have a unit.
 pub fn describe(column: &str) -> ColumnDescription {
+    let units =
+        [("bytes_per_second", Unit::BytesPerSecond), ("_per_second", Unit::PerSecond), ("_seconds", Unit::Seconds)];
+    let unit = units.iter().find(|(word, _)| column.contains(word)).map_or(Unit::None, |(_, unit)| *unit);
     let unknown = || ColumnDescription {
         name: column.to_owned(),
         symbol: column.to_owned(),
-        unit: Unit::None,
+        unit,
         label: column.to_owned(),
         role: Role::Unknown,
     };
@@ -237,10 +246,14 @@ pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>)
 /// Returns the columns that identify the point of a row: kernel, ranks, parameters, transport, library, launcher and type of nodes.
 /// In files of earlier versions, which do not have types, hosts distinguish points, unless their names are parameters.
 pub fn point_columns(table: &Table) -> Vec<&str> {
+    let is_of_import = |column: &&str| describe(column).role == Role::Unknown;
+    let import = table.names().iter().position(|name| name == IMPORTED_FROM).unwrap_or(0);
+    let of_import: Vec<&str> = table.names()[..import].iter().map(String::as_str).filter(is_of_import).collect();
     let by_host = table.column(NODE_TYPE).is_none() && table.column(NODE).is_none();
     let is_parameter = |name: &str| REGISTRY.find(name).is_some_and(|description| description.role == Role::Parameter);
-    let is_point_column =
-        |name: &&str| POINT_COLUMNS.contains(name) || by_host && *name == "host" || is_parameter(name);
+    let is_point_column = |name: &&str| {
+        POINT_COLUMNS.contains(name) || by_host && *name == "host" || is_parameter(name) || of_import.contains(name)
+    };
     table.names().iter().map(String::as_str).filter(is_point_column).collect()
 }
 

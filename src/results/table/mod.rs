@@ -17,6 +17,7 @@ pub mod similar;
 pub use builder::TableBuilder;
 
 use crate::table::column::Column;
+use crate::table::columns::IMPORTED_FROM;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
@@ -47,7 +48,9 @@ impl Table {
     pub fn check_samples(&self, given: &str) -> Result<()> {
         let lacks = |(name, words): &(&str, bool)| self.column(name).is_none_or(|column| column.is_words() != *words);
         let needed = [("kernel", true), ("status", true), ("ranks", false), ("seconds", false)];
-        match needed.into_iter().find(lacks).map(|(name, _)| name) {
+        // Other programs do not report everything.
+        let needed = if self.column(IMPORTED_FROM).is_some() { &needed[..2] } else { &needed[..] };
+        match needed.iter().find(|column| lacks(column)).map(|(name, _)| name) {
             None => Ok(()),
             Some(name) => Err(Error::input(
                 format!("{given} does not hold samples of apexmap: it has no valid column \"{name}\""),
@@ -62,7 +65,9 @@ impl Table {
         let Some(status) = self.column("status") else { return 0 };
         let ended_well = |row| Status::from_name(status.word(row)).is_none_or(|status| status == Status::Ok);
         let is_timed = |seconds: f64| seconds > 0.0 && seconds.is_finite();
-        let is_untimed = |row: &usize| ended_well(*row) && !is_timed(self.number("seconds", *row));
+        let is_imported = |row| self.column(IMPORTED_FROM).is_some_and(|column| column.bits(row).is_some());
+        let is_untimed =
+            |row: &usize| ended_well(*row) && !is_imported(*row) && !is_timed(self.number("seconds", *row));
         let untimed = (0..self.rows).filter(is_untimed).count();
         if untimed > 0 {
             let word = |row: usize| match is_untimed(&row) {

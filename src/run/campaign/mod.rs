@@ -249,16 +249,22 @@ impl Campaign {
         }))
     }
 
-    /// Checks that the result folder does not hold another sweep's result, or moves that result aside.
+    /// Checks that the result folder does not hold another sweep's result or an imported one, or moves that result aside.
     ///
     /// # Errors
-    /// If it holds another sweep's result and `replace` is false, or if that result cannot be moved.
+    /// If it holds such a result and `replace` is false, or if that result cannot be moved.
     pub fn check_result_folder(&self, replace: bool) -> Result<()> {
-        let Some(other) = self.other_sweep()? else { return Ok(()) };
+        let imported =
+            Manifest::read(&Folder { path: self.folder.clone() }).ok().and_then(|manifest| manifest.imported);
+        let contents = match (imported, self.other_sweep()?) {
+            (Some(import), _) => format!("a result {}, which cannot be measured into", import.label()),
+            (None, Some(other)) => format!("the result of another sweep, {other}"),
+            (None, None) => return Ok(()),
+        };
         let path = self.folder.display();
         if !replace {
             return Err(Error::input(
-                format!("{path} holds the result of another sweep, {other}"),
+                format!("{path} holds {contents}"),
                 format!(
                     "choose another folder with --out, or start afresh with --replace, which keeps the other result as {path}.1"
                 ),
@@ -336,6 +342,7 @@ impl Campaign {
             launches: Vec::new(),
             sized_for: self.sized_for.clone(),
             simulated: simulated::record(&self.plan),
+            imported: None,
             compaction: None,
         }
     }

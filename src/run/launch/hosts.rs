@@ -1,6 +1,7 @@
 //! Hosts for a launcher: a list, or a file with one host per line.
 
 use apexmap_base::error::{Error, Result};
+use apexmap_base::toml_file;
 use apexmap_base::units::plural;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,6 @@ impl HostsSource {
     ///
     /// # Errors
     /// If the file cannot be read, if there are no hosts, if a host occurs twice, or if an entry is not a host.
-    #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
     pub fn read(&self) -> Result<Hosts> {
         match self {
             Self::List(list) => {
@@ -38,7 +38,8 @@ impl HostsSource {
                 Hosts::parse(words).map_err(|(message, help)| Error::input(format!("hosts: {message}"), help))
             }
             Self::File(path) => {
-                let text = std::fs::read_to_string(path).map_err(|e| Error::file("read", path, e))?;
+                let bytes = toml_file::read_limited(path, "read")?;
+                let text = String::from_utf8(bytes).map_err(|e| Error::file("read", path, e))?;
                 let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
                 let lines = lines.filter(|line| !line.is_empty());
                 Hosts::parse(lines)

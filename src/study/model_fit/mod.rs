@@ -36,7 +36,7 @@ pub struct Data {
     pub oversubscribed: bool,
     /// Kernels, options and ranges of the model's variables: where the fitted numbers hold.
     pub domain: Domain,
-    /// The simulation that gave the rates: `simulated, card Red Storm`; `None` for measured rates.
+    /// The simulation or the other program that gave the rates: `simulated, card Red Storm`; `None` for measured rates.
     pub simulated: Option<String>,
 }
 
@@ -87,7 +87,7 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
         kernel: kernels(&samples),
         samples: samples.len(),
         oversubscribed: samples.is_oversubscribed(),
-        simulated: samples.describe_simulation(),
+        simulated: samples.describe_origin(),
     })
 }
 

@@ -11,7 +11,7 @@ use nalgebra::DMatrix;
 
 impl Fit {
     /// Returns the parameters as a machine card, for `apexmap predict`. `domain` is that of the observations. The card of a fit
-    /// to simulated rates says so.
+    /// to simulated or imported rates says so.
     ///
     /// # Errors
     /// If a parameter is not in the catalogue of machine cards, which is an error of the model.
@@ -19,7 +19,7 @@ impl Fit {
         let words = RateWords::new(self.simulated.as_deref());
         let mut card = Card::new(name, &format!("parameters of {} fitted to a {}", self.model, words.source), source);
         if let Some(simulated) = &self.simulated {
-            card.name += " (simulated)";
+            card.name += &format!(" ({})", words.rates);
             card.provenance.insert(SIMULATED.into(), simulated.as_str().into());
         }
         for (number, value) in &self.held {

@@ -110,7 +110,7 @@ pub struct Fit {
     /// Number of steps after which the fit, or a refit for an interval, stopped before it had settled; see
     /// [`Options::max_steps`]. The estimates are then not the best ones, or an interval is too narrow.
     pub stopped_after: Option<usize>,
-    /// The simulation that gave the rates: `simulated, card Red Storm`; `None` for measured rates.
+    /// The simulation or the other program that gave the rates: `simulated, card Red Storm`; `None` for measured rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<String>,
     /// Every parameter of the model, in its order; NaN where absent.
@@ -118,22 +118,37 @@ pub struct Fit {
     pub parameters: Vec<f64>,
 }
 
+/// The beginning of the origin of imported rates.
+const IMPORTED: &str = "imported";
+
 /// Words for rates and their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateWords {
-    /// `measured` or `simulated`.
+    /// `measured`, `simulated` or `imported`.
     pub rates: &'static str,
-    /// `measurement` or `simulation`.
+    /// `measurement`, `simulation` or `result of another program`.
     pub source: &'static str,
 }
 
 impl RateWords {
-    /// Returns the words for rates that this simulation gave, or for measured ones.
-    pub fn new(simulated: Option<&str>) -> Self {
-        match simulated {
+    /// Returns the words for rates of this origin, or for measured ones.
+    pub fn new(origin: Option<&str>) -> Self {
+        match origin {
+            Some(origin) if origin.starts_with(IMPORTED) => {
+                Self { rates: IMPORTED, source: "result of another program" }
+            }
             Some(_) => Self { rates: "simulated", source: "simulation" },
             None => Self { rates: "measured", source: "measurement" },
         }
+    }
+
+    /// Returns the line above numbers that were not fitted to a measurement of apexmap.
+    pub fn warning(self, origin: &str) -> String {
+        let meaning = match self.rates {
+            IMPORTED => "the numbers follow from values that apexmap did not measure",
+            _ => "the numbers describe the simulation, no machine was measured",
+        };
+        format!("{} ({origin}): {meaning}.", self.rates.to_uppercase())
     }
 }
 

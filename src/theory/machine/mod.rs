@@ -74,7 +74,7 @@ pub const DEFAULT_DIMENSIONS: usize = 3;
 /// Key in a card's provenance: disturbances of the machine during the measurement.
 pub const DISTURBED: &str = "disturbed";
 
-/// Key in a card's provenance: the simulation to which the numbers were fitted. They describe it, and no machine.
+/// Key in a card's provenance: the simulation or the imported result to which the numbers were fitted.
 pub const SIMULATED: &str = "simulated";
 
 /// Key in a card's provenance: numbers that the measurements do not give, with the reasons.

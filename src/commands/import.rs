@@ -1,0 +1,43 @@
+//! `apexmap import`: makes a result from the outputs of other benchmark programs.
+
+use apexmap_base::error::Result;
+use apexmap_base::terminal::print;
+use apexmap_base::units::plural;
+use apexmap_results::import;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap import hpccoutf.txt
+  apexmap import run1/stream.txt run2/stream.txt run3/stream.txt --out results/stream-other --machine other
+  apexmap compare results/hpccoutf red-storm
+
+Reads HPCC's hpccoutf.txt, the tables of the OSU Micro-Benchmarks and of STREAM, the output of Intel's Memory Latency Checker, and \
+Extra-P's text format. Each file counts as one launch. `query`, `plot`, `fit`, `export`, `report` and `compare` take the result, and say \
+everywhere that it is imported. It can be neither resumed nor measured into. docs/results.md lists the quantities.")]
+pub struct Arguments {
+    /// Text outputs of the programs
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The new result folder [default: results/NAME, NAME being that of the first file]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Name of the machine [default: the host that the file names, or the name of the first file]
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let name = arguments.files[0].file_stem().unwrap_or("imported".as_ref());
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(name));
+    let manifest = import::write(&arguments.files, &out, arguments.machine.as_deref())?;
+    let label = manifest.imported.as_ref().map(|import| import.label()).unwrap_or_default();
+    let values = plural(manifest.samples.values().sum(), "row");
+    let notes = manifest.imported.iter().flat_map(|import| &import.notes).map(|note| format!("note: {note}\n"));
+    let (points, out) = (plural(manifest.points, "point"), out.display());
+    print(&format!(
+        "{label}: {values} of {points} for {}\n{}result: {out}\n",
+        manifest.machine,
+        notes.collect::<String>()
+    ))
+}

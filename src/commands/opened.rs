@@ -1,0 +1,159 @@
+//! Opens a result that a user names: a folder, its `samples.parquet`, an archive of `apexmap archive`, or a report.
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::terminal::note;
+use apexmap_base::units::plural;
+use apexmap_pages::report::embedded::Embedded;
+use apexmap_results::disk::{Folder, archive, parquet};
+use apexmap_results::import::recognise::{ResultFile, result_file};
+use apexmap_results::samples::Samples;
+use apexmap_results::table::Table;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// An open result.
+pub struct Opened {
+    named: PathBuf,
+    /// `None` for samples without their folder.
+    folder: Option<Folder>,
+    /// The folder into which an archive or a report was unpacked.
+    unpacked: Option<TemporaryFolder>,
+    /// Version of the program that made the report that was opened.
+    pub page_version: Option<String>,
+}
+
+impl Opened {
+    /// Opens a result. Archives and reports are unpacked into a temporary folder.
+    ///
+    /// # Errors
+    /// If it does not exist or cannot be read, or is something else. The error then names what it is.
+    pub fn open(named: &Path) -> Result<Self> {
+        let mut opened = Self { named: named.to_owned(), folder: None, unpacked: None, page_version: None };
+        if !named.is_file() {
+            opened.folder = Some(Folder::open(named)?);
+            return Ok(opened);
+        }
+        let kind = result_file(named)?;
+        if kind == ResultFile::Parquet {
+            opened.folder = folder_of_samples(named);
+            return Ok(opened);
+        }
+        let place = TemporaryFolder::create()?;
+        if kind == ResultFile::Page {
+            let embedded = Embedded::from_page(named)?;
+            embedded.unpack(named, &place.path)?;
+            opened.page_version = Some(embedded.program);
+        } else {
+            archive::unpack(named, &place.path)?;
+        }
+        opened.folder = Some(Folder { path: place.path.clone() });
+        opened.unpacked = Some(place);
+        Ok(opened)
+    }
+
+    /// Returns the folder with manifest and card.
+    ///
+    /// # Errors
+    /// If only a file of samples is given.
+    pub fn folder(&self) -> Result<&Folder> {
+        self.folder.as_ref().ok_or_else(|| {
+            Error::input(
+                format!("{} has no manifest.json in its folder, which is needed here", self.named.display()),
+                "name the result folder, its report.html or an archive of it; `query`, `plot`, `export` and `compare` need only samples",
+            )
+        })
+    }
+
+    /// Returns the folder; `None` for samples without their folder.
+    pub fn known_folder(&self) -> Option<&Folder> {
+        self.folder.as_ref()
+    }
+
+    /// Returns whether the result is an archive or a report, so that nothing can be written into it.
+    pub fn is_unpacked(&self) -> bool {
+        self.unpacked.is_some()
+    }
+
+    /// Reads all samples. Prints notes on standard error about samples that are lost or were not checked.
+    pub fn samples(&self) -> Result<Samples> {
+        match &self.folder {
+            Some(folder) => read_folder(folder).map_err(|error| self.name_error(error)),
+            None => {
+                let table = parquet::read(&self.named)?;
+                table.check_samples(&self.named.display().to_string())?;
+                Ok(note_missing_checksum(table, &self.named).into())
+            }
+        }
+    }
+
+    /// Names the archive or the report in an error about a file that was unpacked from it.
+    pub fn name_error(&self, error: Error) -> Error {
+        let Some(place) = &self.unpacked else { return error };
+        let (named, place) = (self.named.display().to_string(), place.path.display().to_string());
+        let message = error.message.replace(&format!("{place}/"), &format!("{named}: ")).replace(&place, &named);
+        let help = "name a complete report or archive, or its result folder";
+        Error { help: help.into(), message, location: None, ..error }
+    }
+}
+
+/// Returns the folder of a file if it is the samples of a result, because the manifest is needed to check them.
+fn folder_of_samples(file: &Path) -> Option<Folder> {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = Folder { path: parent.unwrap_or(Path::new(".")).to_owned() };
+    let of_folder = file.file_name() == folder.samples().file_name() && folder.manifest().is_file();
+    of_folder.then_some(folder)
+}
+
+/// Reads all samples of a result.
+pub fn read(result: &Path) -> Result<Samples> {
+    Opened::open(result)?.samples()
+}
+
+/// Prints notes on standard error about samples without a checksum, and marks invalid times as failed.
+fn note_missing_checksum(mut table: Table, file: &Path) -> Table {
+    let file = file.display();
+    note(&format!(
+        "note: {file} has no checksum, because no manifest.json for it is in its folder: changed values cannot be detected"
+    ));
+    let untimed = table.fail_untimed();
+    if untimed > 0 {
+        let runs = plural(untimed, "run");
+        note(&format!("note: {runs} of {file} succeeded without a valid time; they count as failed"));
+    }
+    table
+}
+
+/// Reads all samples of a result folder. Prints notes about lost samples on standard error.
+pub fn read_folder(folder: &Folder) -> Result<Samples> {
+    let loaded = folder.load()?;
+    if let Some(why) = &loaded.fallback {
+        note(&format!("note: {why}; its journals are read instead; `apexmap run` writes the file again"));
+    }
+    for damage in &loaded.damages {
+        note(&format!("note: {}", damage.sentence()));
+    }
+    let table = if loaded.unchecked { note_missing_checksum(loaded.table, &folder.samples()) } else { loaded.table };
+    Ok(table.into())
+}
+
+/// A folder that only this user can read, and that is removed at the end.
+struct TemporaryFolder {
+    path: PathBuf,
+}
+
+impl TemporaryFolder {
+    fn create() -> Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("apexmap-result-{}-{number}", std::process::id()));
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
+        made.map(|()| Self { path: path.clone() }).map_err(|e| Error::file("create", &path, e))
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}

@@ -1,0 +1,125 @@
+//! Writes an imported result: its table, its manifest, and copies of the files that it was read from.
+
+use super::recognise::{self, read_text};
+use super::values::{Values, tabulate};
+use super::{READERS, Reader};
+use crate::disk::compaction::{Compaction, Content};
+use crate::disk::manifest::{Import, Manifest};
+use crate::disk::{Folder, parquet};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::provenance::{Host, Processors};
+use apexmap_base::sample::{SCHEMA_VERSION, Status};
+use apexmap_base::shell::command_words;
+use apexmap_measure::provenance;
+use apexmap_measure::worker::unix_seconds;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Maximum bytes of a file.
+const MAX_BYTES: u64 = 64 << 20;
+/// The folder of the copies.
+const COPIES: &str = "imported";
+
+/// Imports files into a new result, and returns its manifest. Each file is a launch. `machine` is the name of the machine; without
+/// one it is the host that the files name, or the name of the first file.
+///
+/// # Errors
+/// If a file cannot be read or is no output of a known program, or if the folder is not empty or cannot be written.
+pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>) -> Result<Manifest> {
+    let mut read_files = Vec::new();
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = read_text(path, MAX_BYTES)?;
+        read_files.push((name, read(path, &text)?, text));
+    }
+    if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
+        let message = format!("{} exists and is not empty", folder.display());
+        return Err(Error::input(message, "name a new folder with --out; an import is never added to a result"));
+    }
+    let copies = folder.join(COPIES);
+    fs::create_dir_all(&copies).map_err(|e| Error::file("create", &copies, e))?;
+    let folder = Folder { path: folder.to_owned() };
+    fs::create_dir_all(folder.figures()).map_err(|e| Error::file("create", &folder.figures(), e))?;
+    let (mut sources, mut tables) = (Vec::new(), Vec::new());
+    for (index, (name, values, text)) in read_files.into_iter().enumerate() {
+        let copy = copies.join(format!("{:04}-{name}", index + 1));
+        new_file::replace_contents(&copy, text)?;
+        sources.extend(Content::from_file(&folder, &copy)?);
+        tables.push((format!("{:04} {name}", index + 1), values));
+    }
+    let table = tabulate(&tables);
+    folder.replace(&folder.samples(), |file| parquet::write(file, &folder.samples(), &table))?;
+    let values: Vec<&Values> = tables.iter().map(|(_, values)| values).collect();
+    let host = values.iter().find_map(|values| values.host.clone());
+    let named = machine.map(str::to_owned).or_else(|| host.clone());
+    let first = || files[0].file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut samples: BTreeMap<Status, usize> = BTreeMap::new();
+    for row in 0..table.rows {
+        *samples.entry(Status::from_name(table.word("status", row)).unwrap_or(Status::Ok)).or_default() += 1;
+    }
+    let keys: BTreeSet<&str> = (0..table.rows).map(|row| table.word("key", row)).collect();
+    let distinct = |texts: Vec<String>| texts.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
+    let programs = distinct(values.iter().map(|values| values.program.clone()).collect());
+    let notes = distinct(values.iter().flat_map(|values| values.notes.clone()).collect());
+    let manifest = Manifest {
+        schema: SCHEMA_VERSION,
+        name: first(),
+        title: format!("Imported from {}", programs.join(" and ")),
+        sweep: String::new(),
+        seed: 0,
+        machine: named.unwrap_or_else(first),
+        hosts: Vec::new(),
+        points: keys.len(),
+        blocks: tables.len() as u32,
+        command: command_words(),
+        driver: provenance::build(),
+        driver_host: unknown_host(host.unwrap_or_default()),
+        worker: provenance::build(),
+        unix_seconds: unix_seconds(),
+        samples,
+        launches: Vec::new(),
+        sized_for: None,
+        simulated: None,
+        imported: Some(Import { programs, notes }),
+        compaction: None,
+    };
+    let samples = Content::from_file(&folder, &folder.samples())?;
+    let compaction = samples.map(|samples| Compaction { samples, sources, damages: Vec::new() });
+    let manifest = Manifest { compaction, ..manifest };
+    manifest.write(&folder)?;
+    Ok(manifest)
+}
+
+/// Reads the text of a file by the reader of its program.
+fn read(path: &Path, text: &str) -> Result<Values> {
+    let Some(reader) = Reader::find(text) else {
+        let names = READERS.iter().map(|reader| reader.name).collect::<Vec<_>>().join(", ");
+        let Error { message, .. } = recognise::foreign_error(path, text.as_bytes());
+        let message = message.replace("not a result of apexmap", "which apexmap does not import");
+        return Err(Error::input(message, format!("name the text output of one of these programs: {names}")));
+    };
+    (reader.read)(text).map_err(|problem| {
+        Error::input(format!("{} {problem}", path.display()), format!("name a complete output of {}", reader.name))
+    })
+}
+
+/// Returns a host of which only the name is known. The machine of this program did not measure the values.
+fn unknown_host(name: String) -> Host {
+    Host {
+        name,
+        cpu_model: String::new(),
+        processors: Processors::default(),
+        memory_bytes: 0,
+        caches: Vec::new(),
+        tlb_entries_4k: None,
+        tlb_entries_2m: None,
+        cycle_hertz: None,
+        cycle_source: "unknown".into(),
+        kernel: String::new(),
+        governor: None,
+        huge_pages: None,
+        load: None,
+    }
+}
