@@ -52,6 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     let folder = Folder::open(&arguments.result)?;
+    folder.remove_abandoned_if_unused();
     if arguments.card.card.is_some() {
         let _lock = folder.lock()?;
         if folder.journal_files()?.is_empty() {

@@ -53,9 +53,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.columns {
         return print_data(&list_columns(&read(path)?.current()));
     }
-    let facts = Facts::read(path)?;
-    let answers = ask(std::slice::from_ref(&facts), &site)?;
-    let state = facts.state(&answers)?;
+    let mut facts = Facts::read(path)?;
+    ask(std::slice::from_mut(&mut facts), &site)?;
+    let state = facts.state()?;
     if arguments.json {
         print_data(&pretty(&state)?)?;
     } else {
@@ -77,8 +77,8 @@ fn list(folder: &Path, as_json: bool, site: &Site) -> Result<()> {
             Err(error) => note(&format!("note: {}: {}", path.display(), error.message)),
         }
     }
-    let answers = ask(&results, site)?;
-    let states = results.iter().map(|facts| facts.state(&answers)).collect::<Result<Vec<_>>>()?;
+    ask(&mut results, site)?;
+    let states = results.iter().map(Facts::state).collect::<Result<Vec<_>>>()?;
     if as_json {
         return print_data(&pretty(&states)?);
     }
@@ -153,13 +153,14 @@ fn list_columns(samples: &Samples) -> String {
     for name in samples.table().names() {
         let about = samples.describe(name);
         let given = if about.symbol == *name { name.clone() } else { format!("{}, {name}", about.symbol) };
+        let shown = |value: f64| if name == "unix_seconds" { format!("{value:.0}") } else { amount(value, about.unit) };
         let values = match samples.distinct_numbers(name).as_slice() {
             [] => match samples.words(name).as_slice() {
                 words if words.len() <= MAX_WORDS => words.join(", "),
                 words => format!("{} words", words.len()),
             },
-            [only] => amount(*only, about.unit),
-            [least, .., most] => format!("{} to {}", amount(*least, about.unit), amount(*most, about.unit)),
+            [only] => shown(*only),
+            [least, .., most] => format!("{} to {}", shown(*least), shown(*most)),
         };
         table.add_row([&given, about.unit.symbol(), &values, &about.label]);
     }

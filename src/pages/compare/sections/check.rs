@@ -307,7 +307,10 @@ fn check_power(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> 
 /// Formats the result for a terminal or the log of a CI job, without warnings that are already printed.
 pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
     use std::fmt::Write;
-    let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    let percent = |ratio: f64| match ratio {
+        large if large >= 100.0 => format!("x {}", format_ratio(large)),
+        ratio => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
+    };
     let mut text = String::new();
     for warning in check.warnings.iter().filter(|warning| !printed.contains(warning)) {
         let _ = writeln!(text, "warning: {warning}");
