@@ -37,7 +37,9 @@ fn a_holder_on_another_host_is_seen_while_its_heart_beats() {
     let scratch = Scratch::new();
     let path = scratch.join(".lock");
     let beats = AtomicBool::new(true);
-    let file = std::fs::File::create(scratch.join(".lock.by-exclusive.other.host.7.0")).expect("a file");
+    let place = scratch.join(".lock.by-exclusive.other.host.7.0");
+    std::fs::write(&place, ".").expect("a file");
+    let file = std::fs::File::options().write(true).open(&place).expect("a file");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for second in 1.. {
@@ -52,6 +54,27 @@ fn a_holder_on_another_host_is_seen_while_its_heart_beats() {
         beats.store(false, Ordering::Relaxed);
     });
     assert_eq!(files(&scratch).len(), 1, "its file remains");
+}
+
+/// Without the system's locks, processes may look for each other at the same time.
+#[test]
+fn of_several_processes_that_begin_at_once_one_takes_the_lock() {
+    let scratch = Scratch::new();
+    let path = scratch.join(".lock");
+    let begin_with = |other: &str| {
+        let file = scratch.join(format!(".lock.by-exclusive.{other}.{}.0", std::process::id()));
+        std::fs::write(&file, "").expect("a file");
+        let lock = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| Lock::acquire(&path, Sharing::Exclusive).expect("a lock"));
+            std::thread::sleep(Duration::from_millis(300));
+            // The other one has found the file of this one, and gives up.
+            let _ = std::fs::remove_file(&file);
+            waiting.join().expect("an end")
+        });
+        lock.is_some()
+    };
+    assert!(begin_with("~"), "its name comes after those of all hosts");
+    assert!(!begin_with("-"), "its name comes before them");
 }
 
 #[test]

@@ -1318,7 +1318,7 @@ fn the_state_of_a_result_is_printed_as_json_with_its_exit_code() {
 }
 
 /// A login node whose Slurm accepts job 7, and answers with the files `squeue` and `sacct`.
-fn detached(sweep: &str) -> (LoginNode, Folder) {
+fn submit_detached(sweep: &str) -> (LoginNode, Folder) {
     let answer = "case $0 in *sbatch) echo 7;; *squeue) cat q;; *sacct) cat a;; esac";
     let site = LoginNode::new(answer);
     for file in ["q", "a"] {
@@ -1361,7 +1361,7 @@ fn the_state_of_a_detached_sweep_ends_without_a_follower() {
         (&format!("CANCELLED by {}", nix::unistd::Uid::effective()), "cancelled"),
         ("NODE_FAIL", "node-failure"),
     ] {
-        let (site, folder) = detached(TINY_SWEEP);
+        let (site, folder) = submit_detached(TINY_SWEEP);
         std::fs::write(site.scratch.join("q"), "7|PENDING||Priority|N/A\n").expect("a file");
         let name = Jobs::new(&folder).read().expect("the record").1[0].name.clone();
         std::fs::write(site.scratch.join("q"), format!("7|PENDING|{name}|Priority|N/A\n")).expect("a file");
@@ -1386,7 +1386,7 @@ fn the_state_of_a_detached_sweep_ends_without_a_follower() {
 
 #[test]
 fn a_detached_sweep_whose_job_has_measured_all_points_is_done() {
-    let (site, folder) = detached(TINY_SWEEP);
+    let (site, folder) = submit_detached(TINY_SWEEP);
     let store = Jobs::new(&folder);
     let job = store.read().expect("the record").1[0].name.clone();
     std::fs::write(site.scratch.join("q"), format!("7|RUNNING|{job}|None|N/A\n")).expect("a file");
@@ -1406,7 +1406,7 @@ fn a_detached_sweep_whose_job_has_measured_all_points_is_done() {
 
 #[test]
 fn a_held_job_is_queued_with_help_and_an_impossible_one_is_not() {
-    let (site, folder) = detached(TINY_SWEEP);
+    let (site, folder) = submit_detached(TINY_SWEEP);
     let store = Jobs::new(&folder);
     let job = store.read().expect("the record").1[0].name.clone();
     for (reason, code, state, help) in [
@@ -1416,8 +1416,8 @@ fn a_held_job_is_queued_with_help_and_an_impossible_one_is_not() {
         std::fs::write(site.scratch.join("q"), format!("7|PENDING|{job}|{reason}|N/A\n")).expect("a file");
         let _ = std::fs::remove_file(store.asked_file());
         for _ in 0..2 {
-            let (found, value) = exit_code(&site);
-            assert_eq!((found, value["jobs"][0]["state"].as_str()), (Some(code), Some(state)), "{reason}");
+            let (exit, value) = exit_code(&site);
+            assert_eq!((exit, value["jobs"][0]["state"].as_str()), (Some(code), Some(state)), "{reason}");
             assert!(value["jobs"][0]["help"].as_str().is_some_and(|text| text.contains(help)), "{value}");
         }
         assert!(store.read().expect("the record").1[0].end.is_none(), "it is still in the queue");
@@ -1426,7 +1426,7 @@ fn a_held_job_is_queued_with_help_and_an_impossible_one_is_not() {
 
 #[test]
 fn a_job_that_was_never_submitted_is_no_longer_queued() {
-    let (site, folder) = detached(TINY_SWEEP);
+    let (site, folder) = submit_detached(TINY_SWEEP);
     let store = Jobs::new(&folder);
     let (job, part) = ("am-002-abc".to_owned(), "all".to_owned());
     let (first, after) = (store.read().expect("the record").1[0].name.clone(), None);

@@ -2,7 +2,7 @@
 //!
 //! The system's lock (`flock`) is released when its holder dies. Some file systems do not have it (Lustre without the mount option
 //! `flock`), and others lock each host on its own (`localflock`, `nolock`). So each holder also writes a file next to the lock,
-//! named after its host and process, and changes it every few seconds: its heartbeat.
+//! named after its host and process: empty until it has looked for others, and then changed every few seconds, its heartbeat.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
@@ -13,13 +13,14 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::libc::O_NOFOLLOW;
 use nix::sys::signal::{SigSet, kill};
 use nix::unistd::Pid;
-use std::fs::{self, File, OpenOptions};
-use std::io::ErrorKind;
+use std::fmt;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -59,14 +60,17 @@ impl Lock {
                 None
             }
         };
-        let holder_file = match HolderFile::create(path, sharing) {
+        let mut holder_file = match HolderFile::create(path, sharing) {
             Ok(file) => Some(file),
             // A result of another user may be read only, or the disk may be full.
             Err(_) if flock.is_some() => None,
             Err(error) => return Err(error),
         };
-        let own_path = holder_file.as_ref().map(|file| file.path.as_path());
-        Ok((!is_held_by_others(path, sharing, own_path)).then_some(Self { holder_file, _flock: flock }))
+        if is_held_by_others(path, sharing, holder_file.as_ref().map(|file| file.path.as_path())) {
+            return Ok(None);
+        }
+        holder_file.as_mut().map_or(Ok(()), HolderFile::start_heart).map_err(|e| Error::file("lock", path, e))?;
+        Ok(Some(Self { holder_file, _flock: flock }))
     }
 
     /// Notes that the folder of the lock has been renamed.
@@ -83,7 +87,8 @@ pub fn is_held_exclusively(path: &Path) -> bool {
         && match flock(path, Sharing::Shared) {
             Ok(Err(Errno::EWOULDBLOCK)) => true,
             _ => list_holders(path).iter().any(|holder| {
-                let age = heartbeat(&holder.path).and_then(|time| SystemTime::now().duration_since(time).ok());
+                let time = read_sign(&holder.path).and_then(|sign| sign.modified().ok());
+                let age = time.and_then(|time| SystemTime::now().duration_since(time).ok());
                 holder.conflicts_with(Sharing::Shared)
                     && !holder.is_dead()
                     && age.is_some_and(|age| age < HEARTBEAT_TIMEOUT)
@@ -98,8 +103,7 @@ pub fn has_holders(path: &Path) -> bool {
 
 /// Describes the holders of a lock: ` (process 1234 on n1)`; empty if they are unknown.
 pub fn describe_holders(path: &Path) -> String {
-    let holders: Vec<String> =
-        list_holders(path).iter().map(|holder| format!("process {} on {}", holder.process, holder.host)).collect();
+    let holders: Vec<String> = list_holders(path).iter().map(Holder::to_string).collect();
     if holders.is_empty() { String::new() } else { format!(" ({})", holders.join(", ")) }
 }
 
@@ -141,6 +145,7 @@ fn note_missing_locks(path: &Path, cause: Errno) {
 #[derive(Debug)]
 struct HolderFile {
     path: PathBuf,
+    file: Arc<File>,
     /// Ends the heartbeat when it is dropped.
     stop: Option<Sender<()>>,
     heart: Option<JoinHandle<()>>,
@@ -153,20 +158,26 @@ impl HolderFile {
         let word = if sharing == Sharing::Exclusive { EXCLUSIVE } else { SHARED };
         let path =
             lock.with_file_name(format!("{}{word}.{}.{}.{number}", prefix(lock), own_host(), std::process::id()));
-        let file = new_file::create(&path)?;
+        let file = Arc::new(new_file::create(&path)?);
+        Ok(Self { path, file, stop: None, heart: None })
+    }
+
+    fn start_heart(&mut self) -> io::Result<()> {
         let (stop, stopped) = channel();
-        let mut holder_file = Self { path, stop: Some(stop), heart: None };
-        let beat = move || {
+        let file = self.file.clone();
+        // A full disk is no reason to stop.
+        let beat = move || drop(file.write_all_at(b".", 0));
+        beat();
+        let keep_beating = move || {
             // Signals are for the main thread.
             let _ = SigSet::all().thread_block();
             while stopped.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
-                // A full disk is no reason to stop.
-                let _ = file.write_all_at(b".", 0);
+                beat();
             }
         };
-        let spawned = std::thread::Builder::new().name("heartbeat".into()).spawn(beat);
-        holder_file.heart = Some(spawned.map_err(|e| Error::file("lock", lock, e))?);
-        Ok(holder_file)
+        self.stop = Some(stop);
+        self.heart = Some(std::thread::Builder::new().name("heartbeat".into()).spawn(keep_beating)?);
+        Ok(())
     }
 }
 
@@ -198,6 +209,12 @@ struct Holder {
     process: i32,
 }
 
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "process {} on {}", self.process, self.host)
+    }
+}
+
 impl Holder {
     fn conflicts_with(&self, sharing: Sharing) -> bool {
         self.is_exclusive || sharing == Sharing::Exclusive
@@ -226,40 +243,49 @@ fn list_holders(lock: &Path) -> Vec<Holder> {
     entries.filter_map(|entry| read(entry.path())).collect()
 }
 
-/// Returns the time of a holder's last heartbeat. The file is opened first, because NFS then asks the server.
-fn heartbeat(path: &Path) -> Option<SystemTime> {
+/// Returns the metadata of a holder's file. The file is opened first, because NFS then asks the server.
+fn read_sign(path: &Path) -> Option<Metadata> {
     let _file = regular_file::open(path);
-    fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok()
+    fs::symlink_metadata(path).ok()
 }
 
-/// Returns true if another process holds the lock: its heart beats while this one watches. Removes the files of others.
+/// Returns true if another process holds the lock: its heart beats while this one watches. Removes the files of others. Of several
+/// processes that look for others at the same time, the one whose file has the first name takes the lock.
 fn is_held_by_others(lock: &Path, sharing: Sharing, own_path: Option<&Path>) -> bool {
-    let mut others = list_holders(lock);
-    others.retain(|holder| Some(holder.path.as_path()) != own_path && holder.conflicts_with(sharing));
+    let is_other = |holder: &Holder| Some(holder.path.as_path()) != own_path && holder.conflicts_with(sharing);
+    let first_sign = |holder: Holder| Some((read_sign(&holder.path)?, holder));
+    let mut others: Vec<(Metadata, Holder)> =
+        list_holders(lock).into_iter().filter(is_other).filter_map(first_sign).collect();
+    let own_time = own_path.and_then(read_sign).and_then(|sign| sign.modified().ok());
     let begun_at = Instant::now();
-    let mut others: Vec<(Holder, Option<SystemTime>)> = others
-        .into_iter()
-        .map(|holder| (heartbeat(&holder.path), holder))
-        .map(|(time, holder)| (holder, time))
-        .collect();
+    let mut is_noted = false;
     loop {
         let is_over = begun_at.elapsed() >= HEARTBEAT_TIMEOUT;
-        others.retain(|(holder, _)| {
+        others.retain(|(_, holder)| {
             let is_gone = is_over || holder.is_dead();
             if is_gone {
                 let _ = fs::remove_file(&holder.path);
             }
             !is_gone
         });
-        let is_alive = |(holder, first): &(Holder, Option<SystemTime>)| {
-            heartbeat(&holder.path).is_some_and(|time| Some(time) != *first)
+        let is_alive = |(first, holder): &(Metadata, Holder)| {
+            let Some(sign) = read_sign(&holder.path) else { return false };
+            let (time, first_time) = (sign.modified().ok(), first.modified().ok());
+            let age = own_time.zip(time).and_then(|(own_time, time)| own_time.duration_since(time).ok());
+            let has_begun_before = own_path.is_some_and(|own_path| holder.path.as_path() < own_path);
+            match (sign.len(), first.len()) {
+                (0, _) => has_begun_before && age.is_none_or(|age| age < 3 * HEARTBEAT_TIMEOUT),
+                (_, 0) => true,
+                _ => time != first_time,
+            }
         };
         if others.iter().any(is_alive) {
             return true;
         }
-        others.retain(|(holder, _)| heartbeat(&holder.path).is_some());
-        if others.is_empty() {
-            return false;
+        others.retain(|(_, holder)| holder.path.exists());
+        let Some((_, other)) = others.first() else { return false };
+        if begun_at.elapsed() > Duration::from_secs(1) && !std::mem::replace(&mut is_noted, true) {
+            note(&format!("note: waiting for {other}, which holds {} or was killed", lock.display()));
         }
         std::thread::sleep(Duration::from_millis(100));
     }

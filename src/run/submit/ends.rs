@@ -38,8 +38,8 @@ pub fn end_by_answer(store: &Jobs, job: &mut Job, state: JobState, reason: &str)
     let driver_end = job.driver_end.clone().unwrap_or_default();
     let driver_message = Some(driver_end.message.clone()).filter(|message| !message.is_empty());
     let cause = log::cause(store, &job.name, state);
-    let is_memory = cause.as_ref().is_some_and(|found| found.cause.nature == Nature::Memory);
-    let log_message = cause.map(|found| found.sentence());
+    let is_memory = cause.as_ref().is_some_and(|cause_match| cause_match.cause.nature == Nature::Memory);
+    let log_message = cause.map(|cause_match| cause_match.sentence());
     let is_by_driver = job.driver_end.is_some() && driver_end.code <= 128;
     let message = if is_by_driver { driver_message.or(log_message) } else { log_message.or(driver_message) };
     let was_early = driver_end.was_ended_early(job.seconds - 2.0 * stop_margin(job.seconds));
