@@ -136,3 +136,30 @@ fn temporary_files_of_killed_writers_are_removed_also_if_all_points_are_measured
         assert!(!left.exists(), "{command:?}");
     }
 }
+
+#[test]
+fn launches_that_ran_at_the_same_time_on_one_host_are_named() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.join("s.toml"), TINY_SWEEP).expect("a file");
+    let apexmap = |arguments: &[&str]| {
+        let ended = output(Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).current_dir(&*scratch));
+        String::from_utf8_lossy(&ended.stdout).into_owned()
+    };
+    apexmap(&["run", "s.toml", "--no-report", "--out", "r"]);
+    assert!(!apexmap(&["status", "r"]).contains("at the same time"));
+    let journal = |number: u32| scratch.join(format!("r/journals/000{number}.jsonl"));
+    let lines = |number: u32| -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(journal(number)).expect("a journal");
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let time = |line: &serde_json::Value| line["unix_seconds"].as_f64().filter(|_| line["event"] == "sample");
+    let begin = lines(1).iter().find_map(time).expect("a sample");
+    let mut moved = lines(2);
+    for line in moved.iter_mut().filter(|line| line["event"] == "sample") {
+        line["unix_seconds"] = (begin + 1e-6).into();
+    }
+    let text: String = moved.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(journal(2), text).expect("a file");
+    let status = apexmap(&["status", "r"]);
+    assert!(status.contains("launches 0001 and 0002 ran on"), "{status}");
+}

@@ -17,6 +17,7 @@ use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_run::manual::outstanding_jobs;
 use apexmap_run::site::Site;
 use apexmap_run::submit::node_hours::format_hours;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -124,6 +125,7 @@ fn describe(facts: &Facts, state: &ResultState) -> Result<String> {
         text.push_str(&status_nodes::describe(&state.nodes));
     }
     facts.records.iter().for_each(|record| launch(record, &mut text));
+    text.push_str(&describe_overlaps(&facts.records));
     state.jobs.iter().for_each(|job| describe_job(job, &mut text));
     if let Some(owner) = &state.owner {
         let _ = writeln!(text, "{owner} submitted the jobs");
@@ -188,6 +190,30 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     if let Some(damage) = record.damage() {
         let _ = writeln!(text, "{}", damage.sentence());
     }
+}
+
+/// Returns a line for each two launches that measured on one host at the same time, by the ends of their first and last runs.
+fn describe_overlaps(records: &[Record<SampleOutcome>]) -> String {
+    let mut spans_by_host: BTreeMap<&str, Vec<(f64, f64, &str)>> = BTreeMap::new();
+    for record in records {
+        let times = record.samples.iter().map(|sample| sample.unix_seconds);
+        let (begin, end) = times.fold((f64::MAX, 0.0), |(begin, end), time| (time.min(begin), time.max(end)));
+        if let Some(launch) = &record.launch {
+            spans_by_host.entry(&launch.host.name).or_default().push((begin, end, &launch.launch));
+        }
+    }
+    let mut text = String::new();
+    for (host, mut spans) in spans_by_host {
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for pair in spans.windows(2).filter(|pair| pair[1].0 < pair[0].1) {
+            let (first, second) = (pair[0].2, pair[1].2);
+            let _ = writeln!(
+                text,
+                "launches {first} and {second} ran on {host} at the same time, so each disturbed the other"
+            );
+        }
+    }
+    text
 }
 
 /// Writes a line about a job, and its advice. The job's records contain most states; the batch system is asked only if the last
