@@ -291,7 +291,7 @@ fn answers_show_who_cancelled_a_job_and_which_jobs_never_start() {
     assert_eq!(answer_for(&format!("9|CANCELLED by {own_user}\n")).state, JobState::Cancelled);
     let other = answer_for("9|CANCELLED by 4711\n");
     assert_eq!((other.state, other.reason.as_str()), (JobState::Removed, "by user 4711"));
-    assert_eq!(answer_for("9|OUT_OF_ME+\n").state, JobState::Running, "an unknown job may still run");
+    assert_eq!(answer_for("9|DREAMING\n").state, JobState::Running, "an unknown job may still run");
     let never = answer::parse_jobs(&slurm, &slurm.ask, "7|PENDING|am-1|DependencyNeverSatisfied|N/A\n");
     assert_eq!(never["7"].state, JobState::NeverStarts);
     // Reasons in squeue(1) that waiting does not resolve.

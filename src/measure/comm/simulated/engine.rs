@@ -112,6 +112,7 @@ impl World {
 
     /// Announces that something changes for a rank at this time. A waiting rank then wakes.
     pub fn announce(&self, rank: usize, time: Time) {
+        check_time(time);
         let State { ready, ranks, .. } = &mut *self.state.borrow_mut();
         let state = &mut ranks[rank];
         state.changes.push(Reverse(time));
