@@ -169,8 +169,10 @@ impl Facts {
         let store = Jobs::new(&folder);
         let (options, jobs) = if store.exist() { store.read()? } else { (None, Vec::new()) };
         let owner = store.other_owner()?;
+        let is_recent = store.time_since_question().is_some_and(|passed| passed < ASK_EVERY);
+        let answers = if is_recent { store.last_answers() } else { BTreeMap::new() };
         let asked_at = store.asked_at().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let (answers, asked_at) = (store.last_answers(), asked_at.map_or(0.0, |time| time.as_secs_f64()));
+        let asked_at = asked_at.map_or(0.0, |time| time.as_secs_f64());
         let mut facts =
             Self { folder, manifest, records, keys, progress, store, options, jobs, owner, answers, asked_at };
         for index in facts.open_jobs() {
