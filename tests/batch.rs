@@ -166,7 +166,25 @@ fn job_ids_are_parsed_from_submission_messages() {
     assert_eq!(id("slurm", ""), None);
 }
 
-/// The states of squeue(1) and sacct(1) of Slurm 23.11, and their meaning for a job.
+#[test]
+fn news_of_a_site_are_no_job_ids() {
+    let id = |system: &str, output: &str| answer::parse_job_id(&template(system), output);
+    for news in
+        ["120 core-hours remain in project abc", "2026-12-01 maintenance", "2026-12-01", "12 jobs of yours", "12:30"]
+    {
+        assert_eq!(id("slurm", &format!("4711\n{news}\n")).as_deref(), Some("4711"), "{news}");
+        assert_eq!(id("slurm", &format!("{news}\n4711;blue\n{news}\n")).as_deref(), Some("4711"), "{news}");
+        assert_eq!(id("pbs", &format!("4711.server\n{news}\n")).as_deref(), Some("4711.server"), "{news}");
+        assert_eq!(
+            id("slurm", &format!("{news}\nSubmitted batch job 4711 on cluster blue\n")).as_deref(),
+            Some("4711")
+        );
+        assert_eq!(id("slurm", news), None, "{news}");
+    }
+    assert_eq!(id("pbs", "4711[].server\n").as_deref(), Some("4711[].server"));
+}
+
+/// The states of squeue(1) and sacct(1) of Slurm 23.11 and 25.11, and their meaning for a job.
 const SLURM: &[(&str, JobState)] = &[
     ("BOOT_FAIL", JobState::NodeFailure),
     ("CANCELLED", JobState::Cancelled),
@@ -174,6 +192,7 @@ const SLURM: &[(&str, JobState)] = &[
     ("CONFIGURING", JobState::Waiting),
     ("COMPLETING", JobState::Running),
     ("DEADLINE", JobState::Deadline),
+    ("EXPEDITING", JobState::Waiting),
     ("FAILED", JobState::Failed),
     ("LAUNCH_FAILED", JobState::Failed),
     ("NODE_FAIL", JobState::NodeFailure),
@@ -184,13 +203,13 @@ const SLURM: &[(&str, JobState)] = &[
     ("RECONFIG_FAIL", JobState::Failed),
     ("REQUEUED", JobState::Waiting),
     ("REQUEUE_FED", JobState::Waiting),
-    ("REQUEUE_HOLD", JobState::Waiting),
+    ("REQUEUE_HOLD", JobState::Held),
     ("RESIZING", JobState::Running),
-    ("RESV_DEL_HOLD", JobState::Waiting),
+    ("RESV_DEL_HOLD", JobState::Held),
     ("REVOKED", JobState::Cancelled),
     ("RUNNING", JobState::Running),
     ("SIGNALING", JobState::Running),
-    ("SPECIAL_EXIT", JobState::Waiting),
+    ("SPECIAL_EXIT", JobState::Held),
     ("STAGE_OUT", JobState::Running),
     ("STOPPED", JobState::Running),
     ("SUSPENDED", JobState::Running),
@@ -208,6 +227,62 @@ fn every_state_of_slurm_has_a_meaning() {
 }
 
 #[test]
+fn states_that_a_narrow_column_cuts_off_are_recognised() {
+    let slurm = template("slurm");
+    for (word, state) in [
+        ("OUT_OF_ME+", JobState::OutOfMemory),
+        ("CANCELLED+", JobState::Cancelled),
+        ("NODE_FAIL+", JobState::NodeFailure),
+        ("COMPLETED+", JobState::Completed),
+        ("DREAMING+", JobState::Running),
+    ] {
+        let answers = answer::parse_jobs(&slurm, &slurm.ask, &format!("7|{word}|am-1|None|N/A\n"));
+        assert_eq!(answers["7"].state, state, "{word}");
+    }
+}
+
+#[test]
+fn held_jobs_are_shown_with_the_command_that_releases_them() {
+    let slurm = template("slurm");
+    let answer = |state: &str, reason: &str| {
+        answer::parse_jobs(&slurm, &slurm.ask, &format!("7|{state}|am-1|{reason}|N/A\n")).remove("7").expect("the job")
+    };
+    for (state, reason) in [
+        ("PENDING", "launch failed requeued held"),
+        ("PENDING", "launch_failed_requeued_held"),
+        ("PENDING", "user env retrieval failed requeued held"),
+        ("PENDING", "job requeued in held state"),
+        ("PENDING", "JobHeldAdmin"),
+        ("PENDING", "JobHeldUser"),
+        ("PENDING", "ReservationDeleted"),
+        ("REQUEUE_HOLD", "None"),
+        ("SPECIAL_EXIT", "None"),
+    ] {
+        let held = answer(state, reason);
+        assert_eq!(held.state, JobState::Held, "{state} {reason}");
+        assert!(held.help.contains("`scontrol release 7`"), "{}", held.help);
+    }
+    // The reason may remain after the release.
+    assert_eq!(answer("RUNNING", "JobHeldUser").state, JobState::Running);
+    let down = answer("PENDING", "PartitionDown");
+    assert!(down.state == JobState::Waiting && down.help.contains("--partition"), "{down:?}");
+    let waiting = answer("PENDING", "ReqNodeNotAvail, UnavailableNodes:shield01");
+    assert_eq!((waiting.state, waiting.help.as_str()), (JobState::Waiting, ""));
+    for (system, line, command) in [
+        ("pbs", "7.srv am-1 me 0 H batch", "qrls 7.srv"),
+        ("torque", "7.srv am-1 me 0 H batch", "qrls 7.srv"),
+        ("lsf", "7|PSUSP|am-1|-", "bresume 7"),
+    ] {
+        let template = template(system);
+        let held = answer::parse_jobs(&template, &template.ask, line).into_values().next().expect("the job");
+        assert!(
+            held.state == JobState::Held && held.help.contains(command.trim_end_matches(".srv")),
+            "{system}: {held:?}"
+        );
+    }
+}
+
+#[test]
 fn answers_show_who_cancelled_a_job_and_which_jobs_never_start() {
     let slurm = template("slurm");
     let ended = slurm.ask_ended.clone().expect("a question");
@@ -216,7 +291,7 @@ fn answers_show_who_cancelled_a_job_and_which_jobs_never_start() {
     assert_eq!(answer_for(&format!("9|CANCELLED by {own_user}\n")).state, JobState::Cancelled);
     let other = answer_for("9|CANCELLED by 4711\n");
     assert_eq!((other.state, other.reason.as_str()), (JobState::Removed, "by user 4711"));
-    assert_eq!(answer_for("9|OUT_OF_ME+\n").state, JobState::Running, "an unknown job may still run");
+    assert_eq!(answer_for("9|DREAMING\n").state, JobState::Running, "an unknown job may still run");
     let never = answer::parse_jobs(&slurm, &slurm.ask, "7|PENDING|am-1|DependencyNeverSatisfied|N/A\n");
     assert_eq!(never["7"].state, JobState::NeverStarts);
     // Reasons in squeue(1) that waiting does not resolve.

@@ -9,7 +9,9 @@
 mod harness;
 
 use apexmap_results::disk::Folder;
-use harness::{Case, Tally, random_below, shim};
+use harness::{Case, Tally, random_below};
+
+pub use harness::shim;
 use nix::libc::{EDQUOT, EIO, ENOSPC};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

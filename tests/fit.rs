@@ -667,6 +667,23 @@ fn the_bootstrap_resamples_launches_and_is_reproducible() {
     }
 }
 
+/// Its logarithm runs to its bound, where an interval around 0 has no meaning.
+#[test]
+fn the_bootstrap_has_no_interval_for_a_parameter_that_the_data_do_not_need() {
+    let mut design = designs(8).remove(0);
+    design.truth[1].0 = -1e-6;
+    let (mut rng, mut data) = (Pcg64Mcg::seed_from_u64(9), Vec::new());
+    for launch in 0..6 {
+        let measured = design.simulate_measurements(0.01, &mut rng);
+        data.extend(measured.into_iter().map(|seen| Observation { launch, ..seen }));
+    }
+    let options = Options { resamples: 300, ..QUICK };
+    let estimates = fit::fit(design.model, &data, &design.roles(), options).expect("a fit").estimates;
+    assert_eq!((estimates[1].value, estimates[1].bootstrap), (0.0, None));
+    let (low, high) = estimates[0].bootstrap.expect("enough launches");
+    assert!(low < estimates[0].value && estimates[0].value < high, "{:?}", estimates[0]);
+}
+
 #[test]
 fn prediction_bands_contain_new_measurements() {
     let design = designs(40).remove(0);

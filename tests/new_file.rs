@@ -214,3 +214,15 @@ fn figures_are_written_to_links_and_pipes_given_by_the_user() {
     let exported = apexmap(&["export", result, "--format", "jsonl", "--out", "/dev/stdout"]);
     assert_eq!(String::from_utf8(exported.stdout).unwrap().lines().count(), samples().len());
 }
+
+#[test]
+fn writes_beyond_the_limit_of_file_sizes_name_the_file() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.join("s.toml"), TINY_SWEEP).unwrap();
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -f 1; exec \"$0\" run s.toml --no-report --out r", env!("CARGO_BIN_EXE_apexmap")]);
+    let output = super::common::output(command.current_dir(&*scratch));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert!(errors.contains("r/") && errors.contains("File too large"), "{errors}");
+}

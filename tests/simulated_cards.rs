@@ -303,7 +303,20 @@ fn error_of(table: &str) -> (String, String, usize) {
 fn wrong_networks_are_refused_with_file_and_line() {
     for (table, message, help, line) in [
         ("topology = \"tore\"", "\"tore\" is not known", "torus", 5),
-        ("topology = \"torus\"\nsides = [4, 0]", "a size of [network] is 0", "1 or more", 4),
+        ("topology = \"torus\"\nsides = [4, 0]", "a size of [network] is 0", "1 to 1048576", 4),
+        ("topology = \"fat-tree\"\nnodes_per_leaf = 16\nspines = 5000000", "is 5000000", "1 to 1048576", 4),
+        (
+            "topology = \"dragonfly\"\nnodes_per_router = 4294967296\nrouters_per_group = 4294967296",
+            "is 4294967296",
+            "1 to",
+            4,
+        ),
+        (
+            "topology = \"torus\"\nsides = [1048576, 1048576, 2]",
+            "product of the sides is too large",
+            "correct sides",
+            4,
+        ),
         ("topology = \"torus\"\nsides = []", "0 dimensions", "1 to 8", 4),
         ("topology = \"torus\"\nsides = [4]\ndimensions = 1", "sides and dimensions", "one of them", 4),
         ("topology = \"torus\"\nrings = [true]", "has no rings", "remove rings", 4),

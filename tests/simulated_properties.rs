@@ -3,7 +3,8 @@
 
 use super::simulated::{NO_COSTS, machine};
 use apexmap_measure::comm::simulated::{
-    LinkCosts, Machine, Mapping, Network, Sending, SimulatedComm, Time, Timetable, Topology, run,
+    LinkCosts, Machine, Mapping, MessageCosts, Network, PathCosts, Sending, SimulatedComm, Time, Timetable, Topology,
+    run,
 };
 use apexmap_measure::comm::{Collectives, Comm, Computation, Inbox, Mailboxes, Outbox, Tag};
 use proptest::prelude::*;
@@ -292,8 +293,13 @@ fn wrong_machines_are_refused_with_their_reason() {
             with(|machine| machine.topology = Topology::Grid { sides: vec![4, 2], rings: vec![true] }),
             "is a ring or not",
         ),
-        (with(|machine| machine.topology = Topology::FatTree { leaf: 0, spines: 2 }), "is 0"),
-        (with(|machine| machine.topology = Topology::Dragonfly { nodes: 2, routers: 0 }), "is 0"),
+        (with(|machine| machine.topology = Topology::FatTree { leaf: 0, spines: 2 }), "not between 1 and 1048576"),
+        (with(|machine| machine.topology = Topology::Dragonfly { nodes: 2, routers: 0 }), "not between 1 and 1048576"),
+        (with(|machine| machine.topology = Topology::Dragonfly { nodes: 1 << 32, routers: 1 << 32 }), "not between 1"),
+        (with(|machine| machine.network.message.latency = Time::MAX), "the largest is 1000 s"),
+        (with(|machine| machine.link.hop = 2_000_000_000_000_000), "a cost is 2000 s"),
+        (with(|machine| machine.barrier_stage = Some(Time::MAX)), "the largest is 1000 s"),
+        (with(|machine| machine.interface.frame.header_bytes = usize::MAX), "bytes besides its data"),
         (with(|machine| machine.network.message.per_byte = f64::NAN), "a byte takes NaN ps"),
         (with(|machine| machine.node.get.copy_per_byte = -1.0), "a byte takes -1 ps"),
         (with(|machine| machine.node.mailbox.take_per_byte = f64::NAN), "a byte takes NaN ps"),
@@ -304,6 +310,39 @@ fn wrong_machines_are_refused_with_their_reason() {
         let error = run(&machine, NO_COSTS, 8, |_, _| ()).expect_err(reason);
         assert!(error.message.contains(reason) && error.message.starts_with("test cannot be simulated"), "{error}");
     }
+}
+
+/// Of 64 bits of picoseconds, sums would otherwise wrap and give short times.
+#[test]
+fn a_simulation_beyond_the_end_of_virtual_time_fails() {
+    let mut slow = machine(Topology::Torus { sides: vec![2, 2] });
+    slow.network.message.latency = 999_000_000_000_000;
+    let beyond = |machine: &Machine, body: fn(&SimulatedComm)| {
+        let (results, _) = run(machine, NO_COSTS, 4, move |comm, _| body(comm)).expect("a simulation");
+        results
+            .into_iter()
+            .filter_map(std::result::Result::err)
+            .any(|text| text.contains("more than 13 days of virtual time"))
+    };
+    assert!(!beyond(&slow, |comm| (0..10).for_each(|_| comm.barrier())));
+    assert!(beyond(&slow, |comm| (0..1000).for_each(|_| comm.barrier())));
+    // A single message of many bytes, each of which takes a second.
+    let mut per_byte = machine(Topology::Crossbar);
+    per_byte.network = PathCosts::uniform(MessageCosts { per_byte: 1e12, ..per_byte.network.message });
+    assert!(beyond(&per_byte, |comm| comm.broadcast(&mut vec![0u64; 1 << 20])));
+}
+
+/// Links are numbered far apart: those that no message takes need no memory.
+#[test]
+fn links_that_no_message_takes_need_no_memory() {
+    let fat_tree = machine(Topology::FatTree { leaf: 1, spines: 1 << 20 });
+    let costs = fat_tree.network.message;
+    let mut network = Network::new(&fat_tree, 1 << 10);
+    // The numbers of the last switch's links are near 2^31; a table of them would have 80 GiB.
+    let sending = Sending { now: 0, begins: 0, ends: (1023, 5), bytes: 8 };
+    let first = network.send(&fat_tree, &costs, sending);
+    let second = network.send(&fat_tree, &costs, sending);
+    assert!(second.arrived > first.arrived, "the link was busy");
 }
 
 #[test]

@@ -301,7 +301,8 @@ impl Queue for Cluster {
             let down = self.down.iter().find(|_| self.waits_for_node(index));
             let reason = down.map_or("Priority".into(), |node| format!("ReqNodeNotAvail, UnavailableNodes:{node}"));
             let start = String::new();
-            answers.insert(id.clone(), Answer { id: id.clone(), name: name.clone(), state, reason, start });
+            let (name, help) = (name.clone(), String::new());
+            answers.insert(id.clone(), Answer { id: id.clone(), name, state, reason, start, help });
         }
         Ok(answers)
     }
@@ -523,6 +524,30 @@ fn jobs_without_new_samples_are_resubmitted_a_limited_number_of_times() {
     let stopped = case.follow().expect("an end");
     assert_eq!(stopped["all"], "the last job lost a node (Priority): 3 jobs measured no new sample");
     assert_eq!((case.cluster.samples(), case.cluster.jobs.len()), (3, 6));
+}
+
+/// Each job measures further points before one of them takes all memory, so samples do not stop the submissions.
+#[test]
+fn two_jobs_in_a_row_that_run_out_of_memory_end_their_part() {
+    let mut case = Case::new(&[End::Killed(3, JobState::OutOfMemory); 30]);
+    let stopped = case.follow().expect("an end");
+    assert_eq!(stopped["all"], "two jobs in a row ran out of memory; no further job is submitted");
+    assert_eq!((case.cluster.jobs.len(), case.cluster.samples()), (2, 6));
+    let store = Jobs::new(&case.cluster.folder);
+    let job = store.read().expect("the record").1.remove(1);
+    assert!(log::advice(&store, &job).expect("files").is_some_and(|advice| advice.contains("lower M")));
+    // The system reports a failure, and the log says more. The other jobs of the chain are cancelled.
+    let mut case = Case::new(&[End::Killed(3, JobState::Failed); 30]);
+    case.cluster.log_text = Some("slurmstepd: error: Exceeded job memory limit\n".into());
+    (case.measuring, case.limit) = (2000.0, Some(600.0));
+    assert!(case.follow().expect("an end")["all"].contains("ran out of memory"));
+    assert_eq!(case.end_states()[..2], [JobState::OutOfMemory; 2]);
+    assert_eq!(case.cluster.cancelled.len(), case.cluster.jobs.len() - 2);
+    // Other ends between them, and the next command, begin again.
+    let (memory, other) = (End::Killed(3, JobState::OutOfMemory), End::Killed(3, JobState::NodeFailure));
+    let mut case = Case::new(&[memory, other, memory, other]);
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
 }
 
 #[test]
@@ -1290,6 +1315,126 @@ fn the_state_of_a_result_is_printed_as_json_with_its_exit_code() {
     assert_eq!((code, value["state"].as_str(), value["points"]["done"].as_u64()), (Some(0), Some("done"), Some(2)));
     let list: serde_json::Value = serde_json::from_str(&site.apexmap(&["status", "--all", "--json"]).1).expect("JSON");
     assert_eq!(list.as_array().map(Vec::len), Some(2));
+}
+
+/// A login node whose Slurm accepts job 7, and answers with the files `squeue` and `sacct`.
+fn submit_detached(sweep: &str) -> (LoginNode, Folder) {
+    let answer = "case $0 in *sbatch) echo 7;; *squeue) cat q;; *sacct) cat a;; esac";
+    let site = LoginNode::new(answer);
+    for file in ["q", "a"] {
+        std::fs::write(site.scratch.join(file), "").expect("a file");
+    }
+    // The programs run in the result folder.
+    let path = site.scratch.join("bin/squeue");
+    let script = std::fs::read_to_string(&path).expect("the script");
+    let script = script.replace("cat q", &format!("cat {}", site.scratch.join("q").display()));
+    let script = script.replace("cat a", &format!("cat {}", site.scratch.join("a").display()));
+    for program in ["squeue", "sacct"] {
+        std::fs::write(site.scratch.join("bin").join(program), &script).expect("a file");
+    }
+    std::fs::write(site.scratch.join("s.toml"), sweep).expect("a file");
+    let (code, messages) = site.apexmap(&["run", "s.toml", "--submit=slurm", "--detach", "--no-report", "--out", "r"]);
+    assert_eq!(code, Some(0), "{messages}");
+    let folder = Folder { path: site.scratch.join("r") };
+    (site, folder)
+}
+
+fn exit_code(site: &LoginNode) -> (Option<i32>, serde_json::Value) {
+    let (code, text) = site.apexmap(&["status", "r", "--json", "--exit-code"]);
+    (
+        code,
+        serde_json::from_str(text.lines().filter(|line| !line.starts_with("note")).collect::<String>().as_str())
+            .expect("JSON"),
+    )
+}
+
+#[test]
+fn the_state_of_a_detached_sweep_ends_without_a_follower() {
+    let let_ask = |folder: &Folder| std::fs::remove_file(Jobs::new(folder).asked_file());
+    // The batch system forgets the job, or reports how it ended.
+    for (word, state) in [
+        ("", "ended"),
+        ("FAILED", "failed"),
+        ("TIMEOUT", "time-limit"),
+        ("OUT_OF_MEMORY", "out-of-memory"),
+        ("OUT_OF_ME+", "out-of-memory"),
+        (&format!("CANCELLED by {}", nix::unistd::Uid::effective()), "cancelled"),
+        ("NODE_FAIL", "node-failure"),
+    ] {
+        let (site, folder) = submit_detached(TINY_SWEEP);
+        std::fs::write(site.scratch.join("q"), "7|PENDING||Priority|N/A\n").expect("a file");
+        let name = Jobs::new(&folder).read().expect("the record").1[0].name.clone();
+        std::fs::write(site.scratch.join("q"), format!("7|PENDING|{name}|Priority|N/A\n")).expect("a file");
+        let (code, value) = exit_code(&site);
+        assert_eq!((code, value["jobs"][0]["reason"].as_str()), (Some(10), Some("Priority")), "{word}");
+        // The last answer counts until the next question.
+        assert_eq!(exit_code(&site), (code, value), "{word}");
+        std::fs::write(site.scratch.join("q"), "").expect("a file");
+        std::fs::write(site.scratch.join("a"), if word.is_empty() { String::new() } else { format!("7|{word}\n") })
+            .expect("a file");
+        let_ask(&folder).expect("a file");
+        for _ in 0..2 {
+            let (code, value) = exit_code(&site);
+            assert_eq!((code, value["jobs"][0]["state"].as_str()), (Some(4), Some(state)), "{word}");
+        }
+        assert!(Jobs::new(&folder).read().expect("the record").1[0].end.is_some(), "it is recorded");
+        let_ask(&folder).expect("a file");
+        std::fs::write(site.scratch.join("a"), "").expect("a file");
+        assert_eq!(exit_code(&site).0, Some(4), "{word}: also if the batch system forgets it");
+    }
+}
+
+#[test]
+fn a_detached_sweep_whose_job_has_measured_all_points_is_done() {
+    let (site, folder) = submit_detached(TINY_SWEEP);
+    let store = Jobs::new(&folder);
+    let job = store.read().expect("the record").1[0].name.clone();
+    std::fs::write(site.scratch.join("q"), format!("7|RUNNING|{job}|None|N/A\n")).expect("a file");
+    assert_eq!(exit_code(&site).0, Some(11));
+    let ran = output(
+        Command::new("bash")
+            .arg(store.script(&job))
+            .current_dir(&folder.path)
+            .env("SLURM_JOB_ID", "7")
+            .env("SLURM_JOB_NUM_NODES", "1"),
+    );
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let (code, value) = exit_code(&site);
+    assert_eq!((code, value["jobs"][0]["state"].as_str()), (Some(0), Some("completed")), "{value}");
+    assert_eq!(store.read().expect("the record").1[0].end, Some((JobState::Completed, String::new(), 8)));
+}
+
+#[test]
+fn a_held_job_is_queued_with_help_and_an_impossible_one_is_not() {
+    let (site, folder) = submit_detached(TINY_SWEEP);
+    let store = Jobs::new(&folder);
+    let job = store.read().expect("the record").1[0].name.clone();
+    for (reason, code, state, help) in [
+        ("launch failed requeued held", 10, "held", "scontrol release 7"),
+        ("PartitionTimeLimit", 4, "unsatisfiable", "--time-limit"),
+    ] {
+        std::fs::write(site.scratch.join("q"), format!("7|PENDING|{job}|{reason}|N/A\n")).expect("a file");
+        let _ = std::fs::remove_file(store.asked_file());
+        for _ in 0..2 {
+            let (exit, value) = exit_code(&site);
+            assert_eq!((exit, value["jobs"][0]["state"].as_str()), (Some(code), Some(state)), "{reason}");
+            assert!(value["jobs"][0]["help"].as_str().is_some_and(|text| text.contains(help)), "{value}");
+        }
+        assert!(store.read().expect("the record").1[0].end.is_none(), "it is still in the queue");
+    }
+}
+
+#[test]
+fn a_job_that_was_never_submitted_is_no_longer_queued() {
+    let (site, folder) = submit_detached(TINY_SWEEP);
+    let store = Jobs::new(&folder);
+    let (job, part) = ("am-002-abc".to_owned(), "all".to_owned());
+    let (first, after) = (store.read().expect("the record").1[0].name.clone(), None);
+    store.append(&Line::Submitting { job, part, seconds: 60.0, after, samples: 0 }).expect("a line");
+    std::fs::write(site.scratch.join("a"), "7|FAILED\n").expect("a file");
+    let (code, value) = exit_code(&site);
+    assert_eq!((code, value["jobs"][1]["state"].as_str()), (Some(4), Some("ended")), "{first}: {value}");
+    assert!(value["jobs"][1]["reason"].as_str().is_some_and(|text| text.contains("never submitted")), "{value}");
 }
 
 #[test]

@@ -94,6 +94,7 @@
 //! - `limits`: sizes that no machine has are refused
 //! - `memory`: launches use the memory that plans predict; kills for too much memory
 //! - `new_file`: files are written completely, and no link is followed
+//! - `locks`: one program writes to a result, also on file systems without locks
 //! - `parallel`: work on all processors, with results in order
 //! - `crash`: a panic that escapes gives one message
 //! - `faults`: failing calls, kills, signals, full disks and concurrent drivers lose nothing
@@ -191,6 +192,7 @@ mod launchers;
 mod licences;
 mod limits;
 mod live;
+mod locks;
 mod lru;
 mod machine;
 mod manual;

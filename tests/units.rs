@@ -67,6 +67,8 @@ fn numbers_are_printed_in_each_style() {
         (1.0004, Ratio, "1.0004"),
         (0.9999, Ratio, "0.9999"),
         (123.4, Ratio, "123"),
+        (1e303, Ratio, "1.00e303"),
+        (1e20, Factor, "1.00e20"),
         (99.4, Factor, "99.4"),
         (12345.0, Factor, "12,300"),
         (1234567.0, Factor, "1,230,000"),

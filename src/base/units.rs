@@ -309,6 +309,7 @@ pub fn number(value: f64, style: NumberStyle) -> String {
                 format!("{rounded_value:e}")
             }
         }
+        NumberStyle::Ratio | NumberStyle::Factor if value.abs() >= 1e7 => format!("{value:.2e}"),
         NumberStyle::Ratio => {
             let text = (3..6).map(|digits| with_significant_digits(value, digits)).find(|text| text.parse() != Ok(1.0));
             text.unwrap_or_else(|| with_significant_digits(value, 3))

@@ -13,6 +13,7 @@ use apexmap_base::terminal::{note_raw, supports_colours, to_printable};
 use apexmap_measure::cli::{kernels, worker};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
+use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
 
 /// Measures how fast a machine delivers data, from the best case of locality to the worst
@@ -57,6 +58,9 @@ enum Command {
 ///
 /// Returns one of the [`EXIT_CODES`].
 pub fn main() -> ExitCode {
+    // At the limit of file sizes, writes then fail with an error that names the file.
+    // SAFETY: no handler is installed.
+    let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
     ExitCode::from(crash::guard(code))
 }
 

@@ -47,10 +47,7 @@ pub fn prepare(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> 
             ));
         }
         let folder = Folder { path: path.to_owned() };
-        // Fails if a driver is writing there.
-        let lock = folder.lock()?;
         let kept = folder.move_aside()?;
-        drop(lock);
         note(&format!("note: the earlier folder is now {}", kept.display()));
     }
     std::fs::create_dir_all(path).map_err(|e| Error::file("create", path, e))?;

@@ -50,6 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     let folder = opened.folder()?;
+    folder.remove_abandoned_if_unused();
     if arguments.card.card.is_some() {
         let _lock = folder.lock()?;
         if folder.journal_files()?.is_empty() {

@@ -18,6 +18,7 @@ use apexmap_results::samples::remarks::REMARK_COLUMNS;
 use apexmap_run::manual::outstanding_jobs;
 use apexmap_run::site::Site;
 use apexmap_run::submit::node_hours::format_hours;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -55,9 +56,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return print_data(&list_columns(&Opened::open(path)?.samples()?.current()));
     }
     let opened = Opened::open(path)?;
-    let facts = Facts::read(opened.folder()?).map_err(|error| opened.name_error(error))?;
-    let answers = ask(std::slice::from_ref(&facts), &site)?;
-    let state = ResultState { result: path.to_owned(), ..facts.state(&answers)? };
+    let mut facts = Facts::read(opened.folder()?).map_err(|error| opened.name_error(error))?;
+    ask(std::slice::from_mut(&mut facts), &site)?;
+    let state = ResultState { result: path.to_owned(), ..facts.state()? };
     if arguments.json {
         print_data(&pretty(&state)?)?;
     } else {
@@ -79,8 +80,8 @@ fn list(folder: &Path, as_json: bool, site: &Site) -> Result<()> {
             Err(error) => note(&format!("note: {}: {}", path.display(), error.message)),
         }
     }
-    let answers = ask(&results, site)?;
-    let states = results.iter().map(|facts| facts.state(&answers)).collect::<Result<Vec<_>>>()?;
+    ask(&mut results, site)?;
+    let states = results.iter().map(Facts::state).collect::<Result<Vec<_>>>()?;
     if as_json {
         return print_data(&pretty(&states)?);
     }
@@ -129,6 +130,7 @@ fn describe(facts: &Facts, state: &ResultState) -> Result<String> {
         text.push_str(&status_nodes::describe(&state.nodes));
     }
     facts.records.iter().for_each(|record| launch(record, &mut text));
+    text.push_str(&describe_overlaps(&facts.records));
     state.jobs.iter().for_each(|job| describe_job(job, &mut text));
     if let Some(owner) = &state.owner {
         let _ = writeln!(text, "{owner} submitted the jobs");
@@ -169,13 +171,14 @@ fn list_columns(samples: &Samples) -> String {
     for name in samples.table().names() {
         let about = samples.describe(name);
         let given = if about.symbol == *name { name.clone() } else { format!("{}, {name}", about.symbol) };
+        let shown = |value: f64| if name == "unix_seconds" { format!("{value:.0}") } else { amount(value, about.unit) };
         let values = match samples.distinct_numbers(name).as_slice() {
             [] => match samples.words(name).as_slice() {
                 words if words.len() <= MAX_WORDS => words.join(", "),
                 words => format!("{} words", words.len()),
             },
-            [only] => amount(*only, about.unit),
-            [least, .., most] => format!("{} to {}", amount(*least, about.unit), amount(*most, about.unit)),
+            [only] => shown(*only),
+            [least, .., most] => format!("{} to {}", shown(*least), shown(*most)),
         };
         table.add_row([&given, about.unit.symbol(), &values, &about.label]);
     }
@@ -203,6 +206,30 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     if let Some(damage) = record.damage() {
         let _ = writeln!(text, "{}", damage.sentence());
     }
+}
+
+/// Returns a line for each two launches that measured on one host at the same time, by the ends of their first and last runs.
+fn describe_overlaps(records: &[Record<SampleOutcome>]) -> String {
+    let mut spans_by_host: BTreeMap<&str, Vec<(f64, f64, &str)>> = BTreeMap::new();
+    for record in records {
+        let times = record.samples.iter().map(|sample| sample.unix_seconds);
+        let (begin, end) = times.fold((f64::MAX, 0.0), |(begin, end), time| (time.min(begin), time.max(end)));
+        if let Some(launch) = &record.launch {
+            spans_by_host.entry(&launch.host.name).or_default().push((begin, end, &launch.launch));
+        }
+    }
+    let mut text = String::new();
+    for (host, mut spans) in spans_by_host {
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for pair in spans.windows(2).filter(|pair| pair[1].0 < pair[0].1) {
+            let (first, second) = (pair[0].2, pair[1].2);
+            let _ = writeln!(
+                text,
+                "launches {first} and {second} ran on {host} at the same time, so each disturbed the other"
+            );
+        }
+    }
+    text
 }
 
 /// Writes a line about a job, and its advice. The job's records contain most states; the batch system is asked only if the last

@@ -6,23 +6,24 @@ use apexmap_base::regular_file::read_text;
 use apexmap_base::sample::Status;
 use apexmap_base::terminal::note;
 use apexmap_measure::worker::{Repeat, unix_seconds};
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::folder::lock_file;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::{Folder, lock};
 use apexmap_results::table::columns::point_label;
-use apexmap_run::batch::answer::{self, Answer};
+use apexmap_run::batch::answer::Answer;
 use apexmap_run::batch::{self, JobOptions, JobState};
 use apexmap_run::site::Site;
+use apexmap_run::submit::ends::{end_by_answer, end_by_driver, find_answer};
 use apexmap_run::submit::follow::ASK_EVERY;
-use apexmap_run::submit::record::Job;
+use apexmap_run::submit::known::find_in_queue;
+use apexmap_run::submit::record::{Job, Line};
 use apexmap_run::submit::{Jobs, Queue, System, log, node_hours};
 use apexmap_run::sweep;
-use apexmap_run::sweep::plan::Progress;
-use nix::fcntl::FlockArg;
+use apexmap_run::sweep::plan::{Entry, Progress};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
 /// Version of the fields of `--json`. It changes when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
@@ -140,6 +141,9 @@ pub struct Facts {
     options: Option<JobOptions>,
     jobs: Vec<Job>,
     owner: Option<String>,
+    /// The last answers of the batch system by id, and their time in seconds since 1970.
+    answers: BTreeMap<String, Answer>,
+    asked_at: f64,
 }
 
 /// One sample completes a point of simulated ranks, and of a result without a sweep file.
@@ -166,35 +170,119 @@ impl Facts {
         let store = Jobs::new(&folder);
         let (options, jobs) = if store.exist() { store.read()? } else { (None, Vec::new()) };
         let owner = store.other_owner()?;
-        Ok(Self { folder, manifest, records, keys, progress, store, options, jobs, owner })
+        let is_recent = store.time_since_question().is_some_and(|passed| passed < ASK_EVERY);
+        let answers = if is_recent { store.last_answers() } else { BTreeMap::new() };
+        let asked_at = store.asked_at().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let asked_at = asked_at.map_or(0.0, |time| time.as_secs_f64());
+        let mut facts =
+            Self { folder, manifest, records, keys, progress, store, options, jobs, owner, answers, asked_at };
+        for index in facts.open_jobs() {
+            if let Some(end) = end_by_driver(&facts.jobs[index]) {
+                facts.end_job(index, end);
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Returns the indices of the jobs without a recorded end.
+    fn open_jobs(&self) -> Vec<usize> {
+        (0..self.jobs.len()).filter(|index| self.jobs[*index].end.is_none()).collect()
     }
 
     fn open_ids(&self) -> Vec<String> {
-        self.jobs.iter().filter(|job| job.end.is_none()).filter_map(|job| job.id.clone()).collect()
+        self.open_jobs().into_iter().filter_map(|index| self.jobs[index].id.clone()).collect()
+    }
+
+    /// Finds the open jobs without an id by their names in the queue, unless a program may still be submitting them.
+    fn identify(&mut self, queue: &mut dyn Queue) -> Result<()> {
+        let indices: Vec<usize> = self.open_jobs().into_iter().filter(|index| self.jobs[*index].id.is_none()).collect();
+        if indices.is_empty() || self.store.is_followed() {
+            return Ok(());
+        }
+        let ids = find_in_queue(queue, &indices.iter().map(|index| &self.jobs[*index]).collect::<Vec<_>>())?;
+        for index in indices {
+            self.jobs[index].id = ids.get(&self.jobs[index].name).cloned();
+            if self.jobs[index].id.is_none() {
+                let reason = "it is unknown to the batch system, so it was never submitted";
+                self.end_job(index, (JobState::Ended, reason.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the end of a job. Records it as a follower does, because the batch system forgets jobs.
+    fn end_job(&mut self, index: usize, (state, why): (JobState, String)) {
+        let samples = self.count_samples(&self.jobs[index]);
+        let job = &mut self.jobs[index];
+        job.end = Some((state, why.clone(), samples));
+        if self.owner.is_some() || self.store.is_followed() {
+            return;
+        }
+        let line = Line::Ended { job: job.name.clone(), state, why, samples, unix_seconds: Some(unix_seconds()) };
+        if let Err(error) = self.store.append(&line) {
+            note(&format!("note: {error}"));
+        }
+    }
+
+    /// Returns the number of samples of a job's part.
+    fn count_samples(&self, job: &Job) -> usize {
+        let Ok(file) = Jobs::read_part(&self.store.part_file(&job.name)) else { return 0 };
+        let entries: Vec<Entry> = self.folder.plan_lines().ok().flatten().unwrap_or_default();
+        let entries = entries.iter().filter(|entry| file.part.contains(&entry.point));
+        entries.map(|entry| self.progress.count(&entry.key)).sum()
+    }
+
+    /// Takes the answers to a question about all open jobs. A job without an answer has left the queue.
+    fn take_answers(&mut self, answers: &BTreeMap<String, Answer>) -> Result<()> {
+        let ids = self.open_ids();
+        let is_own = |(id, _): &(&String, &Answer)| ids.contains(id);
+        self.answers = answers.iter().filter(is_own).map(|(id, answer)| (id.clone(), answer.clone())).collect();
+        self.asked_at = unix_seconds();
+        if self.owner.is_none() {
+            self.store.keep_answers(&self.answers)?;
+        }
+        for index in self.open_jobs() {
+            let answer = find_answer(&self.jobs[index], &self.jobs, &self.answers);
+            let (state, reason) = match (answer, &self.jobs[index].id) {
+                (Some(answer), _) => (answer.state, answer.reason),
+                (None, Some(_)) => (JobState::Ended, String::new()),
+                (None, None) => continue,
+            };
+            // A job that can never start remains in the queue until someone cancels it.
+            if !state.is_alive() && !can_never_start(state) {
+                let end = end_by_answer(&self.store, &mut self.jobs[index], state, &reason)?;
+                self.end_job(index, end);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the last answer about an open job, unless the job has started since.
+    fn answer(&self, job: &Job) -> Option<Answer> {
+        let is_current = job.end.is_none() && job.started_at.is_none_or(|started_at| started_at <= self.asked_at);
+        find_answer(job, &self.jobs, &self.answers).filter(|_| is_current)
     }
 
     /// Returns true if the last question about these jobs is old enough for a new one. Another user may not be allowed to write
     /// into the result, so their questions are not counted.
     fn may_ask(&self) -> Result<bool> {
-        match (self.open_ids().is_empty(), &self.owner) {
+        match (self.open_jobs().is_empty(), &self.owner) {
             (true, _) => Ok(false),
             (false, Some(_)) => Ok(true),
             (false, None) => self.store.may_ask(ASK_EVERY),
         }
     }
 
-    /// Returns the state. `answers` are those of the batch system, by id.
-    pub fn state(&self, answers: &BTreeMap<String, Answer>) -> Result<ResultState> {
-        let rows = self.jobs.iter().map(|job| self.job_row(job, answers)).collect::<Result<Vec<_>>>()?;
+    /// Returns the state by the records of the jobs and the last answers of the batch system.
+    pub fn state(&self) -> Result<ResultState> {
+        let rows = self.jobs.iter().map(|job| self.job_row(job)).collect::<Result<Vec<_>>>()?;
         let [done, partial, missing, failed] = self.progress.counts();
-        let is_open = |job: &&Job| job.end.is_none();
-        let is_running = |job: &Job| {
-            let answer = job.id.as_ref().and_then(|id| answers.get(id));
-            answer.map_or(job.is_measuring(), |answer| answer.state == JobState::Running)
-        };
+        let is_running = |row: &JobRow| row.state == Some(JobState::Running);
+        let is_queued = |row: &JobRow| row.state.is_none_or(JobState::is_alive);
         let state = match self.jobs.last() {
-            _ if self.jobs.iter().filter(is_open).any(is_running) || self.is_locked() => State::Running,
-            _ if self.jobs.iter().any(|job| is_open(&job)) => State::Queued,
+            _ if rows.iter().any(is_running) || self.is_locked() => State::Running,
+            _ if done > 0 && partial + missing + failed == 0 => State::Done,
+            _ if rows.iter().any(is_queued) => State::Queued,
             _ if partial + missing + failed == 0 => State::Done,
             Some(job) if job.met_setup_fault() => State::SetUpFault,
             _ => State::Incomplete,
@@ -229,19 +317,18 @@ impl Facts {
 
     /// Returns true if a driver on this machine measures.
     fn is_locked(&self) -> bool {
-        let path = self.folder.path.join(".lock");
-        path.is_file() && matches!(lock_file(&path, FlockArg::LockSharedNonblock), Ok(None))
+        lock::is_held_exclusively(&self.folder.path.join(".lock"))
     }
 
-    fn job_row(&self, job: &Job, answers: &BTreeMap<String, Answer>) -> Result<JobRow> {
-        let answer = job.id.as_ref().and_then(|id| answers.get(id)).filter(|_| job.end.is_none());
-        let (state, reason) = match (&job.end, answer) {
+    fn job_row(&self, job: &Job) -> Result<JobRow> {
+        let answer = self.answer(job);
+        let (state, reason) = match (&job.end, answer.clone()) {
             (Some((state, why, _)), _) => (Some(*state), why.clone()),
-            (None, Some(answer)) => (Some(answer.state), answer.reason.clone()),
+            (None, Some(answer)) => (Some(answer.state), answer.reason),
             (None, None) => (job.is_measuring().then_some(JobState::Running), String::new()),
         };
-        let help = match answer.filter(|answer| answer.state == JobState::Unsatisfiable) {
-            Some(answer) => Some(answer::advice(&answer.reason).to_owned()),
+        let help = match &answer {
+            Some(answer) => Some(answer.help.clone()).filter(|help| !help.is_empty()),
             None => log::advice(&self.store, job)?,
         };
         Ok(JobRow {
@@ -279,27 +366,36 @@ fn read_manifest(folder: &Folder) -> Option<Manifest> {
     read.ok()
 }
 
+fn can_never_start(state: JobState) -> bool {
+    matches!(state, JobState::NeverStarts | JobState::Unsatisfiable)
+}
+
 /// Asks the batch systems about the open jobs of results: one question for each system and owner. Results about which it was asked
-/// a short time ago are left out.
+/// a short time ago are left out. The ends of jobs are recorded.
 ///
 /// # Errors
 /// If the time of a question cannot be recorded.
-pub fn ask(results: &[Facts], site: &Site) -> Result<BTreeMap<String, Answer>> {
-    let mut ids_by_system: BTreeMap<(String, Option<String>), (Vec<String>, PathBuf)> = BTreeMap::new();
+pub fn ask(results: &mut [Facts], site: &Site) -> Result<()> {
+    let mut results_by_system: BTreeMap<(String, Option<String>), Vec<&mut Facts>> = BTreeMap::new();
     for facts in results {
-        let Some(options) = facts.options.as_ref().filter(|_| !facts.open_ids().is_empty()) else { continue };
+        let Some(system) = facts.options.as_ref().map(|options| options.system.clone()) else { continue };
         if facts.may_ask()? {
-            let group = ids_by_system.entry((options.system.clone(), facts.owner.clone()));
-            group.or_insert_with(|| (Vec::new(), facts.folder.path.clone())).0.extend(facts.open_ids());
+            results_by_system.entry((system, facts.owner.clone())).or_default().push(facts);
         }
     }
-    let mut answers = BTreeMap::new();
-    for ((system, owner), (ids, folder)) in ids_by_system {
-        let ask = |template| System::new(template, &folder, &|| Ok(())).for_user(owner).ask(&ids);
-        match batch::find_trusted(&system, &site.templates()).and_then(ask) {
-            Ok(states) => answers.extend(states),
-            Err(error) => note(&format!("note: {error}")),
+    for ((system, owner), mut results) in results_by_system {
+        let folder = results[0].folder.path.clone();
+        let mut ask_about_all = |template| {
+            let mut queue = System::new(template, &folder, &|| Ok(())).for_user(owner.clone());
+            results.iter_mut().try_for_each(|facts| facts.identify(&mut queue))?;
+            let ids: Vec<String> = results.iter().flat_map(|facts| facts.open_ids()).collect();
+            let answers = if ids.is_empty() { BTreeMap::new() } else { queue.ask(&ids)? };
+            results.iter_mut().try_for_each(|facts| facts.take_answers(&answers))
+        };
+        let template = batch::find_trusted(&system, &site.templates());
+        if let Err(error) = template.and_then(&mut ask_about_all) {
+            note(&format!("note: {error}"));
         }
     }
-    Ok(answers)
+    Ok(())
 }

@@ -6,6 +6,8 @@
  * FAULT_STAYS  if set, all later calls that need disk space fail, too
  * FAULT_COUNT  file that gets a byte for every such call
  * FAULT_MARK   file that is created when the fault strikes
+ *
+ * FAULT_FLOCK  number of the error of every flock, as on a file system without locks; 0: flock succeeds and locks nothing
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -24,11 +27,13 @@
 
 static char *path_part, *count_file, *mark_file;
 static long at;
-static int error, stays;
+static int error, stays, flock_error = -1;
 static atomic_long calls;
 
 __attribute__((constructor)) static void begin(void) {
-    const char *value = getenv("FAULT_PATH");
+    const char *value = getenv("FAULT_FLOCK");
+    if (value) flock_error = atoi(value);
+    value = getenv("FAULT_PATH");
     if (!value) return;
     path_part = strdup(value);
     at = (value = getenv("FAULT_AT")) ? atol(value) : 0;
@@ -109,6 +114,11 @@ ssize_t write(int fd, const void *bytes, size_t size) {
     }
 ON_FILE(fsync)
 ON_FILE(fdatasync)
+
+int flock(int fd, int operation) {
+    if (flock_error < 0) return NEXT(flock)(fd, operation);
+    return flock_error ? fail(flock_error) : 0;
+}
 
 int rename(const char *from, const char *to) {
     int how = strike(to, 1, 0);

@@ -342,6 +342,11 @@ pub fn format_ratio(ratio: f64) -> String {
     number(ratio, NumberStyle::Ratio)
 }
 
+/// Formats the change by a factor: `+12.3 %`, and `x 123` from 100 on.
+pub fn format_change(ratio: f64) -> String {
+    if ratio < 100.0 { format!("{:+.1} %", 100.0 * (ratio - 1.0)) } else { format!("x {}", format_ratio(ratio)) }
+}
+
 /// Formats `1.23 [1.2, 1.26]`.
 pub fn format_with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
     let interval = format_interval(interval).map(|interval| format!(" {interval}"));

@@ -1,6 +1,7 @@
 //! A result folder: its paths, its lock, and atomic replacement of its files.
 
 use crate::disk::journal::Journal;
+use crate::disk::lock::{self, Lock, Sharing};
 use crate::disk::reader::Reader;
 use crate::disk::record::{Record, SampleOutcome};
 use apexmap_base::error::{Error, Result};
@@ -8,12 +9,9 @@ use apexmap_base::point::Point;
 use apexmap_base::{new_file, regular_file};
 use apexmap_theory::codes::{self, Code};
 use apexmap_theory::machine::Card;
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
-use nix::libc::O_NOFOLLOW;
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -210,8 +208,8 @@ impl Folder {
     ///
     /// # Errors
     /// If another driver holds the lock, or its file cannot be created.
-    pub fn lock(&self) -> Result<Flock<File>> {
-        self.acquire_lock(FlockArg::LockExclusiveNonblock)
+    pub fn lock(&self) -> Result<Lock> {
+        self.acquire_lock(Sharing::Exclusive)
     }
 
     /// Locks the folder as [`Folder::lock`] does, but shares it with the other jobs of a sweep and with the programs that
@@ -219,14 +217,15 @@ impl Folder {
     ///
     /// # Errors
     /// If a driver holds the folder exclusively, or the lock's file cannot be created.
-    pub fn share(&self) -> Result<Flock<File>> {
-        self.acquire_lock(FlockArg::LockSharedNonblock)
+    pub fn share(&self) -> Result<Lock> {
+        self.acquire_lock(Sharing::Shared)
     }
 
-    fn acquire_lock(&self, how: FlockArg) -> Result<Flock<File>> {
-        lock_file(&self.path.join(".lock"), how)?.ok_or_else(|| {
+    fn acquire_lock(&self, sharing: Sharing) -> Result<Lock> {
+        let path = self.path.join(".lock");
+        Lock::acquire(&path, sharing)?.ok_or_else(|| {
             Error::environment(
-                format!("another apexmap is writing to {}", self.path.display()),
+                format!("another apexmap is writing to {}{}", self.path.display(), lock::describe_holders(&path)),
                 "wait for it to end, or write to another folder with --out",
             )
         })
@@ -235,6 +234,13 @@ impl Folder {
     /// Removes files that a killed writer left incomplete. Only the driver that holds the lock may call this.
     pub fn remove_abandoned(&self) {
         new_file::remove_abandoned(&self.path);
+    }
+
+    /// Removes such files unless a program that holds the lock may still write them.
+    pub fn remove_abandoned_if_unused(&self) {
+        if !lock::has_holders(&self.path.join(".lock")) {
+            self.remove_abandoned();
+        }
     }
 
     /// Returns the keys of the plan of the last run in this folder; `None` without a plan.
@@ -282,10 +288,15 @@ impl Folder {
     }
 
     /// Moves the result to the first free path of PATH.1, PATH.2, ... and returns that path.
+    ///
+    /// # Errors
+    /// If another program writes to the result, or it cannot be renamed.
     pub fn move_aside(&self) -> Result<PathBuf> {
+        let mut lock = self.lock()?;
         let numbered = |n: u32| PathBuf::from(format!("{}.{n}", self.path.display()));
         let free = (1..).map(numbered).find(|path| !path.exists()).expect("a number that is free");
         fs::rename(&self.path, &free).map_err(|e| Error::file("rename", &self.path, e))?;
+        lock.move_to(&free);
         Ok(free)
     }
 
@@ -306,28 +317,6 @@ impl Folder {
     /// If the file cannot be written or renamed.
     pub fn replace_text(&self, path: &Path, text: &str) -> Result<()> {
         self.replace(path, |file| file.write_all(text.as_bytes()).map_err(|e| Error::file("write", path, e)))
-    }
-}
-
-/// Locks a file; `None` if another process holds the lock. The system releases the lock of a process that dies.
-///
-/// # Errors
-/// If the file cannot be created or locked.
-pub fn lock_file(path: &Path, how: FlockArg) -> Result<Option<Flock<File>>> {
-    // In a folder shared with other users, the file may be anything: do not truncate it, follow it as a link, or wait for it.
-    let open = |options: &mut OpenOptions| regular_file::open_with(options, O_NOFOLLOW, path);
-    let file = match open(OpenOptions::new().write(true).create(true).truncate(false)) {
-        // The file may belong to another user of the group. Locking does not need write access.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open(OpenOptions::new().read(true)).map_err(|_| error)
-        }
-        opened => opened,
-    };
-    let file = file.map_err(|e| new_file::access_error("lock", path, e))?;
-    match Flock::lock(file, how) {
-        Ok(lock) => Ok(Some(lock)),
-        Err((_, Errno::EWOULDBLOCK)) => Ok(None),
-        Err((_, cause)) => Err(Error::file("lock", path, cause)),
     }
 }
 

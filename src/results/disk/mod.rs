@@ -17,6 +17,7 @@ pub mod folder;
 pub mod journal;
 mod lines;
 mod load;
+pub mod lock;
 pub mod manifest;
 pub mod one_sided;
 pub mod parquet;

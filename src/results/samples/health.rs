@@ -139,15 +139,9 @@ impl Health {
         }
     }
 
-<<<<<<< HEAD
     /// Returns the warning to show above numbers of a disturbed machine: what it cost, the most frequent cause in plain words, then
-    /// the counts of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks, it says that nothing
-    /// was measured.
-=======
-    /// Returns the warning to show above numbers of a disturbed machine: the most frequent cause in plain words, then the counts
-    /// of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks and imported values, it says
-    /// that apexmap measured nothing.
->>>>>>> w-files
+    /// the counts of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks and imported values, it
+    /// says that apexmap measured nothing.
     pub fn banner(&self) -> Option<String> {
         if let Some(machine) = &self.simulated {
             return Some(format!("SIMULATED: {}", simulation_warning(machine)));

@@ -4,10 +4,11 @@ use super::JobState;
 use super::template::{Question, Template};
 use crate::launch::causes::matches_sign;
 use nix::unistd::Uid;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of a job, as the batch system reports it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     pub id: String,
     /// The job's name, if the answer has it.
@@ -17,19 +18,35 @@ pub struct Answer {
     pub reason: String,
     /// The expected start, in the system's words.
     pub start: String,
+    /// The next step if the job may never start, otherwise empty.
+    pub help: String,
 }
 
 /// Returns the id of the job that was just submitted, or `None` if the output contains none.
 pub fn parse_job_id(template: &Template, output: &str) -> Option<String> {
     let id_format = &template.id;
-    let line = |line: &str| {
-        let start = line.find(&id_format.behind)? + id_format.behind.len();
-        let is_end = |c: char| c.is_whitespace() || id_format.until.contains(c);
+    let is_end = |c: char| c.is_whitespace() || id_format.until.contains(c);
+    let read_behind = |text: &str, line: &str| {
+        let start = line.find(text).filter(|_| !text.is_empty())? + text.len();
         let id = line[start..].trim_start().split(is_end).next()?;
         is_id(id).then(|| id.to_owned())
     };
-    // Sites print news before the answer, so the last id counts.
-    output.lines().rev().find_map(line)
+    let read_line = |line: &str| {
+        let line = line.trim();
+        let id = line.split(is_end).next().filter(|_| !line.contains(char::is_whitespace))?;
+        // A line of news may begin with digits: 2026-12-01. In an id, `.server` or `[]` may follow the digits.
+        let rest = id.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_suffix = rest.is_empty()
+            || rest.starts_with('[')
+            || rest.starts_with('.') && !rest[1..].starts_with(|c: char| c.is_ascii_digit());
+        (is_id(id) && (is_suffix || rest == id)).then(|| id.to_owned())
+    };
+    // Sites print news before and after the answer.
+    let last = |read: &dyn Fn(&str) -> Option<String>| output.lines().rev().find_map(read);
+    match id_format.behind.as_str() {
+        "" => last(&read_line).or_else(|| last(&|line| read_behind(&id_format.sentence, line))),
+        text => last(&|line| read_behind(text, line)),
+    }
 }
 
 /// Returns true if the word can be the id of one job. An id starts with digits that are not all 0, or it has Flux's form: `ƒ` or
@@ -65,9 +82,9 @@ pub fn parse_jobs(template: &Template, question: &Question, output: &str) -> BTr
         }
         let reason = optional(question.reason);
         let (state, reason) = interpret_state(template, word, reason);
-        let job =
-            Answer { id: id.into(), name: optional(question.name), state, reason, start: optional(question.start) };
-        jobs.insert(job.id.clone(), job);
+        let (name, start, help) =
+            (optional(question.name), optional(question.start), advise_waiting(template, id, state, &reason));
+        jobs.insert(id.to_owned(), Answer { id: id.to_owned(), name, state, reason, start, help });
     }
     jobs
 }
@@ -85,9 +102,13 @@ fn fields_fit(question: &Question, fields: usize) -> bool {
 fn interpret_state(template: &Template, word: &str, reason: String) -> (JobState, String) {
     // sacct prints "CANCELLED by 1000", and appends a + where a column is too narrow.
     let (first, user) = word.split_once(" by ").unwrap_or((word.trim_end_matches('+'), ""));
-    let known_state = template.states.get(first);
+    let is_cut = |(name, _): &(&String, &JobState)| word.ends_with('+') && name.starts_with(first);
+    let known_state =
+        template.states.get(first).or_else(|| template.states.iter().find(is_cut).map(|(_, state)| state));
     let by_reason = template.reasons.iter().find(|(part, _)| matches_sign(&reason, part)).map(|(_, state)| *state);
     match (known_state, by_reason) {
+        // The reason of a held job may remain after its release.
+        (Some(state), Some(JobState::Held)) if *state != JobState::Waiting => (*state, reason),
         (_, Some(state)) => (state, reason),
         (Some(JobState::Cancelled), None) if !user.is_empty() && user != Uid::effective().to_string() => {
             (JobState::Removed, format!("by user {user}"))
@@ -251,6 +272,28 @@ pub fn parse_cluster_name(text: &str) -> Option<String> {
     let name = value.trim_start_matches([' ', '=']).trim();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     (!name.is_empty() && name.chars().all(is_plain)).then(|| name.to_owned())
+}
+
+/// Returns the advice for a job that may wait forever, by its state and the system's reason; empty for other jobs.
+fn advise_waiting(template: &Template, id: &str, state: JobState, reason: &str) -> String {
+    let release = template.release.join(" ").replace("{ids}", id);
+    match state {
+        JobState::Held if release.is_empty() => {
+            "a held job does not start by itself: release it, or cancel it with `apexmap cancel`".into()
+        }
+        JobState::Held => format!(
+            "a held job does not start by itself: release it with `{release}` (only an administrator may release what an administrator \
+             holds), or cancel it with `apexmap cancel`"
+        ),
+        JobState::Unsatisfiable => advice(reason).into(),
+        JobState::Waiting
+            if ["PartitionDown", "PartitionInactive", "FrontEndDown"].iter().any(|sign| reason.contains(sign)) =>
+        {
+            "the job waits until an administrator brings the partition up; `sinfo` shows the others (--partition)"
+                .into()
+        }
+        _ => String::new(),
+    }
 }
 
 /// Returns the advice for a job that can never start, by the system's reason.

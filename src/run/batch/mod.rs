@@ -34,8 +34,10 @@ pub const JOB_ID_VARIABLES: &[&str] = &["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// In the queue, held or requeued.
+    /// In the queue, or requeued.
     Waiting,
+    /// In the queue, and it does not start before someone releases it.
+    Held,
     /// On its nodes, including suspended and completing.
     Running,
     Completed,
@@ -62,15 +64,16 @@ pub enum JobState {
 }
 
 impl JobState {
-    /// Returns true if the job is waiting or running.
+    /// Returns true if the job is in the queue or running.
     pub fn is_alive(self) -> bool {
-        matches!(self, Self::Waiting | Self::Running)
+        matches!(self, Self::Waiting | Self::Held | Self::Running)
     }
 
     /// Returns the predicate of a sentence whose subject is the job.
     pub fn predicate(self) -> &'static str {
         match self {
             Self::Waiting => "is waiting in the queue",
+            Self::Held => "is held in the queue",
             Self::Running => "is running",
             Self::Completed => "has ended",
             Self::Failed => "ended with an error",

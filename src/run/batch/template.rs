@@ -30,7 +30,7 @@ pub struct Template {
     /// `submit` reads the script from its standard input.
     #[serde(default)]
     pub by_input: bool,
-    /// The position of the job's id in the output of `submit`.
+    /// The position of the job's id in the output of `submit`. Without `behind`, the id is a whole line.
     pub id: Delimiters,
     /// The text where the short form of an id ends. Some answers contain only the short form.
     pub short_id: Option<String>,
@@ -60,6 +60,9 @@ pub struct Template {
     pub cluster: Vec<String>,
     /// Cancels the jobs `{ids}`; each id is one argument.
     pub cancel: Vec<String>,
+    /// Releases the held jobs `{ids}`. Only shown to users.
+    #[serde(default)]
+    pub release: Vec<String>,
     /// The state for each word of the system.
     pub states: BTreeMap<String, JobState>,
     /// Reasons that are more specific than the state; `..` matches any text.
@@ -87,6 +90,9 @@ pub struct Delimiters {
     /// Each of these characters ends the text, as does a blank or the end of the line.
     #[serde(default)]
     pub until: String,
+    /// The text before the id where no line is an id: sites replace `submit` by programs that print more.
+    #[serde(default)]
+    pub sentence: String,
 }
 
 /// A command whose answer has one line per job.
@@ -130,7 +136,7 @@ impl Template {
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let page = TomlSource { path, text, examples: "src/run/batch/templates/" };
         let template: Self = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
-        let commands = [&template.submit, &template.after, &template.ask.command, &template.cancel];
+        let commands = [&template.submit, &template.after, &template.ask.command, &template.cancel, &template.release];
         let ended_query = template.ask_ended.iter().map(|question| &question.command);
         let check_texts = |texts: &[String], known: &[&str]| check(path, texts.iter().map(String::as_str), known);
         for command in commands.into_iter().chain(ended_query) {

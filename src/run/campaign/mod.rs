@@ -271,9 +271,7 @@ impl Campaign {
             ));
         }
         let folder = Folder { path: self.folder.clone() };
-        let lock = folder.lock()?;
         let moved_to = folder.move_aside()?;
-        drop(lock);
         note(&format!("note: the earlier result is now {}", moved_to.display()));
         Ok(())
     }
@@ -297,14 +295,19 @@ impl Campaign {
             return Ok(());
         }
         let (bytes, ranks) = largest_memory(&self.plan);
-        let memory = Hardware::this_machine().usable_memory_bytes().unwrap_or(u64::MAX);
+        let hardware = Hardware::this_machine();
+        let memory = hardware.usable_memory_bytes().unwrap_or(u64::MAX);
         if bytes <= memory / 10 * 9 {
             return Ok(());
         }
         let subject = if ranks == 1 { "one rank needs".into() } else { format!("{ranks} ranks need a total of") };
         let (bytes, memory) = (units::bytes(bytes as f64), units::bytes(memory as f64));
+        let owner = match hardware.memory_limit_bytes.is_some_and(|limit| Some(limit) < hardware.memory_bytes) {
+            true => "the control group of this process (of a container or a job)",
+            false => "this machine",
+        };
         Err(Error::input(
-            format!("{}: {subject} {bytes}, but this machine has {memory}", self.sweep.path.display()),
+            format!("{}: {subject} {bytes}, but {owner} has {memory}", self.sweep.path.display()),
             "reduce M, the number of ranks, or the index arrays (I, N)",
         ))
     }

@@ -15,14 +15,12 @@ use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::Folder;
-use apexmap_results::disk::folder::lock_file;
+use apexmap_results::disk::lock::{Lock, Sharing};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::trial::Trial;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
-use nix::fcntl::{Flock, FlockArg};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::PathBuf;
 
 /// The outcome of a trial.
@@ -53,7 +51,7 @@ pub fn carry_out(
 ) -> Result<TrialOutcome> {
     let expected = parts::node_count(size, &campaign.plan.context);
     let result = Folder { path: campaign.folder.clone() };
-    let place = TrialPlace::lock(&result, size.ranks, expected)?;
+    let mut place = TrialPlace::lock(&result, size.ranks, expected)?;
     let trial = plan_trial(campaign, size, place.folder.clone())?;
     let folder = Folder::create(&place.folder)?;
     if result.is_one_sided_by_messages()? {
@@ -82,7 +80,7 @@ pub fn carry_out(
 struct TrialPlace {
     folder: PathBuf,
     lock_path: PathBuf,
-    _lock: Flock<File>,
+    lock: Option<Lock>,
 }
 
 impl TrialPlace {
@@ -92,21 +90,22 @@ impl TrialPlace {
         std::fs::create_dir_all(&trials).map_err(|e| Error::file("create", &trials, e))?;
         let name = format!("{ranks}-ranks{}", nodes.map_or(String::new(), |nodes| format!("-{nodes}-nodes")));
         let lock_path = trials.join(format!(".{name}"));
-        let lock = lock_file(&lock_path, FlockArg::LockExclusiveNonblock)?.ok_or_else(|| {
+        let lock = Lock::acquire(&lock_path, Sharing::Exclusive)?.ok_or_else(|| {
             let message = format!("another apexmap runs the trial of {}", result.path.display());
             Error::environment(message, "wait for it to end")
         })?;
         let folder = trials.join(name);
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &folder, error)),
-            _ => Ok(Self { folder, lock_path, _lock: lock }),
+            _ => Ok(Self { folder, lock_path, lock: Some(lock) }),
         }
     }
 
     /// Removes the folder, and folders that are empty without it.
-    fn remove(&self) -> Result<()> {
+    fn remove(&mut self) -> Result<()> {
         std::fs::remove_dir_all(&self.folder).map_err(|e| Error::file("remove", &self.folder, e))?;
         let _ = std::fs::remove_file(&self.lock_path);
+        self.lock = None;
         for parent in self.folder.ancestors().skip(1).take(2) {
             let _ = std::fs::remove_dir(parent);
         }

@@ -3,15 +3,15 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::toml_file;
 use apexmap_base::units::plural;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The source of the hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostsSource {
-    /// Each as `NAME` or `NAME:RANKS`.
+    /// Each as `NAME` or `NAME:RANKS`; names may have numbers in brackets, as in `n[01-04,07]`.
     List(Vec<String>),
-    /// A file with one host per line, as `NAME`, `NAME:RANKS` or `NAME slots=RANKS`; `#` begins a comment.
+    /// A file with one host per line, as in the list or as `NAME slots=RANKS`; `#` begins a comment.
     File(PathBuf),
 }
 
@@ -30,12 +30,20 @@ impl HostsSource {
     /// Reads the hosts.
     ///
     /// # Errors
-    /// If the file cannot be read, if there are no hosts, if a host occurs twice, or if an entry is not a host.
+    /// If the file cannot be read, if there are no hosts, or if an entry is not a host.
     pub fn read(&self) -> Result<Hosts> {
         match self {
             Self::List(list) => {
-                let words = list.iter().map(String::as_str);
-                Hosts::parse(words).map_err(|(message, help)| Error::input(format!("hosts: {message}"), help))
+                // The command line was divided at commas, also within brackets.
+                let mut entries: Vec<String> = Vec::new();
+                for word in list {
+                    match entries.last_mut() {
+                        Some(last) if last.rfind('[') > last.rfind(']') => last.extend([",", word]),
+                        _ => entries.push(word.clone()),
+                    }
+                }
+                Hosts::parse(entries.iter().map(String::as_str))
+                    .map_err(|(message, help)| Error::input(format!("hosts: {message}"), help))
             }
             Self::File(path) => {
                 let bytes = toml_file::read_limited(path, "read")?;
@@ -50,19 +58,27 @@ impl HostsSource {
 }
 
 impl Hosts {
-    /// Parses entries such as `node1`, `node1:4` or `node1 slots=4`.
+    /// Parses entries such as `node1`, `node1:4` or `node1 slots=4`. A host that is listed again has these ranks in addition, and
+    /// an entry without a number is then one rank: PBS lists each host once per rank.
     fn parse<'a>(entries: impl Iterator<Item = &'a str>) -> std::result::Result<Self, Problem> {
-        let (mut names, mut slots, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+        let (mut names, mut slots) = (Vec::new(), Vec::<Option<usize>>::new());
+        let (mut indices, mut is_listed_per_rank) = (HashMap::new(), false);
         for entry in entries {
-            let (name, number) = parse_host(entry)?;
-            if !seen.insert(name) {
-                return Err((
-                    format!("host {name} is listed twice"),
-                    format!("list it once; for 2 ranks on it, write {name}:2"),
-                ));
+            let (pattern, number) = parse_host(entry)?;
+            for name in expand(&pattern)? {
+                if let Some(&index) = indices.get(&name) {
+                    let total = |slots: Option<usize>| slots.unwrap_or(1).saturating_add(number.unwrap_or(1));
+                    slots[index] = Some(total(slots[index]));
+                    is_listed_per_rank = true;
+                    continue;
+                }
+                indices.insert(name.clone(), names.len());
+                names.push(name);
+                slots.push(number);
             }
-            names.push(name.to_owned());
-            slots.push(number);
+        }
+        if is_listed_per_rank {
+            slots.iter_mut().for_each(|slots| *slots = slots.or(Some(1)));
         }
         match names.is_empty() {
             true => Err(("the list is empty".into(), "list one or more hosts, such as node1,node2".into())),
@@ -96,29 +112,58 @@ impl Hosts {
     }
 }
 
-/// Parses a host's name and its number of ranks.
-fn parse_host(entry: &str) -> std::result::Result<(&str, Option<usize>), Problem> {
+/// Parses a host's name, which may have numbers in brackets, and its number of ranks.
+fn parse_host(entry: &str) -> std::result::Result<(String, Option<usize>), Problem> {
     let problem = |message: String| (message, "write a host as node1 or, with its ranks, as node1:4".to_owned());
-    let mut words = entry.split_whitespace();
+    // Blanks may surround the sign: `slots = 4`.
+    let joined = entry.split('=').map(str::trim).collect::<Vec<_>>().join("=");
+    let mut words = joined.split_whitespace();
     let name = words.next().unwrap_or_default();
     let (name, mut number) = name.split_once(':').map_or((name, None), |(name, number)| (name, Some(number)));
     for word in words {
         number = match (word.split_once('='), number) {
-            (Some(("slots", slots)), None) => Some(slots),
+            (Some(("slots" | "cpu" | "cpus" | "count" | "np", slots)), None) => Some(slots),
             // Open MPI may use more than its slots up to this limit, but no launch here asks for that.
-            (Some(("max_slots" | "max-slots", _)), number) => number,
+            (Some((key, _)), number) if key.contains("max") => number,
             _ => return Err(problem(format!("\"{entry}\" is not a host"))),
         };
     }
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._[,]".contains(c);
     if name.is_empty() || name.starts_with('-') || !name.chars().all(is_plain) {
         return Err(problem(format!("\"{entry}\" is not a host")));
     }
     match number.map(str::parse::<usize>) {
-        None => Ok((name, None)),
-        Some(Ok(number)) if number > 0 => Ok((name, Some(number))),
+        None => Ok((name.to_owned(), None)),
+        Some(Ok(number)) if number > 0 => Ok((name.to_owned(), Some(number))),
         Some(_) => Err(problem(format!("\"{entry}\" has no valid number of ranks"))),
     }
+}
+
+/// Largest number of hosts of one entry.
+const MAX_HOSTS: usize = 1 << 17;
+
+/// Returns the hosts of a name with numbers in brackets: `n[08-10]` are n08, n09 and n10.
+fn expand(pattern: &str) -> std::result::Result<Vec<String>, Problem> {
+    let problem =
+        || (format!("\"{pattern}\" is not a host"), "write hosts as node1 or, with numbers, as node[1-4,8]".to_owned());
+    let Some((prefix, rest)) = pattern.split_once('[') else {
+        return if pattern.contains([']', ',']) { Err(problem()) } else { Ok(vec![pattern.to_owned()]) };
+    };
+    let (ranges, rest) = rest.split_once(']').ok_or_else(problem)?;
+    let (suffixes, mut hosts) = (expand(rest)?, Vec::new());
+    for range in ranges.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let numbers = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
+        let (low, high) = numbers.filter(|(low, high)| low <= high && high - low < MAX_HOSTS).ok_or_else(problem)?;
+        if prefix.contains([']', ',']) || (high - low + 1) * suffixes.len() + hosts.len() > MAX_HOSTS {
+            return Err(problem());
+        }
+        for number in low..=high {
+            let width = first.len();
+            hosts.extend(suffixes.iter().map(|suffix| format!("{prefix}{number:0width$}{suffix}")));
+        }
+    }
+    Ok(hosts)
 }
 
 /// Returns the hosts of the command line: the list if it is not empty, else the host file.

@@ -37,6 +37,12 @@ pub fn choose_step(points_left: bool, jobs: &[&Job], earlier_jobs: usize, max_tr
     {
         return NextStep::Stop(format!("a job {} ({reason}); no further job is submitted", state.predicate()));
     }
+    let ended_states =
+        recent_jobs.iter().filter_map(|job| job.end.as_ref()).map(|(state, ..)| *state).collect::<Vec<_>>();
+    // Each may have measured other points first, so samples say nothing.
+    if ended_states.windows(2).any(|pair| pair == [JobState::OutOfMemory; 2]) {
+        return NextStep::Stop("two jobs in a row ran out of memory; no further job is submitted".to_owned());
+    }
     if jobs.iter().any(|job| job.end.is_none()) {
         return NextStep::Wait;
     }

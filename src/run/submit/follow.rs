@@ -1,6 +1,7 @@
 //! Follows jobs to their end.
 
 use super::decide::{NextStep, choose_step, may_extend};
+use super::ends::end_by_driver;
 use super::known::cancel;
 use super::questions::{ask_queue, time_to_question};
 use super::record::Job;
@@ -71,13 +72,9 @@ fn read_driver_records(follower: &mut Follower, state: &mut FollowState) -> Resu
             let text = format!("job {} ({}) has started", job.shown_id(), job.part);
             follower.watcher.say(&text);
         }
-        let Some(end) = &job.driver_end else { continue };
-        // A driver that was terminated by a signal may belong to a requeued job, so only the batch system knows whether the job
-        // has ended.
-        if end.code < 128 {
-            let end_state = if end.code == 0 { JobState::Completed } else { JobState::Failed };
-            ended_jobs.push((index, end_state, end.message.clone()));
-        } else if !had_ended {
+        if let Some((end_state, reason)) = end_by_driver(job) {
+            ended_jobs.push((index, end_state, reason));
+        } else if job.driver_end.is_some() && !had_ended {
             let text = format!("job {} ({}): a signal ended its driver", job.shown_id(), job.part);
             follower.watcher.say(&text);
             state.last_reports.remove(&job.name);

@@ -46,6 +46,7 @@ pub fn advice(store: &Jobs, job: &Job) -> Result<Option<String>> {
     if matches!(state, JobState::Completed | JobState::Cancelled) {
         return Ok(None);
     }
-    let driver_advice = store.driver_advice(&job.name)?;
-    Ok(driver_advice.or_else(|| cause(store, &job.name, *state).map(|cause_match| cause_match.cause.advice.to_owned())))
+    let by_log = || cause(store, &job.name, *state).map(|cause_match| cause_match.cause.advice);
+    let by_state = || (*state == JobState::OutOfMemory).then(|| answer::advice("Mem"));
+    Ok(store.driver_advice(&job.name)?.or_else(|| by_log().or_else(by_state).map(str::to_owned)))
 }

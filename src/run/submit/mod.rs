@@ -5,6 +5,7 @@
 //! measures nothing and may stop at any time, because all its state is in the folder `jobs/` of the result.
 
 pub mod decide;
+pub mod ends;
 pub mod follow;
 pub mod known;
 mod lines;

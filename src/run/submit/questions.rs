@@ -1,7 +1,6 @@
 //! Asks the batch system about jobs, and records its answers.
 
-use super::log;
-use super::parts::stop_margin;
+use super::ends::{end_by_answer, find_answer};
 use super::record::{Job, Line};
 use super::state::{FollowState, Follower, record, record_end};
 use crate::batch::JobState;
@@ -15,8 +14,9 @@ pub fn ask_queue(follower: &mut Follower, state: &mut FollowState) -> Result<boo
     if open_jobs.is_empty() || !may_ask(follower, state)? {
         return Ok(false);
     }
-    let answers = match identify(follower, state).and_then(|()| {
-        let ids: Vec<String> = open_jobs.iter().filter_map(|index| state.jobs[*index].id.clone()).collect();
+    let mut ids = Vec::new();
+    let mut answers = match identify(follower, state).and_then(|()| {
+        ids.extend(open_jobs.iter().filter_map(|index| state.jobs[*index].id.clone()));
         follower.queue.ask(&ids)
     }) {
         Ok(answers) => answers,
@@ -27,13 +27,14 @@ pub fn ask_queue(follower: &mut Follower, state: &mut FollowState) -> Result<boo
             return Ok(false);
         }
     };
+    answers.retain(|id, _| ids.contains(id));
+    if follower.other_owner.is_none() {
+        state.store.keep_answers(&answers)?;
+    }
     let mut has_ended = false;
     for index in open_jobs {
-        let job = &state.jobs[index];
-        // A result of another user may name an id under which another job now runs.
-        let is_same_job = |answer: &&Answer| answer.name.is_empty() || answer.name == job.name;
-        let answer = job.id.as_ref().and_then(|id| answers.get(id)).filter(is_same_job);
-        has_ended |= record_answer(follower, state, index, answer)?;
+        let answer = find_answer(&state.jobs[index], &state.jobs, &answers);
+        has_ended |= record_answer(follower, state, index, answer.as_ref())?;
     }
     Ok(has_ended)
 }
@@ -106,24 +107,18 @@ fn record_answer(
         follower.queue.cancel(job.id.as_slice())?;
     }
     if !job_state.is_alive() {
-        // The job's own driver knows the cause best, unless a signal terminated it.
-        state.store.update(job)?;
-        let driver_end = job.driver_end.clone().unwrap_or_default();
-        let driver_message = Some(driver_end.message.clone()).filter(|message| !message.is_empty());
-        let log_message = log::cause(&state.store, &job.name, job_state).map(|cause_match| cause_match.sentence());
-        let by_driver = driver_end.code <= 128;
-        let message = if by_driver { driver_message.or(log_message) } else { log_message.or(driver_message) };
-        let reason = message.unwrap_or_else(|| reason.to_owned());
-        let was_early = driver_end.was_ended_early(job.seconds - 2.0 * stop_margin(job.seconds));
-        let job_state = if job_state == JobState::Ended && was_early { JobState::Interrupted } else { job_state };
+        let (job_state, reason) = end_by_answer(&state.store, job, job_state, reason)?;
         record_end(follower, state, index, job_state, &reason)?;
         return Ok(true);
     }
-    let is_start_known = job_state == JobState::Waiting && !start.is_empty() && start != "N/A";
+    let is_waiting = matches!(job_state, JobState::Waiting | JobState::Held);
+    let is_start_known = is_waiting && !start.is_empty() && start != "N/A";
     let start = if is_start_known { format!(", expected to start {start}") } else { String::new() };
     let reason_text = if reason.is_empty() || reason == "None" { String::new() } else { format!(" ({reason})") };
-    let text = format!("job {} ({}) {}{reason_text}{start}", job.shown_id(), job.part, job_state.predicate());
-    if !job.has_started || job_state == JobState::Waiting {
+    let help = answer.map(|answer| answer.help.as_str()).filter(|help| !help.is_empty());
+    let help = help.map_or(String::new(), |help| format!("; {help}"));
+    let text = format!("job {} ({}) {}{reason_text}{start}{help}", job.shown_id(), job.part, job_state.predicate());
+    if !job.has_started || is_waiting {
         let last = state.last_reports.insert(job.name.clone(), text.clone());
         if last.as_ref() != Some(&text) {
             follower.watcher.say(&text);

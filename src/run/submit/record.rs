@@ -1,18 +1,17 @@
 //! The record of jobs, in the folder `jobs` of a result. `jobs.jsonl` holds the submissions and their ends. Each job has a
 //! script, a file with its part of the plan, a log, and a file that its driver writes.
 
-use crate::batch::answer::is_id;
+use crate::batch::answer::{Answer, is_id};
 use crate::batch::{JobOptions, JobState};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::regular_file;
 use apexmap_results::disk::Folder;
-use apexmap_results::disk::folder::lock_file;
-use nix::fcntl::{Flock, FlockArg};
+use apexmap_results::disk::lock::{self, Lock, Sharing};
 use nix::unistd::{Uid, User};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::File;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -84,7 +83,7 @@ impl Jobs {
         self.folder.join(format!("{job}.jsonl"))
     }
 
-    /// Returns the path of the file whose modification time is that of the last question.
+    /// Returns the path of the file with the last answers. Its modification time is that of the last question.
     pub fn asked_file(&self) -> PathBuf {
         self.folder.join("asked")
     }
@@ -102,24 +101,42 @@ impl Jobs {
         Ok(due)
     }
 
+    /// Records the answers to the last question, by id. `apexmap status` shows them until the next question.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn keep_answers(&self, answers: &BTreeMap<String, Answer>) -> Result<()> {
+        let text = serde_json::to_string(answers).map_err(|e| Error::internal(e.to_string()))?;
+        new_file::replace_contents(&self.asked_file(), text)
+    }
+
+    /// Returns the answers to the last question; none if it is open or was never asked.
+    pub fn last_answers(&self) -> BTreeMap<String, Answer> {
+        let text = regular_file::read_text(&self.asked_file()).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Returns the time of the last recorded question.
+    pub fn asked_at(&self) -> Option<SystemTime> {
+        self.asked_file().metadata().and_then(|metadata| metadata.modified()).ok()
+    }
+
     /// Returns the time since the last recorded question; 0 for a time in the future, which another clock may write.
     pub fn time_since_question(&self) -> Option<Duration> {
-        let asked_at = self.asked_file().metadata().and_then(|meta| meta.modified()).ok()?;
-        Some(SystemTime::now().duration_since(asked_at).unwrap_or_default())
+        Some(SystemTime::now().duration_since(self.asked_at()?).unwrap_or_default())
     }
 
     /// Returns true if a program follows the jobs, and submits further ones.
     pub fn is_followed(&self) -> bool {
-        let lock = lock_file(&self.folder.join(".follower"), FlockArg::LockSharedNonblock);
-        matches!(lock, Ok(None))
+        lock::is_held_exclusively(&self.folder.join(".follower"))
     }
 
     /// Locks the jobs against a second follower.
     ///
     /// # Errors
     /// If another follower holds the lock.
-    pub fn lock(&self) -> Result<Flock<File>> {
-        lock_file(&self.folder.join(".follower"), FlockArg::LockExclusiveNonblock)?.ok_or_else(|| {
+    pub fn lock(&self) -> Result<Lock> {
+        Lock::acquire(&self.folder.join(".follower"), Sharing::Exclusive)?.ok_or_else(|| {
             let result = self.folder.parent().unwrap_or(&self.folder).display();
             let message = format!("another apexmap already follows the jobs of {result}");
             Error::environment(message, format!("`apexmap status {result}` shows them"))
@@ -127,8 +144,8 @@ impl Jobs {
     }
 
     /// Locks a part against other jobs; returns `None` if another job holds the lock.
-    pub fn lock_part(&self, part: &str) -> Result<Option<Flock<File>>> {
-        lock_file(&self.folder.join(format!(".{part}")), FlockArg::LockExclusiveNonblock)
+    pub fn lock_part(&self, part: &str) -> Result<Option<Lock>> {
+        Lock::acquire(&self.folder.join(format!(".{part}")), Sharing::Exclusive)
     }
 
     /// Appends a line in one write and syncs it to disk, because a submitted job must not be lost.

@@ -5,7 +5,7 @@ use super::queue::Queue;
 use super::record::{Job, Jobs, Line};
 use crate::batch::{JobOptions, JobState};
 use crate::sweep::driver::Watcher;
-use crate::sweep::plan::{Entry, Plan, PointSamples, Progress, State};
+use crate::sweep::plan::{Entry, Plan, Progress, State};
 use apexmap_base::error::Result;
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;
@@ -155,10 +155,9 @@ pub fn read_progress(follower: &Follower) -> Result<Progress> {
 pub fn count_samples(plan: &Plan, progress: &Progress, part: &Part) -> (usize, bool) {
     let (mut samples, mut is_open) = (0, false);
     for entry in plan.entries.iter().filter(|entry| part.contains(&entry.point)) {
-        for block in 0..plan.blocks {
-            samples += progress.samples_of(&entry.key, block).map_or(0, PointSamples::count);
-            is_open |= matches!(progress.state(&entry.key, block), State::Missing | State::Partial);
-        }
+        samples += progress.count(&entry.key);
+        is_open |=
+            (0..plan.blocks).any(|block| matches!(progress.state(&entry.key, block), State::Missing | State::Partial));
     }
     (samples, is_open)
 }

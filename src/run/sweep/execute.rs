@@ -7,6 +7,7 @@ use crate::launch::CommandLine;
 use crate::launch::causes::{self, Cause, CauseMatch, Nature};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::sample::{Event, Status, shorten_message};
+use apexmap_base::units::short_number;
 use apexmap_measure::hardware::{FilesBelow, SystemFiles, memory_kills};
 use nix::libc::SIGKILL;
 use std::os::unix::process::ExitStatusExt;
@@ -189,7 +190,7 @@ impl LaunchState<'_, '_> {
         if self.is_done {
             return hung_ending();
         }
-        Ending::new(Status::TimedOut, format!("no sign of life within {} s", self.limit.as_secs_f64()))
+        Ending::new(Status::TimedOut, format!("no sign of life within {} s", short_number(self.limit.as_secs_f64())))
     }
 }
 

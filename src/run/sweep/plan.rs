@@ -224,6 +224,11 @@ impl Progress {
         self.points.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, samples)| samples)
     }
 
+    /// Returns the number of successful samples of a point in all blocks.
+    pub fn count(&self, key: &str) -> usize {
+        self.points.get(key).into_iter().flatten().map(|(_, samples)| samples.count()).sum()
+    }
+
     /// Returns the state of a point in a block. It is done if the samples of one type of nodes are enough.
     pub fn state(&self, key: &str, block: u32) -> State {
         let Some(samples) = self.samples_of(key, block) else { return State::Missing };
@@ -261,7 +266,7 @@ impl Progress {
 
     /// Returns the number of successful samples of the plan's points.
     pub fn samples(&self) -> usize {
-        self.points.values().flatten().map(|(_, samples)| samples.count()).sum()
+        self.points.keys().map(|key| self.count(key)).sum()
     }
 }
 

@@ -194,7 +194,7 @@ pub struct Launch {
     /// absent. For launchers that choose no hosts themselves, or to choose among those of an allocation.
     #[schemars(with = "Option<Vec<String>>")]
     pub hosts: Option<Spanned<Vec<String>>>,
-    /// A file with these hosts, one per line, with their ranks if they differ: "node1", "node1:4" or "node1 slots=4".
+    /// A file with these hosts, one per line, with their ranks if they differ: "node1", "node1:4" or "node1 slots=4". A host on several lines has the ranks of all of them.
     #[schemars(with = "Option<String>")]
     pub hostfile: Option<Spanned<String>>,
     /// Order of a machine's hardware threads for its ranks: "spread" (one on each core first, in turn over packages and NUMA

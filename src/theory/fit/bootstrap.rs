@@ -47,8 +47,9 @@ pub fn add_intervals(task: &Task, optimum: &Optimum, estimates: &mut [Estimate],
         }
     }
     for (index, (estimate, values)) in estimates.iter_mut().zip(&mut studentised).enumerate() {
-        // If half of the resamples have no result, the design depends on single launches.
-        if values.len() * 2 < resamples || values.iter().any(|v| !v.is_finite()) {
+        // If half of the resamples have no result, the design depends on single launches. The logarithm of a parameter that the
+        // data do not need has no standard error.
+        if estimate.value == 0.0 || values.len() * 2 < resamples || values.iter().any(|v| !v.is_finite()) {
             continue;
         }
         values.sort_by(f64::total_cmp);

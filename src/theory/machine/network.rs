@@ -1,6 +1,7 @@
 //! The `[network]` table of a card: how the nodes are connected. Simulations use it.
 
 use apexmap_base::error::{Error, Result};
+use apexmap_measure::comm::simulated::{MAX_PLACES, MAX_SIZE};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -82,8 +83,9 @@ impl NetworkShape {
         }
         let sizes = [self.nodes_per_leaf, self.spines, self.nodes_per_router, self.routers_per_group];
         let sizes = sizes.into_iter().chain([self.dimensions, self.ranks_per_node]).flatten();
-        if sizes.chain(self.sides.iter().flatten().copied()).any(|size| size == 0) {
-            return Err(Error::input("a size of [network] is 0", "write 1 or more"));
+        let mut sizes = sizes.chain(self.sides.iter().flatten().copied());
+        if let Some(size) = sizes.find(|size| !(1..=MAX_SIZE).contains(size)) {
+            return Err(Error::input(format!("a size of [network] is {size}"), format!("write 1 to {MAX_SIZE}")));
         }
         match kind {
             Torus | Mesh => self.check_grid(),
@@ -114,7 +116,8 @@ impl NetworkShape {
             let message = format!("a {} of {count} dimensions is not possible", self.topology.name());
             return Err(Error::input(message, format!("write 1 to {MAX_DIMENSIONS} dimensions")));
         }
-        if self.sides.iter().flatten().try_fold(1usize, |product, &side| product.checked_mul(side)).is_none() {
+        let product = |product: usize, &side: &usize| product.checked_mul(side).filter(|places| *places <= MAX_PLACES);
+        if self.sides.iter().flatten().try_fold(1, product).is_none() {
             return Err(Error::input("the product of the sides is too large", "correct sides"));
         }
         match &self.rings {

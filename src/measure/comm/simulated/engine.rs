@@ -5,7 +5,7 @@
 
 mod member;
 
-use super::machine::{Machine, MessageCosts, Time};
+use super::machine::{Machine, MessageCosts, Time, check_time};
 use super::network::{Network, Passage, Sending};
 use super::stacks::{RankStack, Stacks};
 use crate::comm::Computation;
@@ -112,6 +112,7 @@ impl World {
 
     /// Announces that something changes for a rank at this time. A waiting rank then wakes.
     pub fn announce(&self, rank: usize, time: Time) {
+        check_time(time);
         let State { ready, ranks, .. } = &mut *self.state.borrow_mut();
         let state = &mut ranks[rank];
         state.changes.push(Reverse(time));
@@ -129,7 +130,9 @@ impl World {
         let state = &mut *self.state.borrow_mut();
         state.events += 1;
         let now = state.exchange_since.unwrap_or(state.now).min(state.now);
-        state.network.send(&self.machine, costs, Sending { now, begins, ends, bytes })
+        let passage = state.network.send(&self.machine, costs, Sending { now, begins, ends, bytes });
+        check_time(passage.arrived.max(passage.left));
+        passage
     }
 
     /// Announces that a rank sends messages of an exchange from this time on, later than those that others send until then.

@@ -10,6 +10,24 @@ pub type Time = u64;
 /// The longest time of a byte, in picoseconds: a second.
 const MAX_PER_BYTE: f64 = 1e12;
 
+/// The largest cost, in picoseconds: a thousand seconds.
+const MAX_COST: Time = 1_000_000_000_000_000;
+
+/// The end of virtual time, 13 days. Costs are cut off here, so that sums of them do not overflow 64 bits.
+const HORIZON: Time = 1 << 60;
+
+/// Returns a time of the simulation.
+///
+/// # Panics
+/// If it is beyond the end of virtual time.
+pub fn check_time(time: Time) -> Time {
+    assert!(
+        time < HORIZON,
+        "the simulation takes more than 13 days of virtual time: the costs are too large for this point"
+    );
+    time
+}
+
 /// Converts seconds to virtual time.
 pub fn picoseconds(seconds: f64) -> Time {
     (seconds * 1e12).round() as Time
@@ -141,6 +159,9 @@ pub struct LinkCosts {
     pub mapping: Mapping,
 }
 
+/// Largest header, padding or trailer of a packet, in bytes.
+const MAX_FRAME_BYTES: usize = 1 << 30;
+
 /// A link on which each byte takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -180,6 +201,17 @@ impl Machine {
         if let Some(wrong) = rates.find(|rate| !(0.0..=MAX_PER_BYTE).contains(rate)) {
             return Err(format!("a byte takes {wrong} ps"));
         }
+        let times = paths.iter().flatten().flat_map(MessageCosts::times);
+        let mut times = times.chain([self.interface.gap, self.link.hop, self.poll]).chain(self.barrier_stage);
+        if let Some(wrong) = times.find(|time| *time > MAX_COST) {
+            return Err(format!("a cost is {} s; the largest is 1000 s", wrong as f64 * 1e-12));
+        }
+        let frames = [self.interface.frame, self.link.frame];
+        if frames.iter().any(|frame| {
+            [frame.header_bytes, frame.unit_bytes, frame.trailer_bytes].iter().any(|bytes| *bytes > MAX_FRAME_BYTES)
+        }) {
+            return Err(format!("a packet has more than {MAX_FRAME_BYTES} bytes besides its data"));
+        }
         let nodes = ranks.div_ceil(self.ranks_per_node);
         self.topology.check(nodes)?;
         self.link.mapping.places(&self.topology, nodes).map(drop)
@@ -210,14 +242,14 @@ impl Machine {
     pub fn barrier(&self, ranks: usize) -> Time {
         let stages = Time::from(ranks.next_power_of_two().trailing_zeros());
         let costs = if ranks > self.ranks_per_node { &self.network.message } else { &self.node.message };
-        stages * self.barrier_stage.unwrap_or(costs.send + costs.latency + costs.receive)
+        stages.saturating_mul(self.barrier_stage.unwrap_or(costs.send + costs.latency + costs.receive))
     }
 
     /// Returns the time of `bytes` bytes to reach all `ranks` ranks through a binomial tree, or to return through it.
     pub fn tree(&self, ranks: usize, bytes: usize) -> Time {
         let stages = Time::from(ranks.next_power_of_two().trailing_zeros());
         let costs = if ranks > self.ranks_per_node { &self.network.message } else { &self.node.message };
-        stages * (costs.send + costs.latency + costs.on_the_way(bytes) + costs.receive)
+        stages.saturating_mul(costs.send + costs.latency + costs.on_the_way(bytes) + costs.receive)
     }
 }
 
@@ -229,6 +261,12 @@ impl PathCosts {
 }
 
 impl MessageCosts {
+    /// Returns all times that do not depend on bytes.
+    fn times(&self) -> impl Iterator<Item = Time> {
+        let steps = self.steps.map(|step| step.time);
+        [self.send, self.receive, self.latency, self.gap, self.handshake].into_iter().chain(self.poll).chain(steps)
+    }
+
     /// Returns the time on the way of `bytes` bytes in addition to the latency.
     pub fn on_the_way(&self, bytes: usize) -> Time {
         let eager = if bytes <= self.eager_bytes { self.eager_per_byte } else { 0.0 };
@@ -277,14 +315,14 @@ impl Frame {
         match self.most_bytes.saturating_sub(self.header_bytes) {
             most if most > 0 && data > most => {
                 let rest = data % most;
-                data / most * packet(most) + if rest > 0 { packet(rest) } else { 0 }
+                (data / most).saturating_mul(packet(most)).saturating_add(if rest > 0 { packet(rest) } else { 0 })
             }
             _ => packet(data),
         }
     }
 }
 
-/// Returns `bytes` times the picoseconds per byte.
+/// Returns `bytes` times the picoseconds per byte, at most [`HORIZON`].
 pub fn scale(per_byte: f64, bytes: usize) -> Time {
-    (per_byte * bytes as f64).round() as Time
+    ((per_byte * bytes as f64).round() as Time).min(HORIZON)
 }

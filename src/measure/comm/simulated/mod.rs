@@ -24,7 +24,7 @@ pub use mapping::Mapping;
 pub use messages::SimulatedMessages;
 pub use network::{Network, Passage, Sending};
 pub use timetable::Timetable;
-pub use topology::{Link, Topology};
+pub use topology::{Link, MAX_PLACES, MAX_SIZE, Topology};
 
 use super::arena::Arena;
 use super::{Comm, Computation};

@@ -24,14 +24,15 @@ pub struct Network {
     /// When the interface of each node sends and receives.
     sending: Vec<Timetable>,
     receiving: Vec<Timetable>,
-    links: Vec<Timetable>,
+    /// Only links in use: a card may describe far more.
+    links: HashMap<Link, Timetable, BuildHasherDefault<NumberHasher>>,
     /// The place of each node in the topology.
     places: Vec<usize>,
     /// The messages of each rank in the queue of its interface, if queues have a limit.
     queues: Vec<Queue>,
     /// When the last message between two ranks arrives. Later ones do not overtake it. Contains messages on their way, and a few
     /// that have arrived.
-    last_arrivals: HashMap<u64, Time, BuildHasherDefault<PairHasher>>,
+    last_arrivals: HashMap<u64, Time, BuildHasherDefault<NumberHasher>>,
     /// The number of pairs at which those whose messages have arrived are removed.
     max_pairs: usize,
 }
@@ -82,7 +83,7 @@ impl Network {
             ranks: idle(ranks),
             sending: idle(nodes),
             receiving: idle(nodes),
-            links: Vec::new(),
+            links: HashMap::default(),
             places: machine.link.mapping.places(&machine.topology, nodes).expect("checked by Machine::check"),
             queues: if machine.interface.queue_bytes > 0 { vec![Queue::default(); ranks] } else { Vec::new() },
             last_arrivals: HashMap::default(),
@@ -140,10 +141,7 @@ impl Network {
             let train = scale(machine.link.byte_time(link), bytes);
             longest = longest.max(train);
             if machine.link.is_contended {
-                if link >= self.links.len() {
-                    self.links.resize(link + 1, Timetable::default());
-                }
-                head = self.links[link].reserve(now, head, train);
+                head = self.links.entry(link).or_default().reserve(now, head, train);
             }
             head += machine.link.hop;
         });
@@ -162,17 +160,21 @@ impl Network {
     }
 }
 
-/// A hash of pairs of ranks. No user chooses these numbers.
+/// A hash of links and of pairs of ranks. No user chooses these numbers.
 #[derive(Default)]
-struct PairHasher(u64);
+struct NumberHasher(u64);
 
-impl Hasher for PairHasher {
+impl Hasher for NumberHasher {
     fn finish(&self) -> u64 {
         self.0
     }
 
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
     }
 
     fn write_u64(&mut self, word: u64) {

@@ -21,6 +21,12 @@ pub enum Topology {
     Dragonfly { nodes: usize, routers: usize },
 }
 
+/// Largest size of a switch, router or group. The numbers of links then do not overflow.
+pub const MAX_SIZE: usize = 1 << 20;
+
+/// Largest number of places of a torus or mesh.
+pub const MAX_PLACES: usize = 1 << 40;
+
 /// The number of a link in one direction.
 pub type Link = usize;
 
@@ -30,14 +36,16 @@ impl Topology {
     /// # Errors
     /// In one sentence.
     pub fn check(&self, nodes: usize) -> Result<(), String> {
-        let positive = |numbers: &[usize]| numbers.iter().all(|&number| number > 0);
+        let positive = |numbers: &[usize]| numbers.iter().all(|number| (1..=MAX_SIZE).contains(number));
         match self {
             Self::Crossbar => Ok(()),
             Self::Grid { sides, rings } if sides.len() != rings.len() => {
                 Err("each side of the grid is a ring or not".into())
             }
             Self::Torus { sides } | Self::Mesh { sides } | Self::Grid { sides, .. } => {
-                let product = sides.iter().try_fold(1usize, |product, &side| product.checked_mul(side));
+                let product = sides.iter().try_fold(1usize, |product, &side| {
+                    product.checked_mul(side).filter(|product| *product <= MAX_PLACES)
+                });
                 match product {
                     Some(places) if positive(sides) && places >= nodes => Ok(()),
                     _ => Err(format!("sides {sides:?} have no place for {nodes} nodes")),
@@ -45,7 +53,9 @@ impl Topology {
             }
             Self::FatTree { leaf, spines } if positive(&[*leaf, *spines]) => Ok(()),
             Self::Dragonfly { nodes, routers } if positive(&[*nodes, *routers]) => Ok(()),
-            Self::FatTree { .. } | Self::Dragonfly { .. } => Err("a size of the topology is 0".into()),
+            Self::FatTree { .. } | Self::Dragonfly { .. } => {
+                Err(format!("a size of the topology is not between 1 and {MAX_SIZE}"))
+            }
         }
     }
 

@@ -14,7 +14,9 @@ use super::Section;
 use crate::compare::Comparison;
 use crate::compare::limit::SlowdownLimit;
 use crate::compare::points::{PointData, list_first};
-use crate::compare::ratio::{Basis, EXACT, FALSE_FINDINGS, format_interval, format_ratio, ratio, shift, weaken};
+use crate::compare::ratio::{
+    Basis, EXACT, FALSE_FINDINGS, format_change, format_interval, format_ratio, ratio, shift, weaken,
+};
 use crate::html::capitalize;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::text_table::{Align, TextTable};
@@ -308,19 +310,18 @@ fn check_power(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> 
 /// Formats the result for a terminal or the log of a CI job, without warnings that are already printed.
 pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
     use std::fmt::Write;
-    let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
     let mut text = String::new();
     for warning in check.warnings.iter().filter(|warning| !printed.contains(warning)) {
         let _ = writeln!(text, "warning: {warning}");
     }
     let mut slower = TextTable::new([Align::Left, Align::Left, Align::Right, Align::Left, Align::Left]);
     for tested in &check.slower {
-        let interval = tested.interval.map(|(low, high)| format!("[{}, {}]", percent(low), percent(high)));
+        let interval = tested.interval.map(|(low, high)| format!("[{}, {}]", format_change(low), format_change(high)));
         let [interval, q] = match tested.basis {
             Basis::Exact => Default::default(),
             _ => [interval.unwrap_or_default(), format!("q = {}", short_number(tested.q))],
         };
-        let time = format!("time {}", percent(tested.slowdown));
+        let time = format!("time {}", format_change(tested.slowdown));
         slower.add_row(["SLOWER".to_owned(), tested.point.clone(), time, interval, q]);
     }
     let _ = write!(text, "{slower}");
@@ -337,7 +338,7 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
         check.slower.len(),
         check.tested,
         check.new,
-        percent(check.limit).trim_start_matches('+'),
+        format_change(check.limit).trim_start_matches('+'),
         check.base,
         check.not_finished.len(),
         check.untested,

@@ -167,6 +167,7 @@ pub fn carry_out(
     }
     Folder::create(&folder.path)?;
     store.create()?;
+    folder.remove_abandoned_if_unused();
     let _shared_lock = folder.share()?;
     let _follower_lock = store.lock()?;
     if let Some(card) = card {

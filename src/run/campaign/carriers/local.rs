@@ -71,6 +71,7 @@ pub fn progress(campaign: &Campaign) -> Result<Progress> {
 pub fn keep(campaign: &Campaign) -> Result<Measured> {
     let folder = Folder::create(&campaign.folder)?;
     let _lock = folder.lock()?;
+    folder.remove_abandoned();
     campaign.write_plan(&folder)?;
     campaign.compact(&folder)
 }

@@ -1,7 +1,7 @@
 //! A rank's waiting: for its turn, for changes, and for conditions.
 
 use super::{MAX_FAILED_POLLS, Member, RankState, SHORT_POLLS, State};
-use crate::comm::simulated::machine::Time;
+use crate::comm::simulated::machine::{Time, check_time};
 use std::cell::RefMut;
 use std::cmp::Reverse;
 
@@ -17,13 +17,14 @@ impl Member {
 
     /// Spends time on a computation.
     pub fn advance(&self, time: Time) {
-        self.state().clock += time;
+        let mut state = self.state();
+        state.clock = check_time(state.clock.saturating_add(time));
     }
 
     /// Spends time on a computation. Polls before it and after it are not in a row.
     pub fn compute(&self, time: Time) {
         let mut state = self.state();
-        state.clock += time;
+        state.clock = check_time(state.clock.saturating_add(time));
         state.failing_since = None;
         state.failed_polls = 0;
     }
@@ -31,7 +32,7 @@ impl Member {
     /// Continues not before this time.
     pub fn advance_to(&self, time: Time) {
         let mut state = self.state();
-        state.clock = state.clock.max(time);
+        state.clock = check_time(state.clock.max(time));
     }
 
     /// Returns when no other rank acts before this one. Returns the clock.
@@ -82,7 +83,7 @@ impl Member {
             let state = &mut ranks[self.rank];
             state.failing_since.get_or_insert(polled_at);
             state.failed_polls += 1;
-            state.clock += poll;
+            state.clock = check_time(state.clock + poll);
             if state.failed_polls <= SHORT_POLLS {
                 return;
             }
