@@ -3,7 +3,7 @@
 use super::execute::Ending;
 use super::memory;
 use super::plan::{Entry, Plan, launch_memory};
-use crate::launch::causes::{Cause, Nature};
+use crate::launch::causes::{ADVICE, Cause, Nature};
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
@@ -161,9 +161,6 @@ pub fn noise_error(reason: &str) -> Error {
 pub fn reason(ending: &Ending) -> &str {
     if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
 }
-
-/// Separates the reason from the advice in a failed sample's message.
-pub const ADVICE: &str = "; what to do: ";
 
 /// Returns the failed sample of a point. A point without a number is still a result, with a status.
 pub fn failed_sample(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> Sample {
