@@ -262,6 +262,27 @@ const COMPOSED: &[(&str, &str, &str)] = &[
     ("prterun noticed that process rank 1 with PID 9 on node n1 exited on signal 7 (Bus error).", CRASH, "Bus error"),
     ("x1000c0s0b0n0: rank 1 died from signal 9", KILLED, "rank 1"),
     ("_pmiu_daemon(SIGCHLD): [NID 00012] PE RANK 1 exit signal Killed", KILLED, "NID 00012"),
+    (
+        "opal_os_dirpath_create: Error: Unable to create the sub-directory (/tmp/ompi.n1.0)",
+        "temporary folder",
+        "/tmp/ompi.n1.0",
+    ),
+    (
+        "srun: error: Unable to allocate resources: Requested time limit is invalid",
+        "the batch system refuses",
+        "time limit",
+    ),
+    (
+        "memory allocation of 1073741824 bytes failed\nn1: rank 0 died from signal 6",
+        "did not get the memory",
+        "1073741824",
+    ),
+    ("ERROR:  One or more process (first noticed rank 1) terminated with signal 9", KILLED, "rank 1"),
+    (
+        "[n1:9:0:9] Caught signal 7 (Bus error: nonexistent physical address)",
+        "bus error, often because /dev/shm",
+        "nonexistent",
+    ),
     ("kex_exchange_identification: Connection closed by remote host", "refuses the ssh login", "kex"),
 ];
 

@@ -22,13 +22,15 @@ pub fn giving_up_error(launch: &str, size: LaunchSize, ended_without: Option<(u3
         return Error::new(ErrorKind::Setup, message, format!("{advice}; then rerun the same command"));
     }
     let reason = reason(ending);
+    let default_advice =
+        "check the launcher, the number of ranks and the worker; see also the .stderr file next to its journal";
     if let Some((launches, missing)) = ended_without {
         let message = format!("{launches} consecutive launches on {size} ended without {missing}: {reason}");
         return Error::environment(message, "fix the cause and rerun: all samples are kept");
     }
     Error::environment(
         format!("launch {launch} on {size} did not start: {reason}"),
-        "check the launcher, the number of ranks and the worker; see also the .stderr file next to its journal",
+        ending.cause.map_or(default_advice, |cause| cause.advice),
     )
 }
 

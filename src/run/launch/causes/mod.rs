@@ -26,7 +26,7 @@ pub enum Nature {
     Transient,
 }
 
-/// What a sign says about the launch.
+/// The consequence of a message for the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The launcher or the batch system cannot start the ranks. This is final, so the driver does not wait for their greeting.
@@ -147,9 +147,9 @@ impl Search {
         let mut is_new = false;
         for rank in ranks(line) {
             let is_running = CAUSES[rank].stage == Stage::Running;
-            let found = &mut self.found[usize::from(is_running)];
-            if (is_running || !self.has_started) && found.as_ref().is_none_or(|(best, _)| rank < *best) {
-                *found = Some((rank, text.clone().into_owned()));
+            let best = &mut self.found[usize::from(is_running)];
+            if (is_running || !self.has_started) && best.as_ref().is_none_or(|(best_rank, _)| rank < *best_rank) {
+                *best = Some((rank, text.clone().into_owned()));
                 is_new = true;
                 self.open_message = (rank, CAUSES[rank].extra_lines);
             }

@@ -42,6 +42,10 @@ const RAISE_MEMLOCK: &str = "raise the limit of locked memory on the nodes (ulim
 const KILLED: &str = "signal 9 killed a rank: the system ran out of memory, or a user killed it";
 const COMPARE_MEMORY: &str =
     "compare the plan's memory (`apexmap plan`) with the node's, and check for other programs on that node";
+const REQUEST_MEMORY: &str = "lower M or the ranks per node, or request more memory (in Slurm, --directive=--mem=0 requests all memory of a node)";
+const REFUSED: &str = "the batch system refuses the launch's request";
+const CORRECT_REQUEST: &str =
+    "correct the partition, account, QOS or memory: SLURM_* and SBATCH_* in the environment, or the flags of --submit";
 const RERUN: &str = "rerun the same command in another job: all samples are kept";
 const SEE_OUTPUT: &str = "see the .stderr file next to the launch's journal";
 
@@ -57,9 +61,9 @@ pub const CAUSES: &[Cause] = &[
     row(Memory, Running, "Slurm killed a step that ran out of memory",
         &["oom-kill event", "oom_kill event", "task ..: Out Of Memory", "tasks ..: Out Of Memory", "OUT_OF_MEMORY", "OOM Killed",
           "out-of-memory handler", "xceeded job memory limit", "exceeded memory limit", "TERM_MEMLIMIT", "mem .. exceeded limit"],
-        "lower M or the ranks per node, or request more memory (in Slurm, --directive=--mem=0 requests all memory of a node)"),
+        REQUEST_MEMORY),
     row(Transient, Running, KILLED,
-        &["signal 9 (Killed)", "signal: 9", "(signal 9)", "from signal 9", "with signal 9", "exit signal Killed"], COMPARE_MEMORY),
+        &["signal 9 (Killed)", "signal: 9", "(signal 9)", "from signal 9", "with signal 9", "by signal 9", "exit signal Killed"], COMPARE_MEMORY),
     row(Transient, Running, "a node was lost",
         &["DUE TO NODE FAILURE", "Node failure on", "lost communication with", "node .. is unresponsive", "NODE_FAIL"],
         "if it happens again, exclude that node (--exclude in Slurm)"),
@@ -70,7 +74,7 @@ pub const CAUSES: &[Cause] = &[
     row(Setup, Refused, "the launcher does not find the program by which it reaches other nodes (ssh, rsh or srun)",
         &["execvp error on file ..ssh (", "execvp error on file ..rsh (", "execvp error on file ..srun (", "execvp error on file ..blaunch (",
           "plm_rsh_agent\" was set to a path", "ssh: command not found", "ssh: not found", "/ssh: No such file"],
-        "install ssh where the launcher runs (images of containers often lack it), or start the launcher outside the container; on one node, \
+        "install ssh where the launcher runs (images of containers often have none), or start the launcher outside the container; on one node, \
          MPICH needs none with HYDRA_LAUNCHER=fork, Intel MPI with I_MPI_HYDRA_BOOTSTRAP=fork"),
     row(Setup, Refused, DAEMONS,
         &["orted: command not found", "prted: command not found", "orted: not found", "prted: not found", "orted: No such file",
@@ -84,7 +88,7 @@ pub const CAUSES: &[Cause] = &[
           "execvp error on file ..apptainer (", "execvp error on file ..singularity (", "execve(): ..apptainer: ",
           "execve(): ..singularity: ", "apptainer: command not found", "singularity: command not found", "ch-run..error:",
           "Plugin initialization failed"],
-        "start one container by hand on a compute node with the worker's `--help`: check the image's path, its runtime on the nodes, and the \
+        "start one container on a compute node with the worker's `--help`: check the image's path, its runtime on the nodes, and the \
          path of the worker inside"),
     row(Setup, Starting, LIBRARY, &["error while loading shared libraries", "symbol lookup error", "version `..' not found"], LOAD_MODULES),
     row(Setup, Starting, "the worker was built for another kind of processor than a node has",
@@ -100,7 +104,8 @@ pub const CAUSES: &[Cause] = &[
         "run in a folder on a file system that all nodes share")
         .with_extra_lines(2),
     row(Setup, Starting, "a node cannot write to its temporary folder",
-        &["session_dir", "session directory", "unable to create the desired directory"],
+        &["session_dir", "session directory", "unable to create the desired directory",
+          "os_dirpath_create"],
         "set TMPDIR to a folder that exists on every node, has space and a short path")
         .with_extra_lines(1),
     row(Setup, Starting, "a node cannot read the job's file, because the result folder is not on a shared file system",
@@ -117,21 +122,22 @@ pub const CAUSES: &[Cause] = &[
         "set SLURM_MPI_TYPE to a plugin that `srun --mpi=list` lists: pmix for Open MPI, pmi2 for MPICH"),
     row(Setup, Starting, PMI,
         &["OMPI was not built with SLURM's PMI support", "PMI2_Init failed", "PMI_Init failed", "PMI_Init returned", "PMIx_Init failed",
-          "ext3x_client.c", "pmix_init:startup:internal-failure", "MPI was not built with PMI support"],
+          "ext3x_client.c", "PMI server not found", "pmix_init:startup:internal-failure", "MPI was not built with PMI support"],
         CHOOSE_PMI),
-    row(Setup, Refused, "the batch system refuses the launch's request",
+    row(Setup, Refused, REFUSED,
         &["Invalid partition name", "invalid partition specified", "Invalid account", "Invalid qos", "Memory specification can not be satisfied",
-          "Job violates accounting"],
-        "correct the partition, account, QOS or memory: SLURM_* and SBATCH_* in the environment, or the flags of --submit"),
+          "Job violates accounting", "Invalid generic resource"],
+        CORRECT_REQUEST),
     row(Setup, Refused, "another step of the job holds the memory, cores or nodes that the launch needs",
         &["Memory required by task is not available", "Unable to create step..Requested nodes are busy",
-          "Unable to create step..Resource temporarily", "Unable to create step..Invalid generic resource"],
+          "Unable to create step..Resource temporarily"],
         "set SLURM_OVERLAP=1, or SLURM_MEM_PER_NODE=0 for all memory of the job; request all memory with --directive=--mem=0; end other steps \
          of the job (`squeue --steps`)"),
     row(Setup, Refused, "the launch needs more cores or nodes than the job has",
         &["More processors requested than permitted", "Only allocated .. nodes asked for", "Requested node configuration is not available",
           "not enough slots available", "requested more processes than the ppr", "binding more", "claim exceeds reservation's",
-          "nid count exceeds reservation", "exceeds allocated", "insufficient resources", "unsatisfiable request", "Unable to layout tasks"],
+          "nid count exceeds reservation", "exceeds allocated", "insufficient resources", "unsatisfiable request", "Unable to layout tasks",
+          "no allocated resources", "are already filled"],
         "request more nodes or cores, or set fewer ranks or another ranks_per_node in the sweep")
         .with_extra_lines(1),
     row(Setup, Refused, "Slurm's authentication (munge) does not work between this machine and the cluster",
@@ -141,6 +147,7 @@ pub const CAUSES: &[Cause] = &[
     row(Setup, Refused, "this machine has no Slurm configuration, or cannot reach Slurm's controller",
         &["Could not establish a configuration source", "Unable to contact slurm controller"],
         "run this on a login or compute node of the cluster, and check that `sinfo` answers"),
+    row(Setup, Refused, REFUSED, &["Unable to allocate resources"], CORRECT_REQUEST),
     row(Transient, Refused, "Slurm cannot reach its daemon (slurmd) on a node",
         &["Task launch for ..failed on node", "Application launch failed", "Communication connection failure", "check slurm.conf",
           "Zero Bytes were transmitted"],
@@ -155,7 +162,8 @@ pub const CAUSES: &[Cause] = &[
         "set up ssh without a password (ssh-copy-id NODE), or use the batch system's launcher"),
     row(Setup, Refused, "this machine cannot reach a node",
         &["Could not resolve hostname", "Name or service not known", "Temporary failure in name resolution", "ssh: connect to host",
-          "No route to host", "unable to find interface", "unable to get network interface", "unable to complete a TCP connection"],
+          "No route to host", "unable to find interface", "unable to get network interface", "unable to complete a TCP connection",
+          "does not know how to route"],
         "check the names of hosts and interfaces, and that `ssh NODE` works from this machine"),
     row(Setup, Refused, "mpirun refuses to run as root", &["has detected an attempt to run as root"],
         "run as another user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"),
@@ -202,15 +210,20 @@ pub const CAUSES: &[Cause] = &[
           "OFI endpoint open failed", "MPIDI_UCX_init_local"],
         FREE_NETWORK),
     row(Setup, Starting, NETWORK, &["MPIDI_OFI_mpi_init_hook", "failed an OFI Libfabric library call"], FREE_NETWORK).with_extra_lines(1),
-    row(Setup, Running, REGISTER, &["ibv_reg_mr", "Cannot allocate memory..registration", "failed to register memory"], RAISE_MEMLOCK),
+    row(Setup, Running, REGISTER, &["ibv_reg_mr", "ibv_create_..Cannot allocate memory", "Unable to create send CQ", "failed to register memory"], RAISE_MEMLOCK),
 
     // A rank died.
     row(Transient, Running, KILLED,
         &["task ..: Killed", "tasks ..: Killed", "exit code: 137", "exit code 137"], COMPARE_MEMORY),
+    row(Transient, Running, "a rank did not get the memory that it needs",
+        &["memory allocation of .. bytes failed", "std::bad_alloc", "fork..Cannot allocate memory"], REQUEST_MEMORY),
+    row(Transient, Running, "a rank crashed with a bus error, often because /dev/shm or a file system is full",
+        &["signal 7 (", "signal: 7", "(signal 7)", "from signal 7", "with signal 7", "by signal 7", "Bus error"],
+        "check `df /dev/shm` on the node; see also the .stderr file next to the launch's journal"),
     row(Transient, Running, "a rank crashed",
-        &["signal 11 (", "(signal 11)", "signal: 11", "from signal 11", "Segmentation fault", "signal 7 (", "signal: 7", "(signal 7)",
-          "from signal 7", "Bus error", "signal 6 (", "signal: 6", "(signal 6)", "from signal 6", "signal 8 (", "(signal 8)",
-          "task ..: Aborted", "tasks ..: Aborted"],
+        &["signal 11 (", "(signal 11)", "signal: 11", "from signal 11", "with signal 11", "by signal 11", "Segmentation fault", "signal 6 (",
+          "signal: 6", "(signal 6)", "from signal 6", "with signal 6", "by signal 6", "signal 8 (", "(signal 8)", "task ..: Aborted",
+          "tasks ..: Aborted"],
         SEE_OUTPUT),
     row(Transient, Running, "a connection between ranks was lost",
         &["Connection reset by peer", "Connection timed out", "Transport retry count exceeded", "Endpoint timeout"],
