@@ -328,6 +328,7 @@ const SUSPECTS: &[&str] = &[
     "pmix: PMIx version mismatch between server 4.2 and client 3.1",
     "[n1:9] [[5071,0],0] ORTE_ERROR_LOG: Data unpack had inadequate space in file show_help.c at line 513",
     "prolog: module: command not found",
+    "sudo: unable to resolve host n1: Name or service not known",
     "n1.9: UCX  ERROR no usable transports/devices (asked ib on network:*)",
 ];
 

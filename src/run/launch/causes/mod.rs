@@ -105,6 +105,7 @@ const WARNINGS: &[&str] = &[
     " INFO ",
     " DEBUG ",
     " TRACE ",
+    "INFO: ",
     "<warn>",
     "<info>",
     "<debug>",
