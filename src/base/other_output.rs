@@ -2,7 +2,6 @@
 
 use crate::units::plural;
 use serde::{Deserialize, Serialize};
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 /// Number of lines to keep.
@@ -69,7 +68,10 @@ impl OtherOutput {
 #[derive(Debug, Default)]
 pub struct LineCounts {
     lines: usize,
-    counts: HashMap<String, FrequentLine>,
+    /// Different lines, in the order of their first occurrence.
+    different: Vec<FrequentLine>,
+    /// Positions in `different` by the line without its numbers.
+    positions: HashMap<String, usize>,
 }
 
 impl LineCounts {
@@ -88,22 +90,22 @@ impl LineCounts {
         let is_number = |word: &str| word.contains(|c: char| c.is_ascii_digit());
         let words = line.split_inclusive(|c: char| !c.is_alphanumeric());
         let kind: String = words.map(|word| if is_number(word) { "0" } else { word }).collect();
-        let has_room = self.counts.len() < MAX_DIFFERENT;
-        match self.counts.entry(kind) {
-            Entry::Occupied(mut entry) => entry.get_mut().count += count,
-            Entry::Vacant(entry) if has_room => {
-                entry.insert(FrequentLine { count, line });
-                return true;
-            }
-            Entry::Vacant(_) => {}
+        if let Some(position) = self.positions.get(&kind) {
+            self.different[*position].count += count;
+            return false;
         }
-        false
+        let has_room = self.different.len() < MAX_DIFFERENT;
+        if has_room {
+            self.positions.insert(kind, self.different.len());
+            self.different.push(FrequentLine { count, line });
+        }
+        has_room
     }
 
     /// Returns the most frequent lines.
     pub fn finish(self) -> OtherOutput {
-        let mut frequent: Vec<FrequentLine> = self.counts.into_values().collect();
-        frequent.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.line.cmp(&b.line)));
+        let mut frequent = self.different;
+        frequent.sort_by_key(|frequent| std::cmp::Reverse(frequent.count));
         frequent.truncate(FREQUENT_LINES);
         OtherOutput { lines: self.lines, frequent, causes: BTreeSet::new() }
     }
