@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
             &["units", "source", "place", "regular_file", "parallel", "provenance"],
             &["error", "disturbance", "name_lookup", "point"],
             &["text_table", "terminal"],
-            &["new_file", "toml_file", "sample", "crash", "fatal_signal", "shell"],
+            &["new_file", "toml_file", "other_output", "sample", "crash", "fatal_signal", "shell"],
             &["condition"],
         ],
     ),

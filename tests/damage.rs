@@ -46,7 +46,12 @@ fn lines() -> Vec<String> {
         let nth_sample = |k: u32| sample(&point, &format!("k{index}"), k, 1e-3 * f64::from(k + 1));
         lines.extend((0..6).map(|k| line(&Event::Sample(Box::new(nth_sample(k))))));
     }
-    lines.push(line(&Event::Ended { status: Status::Ok, message: String::new(), doubtful: false }));
+    lines.push(line(&Event::Ended {
+        status: Status::Ok,
+        message: String::new(),
+        doubtful: false,
+        output: Default::default(),
+    }));
     lines
 }
 
@@ -421,7 +426,12 @@ fn a_pipe_in_a_result_blocks_no_command() {
 
 #[test]
 fn samples_of_an_inconsistent_launch_are_kept_but_do_not_count() {
-    let doubtful = line(&Event::Ended { status: Status::Failed, message: "\u{1}".repeat(2000), doubtful: true });
+    let doubtful = line(&Event::Ended {
+        status: Status::Failed,
+        message: "\u{1}".repeat(2000),
+        doubtful: true,
+        output: Default::default(),
+    });
     let mut second: Vec<String> = lines().iter().map(|line| line.replace("1700000000.0", "1700000001.0")).collect();
     assert_ne!(second, lines());
     *second.last_mut().expect("a line") = doubtful;

@@ -255,6 +255,30 @@ fn a_suspended_launch_is_abandoned_in_time_and_killed() {
 }
 
 #[test]
+fn error_output_of_good_launches_is_told_in_run_status_and_report() {
+    let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
+    let warning = "It appears as if there is not enough space for /dev/shm/vader_segment.n1 (the shared-memory backing";
+    let launcher = format!("echo '{warning}' >&2; echo '[n1:9] odd' >&2; echo '[n1:10] odd' >&2; exec \"$@\"");
+    let output = case.run(&launcher, &format!("{LONG_LIMITS}\nlaunches = 2"), 2);
+    let text = errors(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let cause = "/dev/shm of a node is too small";
+    assert_eq!((text.matches(cause).count(), text.matches("--shm-size").count()), (1, 1), "{text}");
+    let lines = "the launches printed 6 lines besides their samples, most often: 4 times";
+    assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" ").matches(lines).count(), 1, "{text}");
+    let text = |arguments: &[&str]| {
+        let output = apexmap(&[arguments, &[case.out.to_str().expect("a path")]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+        String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let status = text(&["status"]);
+    assert!(status.contains(lines) && status.matches(cause).count() == 1 && status.contains("[n1:9] odd"), "{status}");
+    text(&["report"]);
+    let report = std::fs::read_to_string(case.out.join("report.html")).expect("a report").replace("&#x2f;", "/");
+    assert!(report.contains(lines) && report.contains(cause) && report.contains("--shm-size"));
+}
+
+#[test]
 fn samples_before_an_inconsistent_line_are_kept_but_do_not_count() {
     let case = Case::new();
     let launcher = "\"$@\" | sed -u '/\"hello\"/h;/\"sample\"/{/\"repetition\":3/G}'";

@@ -2,6 +2,7 @@
 
 use super::common::{Scratch, launch, sample, small_point};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::other_output::FrequentLine;
 use apexmap_base::sample::{Event, Phase, Status};
 use apexmap_measure::hardware::FilesBelow;
 use apexmap_measure::worker::{Job, Repeat, Task};
@@ -69,8 +70,9 @@ fn done() -> String {
 fn events_are_passed_on_and_other_lines_are_not() {
     let script = format!("echo a warning; {}{}echo '{{\"x\": 1}}'; {}{}", greeting(), start(), one_sample(), done());
     let (ending, events) = shell(&script, limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS));
-    assert_eq!(ending, Ending::new(Status::Ok, ""));
-    assert_eq!(events.len(), 4);
+    let frequent = |line: &str| FrequentLine { count: 1, line: line.into() };
+    assert_eq!((ending.status, ending.output.lines, events.len()), (Status::Ok, 2, 4));
+    assert_eq!(ending.output.frequent, [frequent("a warning"), frequent("{\"x\": 1}")]);
 }
 
 #[test]
@@ -98,6 +100,25 @@ fn a_known_start_error_shortens_the_wait_for_the_launcher() {
     );
     let (ending, events) = shell(&script, limits(LONG_SECONDS, LONG_SECONDS, 0.1));
     assert_eq!((ending.status, events.len()), (Status::Ok, 4), "{ending:?}");
+}
+
+#[test]
+fn warnings_before_the_greeting_do_not_shorten_the_wait() {
+    for warning in [
+        "mca_base_component_repository_open: unable to open mca_btl_openib: librdmacm.so.1: cannot open shared object file (ignored)",
+        "[n1:9] PMIX ERROR: ERROR in file ptl_tcp_component.c at line 168",
+        "The OpenFabrics (openib) BTL failed to initialize while trying to allocate some locked memory.",
+        "PMIx version mismatch",
+    ] {
+        let script = format!("echo '{warning}' >&2; sleep 0.3; {}{}{}{}", greeting(), start(), one_sample(), done());
+        let (ending, events) = shell(&script, limits(LONG_SECONDS, LONG_SECONDS, 0.1));
+        assert_eq!((ending.status, events.len()), (Status::Ok, 4), "{warning}: {ending:?}");
+        // Nor do they hide what ends the launch.
+        let end = "echo 'mpirun noticed that process rank 1 exited on signal 9 (Killed).' >&2; exit 137";
+        let script = format!("echo '{warning}' >&2; {}{}{end}", greeting(), start());
+        let (ending, _) = shell(&script, limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS));
+        assert!(ending.message.starts_with("signal 9 killed a rank"), "{warning}: {ending:?}");
+    }
 }
 
 #[test]

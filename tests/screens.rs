@@ -207,6 +207,7 @@ fn ranks_on_several_nodes_or_unknown_cores_are_not_called_cores() {
         budget_spent: false,
         ended: Some(Status::Ok),
         message: String::new(),
+        output: Default::default(),
         unreadable_lines: 0,
     };
     let cores = |launches: Vec<LaunchEnd>| Manifest { launches, ..manifest() }.cores_of_node();

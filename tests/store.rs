@@ -61,7 +61,12 @@ fn a_journal_returns_the_written_samples() {
     let (_scratch, folder) = folder();
     let mut lines = events(&some_samples());
     lines.push(Event::Done { budget_spent: true });
-    lines.push(Event::Ended { status: Status::Ok, message: String::new(), doubtful: false });
+    lines.push(Event::Ended {
+        status: Status::Ok,
+        message: String::new(),
+        doubtful: false,
+        output: Default::default(),
+    });
     let record = journal::read(&write_journal(&folder, "0001", &lines)).expect("readable");
     assert_eq!(record.launch, Some(launch("0001", 2, "b1")));
     assert_eq!(record.samples, some_samples());

@@ -7,6 +7,7 @@ pub mod error;
 pub mod fatal_signal;
 pub mod name_lookup;
 pub mod new_file;
+pub mod other_output;
 pub mod parallel;
 pub mod place;
 pub mod point;

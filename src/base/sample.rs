@@ -3,6 +3,7 @@
 //! Each line is one JSON object. A journal contains exactly these lines, in the order of their arrival.
 
 use crate::disturbance::Facts;
+use crate::other_output::OtherOutput;
 use crate::place::PlacementOrder;
 use crate::point::{Point, Value};
 use crate::provenance::{Host, MemoryPlacement, Placement};
@@ -225,6 +226,9 @@ pub enum Event {
         /// The lines contradict each other, so two launches may have written them. None of the samples counts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         doubtful: bool,
+        /// Lines besides the events, if the launch succeeded.
+        #[serde(default, skip_serializing_if = "OtherOutput::is_empty")]
+        output: OtherOutput,
     },
 }
 

@@ -1,6 +1,7 @@
 //! Progress of a run: on a terminal the map with a bar and the current point, otherwise a line every few seconds.
 
 use super::live::view::LiveView;
+use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::sample::{Launch, Phase, Sample, Status};
 use apexmap_base::terminal::{error_width, note, to_printable, wrap_lines};
@@ -56,6 +57,8 @@ pub struct Progress {
     pause: Option<String>,
     /// Messages about started launches, to print each only once.
     arrivals: BTreeSet<String>,
+    /// Lines of the launches besides their events.
+    output: OtherOutput,
 }
 
 impl Progress {
@@ -80,6 +83,7 @@ impl Progress {
             health: String::new(),
             pause: None,
             arrivals: BTreeSet::new(),
+            output: OtherOutput::default(),
         }
     }
 
@@ -273,6 +277,11 @@ impl Watcher for Progress {
         if ending.status != Status::Ok {
             self.say(&format!("a launch ended with status {}: {}", ending.status.name(), ending.message));
         }
+        let known_causes = self.output.causes.clone();
+        for cause in ending.output.causes.difference(&known_causes) {
+            self.say(&format!("note: {cause}"));
+        }
+        self.output = OtherOutput::total([&self.output, &ending.output].into_iter());
     }
 
     fn report_misfit(&mut self) {
@@ -294,5 +303,6 @@ impl Drop for Progress {
         if self.launches > 0 {
             note(&self.counts.summary(self.elapsed_seconds()));
         }
+        self.output.sentences().first().iter().for_each(|sentence| note(&format!("note: {sentence}")));
     }
 }

@@ -5,7 +5,8 @@ use super::predict::pretty;
 use super::status_nodes;
 use super::status_state::{Facts, JobRow, ResultState, ask};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::terminal::{note, print, print_data, terminal_width};
+use apexmap_base::other_output::OtherOutput;
+use apexmap_base::terminal::{note, print, print_data, terminal_width, to_printable};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{amount, plural};
 use apexmap_results::disk::Folder;
@@ -131,6 +132,8 @@ fn describe(facts: &Facts, state: &ResultState) -> Result<String> {
     }
     facts.records.iter().for_each(|record| launch(record, &mut text));
     text.push_str(&describe_overlaps(&facts.records));
+    let output = OtherOutput::total(facts.records.iter().map(|record| &record.output));
+    output.sentences().iter().for_each(|sentence| text.push_str(&format!("{}\n", to_printable(sentence))));
     state.jobs.iter().for_each(|job| describe_job(job, &mut text));
     if let Some(owner) = &state.owner {
         let _ = writeln!(text, "{owner} submitted the jobs");

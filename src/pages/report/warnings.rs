@@ -2,6 +2,7 @@
 
 use super::placement;
 use apexmap_base::error::Result;
+use apexmap_base::other_output::OtherOutput;
 use apexmap_base::units::{MAX_INTERVAL_RATIO, plural};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
@@ -49,6 +50,7 @@ pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
         ));
     }
     warnings.extend(manifest.compaction.iter().flat_map(|made| &made.damages).map(Damage::sentence));
+    warnings.extend(OtherOutput::total(manifest.launches.iter().map(|end| &end.output)).sentences());
     if manifest.launches.iter().any(|l| l.budget_spent) {
         warnings.push(
             "The time budget was used up before every point reached the requested precision. The columns n and \

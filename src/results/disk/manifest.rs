@@ -4,6 +4,7 @@ use crate::disk::compaction::Compaction;
 use crate::disk::folder::Folder;
 use crate::disk::record::{self, Record, Run};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::other_output::OtherOutput;
 use apexmap_base::provenance::{Build, Host};
 use apexmap_base::regular_file::read_text;
 use apexmap_base::sample::{Launch, SCHEMA_VERSION, Status};
@@ -96,6 +97,9 @@ pub struct LaunchEnd {
     pub ended: Option<Status>,
     #[serde(default)]
     pub message: String,
+    /// Lines besides its events, if it succeeded.
+    #[serde(default, skip_serializing_if = "OtherOutput::is_empty")]
+    pub output: OtherOutput,
     /// Number of unreadable lines of its journal. A killed driver leaves at most one.
     #[serde(default)]
     pub unreadable_lines: usize,
@@ -149,6 +153,7 @@ impl Manifest {
                 budget_spent: record.budget_spent,
                 ended,
                 message: message.unwrap_or_default(),
+                output: record.output.clone(),
                 unreadable_lines: record.unreadable,
             });
         }

@@ -101,7 +101,9 @@ fn record_event<S>(event: Event, record: &mut Record<S>) {
         Event::Hello(launch) => record.launch = Some(*launch),
         Event::Preflight { canaries } => record.preflight = canaries,
         Event::Done { budget_spent } => record.budget_spent = budget_spent,
-        Event::Ended { status, message, .. } => record.ended = Some((status, message)),
+        Event::Ended { status, message, output, .. } => {
+            (record.ended, record.output) = (Some((status, message)), output);
+        }
         Event::Memory { ranks } => {
             let places = record.launch.iter_mut().flat_map(|launch| &mut launch.placement);
             places.zip(ranks).for_each(|(place, memory)| place.memory = memory);

@@ -2,6 +2,7 @@
 
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::Error;
+use apexmap_base::other_output::OtherOutput;
 use apexmap_base::sample::{Launch, Sample, Status};
 use apexmap_base::units::plural;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ pub struct Record<S = Sample> {
     /// Whether the launch used up its time budget before all its points were as precise as requested.
     pub budget_spent: bool,
     pub ended: Option<(Status, String)>,
+    /// Lines besides the events, if the launch succeeded.
+    pub output: OtherOutput,
     /// Number of lines that are not events or hold an invalid sample: the incomplete last line of a killed driver, or damage.
     pub unreadable: usize,
     /// Number of samples that occurred before, in this journal or an earlier one, because lines or journals were copied. They
@@ -37,6 +40,7 @@ impl<S> Default for Record<S> {
             samples: Vec::new(),
             budget_spent: false,
             ended: None,
+            output: OtherOutput::default(),
             unreadable: 0,
             repeated: 0,
             doubtful: 0,

@@ -2,9 +2,10 @@
 
 use super::starter::Starter;
 use super::{Campaign, Conduct, Display};
+use crate::launch::causes;
 use crate::submit::parts;
 use crate::sweep::plan::{Plan, Progress};
-use crate::sweep::{Sweep, faults, remote_memory};
+use crate::sweep::{Sweep, remote_memory};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::provenance::Placement;
@@ -136,7 +137,7 @@ fn measure(
 
 /// Returns the error of a failed run. It blames the set-up, not a point of the sweep.
 fn setup_error(sample: &Sample) -> Error {
-    let (message, advice) = sample.message.split_once(faults::ADVICE).unwrap_or((&sample.message, ""));
+    let (message, advice) = sample.message.split_once(causes::ADVICE).unwrap_or((&sample.message, ""));
     let advice = if advice.is_empty() { "fix the cause" } else { advice };
     Error::new(
         ErrorKind::Setup,

@@ -10,6 +10,7 @@ use crate::sweep::lines::{Lines, parse_event};
 use crate::sweep::plan::Entry;
 use crate::sweep::protocol::Protocol;
 use apexmap_base::error::{Error, Result};
+use apexmap_base::other_output::OtherOutput;
 use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
 use apexmap_measure::worker::Job;
@@ -173,6 +174,7 @@ impl<'a> OutputReader<'a> {
             status,
             message: incomplete_reason.clone().unwrap_or_default(),
             doubtful: false,
+            output: OtherOutput::default(),
         });
         Ok(ReadLaunch {
             launch: launch.job.launch.clone(),

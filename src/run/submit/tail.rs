@@ -114,7 +114,9 @@ impl Tail {
                 self.samples += usize::from(is_good);
                 watcher.report_sample(&sample, !is_good || plan.repeat.is_satisfied(seconds), &journal.watch);
             }
-            Event::Ended { status, message, .. } => watcher.report_end(&Ending::new(status, message)),
+            Event::Ended { status, message, output, .. } => {
+                watcher.report_end(&Ending { output, ..Ending::new(status, message) });
+            }
             Event::Start { .. }
             | Event::Progress { .. }
             | Event::Simulation { .. }

@@ -15,6 +15,7 @@ pub use super::watcher::Watcher;
 use crate::launch::CommandLine;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::new_file;
+use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::LaunchSize;
 use apexmap_base::sample::{Event, Sample, Status};
 use apexmap_measure::worker::{Job, Repeat, Task};
@@ -206,8 +207,8 @@ fn measure_group(
 fn abandon_launch(mut attempt: Attempt, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
     // If the journal cannot be written either, the first error is reported.
     if !matches!(error.kind, ErrorKind::Interrupted(_)) {
-        let ended_event =
-            Event::Ended { status: Status::Failed, message: error.message.clone(), doubtful: attempt.faulty };
+        let (message, doubtful) = (error.message.clone(), attempt.faulty);
+        let ended_event = Event::Ended { status: Status::Failed, message, doubtful, output: OtherOutput::default() };
         let _ = attempt.journal.append(&ended_event);
     }
     let _ = attempt.journal.finish();

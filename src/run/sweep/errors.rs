@@ -1,8 +1,11 @@
 //! The output of a launch besides its events. Keeps its beginning and end in a file, and its last lines for messages.
 
-use crate::launch::causes::{self, CauseMatch};
+use crate::launch::causes::{ADVICE, CauseMatch, Search, find_handicap};
 use apexmap_base::error::Result;
 use apexmap_base::new_file;
+use apexmap_base::other_output::{LineCounts, OtherOutput};
+use apexmap_base::terminal::to_printable;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -11,8 +14,8 @@ use std::path::Path;
 const BEGINNING_BYTES: usize = 1 << 20;
 /// Number of bytes kept from the end.
 const END_BYTES: usize = 1 << 16;
-/// Smallest number of bytes of a line that are searched together. It exceeds the longest sign of a cause.
-const OVERLAP: usize = 1 << 12;
+/// Number of bytes of a longer line that are searched together. It exceeds the longest sign of a cause.
+const LINE_BYTES: usize = 1 << 12;
 /// Number of lines shown in a message.
 const LAST_LINES: usize = 6;
 
@@ -20,55 +23,68 @@ const LAST_LINES: usize = 6;
 pub struct ErrorOutput {
     file: File,
     bytes: usize,
-    /// The first bytes of the output.
-    beginning: Vec<u8>,
     /// The last bytes of the output, at most twice the number kept.
     end: Vec<u8>,
-    /// The searched part of the last line, or the end of that part.
+    /// The last line, if it has no end yet.
     line: Vec<u8>,
-    /// The most specific cause in all lines so far.
-    cause_match: Option<CauseMatch>,
+    search: Search,
+    counts: LineCounts,
+    /// Known causes of lines although the launch measures, each with advice.
+    handicaps: BTreeSet<String>,
 }
 
 impl ErrorOutput {
     /// Creates the file.
     pub fn create(path: &Path) -> Result<Self> {
         let file = new_file::create(path)?;
-        Ok(Self { file, bytes: 0, beginning: Vec::new(), end: Vec::new(), line: Vec::new(), cause_match: None })
+        let (search, counts, handicaps) = (Search::default(), LineCounts::default(), BTreeSet::new());
+        Ok(Self { file, bytes: 0, end: Vec::new(), line: Vec::new(), search, counts, handicaps })
     }
 
-    /// Adds output. A full disk does not end a measurement, so write errors are ignored. Returns the number of bytes searched for
-    /// causes.
-    pub fn add(&mut self, bytes: &[u8]) -> usize {
+    /// Adds output. A full disk does not end a measurement, so write errors are ignored.
+    pub fn add(&mut self, bytes: &[u8]) {
         let kept = BEGINNING_BYTES.saturating_sub(self.bytes).min(bytes.len());
         let _ = self.file.write_all(&bytes[..kept]);
-        self.beginning.extend_from_slice(&bytes[..kept]);
         self.bytes += bytes.len();
         self.end.extend_from_slice(&bytes[bytes.len().saturating_sub(END_BYTES)..]);
         if self.end.len() > 2 * END_BYTES {
             self.end.drain(..self.end.len() - END_BYTES);
         }
-        self.search(bytes)
+        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") || self.line.len() > LINE_BYTES {
+                self.end_line();
+            }
+        }
     }
 
-    /// Searches the new bytes, together with the beginning of their first line. Earlier bytes are searched at most once more.
-    fn search(&mut self, bytes: &[u8]) -> usize {
-        self.line.extend_from_slice(bytes);
-        let searched_bytes = self.line.len();
-        let new_match = causes::find(&String::from_utf8_lossy(&self.line));
-        self.cause_match = causes::more_special(self.cause_match.take(), new_match);
-        let start = self.line.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        self.line.drain(..start.max(self.line.len().saturating_sub(OVERLAP)));
-        searched_bytes
+    fn end_line(&mut self) {
+        let line = String::from_utf8_lossy(&self.line);
+        self.search.add_line(&line);
+        if self.counts.add(&to_printable(&line)) {
+            let handicap = find_handicap(&line);
+            self.handicaps.extend(handicap.map(|cause| format!("{}{ADVICE}{}", cause.summary, cause.advice)));
+        }
+        // A sign may be in two pieces of a long line.
+        let kept = if self.line.ends_with(b"\n") { 0 } else { self.line.len().min(LINE_BYTES / 4) };
+        self.line.drain(..self.line.len() - kept);
+    }
+
+    /// Records that the ranks have greeted, so nothing before kept them from starting.
+    pub fn record_start(&mut self) {
+        self.search.record_start();
     }
 
     /// Returns the cause found in the output so far.
-    pub fn early_cause(&self) -> Option<&CauseMatch> {
-        self.cause_match.as_ref()
+    pub fn cause(&self) -> Option<CauseMatch> {
+        let mut search = self.search.clone();
+        search.add_line(&String::from_utf8_lossy(&self.line));
+        search.cause()
     }
 
     /// Writes the end of an output that was too long for the file.
     pub fn finish(&mut self) {
+        self.end_line();
         let omitted = self.bytes.saturating_sub(BEGINNING_BYTES);
         if omitted > 0 {
             let kept_bytes = omitted.min(END_BYTES).min(self.end.len());
@@ -77,11 +93,9 @@ impl ErrorOutput {
         }
     }
 
-    /// Returns the known cause with all lines of its message. Call this at the end, because it searches all kept output again.
-    pub fn final_cause(&self) -> Option<CauseMatch> {
-        let end = if self.bytes > self.beginning.len() { self.end.as_slice() } else { &[] };
-        let kept_match = causes::find(&String::from_utf8_lossy(&[&self.beginning, &b"\n"[..], end].concat()));
-        causes::more_special(kept_match, self.cause_match.clone())
+    /// Returns the counts of its lines and their known causes.
+    pub fn into_counts(self) -> OtherOutput {
+        OtherOutput { causes: self.handicaps, ..self.counts.finish() }
     }
 
     /// Returns the last few lines, for messages.

@@ -4,8 +4,9 @@ use super::errors::ErrorOutput;
 use super::lines::{Lines, parse_event};
 use super::process::{Output, Process};
 use crate::launch::CommandLine;
-use crate::launch::causes::{self, Cause, CauseMatch, Nature};
+use crate::launch::causes::{self, Cause, CauseMatch, Nature, Stage};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::other_output::OtherOutput;
 use apexmap_base::sample::{Event, Status, shorten_message};
 use apexmap_base::units::short_number;
 use apexmap_measure::hardware::{FilesBelow, SystemFiles, memory_kills};
@@ -39,12 +40,15 @@ pub struct Ending {
     pub lacked_memory: bool,
     /// The cause of the failure, if known.
     pub cause: Option<&'static Cause>,
+    /// Lines besides the events, if the launch succeeded.
+    pub output: OtherOutput,
 }
 
 impl Ending {
     /// Creates an ending without a known cause.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: shorten_message(message.into()), abrupt: false, lacked_memory: false, cause: None }
+        let (message, output) = (shorten_message(message.into()), OtherOutput::default());
+        Self { status, message, abrupt: false, lacked_memory: false, cause: None, output }
     }
 
     /// Returns true if the launch ended because its job ended.
@@ -117,12 +121,13 @@ impl Executor for ProcessesOn<'_> {
         // Nothing of this launch may survive, whatever happened.
         let status = process.end()?;
         Ok(match result? {
-            Some(ending) if ending.status == Status::TimedOut => match errors.final_cause() {
+            Some(ending) if ending.status == Status::TimedOut => match errors.cause() {
                 Some(found) => Ending::with_cause(ending.status, &found, &ending.message),
                 None => ending,
             },
             Some(ending) => ending,
-            None => judge(status, &errors, memory_kills(self.0) > kills_before),
+            None if status.success() => Ending { output: errors.into_counts(), ..Ending::new(Status::Ok, "") },
+            None => judge_failure(status, &errors, memory_kills(self.0) > kills_before),
         })
     }
 }
@@ -174,9 +179,9 @@ impl LaunchState<'_, '_> {
         }))
     }
 
-    /// Shortens the wait for the greeting if the output shows a fault of the set-up, because few launchers then end themselves.
-    fn shorten_wait(&mut self, output_cause: Option<&CauseMatch>) {
-        if !self.has_greeted && output_cause.is_some_and(|cause_match| cause_match.cause.nature == Nature::Setup) {
+    /// Shortens the wait for the greeting if the launcher has given up, because some launchers then do not end.
+    fn shorten_wait(&mut self, output_cause: Option<CauseMatch>) {
+        if !self.has_greeted && output_cause.is_some_and(|cause_match| cause_match.cause.stage == Stage::Refused) {
             self.limit = self.limit.min(self.last_event.elapsed() + self.limits.end);
         }
     }
@@ -219,14 +224,17 @@ fn follow(
         let mut result = Ok(());
         let is_open = process.read(state.time_left().min(LISTENER_INTERVAL), &mut |output| match output {
             Output::Standard(bytes) => result = lines.add(bytes, |line| state.handle_line(line)),
-            Output::Error(bytes) => _ = errors.add(bytes),
+            Output::Error(bytes) => errors.add(bytes),
         });
         if !is_open && result.is_ok() {
             result = state.handle_line(lines.rest());
         }
         // Some launchers and libraries write errors to standard output.
         errors.add(&std::mem::take(&mut state.other_output));
-        state.shorten_wait(errors.early_cause());
+        if state.has_greeted {
+            errors.record_start();
+        }
+        state.shorten_wait(errors.cause());
         match result {
             Ok(()) => {}
             Err(Stop::Ending(ending)) => return Ok(Some(ending)),
@@ -266,12 +274,9 @@ fn hung_ending() -> Ending {
     Ending::new(Status::Hung, "all output was written, but the launch did not end")
 }
 
-/// Returns the ending for an exit status. `has_kills`: whether the system has killed a process since the start because memory ran
-/// out.
-fn judge(status: ExitStatus, errors: &ErrorOutput, has_kills: bool) -> Ending {
-    if status.success() {
-        return Ending::new(Status::Ok, "");
-    }
+/// Returns the ending for the exit status of a failed launch. `has_kills`: whether the system has killed a process since the start
+/// because memory ran out.
+fn judge_failure(status: ExitStatus, errors: &ErrorOutput, has_kills: bool) -> Ending {
     let end_text = match (status.code(), status.signal()) {
         (Some(code), _) => format!("the launch ended with exit code {code}"),
         (None, Some(signal)) => format!("the launch was killed by signal {signal}"),
@@ -284,7 +289,7 @@ fn judge(status: ExitStatus, errors: &ErrorOutput, has_kills: bool) -> Ending {
         let ending = Ending::new(Status::Failed, "killed by the system: out of memory");
         return Ending { abrupt: true, lacked_memory: true, ..ending };
     }
-    let ending = match errors.final_cause() {
+    let ending = match errors.cause() {
         Some(found) => Ending::with_cause(Status::Failed, &found, &end_text),
         None if last_lines.is_empty() => Ending::new(Status::Failed, end_text),
         None => Ending::new(Status::Failed, format!("{end_text}: {last_lines}")),

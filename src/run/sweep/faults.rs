@@ -3,7 +3,7 @@
 use super::execute::Ending;
 use super::memory;
 use super::plan::{Entry, Plan, launch_memory};
-use crate::launch::causes::{Cause, Nature};
+use crate::launch::causes::{ADVICE, Cause, Nature};
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
@@ -22,13 +22,15 @@ pub fn giving_up_error(launch: &str, size: LaunchSize, ended_without: Option<(u3
         return Error::new(ErrorKind::Setup, message, format!("{advice}; then rerun the same command"));
     }
     let reason = reason(ending);
+    let default_advice =
+        "check the launcher, the number of ranks and the worker; see also the .stderr file next to its journal";
     if let Some((launches, missing)) = ended_without {
         let message = format!("{launches} consecutive launches on {size} ended without {missing}: {reason}");
         return Error::environment(message, "fix the cause and rerun: all samples are kept");
     }
     Error::environment(
         format!("launch {launch} on {size} did not start: {reason}"),
-        "check the launcher, the number of ranks and the worker; see also the .stderr file next to its journal",
+        ending.cause.map_or(default_advice, |cause| cause.advice),
     )
 }
 
@@ -161,9 +163,6 @@ pub fn noise_error(reason: &str) -> Error {
 pub fn reason(ending: &Ending) -> &str {
     if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
 }
-
-/// Separates the reason from the advice in a failed sample's message.
-pub const ADVICE: &str = "; what to do: ";
 
 /// Returns the failed sample of a point. A point without a number is still a result, with a status.
 pub fn failed_sample(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> Sample {

@@ -31,8 +31,8 @@ impl FailedLaunch {
             watcher.report_sample(&sample, true, &Watch::default());
             self.journal.append(&Event::Sample(Box::new(sample)))?;
         }
-        let Ending { status, message, .. } = self.ending;
-        self.journal.append(&Event::Ended { status, message, doubtful: false })?;
+        let Ending { status, message, output, .. } = self.ending;
+        self.journal.append(&Event::Ended { status, message, doubtful: false, output })?;
         self.journal.finish()
     }
 }
