@@ -1,15 +1,13 @@
 //! The memory of a rank: allocated once per launch, on the requested pages, and filled once.
 
 use crate::crew::Crew;
-use crate::hardware::{FilesBelow, memory_areas, nodes_with_memory, pages_by_node, set_memory_node};
+use crate::hardware::{Hardware, SystemFiles, memory_areas, pages_by_node, set_memory_node, this_system};
 use crate::progress;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Phase;
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 /// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,11 +115,11 @@ impl Arena {
         if self.is_simulated {
             return Err(Error::input("simulated ranks have no NUMA nodes", "leave memory_node out"));
         }
-        let nodes = nodes_with_memory(&FilesBelow(Path::new("/")));
+        let nodes = &Hardware::this_machine().memory_nodes;
         if let Some(node) = node.filter(|node| !nodes.is_empty() && !nodes.contains(node)) {
             let list: Vec<String> = nodes.iter().map(usize::to_string).collect();
             return Err(Error::input(
-                format!("memory_node = {node}: this machine has memory on NUMA node {} only", list.join(", ")),
+                format!("memory_node = {node}: this process may use memory of NUMA node {} only", list.join(", ")),
                 "name one of these, or leave memory_node out",
             ));
         }
@@ -350,7 +348,7 @@ pub fn allocated_bytes(words: u64) -> u64 {
 }
 
 fn huge_page_bytes() -> Option<u64> {
-    fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?.trim().parse().ok()
+    this_system().text("sys/kernel/mm/transparent_hugepage/hpage_pmd_size")?.parse().ok()
 }
 
 /// Reads which pages back these words from the system's account of this process.
