@@ -26,7 +26,8 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
         "measure",
         &[
             &["affinity", "hardware", "prefetch", "progress", "numerics"],
-            &["crew", "provenance"],
+            &["core_clock", "crew"],
+            &["provenance"],
             &["comm", "observer"],
             &["kernels"],
             &["worker"],

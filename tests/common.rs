@@ -130,6 +130,7 @@ pub fn host() -> Host {
         last_cache_seen_bytes: None,
         tlb_entries_4k: Some(1536),
         tlb_entries_2m: None,
+        memory_side_cache_bytes: None,
         cycle_hertz: Some(2e9),
         cycle_source: "time-stamp counter".into(),
         kernel: "6.1".into(),

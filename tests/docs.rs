@@ -384,7 +384,7 @@ fn every_toml_block_of_the_guide_is_a_sweep_a_card_or_a_site_file() {
                     Some(_) => block.to_owned(),
                     None => format!("{block}\n{kernel}"),
                 };
-                sweep::parse(&sweep_text, &path, machine)
+                sweep::parse(&sweep_text, &path, machine.clone())
                     .unwrap_or_else(|error| panic!("{place}: {error}\n{sweep_text}"));
             }
         }

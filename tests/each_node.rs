@@ -301,7 +301,7 @@ fn requests_that_cannot_choose_nodes_are_refused_with_the_next_step() {
 #[test]
 fn a_sweep_of_several_nodes_is_refused() {
     let machine = apexmap_run::sweep::Machine::with_cores(2, 1 << 30);
-    let read = |text: &str| apexmap_run::sweep::parse(text, Path::new("s.toml"), machine).expect("a sweep");
+    let read = |text: &str| apexmap_run::sweep::parse(text, Path::new("s.toml"), machine.clone()).expect("a sweep");
     let mpi = |points: &str| {
         read(&format!(
             "[fixed]\nkernel = \"message_rate.ping_pong\"\n{points}\n[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n"

@@ -10,24 +10,34 @@ use apexmap_measure::kernels::random_access::shared::team;
 use apexmap_measure::provenance::processors;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Files of a listing, by their paths.
 #[derive(Default)]
-struct RecordedFiles(BTreeMap<String, String>);
+pub struct RecordedFiles(BTreeMap<String, String>);
 
 impl RecordedFiles {
-    /// Adds the files of a listing. Each line is `path = content`, with \n and \t in the content; lines with # are
+    /// Adds the files of a listing. Each line is `path = content`, with \n, \t and \0 in the content; lines with # are
     /// comments. A line that starts with `[0-3,8]` repeats for each i of the list: {i} is i, {i+2} and {i-2} are i + 2
     /// and i - 2.
-    fn add(&mut self, listing: &str) {
+    pub fn add(&mut self, listing: &str) {
         for line in listing.lines().filter(|line| !line.starts_with('#')) {
             let (list, pair) = match line.strip_prefix('[') {
                 Some(rest) => rest.split_once("] ").expect("a list and a pair"),
                 None => ("0", line),
             };
             let (path, content) = pair.split_once(" = ").expect("path = content");
-            let content = content.replace("\\n", "\n").replace("\\t", "\t");
+            let content = content.replace("\\n", "\n").replace("\\t", "\t").replace("\\0", "\0");
             self.0.extend(numbers(list).map(|i| (fill_placeholders(path, i), fill_placeholders(&content, i))));
+        }
+    }
+
+    /// Writes the files below a folder.
+    pub fn write(&self, root: &Path) {
+        for (path, content) in &self.0 {
+            let file = root.join(path);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            std::fs::write(file, format!("{content}\n")).expect("a file");
         }
     }
 }
@@ -35,6 +45,10 @@ impl RecordedFiles {
 impl SystemFiles for RecordedFiles {
     fn text(&self, path: &str) -> Option<String> {
         self.0.get(path.trim_start_matches('/')).map(|text| text.trim().to_owned())
+    }
+
+    fn text_start(&self, path: &str, _: u64) -> Option<String> {
+        self.text(path)
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
@@ -125,7 +139,8 @@ fn recorded_machines_are_read_correctly() {
     assert_eq!(counts(&arm), [2, 4, 128, 128, 4].map(Some));
     assert_eq!(counts(&hybrid), [1, 1, 12, 16, 1].map(Some));
     assert_eq!(counts(&vm), [1, 1, 2, 2, 1].map(Some));
-    assert_eq!([&intel, &amd, &arm].map(Hardware::cores_of_largest_numa_node), [8, 6, 32].map(Some));
+    let cores_of_largest = |machine: &Hardware| machine.cores_by_numa_node().into_values().max();
+    assert_eq!([&intel, &amd, &arm].map(cores_of_largest), [8, 6, 32].map(Some));
     assert_eq!(caches(&intel, 31), [(1, 32, 2), (2, 1024, 2), (3, 11264, 16)]);
     assert_eq!(caches(&amd, 50), [(1, 32, 2), (2, 512, 2), (3, 8192, 6)]);
     assert_eq!(caches(&arm, 127), [(1, 64, 1), (2, 512, 1), (3, 32768, 32)]);
@@ -150,11 +165,7 @@ fn a_folder_and_its_listing_give_the_same_machine() {
     let root = Scratch::new();
     let mut files = RecordedFiles::default();
     files.add(VIRTUAL);
-    for (path, content) in &files.0 {
-        let file = root.join(path);
-        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-        std::fs::write(file, format!("{content}\n")).expect("a file");
-    }
+    files.write(&root);
     assert_eq!(Hardware::read(&FilesBelow(&root)), Hardware::read(&files));
 }
 
@@ -162,13 +173,13 @@ fn a_folder_and_its_listing_give_the_same_machine() {
 fn kinds_of_cores_are_distinguished() {
     let hybrid = machine(HYBRID, "");
     let kinds = |range: std::ops::Range<usize>| {
-        range.map(|number| hybrid.thread(number).and_then(|thread| thread.kind)).collect::<BTreeSet<_>>()
+        range.map(|number| hybrid.thread(number).and_then(|thread| thread.kind.clone())).collect::<BTreeSet<_>>()
     };
-    assert_eq!(kinds(0..8), BTreeSet::from([Some(CoreKind::Performance)]));
-    assert_eq!(kinds(8..16), BTreeSet::from([Some(CoreKind::Efficiency)]));
+    assert_eq!(kinds(0..8), BTreeSet::from([Some(CoreKind::PERFORMANCE)]));
+    assert_eq!(kinds(8..16), BTreeSet::from([Some(CoreKind::EFFICIENCY)]));
     let little = machine(ARM, "[0-63] sys/devices/system/cpu/cpu{i}/cpu_capacity = 446");
     let first = place_ranks(&little.threads, &little.allowed, PlacementOrder::Compact)[0];
-    assert_eq!((little.count_distinct(|thread| thread.kind), first), (Some(2), 64), "the faster cores first");
+    assert_eq!((little.count_distinct(|thread| thread.kind.as_ref()), first), (Some(2), 64), "the faster cores first");
 }
 
 /// The standard library uses other sources: a system call for affinity, and its own reader for the quotas of control
@@ -191,7 +202,7 @@ fn values_that_the_system_does_not_report_are_absent() {
     let status = "proc/self/status = Cpus_allowed_list:\\t0-2,5\nproc/meminfo = MemTotal: 1024 kB";
     let sandbox = machine(status, "");
     assert_eq!(counts(&sandbox), [None, None, None, Some(4), None]);
-    assert_eq!((sandbox.cores(), sandbox.cores_or_threads(), sandbox.cores_of_largest_numa_node()), (None, 4, None));
+    assert_eq!((sandbox.cores(), sandbox.cores_or_threads(), sandbox.cores_by_numa_node().len()), (None, 4, 0));
     assert_eq!(place_ranks(&sandbox.threads, &sandbox.allowed, PlacementOrder::Spread), [0, 1, 2, 5]);
     // Firmware that does not report packages.
     let arm = machine(ARM, "[0-127] sys/devices/system/cpu/cpu{i}/topology/physical_package_id = -1");

@@ -119,9 +119,9 @@ fn words_for_rank_counts_are_resolved_on_the_machine() {
         let sweep = parse(&text, Path::new("sweep.toml"), machine)?;
         Ok::<Vec<usize>, Error>(sweep.points.iter().map(|point| point.ranks).collect())
     };
-    assert_eq!(ranks("[\"node\", \"cores\", \"hardware threads\"]", machine).expect("a sweep"), [4, 8, 16]);
+    assert_eq!(ranks("[\"node\", \"cores\", \"hardware threads\"]", machine.clone()).expect("a sweep"), [4, 8, 16]);
     let range = "{ from = \"node\", to = \"hardware threads\", factor = 2 }";
-    assert_eq!(ranks(range, machine).expect("a sweep"), [4, 8, 16]);
+    assert_eq!(ranks(range, machine.clone()).expect("a sweep"), [4, 8, 16]);
     let unknown = Machine { cores_of_numa_node: None, ..machine };
     let error = ranks("\"node\"", unknown).expect_err("not known");
     assert!(error.message.contains("does not report the cores of its NUMA nodes"), "{error}");

@@ -19,6 +19,7 @@
 //! - `lru`: hit ratios of caches against simulated ones
 //! - `gf2`: the random streams of RandomAccess
 //! - `hardware`: machines and control groups from recorded files, and the placement of ranks on them
+//! - `hardware_trees`: machines of many kinds from folders, their NUMA nodes in sweeps, more than 1,024 hardware threads
 //! - `arena`: a rank's memory and its pages
 //! - `threads`: the embedded transport keeps the contract of `Comm` and its parts
 //! - `comm`: the part of `Comm` that moves many words, and words into others' memory; the separate package `loom`
@@ -182,6 +183,7 @@ mod fuzz;
 mod gf2;
 mod goal;
 mod hardware;
+mod hardware_trees;
 mod harnesses;
 mod identity;
 mod import;

@@ -53,7 +53,7 @@ fn check_error(error: &Error) {
 pub fn sweep(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let machine = Machine::with_cores(2, 1 << 34);
-    match sweeps::parse(text, Path::new("fuzz.toml"), machine) {
+    match sweeps::parse(text, Path::new("fuzz.toml"), machine.clone()) {
         Err(error) => check_error(&error),
         Ok(sweep) => {
             let keys: std::collections::HashSet<String> =

@@ -66,7 +66,10 @@ pub struct Host {
     /// Entries of the second-level data TLB for 4 KiB and 2 MiB pages, as the processor reports them.
     pub tlb_entries_4k: Option<u32>,
     pub tlb_entries_2m: Option<u32>,
-    /// Measured frequency of the clock behind "cycles per access".
+    /// The largest memory-side cache of a NUMA node, in bytes: all memory is behind such caches, if any are reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_side_cache_bytes: Option<u64>,
+    /// Frequency of the clock behind "cycles per access".
     pub cycle_hertz: Option<f64>,
     /// Source of these cycles.
     pub cycle_source: String,
@@ -78,9 +81,11 @@ pub struct Host {
 }
 
 impl Host {
-    /// Returns the memory for people: `256 GiB`, or `not reported`.
+    /// Returns the memory for people: `256 GiB`, `256 GiB behind memory-side caches of 16 GiB per NUMA node`, or `not reported`.
     pub fn memory(&self) -> String {
-        if self.memory_bytes == 0 { "not reported".into() } else { units::bytes(self.memory_bytes as f64) }
+        let size = if self.memory_bytes == 0 { "not reported".into() } else { units::bytes(self.memory_bytes as f64) };
+        let cache = self.memory_side_cache_bytes.map(|bytes| units::bytes(bytes as f64));
+        size + &cache.map_or(String::new(), |cache| format!(" behind memory-side caches of {cache} per NUMA node"))
     }
 
     /// Returns the bytes that the second-level data TLB covers with pages of this size, if the processor reports its entries.
@@ -92,13 +97,19 @@ impl Host {
     /// Returns the [`node_type`] of this host, from the memory and the caches that it reports.
     pub fn node_type(&self) -> String {
         let last_cache_bytes = self.caches.iter().map(|cache| cache.bytes).max();
-        node_type(&self.cpu_model, &self.processors, last_cache_bytes, self.memory_bytes)
+        node_type(&self.cpu_model, &self.processors, last_cache_bytes, self.memory_bytes, self.memory_side_cache_bytes)
     }
 }
 
 /// Returns the name of a type of nodes: `Example CPU, 2 packages, 64 cores, 2 NUMA nodes, last cache 32 MiB, 256 GiB`. Nodes with
 /// equal names count as equal. `memory_bytes` is 0 if unknown.
-pub fn node_type(cpu_model: &str, processors: &Processors, last_cache_bytes: Option<u64>, memory_bytes: u64) -> String {
+pub fn node_type(
+    cpu_model: &str,
+    processors: &Processors,
+    last_cache_bytes: Option<u64>,
+    memory_bytes: u64,
+    memory_side_cache_bytes: Option<u64>,
+) -> String {
     let model =
         ["(R)", "(TM)", "(r)", "(tm)"].into_iter().fold(cpu_model.to_owned(), |name, mark| name.replace(mark, ""));
     // The part that a process may use depends on its job, not on the node.
@@ -106,7 +117,8 @@ pub fn node_type(cpu_model: &str, processors: &Processors, last_cache_bytes: Opt
     let cache = last_cache_bytes.map(|bytes| format!("last cache {}", units::bytes(bytes as f64)));
     let memory = (memory_bytes > 0).then(|| units::bytes(memory_class(memory_bytes) as f64));
     let model = model.split_whitespace().collect::<Vec<_>>().join(" ");
-    let parts = [Some(model), Some(whole.to_string()), cache, memory];
+    let side_cache = memory_side_cache_bytes.map(|bytes| format!("memory-side cache {}", units::bytes(bytes as f64)));
+    let parts = [Some(model), Some(whole.to_string()), cache, memory, side_cache];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 

@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let _ = write!(text, "{table}");
     }
     print(&text)?;
-    campaign.check_memory()
+    campaign.check_machine()
 }
 
 /// Returns the card of `--card`, or the one in the result folder.
@@ -164,6 +164,7 @@ fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
     let total = if ranks == 1 { "on one rank".into() } else { format!("in total on {ranks} ranks") };
     let _ = writeln!(text, "{table}largest launch: {} {total}", units::bytes(bytes as f64));
     warn_inside_caches(campaign, text);
+    warn_inside_side_cache(campaign, bytes, text);
     campaign.oversubscription_warning().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
     let _ = write!(text, "{}", forecast.describe_total());
 }
@@ -193,6 +194,21 @@ fn warn_inside_caches(campaign: &Campaign, text: &mut String) {
             units::bytes((words * WORD_BYTES) as f64),
             units::bytes((words_beyond_caches(&machine) * WORD_BYTES) as f64),
             units::bytes(machine.last_cache as f64),
+        );
+    }
+}
+
+/// Warns if all memory fits into a memory-side cache of this machine. `bytes` is the memory of the largest launch.
+fn warn_inside_side_cache(campaign: &Campaign, bytes: u64, text: &mut String) {
+    let context = &campaign.plan.context;
+    let elsewhere = context.simulation.is_some() || context.launcher.remote;
+    let cache = Hardware::this_machine().memory_side_cache_bytes;
+    if let Some(cache) = cache.filter(|&cache| bytes < cache && !elsewhere) {
+        let cache = units::bytes(cache as f64);
+        let _ = writeln!(
+            text,
+            "each NUMA node of this machine has a memory-side cache of {cache}, which holds all memory of these points: they \
+             measure this cache, not the memory behind it"
         );
     }
 }

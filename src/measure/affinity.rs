@@ -1,20 +1,31 @@
 //! The CPU affinity of threads.
 
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::unistd::Pid;
+use nix::libc::{c_ulong, sched_getaffinity, sched_setaffinity};
 
-/// Returns the hardware threads that the calling thread may use, ascending, or `None` if the system does not report them or has
-/// more of them than a `CpuSet` holds.
+const WORD_BITS: usize = c_ulong::BITS as usize;
+
+/// Largest number of hardware threads of a Linux system (`NR_CPUS`). The set of the C library has only 1,024.
+pub const MAX_HARDWARE_THREADS: usize = 8192;
+
+/// A set of hardware threads, one bit each.
+type Mask = [c_ulong; MAX_HARDWARE_THREADS / WORD_BITS];
+
+/// Returns the hardware threads that the calling thread may use, ascending, or `None` if the system does not report them.
 pub fn allowed_hardware_threads() -> Option<Vec<usize>> {
-    let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
-    Some((0..CpuSet::count()).filter(|&processor| set.is_set(processor).unwrap_or(false)).collect())
+    let mut mask: Mask = [0; _];
+    // SAFETY: the call writes at most the size of the mask. Zero is the calling thread.
+    let result = unsafe { sched_getaffinity(0, size_of::<Mask>(), mask.as_mut_ptr().cast()) };
+    let is_allowed = |number: &usize| mask[number / WORD_BITS] >> (number % WORD_BITS) & 1 == 1;
+    (result == 0).then(|| (0..MAX_HARDWARE_THREADS).filter(is_allowed).collect())
 }
 
 /// Binds the calling thread to hardware threads. If the system refuses, the thread stays where it is, and its recorded placement
 /// shows this.
 pub fn bind(processors: &[usize]) {
-    let mut set = CpuSet::new();
-    if processors.iter().all(|&processor| set.set(processor).is_ok()) {
-        let _ = sched_setaffinity(Pid::from_raw(0), &set);
+    let mut mask: Mask = [0; _];
+    for processor in processors.iter().filter(|&&processor| processor < MAX_HARDWARE_THREADS) {
+        mask[processor / WORD_BITS] |= 1 << (processor % WORD_BITS);
     }
+    // SAFETY: the call reads the mask. Zero is the calling thread.
+    unsafe { sched_setaffinity(0, size_of::<Mask>(), mask.as_ptr().cast()) };
 }

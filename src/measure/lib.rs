@@ -4,6 +4,7 @@
 pub mod affinity;
 pub mod cli;
 pub mod comm;
+pub mod core_clock;
 pub mod crew;
 pub mod hardware;
 pub mod kernels;

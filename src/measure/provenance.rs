@@ -1,12 +1,12 @@
 //! Detection of the provenance of a measurement: the build, the host, and the place of the calling thread.
 
 use crate::affinity;
-use crate::hardware::{Hardware, HardwareThread, PlacementOrder, facts_are_hidden, place_ranks};
+use crate::hardware::{
+    Hardware, HardwareThread, PlacementOrder, SystemFiles, facts_are_hidden, place_ranks, this_system,
+};
 use apexmap_base::provenance::{Build, Cache, Host, MemoryPlacement, Placement, Processors};
 use nix::unistd::gethostname;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::Read;
 use std::sync::OnceLock;
 
 /// Returns the build of the running program.
@@ -32,7 +32,7 @@ pub fn processors(hardware: &Hardware) -> Processors {
     let to_count = |count: usize| count as u32;
     let mut cores: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for thread in &hardware.threads {
-        if let (Some(kind), Some(core)) = (thread.kind, thread.core) {
+        if let (Some(kind), Some(core)) = (&thread.kind, thread.core) {
             cores.entry(kind.to_string()).or_default().insert(core);
         }
     }
@@ -57,8 +57,7 @@ pub fn memory_placement(pages: &BTreeMap<usize, usize>) -> Option<MemoryPlacemen
 }
 
 fn read_text(path: &str) -> Option<String> {
-    let text = fs::read_to_string(path).ok().filter(|_| !facts_are_hidden());
-    text.map(|text| text.trim().to_owned())
+    this_system().text(path).filter(|_| !facts_are_hidden())
 }
 
 pub fn host_name() -> String {
@@ -74,22 +73,19 @@ pub fn host() -> Host {
     let hardware = Hardware::this_machine();
     let is_visible = !facts_are_hidden();
     let (tlb_entries_4k, tlb_entries_2m) = if is_visible { tlb_entries() } else { (None, None) };
-    let cycle_hertz = cycle_hertz().filter(|_| is_visible);
+    let (cycle_hertz, cycle_source) = if is_visible { cycle_clock() } else { (None, "unknown") };
     Host {
         name: host_name(),
-        cpu_model: cpu_model(),
+        cpu_model: hardware.cpu_model.clone(),
         processors: processors(hardware),
         memory_bytes: hardware.usable_memory_bytes().unwrap_or(0),
         caches: caches(hardware),
         last_cache_seen_bytes: None,
         tlb_entries_4k,
         tlb_entries_2m,
-        cycle_source: match cycle_hertz {
-            Some(_) if cfg!(target_arch = "x86_64") => "time-stamp counter".into(),
-            Some(_) => "maximum frequency reported by the system".into(),
-            None => "unknown".into(),
-        },
+        memory_side_cache_bytes: hardware.memory_side_cache_bytes,
         cycle_hertz,
+        cycle_source: cycle_source.into(),
         kernel: read_text("/proc/sys/kernel/osrelease").unwrap_or_default(),
         governor: read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         huge_pages: huge_pages(),
@@ -97,32 +93,22 @@ pub fn host() -> Host {
     }
 }
 
-/// Bytes of `/proc/cpuinfo` that have the model of the first processor. The kernel needs long for the whole file on large nodes.
-const CPUINFO_BYTES: u64 = 1 << 14;
-
-fn cpu_model() -> String {
-    let mut text = Vec::new();
-    if let (false, Ok(file)) = (facts_are_hidden(), fs::File::open("/proc/cpuinfo")) {
-        // A partial text still has the first lines.
-        let _ = file.take(CPUINFO_BYTES).read_to_end(&mut text);
-    }
-    let text = String::from_utf8_lossy(&text);
-    let field = |name: &str| {
-        let line = text.lines().find(|line| line.starts_with(name))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    };
-    field("model name").or_else(|| field("CPU part")).unwrap_or_else(|| "unknown".into())
-}
-
 /// Returns the type of this node, whatever part of it this process may use.
 pub fn node_type() -> &'static str {
     static NODE_TYPE: OnceLock<String> = OnceLock::new();
-    NODE_TYPE.get_or_init(|| {
-        let hardware = Hardware::this_machine();
-        let caches = hardware.threads.iter().filter_map(|thread| Some(thread.caches.last()?.bytes));
-        let memory_bytes = hardware.memory_bytes.unwrap_or(0);
-        apexmap_base::provenance::node_type(&cpu_model(), &processors(hardware), caches.max(), memory_bytes)
-    })
+    NODE_TYPE.get_or_init(|| node_type_of(Hardware::this_machine()))
+}
+
+/// Returns the type of a node with this hardware.
+pub fn node_type_of(hardware: &Hardware) -> String {
+    let caches = hardware.threads.iter().filter_map(|thread| Some(thread.caches.last()?.bytes));
+    apexmap_base::provenance::node_type(
+        &hardware.cpu_model,
+        &processors(hardware),
+        caches.max(),
+        hardware.memory_bytes.unwrap_or(0),
+        hardware.memory_side_cache_bytes,
+    )
 }
 
 fn huge_pages() -> Option<String> {
@@ -179,9 +165,9 @@ fn tlb_entries() -> (Option<u32>, Option<u32>) {
     (None, None)
 }
 
-/// Measures the frequency of the time-stamp counter against the system's clock.
+/// Returns the frequency of the clock behind "cycles per access", in hertz, and its source: the time-stamp counter.
 #[cfg(target_arch = "x86_64")]
-fn cycle_hertz() -> Option<f64> {
+fn cycle_clock() -> (Option<f64>, &'static str) {
     use std::time::{Duration, Instant};
     // SAFETY: RDTSC exists on every x86_64 processor.
     let ticks = || unsafe { core::arch::x86_64::_rdtsc() };
@@ -194,13 +180,12 @@ fn cycle_hertz() -> Option<f64> {
     };
     let mut rates: Vec<f64> = (0..5).map(|_| measure()).collect();
     rates.sort_by(f64::total_cmp);
-    Some(rates[2])
+    (Some(rates[2]), "time-stamp counter")
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn cycle_hertz() -> Option<f64> {
-    let kilohertz: f64 = read_text("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")?.parse().ok()?;
-    Some(kilohertz * 1e3)
+fn cycle_clock() -> (Option<f64>, &'static str) {
+    crate::core_clock::core_clock(&this_system())
 }
 
 /// Returns where the calling thread runs now.

@@ -2,7 +2,7 @@
 
 use crate::crew::Crew;
 use crate::hardware::{
-    FilesBelow, base_page_bytes, huge_page_bytes, memory_areas, nodes_with_memory, pages_by_node, set_memory_node,
+    Hardware, SystemFiles, base_page_bytes, huge_page_bytes, memory_areas, pages_by_node, set_memory_node, this_system,
 };
 use crate::progress;
 use apexmap_base::error::{Error, Result};
@@ -10,7 +10,6 @@ use apexmap_base::point::Value;
 use apexmap_base::sample::Phase;
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,11 +117,11 @@ impl Arena {
         if self.is_simulated {
             return Err(Error::input("simulated ranks have no NUMA nodes", "leave memory_node out"));
         }
-        let nodes = nodes_with_memory(&FilesBelow(Path::new("/")));
+        let nodes = &Hardware::this_machine().memory_nodes;
         if let Some(node) = node.filter(|node| !nodes.is_empty() && !nodes.contains(node)) {
             let list: Vec<String> = nodes.iter().map(usize::to_string).collect();
             return Err(Error::input(
-                format!("memory_node = {node}: this machine has memory on NUMA node {} only", list.join(", ")),
+                format!("memory_node = {node}: this process may use memory of NUMA node {} only", list.join(", ")),
                 "name one of these, or leave memory_node out",
             ));
         }

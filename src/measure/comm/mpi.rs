@@ -132,13 +132,13 @@ impl Drop for MpiComm {
 /// that they may use. Collective.
 fn inspect_node(world: &SimpleCommunicator) -> (usize, bool, bool) {
     let node = world.split_shared(world.rank());
-    let (mut own_processors, mut node_processors) = ([0u64; 16], [0u64; 16]);
+    const WORDS: usize = affinity::MAX_HARDWARE_THREADS / 64;
+    let (mut own_processors, mut node_processors) = ([0u64; WORDS], [0u64; WORDS]);
     match affinity::allowed_hardware_threads() {
-        Some(processors) => processors
-            .into_iter()
-            .filter(|&processor| processor < 1024)
-            .for_each(|processor| own_processors[processor / 64] |= 1 << (processor % 64)),
-        // Unknown affinity: the machine has more hardware threads than a `CpuSet` holds, so there is room for all ranks.
+        Some(processors) => {
+            processors.into_iter().for_each(|processor| own_processors[processor / 64] |= 1 << (processor % 64));
+        }
+        // Without a known affinity, no rank counts as oversubscribed.
         None => own_processors.fill(u64::MAX),
     }
     node.all_reduce_into(&own_processors[..], &mut node_processors[..], SystemOperation::bitwise_or());

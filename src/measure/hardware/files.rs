@@ -1,6 +1,7 @@
 //! Reading of the system's small files.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -8,6 +9,8 @@ use std::str::FromStr;
 pub trait SystemFiles {
     /// Reads the text of a file, without surrounding white space. The path is relative to the root of the system.
     fn text(&self, path: &str) -> Option<String>;
+    /// Reads at most this number of bytes of a file, for files that take the system long to write.
+    fn text_start(&self, path: &str, bytes: u64) -> Option<String>;
     /// Lists the names in a folder.
     fn names(&self, folder: &str) -> Vec<String>;
 }
@@ -17,14 +20,26 @@ pub struct FilesBelow<'a>(pub &'a Path);
 
 impl SystemFiles for FilesBelow<'_> {
     fn text(&self, path: &str) -> Option<String> {
-        let text = fs::read_to_string(self.0.join(path.trim_start_matches('/'))).ok()?;
-        Some(text.trim().to_owned())
+        self.text_start(path, u64::MAX)
+    }
+
+    fn text_start(&self, path: &str, bytes: u64) -> Option<String> {
+        let mut content = Vec::new();
+        File::open(self.0.join(path.trim_start_matches('/'))).ok()?.take(bytes).read_to_end(&mut content).ok()?;
+        // Lists of some kernels (Linux 5.15-rc) end with a NUL byte.
+        let text = content.split(|&byte| byte == 0).next().unwrap_or_default();
+        Some(String::from_utf8_lossy(text).trim().to_owned())
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.0.join(folder)).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
+}
+
+/// Returns the files of this machine.
+pub fn this_system() -> FilesBelow<'static> {
+    FilesBelow(Path::new("/"))
 }
 
 impl dyn SystemFiles + '_ {
@@ -35,6 +50,11 @@ impl dyn SystemFiles + '_ {
     /// Reads a list such as `0-3,8`.
     pub(super) fn read_list(&self, path: &str) -> Option<Vec<usize>> {
         parse_list(&self.text(path)?)
+    }
+
+    /// Reads a set from the file with its list, or from the file with its mask, which is all that old systems have.
+    pub(super) fn read_set(&self, list: &str, mask: &str) -> Option<Vec<usize>> {
+        self.read_list(list).filter(|set| !set.is_empty()).or_else(|| parse_mask(&self.text(mask)?))
     }
 
     /// Reads the value of a line `name: value`.
@@ -66,6 +86,16 @@ pub fn parse_list(list: &str) -> Option<Vec<usize>> {
         members.extend(first..=last);
     }
     members.sort_unstable();
+    Some(members)
+}
+
+/// Parses a mask such as `00000001,0000000f` (words of 32 bits, the highest first) into the numbers of its bits, ascending.
+fn parse_mask(mask: &str) -> Option<Vec<usize>> {
+    let mut members = Vec::new();
+    for (index, word) in mask.rsplit(',').enumerate() {
+        let word = u32::from_str_radix(word, 16).ok()?;
+        members.extend((0..32).filter(|bit| word >> bit & 1 == 1).map(|bit| 32 * index + bit));
+    }
     Some(members)
 }
 

@@ -4,6 +4,8 @@
 
 mod control_group;
 mod files;
+mod kinds;
+mod model;
 mod pages;
 mod place;
 mod processors;
@@ -11,15 +13,15 @@ mod sizes;
 
 pub use control_group::Throttling;
 pub use control_group::memory_kills;
-pub use files::{FilesBelow, SystemFiles};
+pub use files::{FilesBelow, SystemFiles, this_system};
+pub use kinds::CoreKind;
 pub use pages::{memory_areas, nodes_with_memory, pages_by_node, set_memory_node};
 pub use place::{PlacementOrder, place_ranks};
-pub use processors::{CoreKind, HardwareThread};
+pub use processors::HardwareThread;
 pub use sizes::{base_page_bytes, huge_page_bytes, line_words, reported_line_bytes};
 
 use control_group::Limits;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::OnceLock;
 
 /// Returns whether a test hides what systems may hide: sizes of caches, TLB and memory, cores, packages, NUMA nodes and clock.
@@ -40,26 +42,43 @@ pub struct Hardware {
     pub memory_bytes: Option<u64>,
     /// The smallest memory limit of the control groups, in bytes.
     pub memory_limit_bytes: Option<u64>,
+    /// The name of its processors, or `unknown`.
+    pub cpu_model: String,
+    /// NUMA nodes with memory that this process may use, ascending; empty if the system does not report them.
+    pub memory_nodes: Vec<usize>,
+    /// The largest memory-side cache of a NUMA node, in bytes: fast memory that caches all accesses to slower memory.
+    pub memory_side_cache_bytes: Option<u64>,
 }
 
 impl Hardware {
     /// Reads the machine from its files; `/proc/self` describes the process.
     pub fn read(system: &dyn SystemFiles) -> Self {
-        let threads = processors::read_threads(system);
+        let mut threads = processors::read_threads(system);
+        let numbers: Vec<usize> = threads.iter().map(|thread| thread.number).collect();
+        let parts = model::read_parts(system, &numbers);
+        kinds::set_kinds(system, &parts, &mut threads);
         let Limits { cpu_quota, memory_bytes: memory_limit_bytes, cpus } = Limits::read(system);
         let affinity = affinity(system);
-        let allowed = threads.iter().map(|thread| thread.number);
         let is_member = |set: &Option<Vec<usize>>, number: usize| set.as_ref().is_none_or(|set| set.contains(&number));
-        let allowed = allowed.filter(|&number| is_member(&affinity, number) && is_member(&cpus, number)).collect();
+        let is_allowed = |number: &usize| is_member(&affinity, *number) && is_member(&cpus, *number);
         let memory_bytes = system.read_field("proc/meminfo", "MemTotal").and_then(|size| files::parse_bytes(&size));
-        Self { threads, allowed, cpu_quota, memory_bytes, memory_limit_bytes }
+        Self {
+            threads,
+            allowed: numbers.into_iter().filter(is_allowed).collect(),
+            cpu_quota,
+            memory_bytes,
+            memory_limit_bytes,
+            cpu_model: model::cpu_model(system, &parts),
+            memory_nodes: nodes_with_memory(system),
+            memory_side_cache_bytes: pages::memory_side_cache_bytes(system),
+        }
     }
 
     /// Returns this machine, as it was at the first call.
     pub fn this_machine() -> &'static Self {
         static THIS_MACHINE: OnceLock<Hardware> = OnceLock::new();
         THIS_MACHINE.get_or_init(|| {
-            let machine = Self::read(&FilesBelow(Path::new("/")));
+            let machine = Self::read(&this_system());
             if facts_are_hidden() { machine.without_optional_facts() } else { machine }
         })
     }
@@ -68,7 +87,15 @@ impl Hardware {
     fn without_optional_facts(self) -> Self {
         let thread = |&number: &usize| HardwareThread { number, ..HardwareThread::default() };
         let threads = self.threads.iter().map(|thread| &thread.number).map(thread).collect();
-        Self { threads, memory_bytes: None, memory_limit_bytes: None, ..self }
+        Self {
+            threads,
+            memory_bytes: None,
+            memory_limit_bytes: None,
+            cpu_model: "unknown".into(),
+            memory_nodes: Vec::new(),
+            memory_side_cache_bytes: None,
+            ..self
+        }
     }
 
     /// Returns the hardware thread with a number.
@@ -83,8 +110,7 @@ impl Hardware {
 
     /// Returns the number of packages with hardware threads that this process may use; at least 1.
     pub fn packages(&self) -> usize {
-        let allowed = self.threads.iter().filter(|thread| self.allowed.contains(&thread.number));
-        allowed.filter_map(|thread| thread.package).collect::<std::collections::BTreeSet<_>>().len().max(1)
+        self.usable().filter_map(|thread| thread.package).collect::<BTreeSet<_>>().len().max(1)
     }
 
     /// Returns how many hardware threads this process can keep busy; at least 1.
@@ -94,8 +120,8 @@ impl Hardware {
 
     /// Returns how many cores this process can keep busy.
     pub fn cores(&self) -> Option<usize> {
-        let cores: Option<BTreeSet<usize>> = self.usable().map(|thread| thread.core).collect();
-        cores.filter(|cores| !cores.is_empty()).map(|cores| self.limit_by_quota(cores.len()))
+        let cores: BTreeSet<usize> = self.usable().filter_map(|thread| thread.core).collect();
+        Some(cores.len()).filter(|&count| count > 0).map(|count| self.limit_by_quota(count))
     }
 
     /// Returns whether these hardware threads belong to one core.
@@ -120,20 +146,20 @@ impl Hardware {
         self.cores().unwrap_or_else(|| self.hardware_threads())
     }
 
-    /// Returns how many cores this process can keep busy on the NUMA node with the most usable cores.
-    pub fn cores_of_largest_numa_node(&self) -> Option<usize> {
+    /// Returns how many cores this process can keep busy on each NUMA node that has some.
+    pub fn cores_by_numa_node(&self) -> BTreeMap<usize, usize> {
         let mut nodes: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        for thread in self.usable() {
-            nodes.entry(thread.numa_node?).or_default().insert(thread.core?);
+        for (node, core) in self.usable().filter_map(|thread| thread.numa_node.zip(thread.core)) {
+            nodes.entry(node).or_default().insert(core);
         }
-        nodes.values().map(BTreeSet::len).max().map(|cores| self.limit_by_quota(cores))
+        nodes.into_iter().map(|(node, cores)| (node, self.limit_by_quota(cores.len()))).collect()
     }
 
-    /// Returns the number of different values that `value` returns for the machine's hardware threads, or `None` if a value is
-    /// missing.
-    pub fn count_distinct<T: Ord>(&self, value: impl Fn(&HardwareThread) -> Option<T>) -> Option<usize> {
-        let values: Option<BTreeSet<T>> = self.threads.iter().map(value).collect();
-        values.map(|values| values.len()).filter(|&count| count > 0)
+    /// Returns the number of different values that `value` returns for the machine's hardware threads, or `None` if it returns
+    /// none. Hardware threads without a value do not count: the system does not report those that were offline at its start.
+    pub fn count_distinct<'a, T: Ord>(&'a self, value: impl Fn(&'a HardwareThread) -> Option<T>) -> Option<usize> {
+        let values: BTreeSet<T> = self.threads.iter().filter_map(value).collect();
+        Some(values.len()).filter(|&count| count > 0)
     }
 
     /// Returns the largest last-level cache of the usable hardware threads, in bytes.

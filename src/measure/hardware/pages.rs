@@ -1,17 +1,38 @@
 //! The placement of memory on NUMA nodes.
 
-use super::{SystemFiles, base_page_bytes};
+use super::base_page_bytes;
+use super::files::{SystemFiles, parse_list};
+use super::processors::NODE_FOLDER;
 use nix::libc;
 use std::collections::BTreeMap;
 use std::ptr::null;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Returns the NUMA nodes that have memory, ascending. Empty if the system does not report them.
+/// Returns the NUMA nodes with memory that this process may use, ascending. Empty if the system does not report them.
 pub fn nodes_with_memory(system: &dyn SystemFiles) -> Vec<usize> {
-    const NODES: &str = "sys/devices/system/node";
-    let read_nodes = |file: &str| system.read_list(&format!("{NODES}/{file}")).filter(|nodes| !nodes.is_empty());
-    read_nodes("has_memory").or_else(|| read_nodes("online")).unwrap_or_else(|| system.numbered_entries(NODES, "node"))
+    let read_nodes = |file: &str| system.read_list(&format!("{NODE_FOLDER}/{file}")).filter(|nodes| !nodes.is_empty());
+    let mut nodes = (read_nodes("has_memory").or_else(|| read_nodes("online")))
+        .unwrap_or_else(|| system.numbered_entries(NODE_FOLDER, "node"));
+    let allowed = system.read_field("proc/self/status", "Mems_allowed_list").and_then(|list| parse_list(&list));
+    let online = system.read_list(&format!("{NODE_FOLDER}/online"));
+    let is_member = |set: &Option<Vec<usize>>, node: usize| set.as_ref().is_none_or(|set| set.contains(&node));
+    nodes.retain(|&node| {
+        let memory = system.text(&format!("{NODE_FOLDER}/node{node}/meminfo")).unwrap_or_default();
+        let is_empty = memory.lines().any(|line| line.split_whitespace().skip(2).take(2).eq(["MemTotal:", "0"]));
+        !is_empty && is_member(&online, node) && is_member(&allowed, node)
+    });
+    nodes
+}
+
+/// Returns the largest memory-side cache of a NUMA node, in bytes.
+pub fn memory_side_cache_bytes(system: &dyn SystemFiles) -> Option<u64> {
+    let caches_of_node = |node: usize| {
+        let folder = format!("{NODE_FOLDER}/node{node}/memory_side_cache");
+        let size = |index| system.read_number::<u64>(&format!("{folder}/index{index}/size"));
+        system.numbered_entries(&folder, "index").into_iter().filter_map(size).max()
+    };
+    system.numbered_entries(NODE_FOLDER, "node").into_iter().filter_map(caches_of_node).max()
 }
 
 /// Requires that memory comes from one NUMA node only. The memory must consist of whole pages that no thread has touched yet.

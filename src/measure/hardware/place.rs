@@ -17,9 +17,9 @@ pub fn place_ranks(machine: &[HardwareThread], allowed: &[usize], placement_orde
         let core = thread.core.unwrap_or(thread.number);
         by_core.entry(core).or_insert(Core { first: thread, threads: Vec::new() }).threads.push(thread.number);
     }
-    let mut kinds: BTreeMap<Option<CoreKind>, Vec<Core>> = BTreeMap::new();
+    let mut kinds: BTreeMap<Option<&CoreKind>, Vec<Core>> = BTreeMap::new();
     for core in by_core.into_values() {
-        kinds.entry(core.first.kind).or_default().push(core);
+        kinds.entry(core.first.kind.as_ref()).or_default().push(core);
     }
     let order_cores = |cores| {
         if placement_order == PlacementOrder::Spread { round_robin(cores, &CORE_GROUPS) } else { group_by_group(cores) }

@@ -1,8 +1,8 @@
 //! Hardware threads with their core, package, NUMA node, kind of core and caches.
 
 use super::files::{SystemFiles, parse_bytes};
-use std::cmp::Reverse;
-use std::fmt;
+use super::kinds::CoreKind;
+use std::collections::BTreeSet;
 
 /// A hardware thread with the number that the system gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,68 +27,70 @@ pub struct SharedCache {
     pub threads: Vec<usize>,
 }
 
-/// The kind of a core, in order of speed, the fastest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CoreKind {
-    Performance,
-    Efficiency,
-    LowPower,
-    /// The system's measure of a core's speed; the fastest core of a machine usually has 1024.
-    Capacity(Reverse<u32>),
-}
+pub(super) const CPU_FOLDER: &str = "sys/devices/system/cpu";
+pub(super) const NODE_FOLDER: &str = "sys/devices/system/node";
 
-impl fmt::Display for CoreKind {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Performance => f.write_str("performance"),
-            Self::Efficiency => f.write_str("efficiency"),
-            Self::LowPower => f.write_str("low-power"),
-            Self::Capacity(Reverse(capacity)) => write!(f, "capacity {capacity}"),
-        }
-    }
-}
-
-const CPU_FOLDER: &str = "sys/devices/system/cpu";
-const NODE_FOLDER: &str = "sys/devices/system/node";
-
-/// Returns all hardware threads that are online.
+/// Returns all hardware threads that are online, without their kinds.
 pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
+    // Without /sys, at least the threads that the process may use are known.
     let online = system
         .read_list(&format!("{CPU_FOLDER}/online"))
-        .or_else(|| Some(system.numbered_entries(CPU_FOLDER, "cpu")).filter(|threads| !threads.is_empty()));
-    // Without /sys, at least the threads that the process may use are known.
-    let online = online.or_else(|| super::affinity(system)).unwrap_or_default();
-    let nodes: Vec<(usize, Vec<usize>)> = (system.numbered_entries(NODE_FOLDER, "node").into_iter())
-        .filter_map(|node| Some((node, system.read_list(&format!("{NODE_FOLDER}/node{node}/cpulist"))?)))
-        .collect();
-    // Intel processors with several kinds of cores have one performance monitoring unit per kind.
-    let kinds: Vec<(CoreKind, Vec<usize>)> =
-        [(CoreKind::Performance, "core"), (CoreKind::Efficiency, "atom"), (CoreKind::LowPower, "lowpower")]
-            .into_iter()
-            .filter_map(|(kind, name)| Some((kind, system.read_list(&format!("sys/devices/cpu_{name}/cpus"))?)))
-            .collect();
-    let thread = |number: usize| {
-        let path = |name: &str| format!("{CPU_FOLDER}/cpu{number}/{name}");
-        // The second name is that of kernels before Linux 5.
-        let siblings = ["topology/core_cpus_list", "topology/thread_siblings_list"];
-        let contains_thread = |set: &[usize]| set.contains(&number);
-        let listed_kind = kinds.iter().find(|(_, set)| contains_thread(set)).map(|(kind, _)| *kind);
+        .or_else(|| Some(numbers_with_topology(system)).filter(|threads| !threads.is_empty()))
+        .or_else(|| super::affinity(system))
+        .unwrap_or_default();
+    let set_of_node = |node: &usize| {
+        let path = |name: &str| format!("{NODE_FOLDER}/node{node}/{name}");
+        Some((*node, system.read_set(&path("cpulist"), &path("cpumap"))?))
+    };
+    let nodes: Vec<(usize, Vec<usize>)> =
+        system.numbered_entries(NODE_FOLDER, "node").iter().filter_map(set_of_node).collect();
+    let thread = |&number: &usize| {
+        let core = siblings(system, number, ["core_cpus", "thread_siblings"]);
         HardwareThread {
             number,
-            core: siblings.iter().find_map(|name| system.read_list(&path(name))?.first().copied()),
-            // -1 if the firmware does not report it.
-            package: system.read_number(&path("topology/physical_package_id")),
-            numa_node: nodes.iter().find(|(_, set)| contains_thread(set)).map(|(node, _)| *node),
-            kind: listed_kind.or_else(|| {
-                system.read_number(&path("cpu_capacity")).map(|capacity| CoreKind::Capacity(Reverse(capacity)))
-            }),
-            caches: read_caches(system, &path("cache")),
+            core: core.as_ref().and_then(|threads| threads.first().copied()),
+            package: None,
+            numa_node: nodes.iter().find(|(_, set)| set.contains(&number)).map(|(node, _)| *node),
+            kind: None,
+            caches: read_caches(system, &format!("{CPU_FOLDER}/cpu{number}/cache"), core.as_deref()),
         }
     };
-    online.into_iter().map(thread).collect()
+    let packages = read_packages(system, &online);
+    let with_package = |(thread, package)| HardwareThread { package, ..thread };
+    online.iter().map(thread).zip(packages).map(with_package).collect()
 }
 
-fn read_caches(system: &dyn SystemFiles, folder: &str) -> Vec<SharedCache> {
+/// Returns the hardware threads with a folder. Those that are offline have no topology there.
+fn numbers_with_topology(system: &dyn SystemFiles) -> Vec<usize> {
+    let all = system.numbered_entries(CPU_FOLDER, "cpu");
+    let has_topology = |number: &usize| !system.names(&format!("{CPU_FOLDER}/cpu{number}/topology")).is_empty();
+    let online: Vec<usize> = all.iter().copied().filter(has_topology).collect();
+    if online.is_empty() { all } else { online }
+}
+
+/// Returns the set of hardware threads in a file of a thread's topology. The second name is that of older systems.
+fn siblings(system: &dyn SystemFiles, number: usize, names: [&str; 2]) -> Option<Vec<usize>> {
+    let path = |name: &str| format!("{CPU_FOLDER}/cpu{number}/topology/{name}");
+    names.iter().find_map(|name| system.read_set(&path(&format!("{name}_list")), &path(name)))
+}
+
+/// Returns the package of each hardware thread: its number if these tell the packages apart, otherwise its first hardware thread.
+/// Firmware may give several packages one number, or none.
+fn read_packages(system: &dyn SystemFiles, threads: &[usize]) -> Vec<Option<usize>> {
+    let package = |&number: &usize| {
+        let reported = system.read_number(&format!("{CPU_FOLDER}/cpu{number}/topology/physical_package_id"));
+        let first = siblings(system, number, ["package_cpus", "core_siblings"]).and_then(|set| set.first().copied());
+        (reported, first)
+    };
+    let packages: Vec<(Option<usize>, Option<usize>)> = threads.iter().map(package).collect();
+    let distinct: BTreeSet<_> = packages.iter().filter(|(_, first)| first.is_some()).collect();
+    let numbers: BTreeSet<_> = distinct.iter().filter_map(|(number, _)| *number).collect();
+    let tells_apart = numbers.len() == distinct.len();
+    packages.into_iter().map(|(number, first)| if tells_apart { number } else { first }).collect()
+}
+
+/// Reads the caches of a hardware thread. Those without a list belong to its core (Itanium).
+fn read_caches(system: &dyn SystemFiles, folder: &str, core: Option<&[usize]>) -> Vec<SharedCache> {
     let cache = |index: usize| {
         let path = |name: &str| format!("{folder}/index{index}/{name}");
         if system.text(&path("type"))? == "Instruction" {
@@ -97,7 +99,9 @@ fn read_caches(system: &dyn SystemFiles, folder: &str) -> Vec<SharedCache> {
         Some(SharedCache {
             level: system.read_number(&path("level"))?,
             bytes: parse_bytes(&system.text(&path("size"))?)?,
-            threads: system.read_list(&path("shared_cpu_list"))?,
+            threads: (system.read_set(&path("shared_cpu_list"), &path("shared_cpu_map")))
+                .filter(|threads| !threads.is_empty())
+                .or_else(|| Some(core?.to_vec()))?,
         })
     };
     let mut caches: Vec<SharedCache> = system.numbered_entries(folder, "index").into_iter().filter_map(cache).collect();

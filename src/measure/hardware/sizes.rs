@@ -1,15 +1,14 @@
 //! The sizes of cache lines and pages.
 
-use super::{FilesBelow, SystemFiles};
+use super::{SystemFiles, this_system};
 use nix::unistd::{SysconfVar, sysconf};
-use std::path::Path;
 use std::sync::OnceLock;
 
 /// Returns the words of a cache line: of the largest line of the first processor's caches, or 8 (64 bytes) if the system does not
 /// report it.
 pub fn line_words() -> usize {
     static WORDS: OnceLock<usize> = OnceLock::new();
-    *WORDS.get_or_init(|| reported_line_bytes(&FilesBelow(Path::new("/"))).unwrap_or(64) as usize / 8)
+    *WORDS.get_or_init(|| reported_line_bytes(&this_system()).unwrap_or(64) as usize / 8)
 }
 
 /// Returns the largest line of the first processor's data and unified caches.
@@ -29,7 +28,7 @@ pub fn base_page_bytes() -> u64 {
 /// Returns the size of transparent huge pages. If the system does not report it, it is what one page of a page table maps: 2 MiB with
 /// base pages of 4 KiB, 512 MiB with 64 KiB.
 pub fn huge_page_bytes() -> u64 {
-    let reported = (&FilesBelow(Path::new("/")) as &dyn SystemFiles)
-        .read_number("sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    let reported =
+        (&this_system() as &dyn SystemFiles).read_number("sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
     reported.unwrap_or_else(|| base_page_bytes() / 8 * base_page_bytes())
 }

@@ -106,13 +106,14 @@ pub const LAUNCH_PARAMETERS: [Parameter; 4] = [
     parameter(
         MEMORY_NODE,
         MEMORY_NODE,
-        "NUMA node for the memory of all ranks; if omitted, the system chooses",
+        "NUMA node for the memory of all ranks; as an axis, \"all\" means every one with memory; if omitted, the system chooses",
         NUMA_NODE_DOMAIN,
     ),
     parameter(
         CORE_NODE,
         CORE_NODE,
-        "NUMA node whose cores run the ranks, which must be threads of one process; if omitted, the launch decides",
+        "NUMA node whose cores run the ranks, which must be threads of one process; as an axis, \"all\" means every one with \
+         cores; if omitted, the launch decides",
         NUMA_NODE_DOMAIN,
     ),
 ];

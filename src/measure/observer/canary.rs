@@ -1,4 +1,4 @@
-//! The canary: short pieces of work of fixed size, barriers, and a measurement of the core clock.
+//! The canary: short pieces of work of fixed size, and barriers.
 
 use crate::comm::Collectives;
 use apexmap_base::disturbance::{Fact, Facts};
@@ -19,9 +19,6 @@ const LINE_WORDS: usize = 8;
 /// Processors fetch lines in pairs. So one word per pair is read, and both lines are flushed.
 const PAIR_WORDS: usize = 2 * LINE_WORDS;
 const PAIRS: usize = MEMORY_BYTES / 8 / PAIR_WORDS;
-/// Additions per chain, and number of chains. The fastest chain counts, because interruptions only make a chain slower.
-const CHAIN_ADDITIONS: u64 = 20_000;
-const CHAINS: usize = 4;
 
 /// Memory of both pieces of work, in bytes.
 pub const TOTAL_BYTES: usize = MEMORY_BYTES + CACHE_WORDS * 8;
@@ -139,42 +136,4 @@ pub fn barrier_seconds<C: Collectives>(comm: &C) -> Option<f64> {
         (comm.wall_time() - started) / f64::from(BARRIER_TIMINGS.0)
     };
     Some((0..BARRIER_TIMINGS.1).map(barriers).fold(f64::INFINITY, f64::min)).filter(|seconds| *seconds > 0.0)
-}
-
-/// Returns the core's clock frequency in hertz: a chain of dependent additions takes one cycle each.
-pub fn core_hertz() -> f64 {
-    let chain = |_| {
-        let started = Instant::now();
-        let sum = run_additions();
-        let seconds = started.elapsed().as_secs_f64();
-        black_box(sum);
-        CHAIN_ADDITIONS as f64 / seconds
-    };
-    (0..CHAINS).map(chain).fold(0.0, f64::max)
-}
-
-/// Runs the additions. They add a register, because recent processors execute several additions of a constant per cycle.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-fn run_additions() -> u64 {
-    let (mut sum, increment) = (0u64, black_box(1u64));
-    for _ in 0..CHAIN_ADDITIONS / 100 {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: only the two registers and the flags are changed.
-        unsafe {
-            std::arch::asm!(".rept 100", "add {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) increment,
-                options(nomem, nostack));
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: only the two registers and the flags are changed.
-        unsafe {
-            std::arch::asm!(".rept 100", "add {sum}, {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) increment,
-                options(nomem, nostack));
-        }
-    }
-    sum
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn run_additions() -> u64 {
-    (0..CHAIN_ADDITIONS).fold(0, |sum: u64, _| black_box(sum).wrapping_add(1))
 }

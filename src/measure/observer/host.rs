@@ -1,8 +1,7 @@
 //! Counters of the whole host.
 
-use crate::hardware::{FilesBelow, SystemFiles};
+use crate::hardware::{SystemFiles, this_system};
 use std::collections::VecDeque;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Processor time of a host since its start, over all hardware threads, in ticks of the system.
@@ -64,7 +63,7 @@ impl HostWatch {
     /// Reads the host's times, if the last reading is old enough.
     pub fn read_if_due(&mut self) {
         if self.readings.back().is_none_or(|(time, _)| time.elapsed() >= READING_INTERVAL)
-            && let Some(times) = HostTimes::read(&FilesBelow(Path::new("/")))
+            && let Some(times) = HostTimes::read(&this_system())
         {
             self.record(Instant::now(), times);
         }

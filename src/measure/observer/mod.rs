@@ -11,7 +11,8 @@ pub mod host;
 mod thread;
 
 use crate::comm::Collectives;
-use crate::hardware::{FilesBelow, Hardware, Throttling};
+use crate::core_clock::core_hertz;
+use crate::hardware::{Hardware, Throttling, this_system};
 use apexmap_base::disturbance::{Fact, Facts};
 use canary::Canary;
 use counters::Counters;
@@ -101,7 +102,7 @@ impl Observer {
         Self {
             canary: Canary::new(),
             host: is_first.then(|| HostWatch::new(comm.ranks_on_node(), Hardware::this_machine().threads.len())),
-            throttling: Throttling::find(&FilesBelow(Path::new("/"))),
+            throttling: Throttling::find(&this_system()),
             throttled_before: None,
             canary_facts: Facts::default(),
         }
@@ -109,7 +110,7 @@ impl Observer {
 
     /// Starts the observation just before a run. Collective.
     pub fn start_run<C: Collectives>(&mut self, comm: &C) {
-        self.canary_facts = self.canary.measure().with_fact(Fact::HertzBefore, canary::core_hertz());
+        self.canary_facts = self.canary.measure().with_fact(Fact::HertzBefore, core_hertz());
         self.canary_facts.set(Fact::BarrierCanary, canary::barrier_seconds(comm));
         self.throttled_before = self.throttled_seconds();
         OBSERVATION.with_borrow_mut(|observation| {
@@ -129,7 +130,7 @@ impl Observer {
             }
             observation.facts.take()
         });
-        let mut facts = watched_facts.unwrap_or_default().with_fact(Fact::HertzAfter, canary::core_hertz());
+        let mut facts = watched_facts.unwrap_or_default().with_fact(Fact::HertzAfter, core_hertz());
         for fact in [Fact::HertzBefore, Fact::CacheCanary, Fact::MemoryCanary, Fact::BarrierCanary] {
             facts.set(fact, self.canary_facts.get(fact));
         }
@@ -145,7 +146,7 @@ impl Observer {
     }
 
     fn throttled_seconds(&self) -> Option<f64> {
-        self.throttling.as_ref()?.seconds(&FilesBelow(Path::new("/")))
+        self.throttling.as_ref()?.seconds(&this_system())
     }
 
     /// Observes some ten milliseconds of the canary's work, for a preflight.

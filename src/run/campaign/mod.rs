@@ -27,7 +27,7 @@ use crate::launch::LocalMachine;
 use crate::site::Site;
 use crate::sweep::cost;
 use crate::sweep::driver::Watcher;
-use crate::sweep::plan::{Context, Plan, Progress, WorkerInfo, largest_memory};
+use crate::sweep::plan::{Context, Entry, Plan, Progress, WorkerInfo, largest_memory};
 use crate::sweep::simulation::Simulation;
 use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::{Error, Result};
@@ -288,12 +288,13 @@ impl Campaign {
         })
     }
 
-    /// Checks that the largest launch fits into memory, unless its ranks may run on other machines.
-    pub fn check_memory(&self) -> Result<()> {
+    /// Checks that this machine has the memory and the NUMA nodes of all points, unless ranks may run on other machines.
+    pub fn check_machine(&self) -> Result<()> {
         let machine = LocalMachine::detect();
         if machine.nodes > 1 || self.plan.context.launcher.remote {
             return Ok(());
         }
+        self.check_numa_nodes()?;
         let (bytes, ranks) = largest_memory(&self.plan);
         let hardware = Hardware::this_machine();
         let memory = hardware.usable_memory_bytes().unwrap_or(u64::MAX);
@@ -310,6 +311,27 @@ impl Campaign {
             format!("{}: {subject} {bytes}, but {owner} has {memory}", self.sweep.path.display()),
             "reduce M, the number of ranks, or the index arrays (I, N)",
         ))
+    }
+
+    fn check_numa_nodes(&self) -> Result<()> {
+        let Machine { numa_cores, memory_nodes, .. } = Machine::detect();
+        let core_nodes = numa_cores.into_keys().collect();
+        for (name, subject, nodes) in [("memory_node", "memory", memory_nodes), ("core_node", "cores", core_nodes)] {
+            let node_of = |entry: &Entry| Some(entry.point.params.get(name)?.as_f64()? as usize);
+            let mut points = self.plan.entries.iter().filter_map(node_of).filter(|_| !nodes.is_empty());
+            if let Some(node) = points.find(|node| !nodes.contains(node)) {
+                let list: Vec<String> = nodes.iter().map(usize::to_string).collect();
+                return Err(Error::input(
+                    format!(
+                        "{}: {name} = {node}: this process may use {subject} of NUMA node {} only",
+                        self.sweep.path.display(),
+                        list.join(", ")
+                    ),
+                    format!("name only these nodes, or write {name} = \"all\" in [axes]"),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Writes the plan into the result folder before the sweep runs.

@@ -53,7 +53,7 @@ fn measure(
     out_of_time: &Cell<bool>,
     display: Display,
 ) -> Result<()> {
-    let mut campaign = Campaign::plan_for(request, part.machine)?;
+    let mut campaign = Campaign::plan_for(request, part.machine.clone())?;
     let planned = folder.planned_keys()?.unwrap_or_default();
     if let Some(entry) = campaign.plan.entries.iter().find(|entry| !planned.contains(&entry.key)) {
         return Err(Error::environment(

@@ -15,6 +15,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
 use apexmap_results::disk::Folder;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A partition or queue, as the batch system reports it.
@@ -47,12 +48,14 @@ pub fn plan_for_nodes(
         cores: node.cores,
         hardware_threads: node.hardware_threads,
         cores_of_numa_node: Some(node.cores_of_socket),
+        numa_cores: BTreeMap::new(),
+        memory_nodes: Vec::new(),
         memory: node.memory,
-        ..campaign.machine
+        ..campaign.machine.clone()
     };
     let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
     let source = format!("according to {program}, a node of {name}{selection} has {cores} and {memory}");
-    let mut campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(request, machine)? };
+    let mut campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(request, machine.clone())? };
     note(&format!("note: {source}; \"cores\" and sizes that depend on the machine use these numbers"));
     let needs_ranks_per_node = |campaign: &Campaign| {
         campaign.plan.by_size().into_keys().any(|size| node_count(size, &campaign.plan.context).is_none())

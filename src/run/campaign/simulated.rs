@@ -20,7 +20,7 @@ pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(S
     let card_path = match &request.simulate {
         Some(card_path) => card_path.clone(),
         None => {
-            let sweep = ready::open(path, machine)?;
+            let sweep = ready::open(path, machine.clone())?;
             let Some(card_path) = &sweep.launch.simulate else { return Ok((sweep, machine, None)) };
             PathBuf::from(card_path)
         }
@@ -31,7 +31,7 @@ pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(S
     };
     let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize);
     let machine = node_size(&card);
-    let sweep = ready::open(path, machine)?;
+    let sweep = ready::open(path, machine.clone())?;
     let resampled = card.resample(sweep.launch.resamples, sweep.seed);
     let simulation = Simulation { card: Arc::new(card), ranks_per_node, mapping: sweep.launch.mapping, resampled };
     Ok((sweep, machine, Some(simulation)))

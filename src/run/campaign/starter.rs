@@ -46,7 +46,7 @@ impl Starter {
     /// # Errors
     /// If the launcher or the worker is missing, or if memory or nodes do not suffice.
     pub fn check(campaign: &Campaign) -> Result<Self> {
-        campaign.check_memory()?;
+        campaign.check_machine()?;
         let starter = Self::find(campaign)?;
         check_nodes(campaign)?;
         Ok(starter)

@@ -1,7 +1,7 @@
 //! Expands the tables of a sweep into its points.
 
 use super::duplicates::remove_duplicates;
-use super::memory::{Sizes, default_amount};
+use super::memory::{Amount, Sizes, default_amount};
 use super::nodes;
 use super::settings::LaunchSpec;
 use super::spec::{Axis, Entries, File, Machine, Scalar};
@@ -51,7 +51,7 @@ impl AxisGrid {
 /// Unless `launch` or the point sets the ranks per node, all ranks are on one node.
 pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSource) -> Result<Vec<Point>> {
     let values = Values { page, kernels: select_kernels(file, page)?, machine };
-    let sizes = Sizes { machine, ranks_per_node: launch.ranks_per_node };
+    let sizes = Sizes { machine: &values.machine, ranks_per_node: launch.ranks_per_node };
     let grids = grids(file, &values)?;
     grids.iter().try_for_each(|grid| check_nodes(grid, launch, page))?;
     let count: f64 = grids.iter().map(AxisGrid::count).sum();
@@ -163,9 +163,8 @@ fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
         let kept_dials =
             fixed.iter().filter(|dial| own_columns.iter().all(|column| column.name != dial[0].name)).cloned();
         let dials: Vec<Dial> = kept_dials.chain(own_columns.iter().map(|column| vec![column.clone()])).collect();
-        let grid = AxisGrid { dials, span: table.span() };
-        check_include(&grid, &swept, values)?;
-        grids.push(grid);
+        grids.push(AxisGrid { dials, span: table.span() });
+        check_include(&grids[grids.len() - 1], &swept, values)?;
     }
     grids.iter().try_for_each(|grid| check_once(grid, values.page))?;
     match grids.iter().find(|grid| grid.columns().all(|column| column.name != "kernel")) {
@@ -267,17 +266,18 @@ fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes) -> Point {
     };
     let id = setting("kernel").map(|s| s.value.to_string()).unwrap_or_default();
     let number = |name: &str| setting(name).and_then(|s| s.value.as_f64()).map(|number| number as usize);
-    let mut point =
-        nodes::point_on_nodes(&id, number("ranks"), number("nodes"), number("ranks_per_node"), sizes.ranks_per_node);
+    let core_node = setting("ranks").filter(|s| s.amount == Amount::OneNumaNode).and_then(|_| number("core_node"));
+    let ranks = core_node.and_then(|node| sizes.machine.numa_cores.get(&node).copied()).or_else(|| number("ranks"));
+    let mut point = nodes::point_on_nodes(&id, ranks, number("nodes"), number("ranks_per_node"), sizes.ranks_per_node);
     let ranks = point.ranks;
-    for name in ["memory_node", "core_node"] {
-        point.params.extend(setting(name).map(|s| (name.to_owned(), s.value.clone())));
-    }
-    for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
+    let node = |name: &str| Some((name.to_owned(), setting(name)?.value.clone()));
+    point.params.extend(["memory_node", "core_node"].into_iter().filter_map(node));
+    let parameters = kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters());
+    for parameter in parameters {
         let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| Some(s.value_on(ranks)));
         point.params.extend(value.map(|value| (parameter.name.to_owned(), value)));
     }
-    for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
+    for parameter in parameters {
         let amount = setting(parameter.name).map_or_else(|| default_amount(parameter), |setting| setting.amount);
         let words = sizes.words(&point, parameter, amount);
         point.params.extend(words.map(|words| (parameter.name.to_owned(), words.into())));

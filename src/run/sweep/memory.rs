@@ -69,6 +69,8 @@ pub enum Amount {
     MemoryShare(f64),
     /// A size for every rank that exceeds all caches. The number in the sweep is not used.
     BeyondCaches,
+    /// One rank per core of the NUMA node that `core_node` names; without it, the number in the sweep.
+    OneNumaNode,
 }
 
 /// The value of a [`Domain::Global`] that means [`Amount::BeyondCaches`].
@@ -94,13 +96,13 @@ pub fn default_amount(parameter: &Parameter) -> Amount {
 
 /// The machine, and the number of ranks that share a node's memory.
 #[derive(Clone, Copy)]
-pub struct Sizes {
-    pub machine: Machine,
+pub struct Sizes<'a> {
+    pub machine: &'a Machine,
     /// All ranks if absent.
     pub ranks_per_node: Option<usize>,
 }
 
-impl Sizes {
+impl Sizes<'_> {
     /// Returns the number of words for this amount, or `None` if the amount is a plain number.
     pub fn words(&self, point: &Point, parameter: &Parameter, amount: Amount) -> Option<u64> {
         match amount {
@@ -115,9 +117,9 @@ impl Sizes {
                         )
                     }
                 };
-                Some(words_beyond_caches(&self.machine).min(max_words).saturating_mul(point.ranks as u64))
+                Some(words_beyond_caches(self.machine).min(max_words).saturating_mul(point.ranks as u64))
             }
-            Amount::Total | Amount::PerRank => None,
+            Amount::Total | Amount::PerRank | Amount::OneNumaNode => None,
         }
     }
 

@@ -51,7 +51,7 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let page = TomlSource { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
     let name = settings::name(&file, &page)?;
-    let launch = settings::launch(&file, &page, machine)?;
+    let launch = settings::launch(&file, &page, &machine)?;
     let repeat = match launch.transport {
         // Equal runs of a simulation give equal times.
         TransportKind::Simulated => Repeat { min: 1, max: 1, width: None, budget_seconds: None },
@@ -74,7 +74,7 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
 pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
     let page = TomlSource { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
-    let sweep = settings::launch(&file, &page, Machine::detect())?;
+    let sweep = settings::launch(&file, &page, &Machine::detect())?;
     Ok((settings::repeat(&file.repeat, &page)?, sweep.launches))
 }
 

@@ -105,7 +105,7 @@ fn bad_name_message(name: &str) -> String {
 }
 
 /// Checks `[launch]`.
-pub fn launch(file: &File, page: &TomlSource, machine: Machine) -> Result<LaunchSpec> {
+pub fn launch(file: &File, page: &TomlSource, machine: &Machine) -> Result<LaunchSpec> {
     let launch = &file.launch;
     let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
     match (&launch.simulate, &launch.transport) {

@@ -309,7 +309,7 @@ impl<'de> Deserialize<'de> for Axis {
 }
 
 /// The machine that a sweep is read for. It determines the words for `ranks` and shares of memory.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
     /// Cores that this process may use, or hardware threads if the system does not report cores: `ranks = "cores"`.
     pub cores: usize,
@@ -317,6 +317,12 @@ pub struct Machine {
     pub hardware_threads: usize,
     /// Cores of one NUMA node, if the system reports them: `ranks = "node"`.
     pub cores_of_numa_node: Option<usize>,
+    /// Cores that this process may use, by NUMA node: `core_node = "all"`; empty if unknown.
+    #[serde(default)]
+    pub numa_cores: BTreeMap<usize, usize>,
+    /// NUMA nodes with memory: `memory_node = "all"`; empty if unknown.
+    #[serde(default)]
+    pub memory_nodes: Vec<usize>,
     /// Memory of a node in bytes; 0 if unknown.
     pub memory: u64,
     /// The largest cache that a core reaches, shared or not, in bytes; 0 if unknown.
@@ -333,10 +339,13 @@ impl Machine {
     /// Returns this machine: the processors that this process may use, and the memory within the limit of its control group.
     pub fn detect() -> Self {
         let hardware = Hardware::this_machine();
+        let numa_cores = hardware.cores_by_numa_node();
         Self {
             cores: hardware.cores_or_threads(),
             hardware_threads: hardware.hardware_threads(),
-            cores_of_numa_node: hardware.cores_of_largest_numa_node(),
+            cores_of_numa_node: numa_cores.values().max().copied(),
+            numa_cores,
+            memory_nodes: hardware.memory_nodes.clone(),
             memory: hardware.usable_memory_bytes().unwrap_or(0),
             last_cache: hardware.last_cache_bytes().unwrap_or(0),
             last_cache_seen: last_cache_seen_bytes(),
@@ -350,6 +359,8 @@ impl Machine {
             cores,
             hardware_threads: cores,
             cores_of_numa_node: Some(cores),
+            numa_cores: BTreeMap::from([(0, cores)]),
+            memory_nodes: vec![0],
             memory,
             last_cache: 0,
             last_cache_seen: None,

@@ -114,25 +114,40 @@ impl Values<'_> {
     }
 
     fn numa_node(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
-        read_value(parameter, scalar)
-            .map_err(|message| self.page.error_at(span, message, "write the number of a NUMA node"))
+        let advice = "write the number of a NUMA node, a list of numbers, or as an axis \"all\"";
+        read_value(parameter, scalar).map_err(|message| self.page.error_at(span, message, advice))
+    }
+
+    /// Returns all NUMA nodes with cores, for `core_node`, or with memory, for `memory_node`.
+    fn all_numa_nodes(&self, name: &str, span: Range<usize>) -> Result<Vec<Setting>> {
+        let Machine { numa_cores, memory_nodes, .. } = &self.machine;
+        let nodes = if name == "core_node" { numa_cores.keys().copied().collect() } else { memory_nodes.clone() };
+        if nodes.is_empty() {
+            let message = format!("the NUMA nodes for {name} = \"all\" are not known: the system does not report them");
+            return Err(self.page.error_at(span, message, "list their numbers, such as [0, 1]"));
+        }
+        let setting = |node: usize| Setting { value: (node as u64).into(), amount: Amount::Total };
+        Ok(nodes.into_iter().map(setting).collect())
     }
 
     fn ranks(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         let Machine { cores, hardware_threads, cores_of_numa_node, .. } = self.machine;
-        let count = match scalar {
-            Scalar::Text(word) if word == "cores" => cores,
-            Scalar::Text(word) if word == "hardware threads" => hardware_threads,
-            Scalar::Text(word) if word == "node" => cores_of_numa_node.ok_or_else(|| {
-                let message = "this system does not report the cores of its NUMA nodes";
-                self.page.error_at(span, message, "write a whole number, or \"cores\"")
-            })?,
+        let (count, amount) = match scalar {
+            Scalar::Text(word) if word == "cores" => (cores, Amount::Total),
+            Scalar::Text(word) if word == "hardware threads" => (hardware_threads, Amount::Total),
+            Scalar::Text(word) if word == "node" => {
+                let count = cores_of_numa_node.ok_or_else(|| {
+                    let message = "this system does not report the cores of its NUMA nodes";
+                    self.page.error_at(span, message, "write a whole number, or \"cores\"")
+                })?;
+                (count, Amount::OneNumaNode)
+            }
             _ => {
                 let advice = "write a whole number, \"cores\", \"hardware threads\" or \"node\"";
                 return read_value(parameter, scalar).map_err(|message| self.page.error_at(span, message, advice));
             }
         };
-        Ok(Setting { value: (count as u64).into(), amount: Amount::Total })
+        Ok(Setting { value: (count as u64).into(), amount })
     }
 
     /// Reads a value as the selected kernels understand it. They must agree on the unit.
@@ -159,6 +174,9 @@ impl Values<'_> {
     /// Reads all values of an axis, in order.
     pub fn settings(&self, name: &str, axis: &Spanned<Axis>) -> Result<Vec<Setting>> {
         match axis.get_ref() {
+            Axis::One(Scalar::Text(word)) if word == "all" && ["core_node", "memory_node"].contains(&name) => {
+                self.all_numa_nodes(name, axis.span())
+            }
             Axis::One(scalar) => Ok(vec![self.setting(name, scalar, axis.span())?]),
             Axis::List(list) if list.is_empty() => Err(self.page.error_at(
                 axis.span(),
@@ -172,7 +190,10 @@ impl Values<'_> {
 
     fn range(&self, name: &str, steps: &Steps, span: Range<usize>) -> Result<Vec<Setting>> {
         let read_end = |value: &Spanned<Scalar>| {
-            let setting = self.setting(name, value.get_ref(), value.span())?;
+            let mut setting = self.setting(name, value.get_ref(), value.span())?;
+            if setting.amount == Amount::OneNumaNode {
+                setting.amount = Amount::Total;
+            }
             let number = setting.value.as_f64().ok_or_else(|| {
                 self.page.error_at(
                     value.span(),

@@ -66,7 +66,7 @@ impl Writer<'_> {
     /// Writes the files of a job.
     pub fn prepare(&self, job: &str, part: &Part, seconds: f64) -> Result<()> {
         let script = self.script(job, part, seconds)?;
-        let (machine, retry_failed) = (self.campaign.machine, self.retry_failed);
+        let (machine, retry_failed) = (self.campaign.machine.clone(), self.retry_failed);
         let part = PartFile { job: job.to_owned(), part: part.clone(), machine, seconds, retry_failed };
         Jobs::new(self.folder).prepare(&script, &part)
     }
