@@ -1,9 +1,7 @@
 //! The memory of a rank: allocated once per launch, on the requested pages, and filled once.
 
 use crate::crew::Crew;
-use crate::hardware::{
-    Hardware, SystemFiles, base_page_bytes, huge_page_bytes, memory_areas, pages_by_node, set_memory_node, this_system,
-};
+use crate::hardware::{Hardware, base_page_bytes, huge_page_bytes, memory_areas, pages_by_node, set_memory_node};
 use crate::progress;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;

@@ -113,6 +113,8 @@ fn unknown_host(name: String) -> Host {
         processors: Processors::default(),
         memory_bytes: 0,
         caches: Vec::new(),
+        last_cache_seen_bytes: None,
+        memory_side_cache_bytes: None,
         tlb_entries_4k: None,
         tlb_entries_2m: None,
         cycle_hertz: None,
