@@ -54,7 +54,7 @@ bench:
 	cargo bench --locked
 	cargo test --release --locked -- --ignored nothing_
 
-# The papers' experiments on simulated machines, two at a time (about 25 minutes). Resumes an interrupted run. The page is
+# The papers' experiments on simulated machines, two at a time (about 20 minutes on two cores). Resumes an interrupted run. The page is
 # papers/papers.html.
 papers: build
 	ls examples/papers/*.toml | xargs -P 2 -I FILE sh -c \
