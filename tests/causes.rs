@@ -385,7 +385,7 @@ fn the_greeting_of_the_ranks_refutes_faults_of_their_start() {
     let mut search = Search::default();
     let add = |search: &mut Search, text: &str| {
         text.lines().for_each(|line| search.add_line(line));
-        search.cause().map(|found| found.cause.summary)
+        search.cause().map(|match_found| match_found.cause.summary)
     };
     add(&mut search, "It appears as if there is not enough space for /dev/shm/vader_segment.n1.0\n");
     let worker = "slurmstepd: error: execve(): /opt/prolog: No such file or directory\n";
@@ -402,8 +402,8 @@ fn the_greeting_of_the_ranks_refutes_faults_of_their_start() {
 #[test]
 fn only_refusals_of_the_launcher_are_final() {
     for text in SUSPECTS {
-        let found = find(text).unwrap_or_else(|| panic!("no cause is found for: {text}"));
-        assert_ne!(found.cause.stage, Stage::Refused, "{text}");
+        let suspect = find(text).unwrap_or_else(|| panic!("no cause is found for: {text}"));
+        assert_ne!(suspect.cause.stage, Stage::Refused, "{text}");
     }
     for (text, ..) in [RECORDED[3], RECORDED[7], RECORDED[17]] {
         assert_eq!(find(text).expect("a cause").cause.stage, Stage::Refused, "{text}");

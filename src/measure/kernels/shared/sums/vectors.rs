@@ -29,10 +29,10 @@ impl Kind {
             Width::Avx512 => std::arch::is_x86_feature_detected!("avx512f"),
         };
         #[cfg(target_arch = "x86_64")]
-        let all = [Width::Avx512, Width::Avx2, Width::Plain];
+        let widths = [Width::Avx512, Width::Avx2, Width::Plain];
         #[cfg(not(target_arch = "x86_64"))]
-        let all = [Width::Plain];
-        all.into_iter().filter(has).map(Self)
+        let widths = [Width::Plain];
+        widths.into_iter().filter(has).map(Self)
     }
 
     /// Returns the widest kind that this processor has.
