@@ -38,7 +38,7 @@ fn tree(name: &str, further: &str) -> Hardware {
     read_folder(&(files + further))
 }
 
-fn placed(machine: &Hardware, order: PlacementOrder, count: usize) -> Vec<usize> {
+fn first_places(machine: &Hardware, order: PlacementOrder, count: usize) -> Vec<usize> {
     place_ranks(&machine.threads, &machine.allowed, order).into_iter().take(count).collect()
 }
 
@@ -60,13 +60,13 @@ fn chip_binning_changes_neither_the_type_of_a_node_nor_the_placement_of_ranks() 
     let other_bins = "[0-15] sys/devices/system/cpu/cpu{i}/cpu_capacity = 1002\n\
                       [1,6,9] sys/devices/system/cpu/cpu{i}/cpu_capacity = 1024";
     assert_eq!(node_type_of(&tree("grace", other_bins)), node_type_of(&grace));
-    assert_eq!(placed(&grace, PlacementOrder::Spread, 4), [0, 8, 1, 9]);
-    assert_eq!(placed(&grace, PlacementOrder::Compact, 4), [0, 1, 2, 3]);
+    assert_eq!(first_places(&grace, PlacementOrder::Spread, 4), [0, 8, 1, 9]);
+    assert_eq!(first_places(&grace, PlacementOrder::Compact, 4), [0, 1, 2, 3]);
     let slow_half = "[8-15] sys/devices/system/cpu/cpu{i}/cpu_capacity = 446";
     assert!(node_type_of(&tree("grace", slow_half)).contains("16 cores (8 efficiency, 8 performance)"));
-    // Of one kind in two clusters, ranks take one of each in turn.
-    assert_eq!(placed(&tree("gb10", ""), PlacementOrder::Spread, 5), [2, 6, 3, 7, 0]);
-    assert_eq!(placed(&tree("hybrid", ""), PlacementOrder::Compact, 8), [0, 2, 4, 5, 6, 7, 1, 3]);
+    // With one kind in two clusters, ranks take one of each in turn.
+    assert_eq!(first_places(&tree("gb10", ""), PlacementOrder::Spread, 5), [2, 6, 3, 7, 0]);
+    assert_eq!(first_places(&tree("hybrid", ""), PlacementOrder::Compact, 8), [0, 2, 4, 5, 6, 7, 1, 3]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn machines_with_more_than_1024_hardware_threads_are_used_as_a_whole() {
                    proc/self/status = Cpus_allowed_list:\\t1000-1099,2000-2047";
     let machine = read_folder(listing);
     assert_eq!((machine.hardware_threads(), machine.cores()), (148, Some(124)));
-    assert_eq!(placed(&machine, PlacementOrder::Compact, 125)[123..], [1023, 2024]);
+    assert_eq!(first_places(&machine, PlacementOrder::Compact, 125)[123..], [1023, 2024]);
     // This system ignores numbers that it does not have, but they are in the set that it gets.
     let before = allowed_hardware_threads().expect("an affinity");
     assert_eq!(before, Hardware::this_machine().allowed);
@@ -148,7 +148,7 @@ fn a_plan_refuses_numa_nodes_that_this_machine_does_not_have() {
     if machine.memory_nodes.is_empty() || machine.cores_by_numa_node().is_empty() {
         return;
     }
-    let (scratch, here) = (Scratch::new(), machine.memory_nodes[0]);
+    let (scratch, known_node) = (Scratch::new(), machine.memory_nodes[0]);
     let (file, out) = (scratch.join("s.toml"), scratch.join("r"));
     let arguments = ["plan", file.to_str().expect("text"), "--out", out.to_str().expect("text")];
     let sweep = |node: &str| {
@@ -156,7 +156,7 @@ fn a_plan_refuses_numa_nodes_that_this_machine_does_not_have() {
         std::fs::write(&file, text).expect("a file");
     };
     for name in ["memory_node", "core_node"] {
-        sweep(&format!("{name} = [{here}, 999]"));
+        sweep(&format!("{name} = [{known_node}, 999]"));
         let text = refusal_message(&arguments).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             text.contains(&format!("{name} = 999: this process may use")) && text.contains("help: name only"),

@@ -1,6 +1,6 @@
 //! Hardware threads with their core, package, NUMA node, kind of core and caches.
 
-use super::files::{SystemFiles, parse_bytes};
+use super::files::{CPU_FOLDER, NODE_FOLDER, SystemFiles, parse_bytes};
 use super::kinds::CoreKind;
 use std::collections::BTreeSet;
 
@@ -26,9 +26,6 @@ pub struct SharedCache {
     /// All hardware threads that share it, ascending.
     pub threads: Vec<usize>,
 }
-
-pub(super) const CPU_FOLDER: &str = "sys/devices/system/cpu";
-pub(super) const NODE_FOLDER: &str = "sys/devices/system/node";
 
 /// Returns all hardware threads that are online, without their kinds.
 pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
@@ -62,10 +59,10 @@ pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
 
 /// Returns the hardware threads with a folder. Those that are offline have no topology there.
 fn numbers_with_topology(system: &dyn SystemFiles) -> Vec<usize> {
-    let all = system.numbered_entries(CPU_FOLDER, "cpu");
+    let numbers = system.numbered_entries(CPU_FOLDER, "cpu");
     let has_topology = |number: &usize| !system.names(&format!("{CPU_FOLDER}/cpu{number}/topology")).is_empty();
-    let online: Vec<usize> = all.iter().copied().filter(has_topology).collect();
-    if online.is_empty() { all } else { online }
+    let online: Vec<usize> = numbers.iter().copied().filter(has_topology).collect();
+    if online.is_empty() { numbers } else { online }
 }
 
 /// Returns the set of hardware threads in a file of a thread's topology. The second name is that of older systems.
