@@ -64,7 +64,7 @@ fn chip_binning_changes_neither_the_type_of_a_node_nor_the_placement_of_ranks() 
     assert_eq!(first_places(&grace, PlacementOrder::Compact, 4), [0, 1, 2, 3]);
     let slow_half = "[8-15] sys/devices/system/cpu/cpu{i}/cpu_capacity = 446";
     assert!(node_type_of(&tree("grace", slow_half)).contains("16 cores (8 efficiency, 8 performance)"));
-    // Of one kind in two clusters, ranks take one of each in turn.
+    // With one kind in two clusters, ranks take one of each in turn.
     assert_eq!(first_places(&tree("gb10", ""), PlacementOrder::Spread, 5), [2, 6, 3, 7, 0]);
     assert_eq!(first_places(&tree("hybrid", ""), PlacementOrder::Compact, 8), [0, 2, 4, 5, 6, 7, 1, 3]);
 }
@@ -148,7 +148,7 @@ fn a_plan_refuses_numa_nodes_that_this_machine_does_not_have() {
     if machine.memory_nodes.is_empty() || machine.cores_by_numa_node().is_empty() {
         return;
     }
-    let (scratch, node) = (Scratch::new(), machine.memory_nodes[0]);
+    let (scratch, known_node) = (Scratch::new(), machine.memory_nodes[0]);
     let (file, out) = (scratch.join("s.toml"), scratch.join("r"));
     let arguments = ["plan", file.to_str().expect("text"), "--out", out.to_str().expect("text")];
     let sweep = |node: &str| {
@@ -156,7 +156,7 @@ fn a_plan_refuses_numa_nodes_that_this_machine_does_not_have() {
         std::fs::write(&file, text).expect("a file");
     };
     for name in ["memory_node", "core_node"] {
-        sweep(&format!("{name} = [{node}, 999]"));
+        sweep(&format!("{name} = [{known_node}, 999]"));
         let text = refusal_message(&arguments).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             text.contains(&format!("{name} = 999: this process may use")) && text.contains("help: name only"),

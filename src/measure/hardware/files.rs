@@ -5,6 +5,9 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
+pub(super) const CPU_FOLDER: &str = "sys/devices/system/cpu";
+pub(super) const NODE_FOLDER: &str = "sys/devices/system/node";
+
 /// Access to the system's files, of this machine or recorded.
 pub trait SystemFiles {
     /// Reads the text of a file, without surrounding white space. The path is relative to the root of the system.

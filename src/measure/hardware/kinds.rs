@@ -1,8 +1,7 @@
 //! The kinds of a machine's cores.
 
-use super::files::SystemFiles;
+use super::files::{CPU_FOLDER, SystemFiles};
 use super::model::Part;
-use super::processors::{CPU_FOLDER, HardwareThread};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -37,11 +36,16 @@ const CAPACITY_GAP: f64 = 1.5;
 /// hwloc uses this tolerance too.
 const CLOCK_GAP: f64 = 1.1;
 
-/// Sets the kinds of cores, if there are several. `parts` has the ARM part of each hardware thread that reports one.
-pub fn set_kinds(system: &dyn SystemFiles, parts: &BTreeMap<usize, Part>, threads: &mut [HardwareThread]) {
+/// Returns the kind of core of each of these hardware threads; empty if there is only one kind. `parts` has the ARM part of each
+/// hardware thread that reports one.
+pub fn read_kinds(
+    system: &dyn SystemFiles,
+    parts: &BTreeMap<usize, Part>,
+    threads: &[usize],
+) -> BTreeMap<usize, CoreKind> {
     let read_speeds = |file: &str| -> BTreeMap<usize, u64> {
-        let speed = |number: usize| system.read_number(&format!("{CPU_FOLDER}/cpu{number}/{file}"));
-        threads.iter().filter_map(|thread| Some((thread.number, speed(thread.number)?))).collect()
+        let speed = |number: &usize| system.read_number(&format!("{CPU_FOLDER}/cpu{number}/{file}"));
+        threads.iter().filter_map(|number| Some((*number, speed(number)?))).collect()
     };
     let (capacities, clocks) = (read_speeds("cpu_capacity"), read_speeds("cpufreq/cpuinfo_max_freq"));
     let mut kinds = listed_kinds(system);
@@ -55,9 +59,7 @@ pub fn set_kinds(system: &dyn SystemFiles, parts: &BTreeMap<usize, Part>, thread
     if kinds.is_empty() && parts.is_empty() {
         kinds = kinds_by_speed(&clocks, CLOCK_GAP);
     }
-    for thread in threads {
-        thread.kind = kinds.get(&thread.number).cloned();
-    }
+    kinds
 }
 
 /// Returns the kinds that Intel processors report: they have one performance monitoring unit per kind.

@@ -1,8 +1,7 @@
 //! The placement of memory on NUMA nodes.
 
 use super::base_page_bytes;
-use super::files::{SystemFiles, parse_list};
-use super::processors::NODE_FOLDER;
+use super::files::{NODE_FOLDER, SystemFiles, parse_list};
 use nix::libc;
 use std::collections::BTreeMap;
 use std::ptr::null;

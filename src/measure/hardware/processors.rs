@@ -1,6 +1,6 @@
 //! Hardware threads with their core, package, NUMA node, kind of core and caches.
 
-use super::files::{SystemFiles, parse_bytes};
+use super::files::{CPU_FOLDER, NODE_FOLDER, SystemFiles, parse_bytes};
 use super::kinds::CoreKind;
 use std::collections::BTreeSet;
 
@@ -26,9 +26,6 @@ pub struct SharedCache {
     /// All hardware threads that share it, ascending.
     pub threads: Vec<usize>,
 }
-
-pub(super) const CPU_FOLDER: &str = "sys/devices/system/cpu";
-pub(super) const NODE_FOLDER: &str = "sys/devices/system/node";
 
 /// Returns all hardware threads that are online, without their kinds.
 pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
