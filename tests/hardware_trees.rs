@@ -6,7 +6,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_measure::affinity::{allowed_hardware_threads, bind};
 use apexmap_measure::core_clock::core_clock;
-use apexmap_measure::hardware::{FilesBelow, Hardware, PlacementOrder, place_ranks};
+use apexmap_measure::hardware::{FilesBelow, Hardware, PlacementOrder, place_ranks, reported_line_bytes};
 use apexmap_measure::provenance::node_type_of;
 use apexmap_run::sweep::{Machine, ready};
 use std::path::Path;
@@ -111,6 +111,23 @@ fn the_core_clock_is_measured_where_the_system_does_not_report_it() {
     let (hertz, source) = clock("");
     assert_eq!(source, "core clock measured with additions");
     assert!(hertz.is_some_and(|hertz| (1e8..1e10).contains(&hertz)), "{hertz:?}");
+}
+
+#[test]
+fn the_length_of_cache_lines_is_that_of_the_longest_one() {
+    let line_bytes = |listing: &str| {
+        let (root, mut files) = (Scratch::new(), RecordedFiles::default());
+        files.add(listing);
+        files.write(&root);
+        reported_line_bytes(&FilesBelow(&root))
+    };
+    let line = |index: u32, bytes: u32| {
+        format!("sys/devices/system/cpu/cpu0/cache/index{index}/coherency_line_size = {bytes}\n")
+    };
+    assert_eq!(line_bytes(&(line(0, 64) + &line(2, 128))), Some(128), "64 in L1, 128 in L2");
+    assert_eq!(line_bytes(&line(0, 256)), Some(256), "A64FX");
+    assert_eq!(line_bytes(&line(0, 0)), None);
+    assert_eq!(line_bytes(""), None);
 }
 
 /// Returns the points of the ready sweep on a machine with two NUMA nodes of 8 and 4 cores, and three with memory.

@@ -1,12 +1,14 @@
 //! Detection of the provenance of a measurement: the build, the host, and the place of the calling thread.
 
 use crate::affinity;
+use crate::core_clock::core_clock;
 use crate::hardware::{
-    Hardware, HardwareThread, PlacementOrder, SystemFiles, facts_are_hidden, place_ranks, this_system,
+    FilesBelow, Hardware, HardwareThread, PlacementOrder, SystemFiles, facts_are_hidden, place_ranks, this_system,
 };
 use apexmap_base::provenance::{Build, Cache, Host, MemoryPlacement, Placement, Processors};
 use nix::unistd::gethostname;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Returns the build of the running program.
@@ -73,7 +75,9 @@ pub fn host() -> Host {
     let hardware = Hardware::this_machine();
     let is_visible = !facts_are_hidden();
     let (tlb_entries_4k, tlb_entries_2m) = if is_visible { tlb_entries() } else { (None, None) };
-    let (cycle_hertz, cycle_source) = if is_visible { cycle_clock() } else { (None, "unknown") };
+    // A machine that reports nothing still has a clock that can be measured.
+    let (cycle_hertz, cycle_source) =
+        if is_visible { cycle_clock() } else { core_clock(&FilesBelow(Path::new("/nonexistent"))) };
     Host {
         name: host_name(),
         cpu_model: hardware.cpu_model.clone(),
@@ -185,7 +189,7 @@ fn cycle_clock() -> (Option<f64>, &'static str) {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn cycle_clock() -> (Option<f64>, &'static str) {
-    crate::core_clock::core_clock(&this_system())
+    core_clock(&this_system())
 }
 
 /// Returns where the calling thread runs now.
