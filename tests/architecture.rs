@@ -30,7 +30,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
             &["provenance"],
             &["comm", "observer"],
             &["kernels"],
-            &["worker"],
+            &["seen_cache", "worker"],
             &["cli"],
         ],
     ),

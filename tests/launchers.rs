@@ -357,7 +357,12 @@ fn launcher_output_is_kept_and_its_cause_is_reported() {
     let output = case.run(launcher, LONG_LIMITS, 2);
     let text = errors(&output);
     assert_eq!(output.status.code(), Some(6), "{text}");
-    assert!(text.contains("did not start: a node cannot find or execute the worker: [proxy:0:0@n1]"), "{text}");
+    assert!(
+        text.contains(
+            "did not start: a node cannot find or execute the worker, or a program that starts it: [proxy:0:0@n1]"
+        ),
+        "{text}"
+    );
     assert!(text.contains("put the worker on a file system that all nodes mount at the same path"), "{text}");
     let kept = std::fs::read_to_string(case.out.join("journals/0001.stderr")).unwrap();
     assert!(kept.contains("execvp error"), "{kept}");

@@ -345,9 +345,8 @@ impl Facts {
     }
 
     fn failures(&self) -> Vec<Failure> {
-        let samples = self.records.iter().flat_map(|record| &record.samples);
-        let failed = samples.filter(|sample| self.keys.contains(&sample.key));
-        let failed = failed.filter_map(|sample| sample.failure.as_deref());
+        let planned = self.records.iter().flat_map(|record| &record.samples).filter(|s| self.keys.contains(&s.key));
+        let failed = planned.filter_map(|sample| sample.failure.as_deref());
         let failure = |sample: &apexmap_base::sample::Sample| Failure {
             status: sample.status.name(),
             point: point_label(&sample.point, |_| true),

@@ -2,7 +2,7 @@
 //!
 //! The system's lock (`flock`) is released when its holder dies. Some file systems do not have it (Lustre without the mount option
 //! `flock`), and others lock each host on its own (`localflock`, `nolock`). So each holder also writes a file next to the lock,
-//! named after its host and process: empty until it has looked for others, and then changed every few seconds, its heartbeat.
+//! named after its host and process: empty until it has looked for others, and then changed every few seconds, its sign of life.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
@@ -24,9 +24,9 @@ use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Time between two heartbeats.
+/// Time between two signs of life.
 const HEARTBEAT: Duration = Duration::from_secs(2);
-/// A holder without a heartbeat in this time is gone.
+/// A holder without a sign of life in this time is gone.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whether others may hold the lock at the same time.
@@ -135,7 +135,7 @@ fn note_missing_locks(path: &Path, cause: Errno) {
     let folder = path.parent().unwrap_or(path).display();
     NOTED.call_once(|| {
         note(&format!(
-            "note: the file system of {folder} has no file locks ({cause}). A file with the host, the process and a heartbeat \
+            "note: the file system of {folder} has no file locks ({cause}). A file with the host, the process and a sign of life \
              replaces them; run one apexmap at a time there, or name a folder on another file system with --out"
         ));
     });
@@ -146,7 +146,7 @@ fn note_missing_locks(path: &Path, cause: Errno) {
 struct HolderFile {
     path: PathBuf,
     file: Arc<File>,
-    /// Ends the heartbeat when it is dropped.
+    /// Ends the sign of life when it is dropped.
     stop: Option<Sender<()>>,
     heart: Option<JoinHandle<()>>,
 }
@@ -176,7 +176,7 @@ impl HolderFile {
             }
         };
         self.stop = Some(stop);
-        self.heart = Some(std::thread::Builder::new().name("heartbeat".into()).spawn(keep_beating)?);
+        self.heart = Some(std::thread::Builder::new().name("sign of life".into()).spawn(keep_beating)?);
         Ok(())
     }
 }

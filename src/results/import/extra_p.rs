@@ -76,8 +76,11 @@ fn points(text: &str, parameters: usize) -> Result<Vec<Vec<f64>>, String> {
     }
 }
 
-/// The name of a region, as `apexmap export` writes it: `apex_map.two_sided pages=huge`. Values may contain spaces.
-fn split_region(name: &str) -> Option<(&'static dyn Kernel, Vec<(String, String)>)> {
+/// A kernel, and options with their values.
+type Split = (&'static dyn Kernel, Vec<(String, String)>);
+
+/// Splits the name of a region, as `apexmap export` writes it: `apex_map.two_sided pages=huge`. Values may contain spaces.
+fn split_region(name: &str) -> Option<Split> {
     let mut words = name.split(' ');
     let kernel = kernels::find(words.next()?).ok()?;
     let mut options: Vec<(String, String)> = Vec::new();
@@ -108,7 +111,7 @@ impl File {
         Ok(Values { program: "extra-p text".into(), rows: rows.into_values().collect(), ..Values::default() })
     }
 
-    fn row(&self, region: usize, split: &Option<(&'static dyn Kernel, Vec<(String, String)>)>, point: usize) -> Row {
+    fn row(&self, region: usize, split: &Option<Split>, point: usize) -> Row {
         let numbers = self.parameters.iter().zip(&self.points[point]);
         let Some((kernel, options)) = split else {
             let row = Row::new(&self.regions[region], Statistic::Sample);

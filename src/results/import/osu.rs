@@ -61,7 +61,7 @@ pub fn read(text: &str) -> Result<Values, String> {
             continue;
         }
         let fields: Vec<&str> = line.split_whitespace().collect();
-        if !fields.first().is_some_and(|field| field.parse::<f64>().is_ok()) || test.columns.is_empty() {
+        if fields.first().is_none_or(|field| field.parse::<f64>().is_err()) || test.columns.is_empty() {
             continue;
         }
         match read_row(test, &fields) {

@@ -173,7 +173,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     let mut seen: Vec<&str> = Vec::new();
     names.for_each(|name| {
         if !seen.contains(&name.as_str()) {
-            seen.push(name)
+            seen.push(name);
         }
     });
     seen

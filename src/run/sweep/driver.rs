@@ -1,5 +1,6 @@
 //! The driver: runs the missing launches, keeps every line of their output, and continues after failures.
 
+use super::budget::Budget;
 use super::cost;
 use super::environment::messaging_variables;
 use super::execute::{Ending, Executor, LaunchLimits};
@@ -94,19 +95,12 @@ fn measure_groups(
     setting: &mut DriverInputs,
     suspicion: &mut Suspicion,
 ) -> Result<()> {
-    let mut points_left: usize = groups.iter().map(|group| group.pending.len()).sum();
-    let blocks: Vec<(u32, usize)> = groups.iter().map(|group| (group.block, group.pending.len())).collect();
+    let points: Vec<(u32, usize)> = groups.iter().map(|group| (group.block, group.pending.len())).collect();
     let mut budget = plan.repeat.budget_seconds;
     let (mut has_started, mut failure) = (false, None);
     for (index, group) in groups.into_iter().enumerate() {
         (setting.interrupted)()?;
-        let points = group.pending.len();
-        let left_of_block: usize =
-            blocks[index..].iter().filter(|other| other.0 == group.block).map(|other| other.1).sum();
-        let share = budget.map(|budget| Budget {
-            share: budget * points as f64 / points_left as f64,
-            first_round: budget * points as f64 / left_of_block as f64,
-        });
+        let share = budget.map(|budget| Budget::of_first_group(budget, &points[index..]));
         let begun_at = Instant::now();
         match measure_group(plan, group, share, setting, suspicion)? {
             // A rank count that cannot start does not stop the others, once one has started.
@@ -115,18 +109,8 @@ fn measure_groups(
             None => has_started = true,
         }
         budget = budget.map(|budget| (budget - begun_at.elapsed().as_secs_f64()).max(0.0));
-        points_left -= points;
     }
     failure.map_or(Ok(()), Err)
-}
-
-/// Seconds for the launches of a group.
-#[derive(Clone, Copy)]
-struct Budget {
-    /// Its share among all groups.
-    share: f64,
-    /// Its share among the groups of its block, while points have no sample: every point is measured once before launches repeat.
-    first_round: f64,
 }
 
 /// Launches a group until all its points are settled. Returns an error if it has to give up.
@@ -140,12 +124,10 @@ fn measure_group(
     let begun_at = Instant::now();
     let (mut fruitless, mut unfinished, mut kills) = (0, 0, 0);
     while !group.pending.is_empty() {
-        let spent = begun_at.elapsed().as_secs_f64();
-        let left = budget.map(|budget| Budget { share: budget.share - spent, first_round: budget.first_round - spent });
-        let has_first_round = group.pending.iter().any(|pending| pending.seconds.is_empty());
-        if left.is_some_and(|left| left.share <= 0.0 && !(has_first_round && left.first_round > 0.0)) {
-            return Ok(None);
-        }
+        let left = match budget.map(|budget| budget.after(begun_at.elapsed().as_secs_f64(), &group)) {
+            Some(None) => return Ok(None),
+            left => left.flatten(),
+        };
         let (launch, journal) = setting.folder.begin_launch()?;
         let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
         let ending = match ending {
@@ -245,8 +227,8 @@ fn launch_once(
     let command = (setting.command)(&absolute, group.size);
     let job = Job {
         environment: messaging_variables(&command.env),
-        first_round_seconds: budget.map(|budget| budget.first_round.max(0.0)),
-        ..launch_job(plan, group, launch, budget.map(|budget| budget.share.max(0.0)), preflight_seconds)
+        first_round_seconds: budget.map(|budget| budget.first_round),
+        ..launch_job(plan, group, launch, budget.map(|budget| budget.share), preflight_seconds)
     };
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
     new_file::replace_contents(&job_file, text)?;

@@ -72,8 +72,9 @@ fn finish_stores() {
 
 mod wide {
     use super::{Access, AccessSpec, Sum, finish_stores};
+    use crate::kernels::shared::sums::Plain;
     use crate::kernels::shared::sums::lanes::Lanes;
-    use crate::kernels::shared::sums::vectors::{Kind, Plain, Vector, Width, store_past_caches};
+    use crate::kernels::shared::sums::vectors::{Kind, Vector, Width, store_past_caches};
     #[cfg(target_arch = "x86_64")]
     use std::arch::x86_64::{__m256i, __m512i};
 

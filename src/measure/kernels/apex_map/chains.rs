@@ -7,8 +7,9 @@
 //! CHECK: the same as for all variants. A chain that does not follow its data reads other words.
 
 use super::draw::Location;
+use super::sums::Plain;
 use super::sums::lanes::Lanes;
-use super::sums::vectors::{Kind, Plain, Width};
+use super::sums::vectors::{Kind, Width};
 use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, time_accesses};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, contents, memory, with_outputs};

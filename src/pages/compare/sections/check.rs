@@ -221,8 +221,8 @@ fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhit
         None => {
             let (base, new) = (a.log_speeds(), b.log_speeds());
             // Test the new speeds against the base's speeds reduced by the limit.
-            let margin = margin + a.systematic() + b.systematic();
-            let slowed: Vec<f64> = base.iter().map(|speed| speed - margin).collect();
+            let slower_by = margin + a.systematic() + b.systematic();
+            let slowed: Vec<f64> = base.iter().map(|speed| speed - slower_by).collect();
             let widening = a.widening.zip(b.widening).map(|(a, b)| a.max(b))?;
             let p = |p: f64| weaken(p, widening);
             (p(tests.p_above(&new, &slowed)), p(tests.min_p(new.len(), base.len())))
@@ -232,8 +232,7 @@ fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhit
     Some(Test { tested, smallest_p: least })
 }
 
-/// Separates the tests of points with several launches from the points without, which are not tested unless allowed. An error if
-/// no point has several launches.
+/// Separates tests of points with several launches from points without, which are not tested unless allowed; fails if all are such.
 fn split_by_launches(
     comparison: &Comparison,
     done: Vec<Test>,

@@ -10,6 +10,10 @@ pub mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+#[cfg(target_arch = "aarch64")]
+pub(in crate::kernels) use neon::Plain;
+#[cfg(not(target_arch = "aarch64"))]
+pub(in crate::kernels) use plain::Plain;
 pub(in crate::kernels) use sum::Sum;
 
 use sum::Adder;

@@ -1,9 +1,4 @@
-//! Vectors of words. Each kind has the instructions of some processors; [`Plain`] is for all that have none of them.
-
-#[cfg(target_arch = "aarch64")]
-pub(in crate::kernels) use super::neon::Plain;
-#[cfg(not(target_arch = "aarch64"))]
-pub(in crate::kernels) use super::plain::Plain;
+//! Vectors of words. Each kind has the instructions of some processors; `Plain` is for all that have none of them.
 
 /// Proof that this processor has certain vector instructions. Only their detection creates a `Kind`, so its holder may run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
