@@ -146,7 +146,12 @@ fn store(path: &Path, seed: u64, speed: f64) -> usize {
                 made += 1;
             }
         }
-        lines += &line(&Event::Ended { status: Status::Ok, message: String::new(), doubtful: false });
+        lines += &line(&Event::Ended {
+            status: Status::Ok,
+            message: String::new(),
+            doubtful: false,
+            output: Default::default(),
+        });
         std::fs::write(folder.journal(&name), lines).expect("a journal");
         records.push(name);
     }
@@ -217,6 +222,7 @@ fn manifest(path: &Path, points: usize) -> apexmap_results::disk::manifest::Mani
         sized_for: None,
         compaction: None,
         simulated: None,
+        imported: None,
     }
 }
 

@@ -424,7 +424,7 @@ fn injected_load_is_found_in_each_of_a_hundred_results() {
         let is_on = |number: u32| match seed % 3 {
             0 => true,
             1 => number >= 64,
-            _ => number / 16 % 2 == 0,
+            _ => (number / 16).is_multiple_of(2),
         };
         let on_the_core = simulate_result(seed, |_, number, chance| {
             let clock = clock_facts(chance < 0.5);

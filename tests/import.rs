@@ -272,7 +272,7 @@ fn files_of_other_programs_are_named() {
         (b"<html><p>No result</p></html>", "holds no result"),
     ];
     for (index, (bytes, expected)) in cases.iter().enumerate() {
-        let file = scratch.join(&format!("file{index}"));
+        let file = scratch.join(format!("file{index}"));
         fs::write(&file, bytes).expect("written");
         let file = file.to_str().expect("a path");
         for command in ["query", "report", "fit", "status", "show", "export"] {

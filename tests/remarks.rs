@@ -18,12 +18,10 @@ use std::process::Command;
 /// launch and its number among all.
 fn table_of(memory_words: u64, ticks: f64, huge_share: f64, seconds: impl Fn(u64, usize) -> f64) -> Table {
     let mut table = TableBuilder::default();
-    let mut number = 0;
-    for (launch, repetition, point) in
-        (0..4).flat_map(|launch| (0..10).flat_map(move |round| (0..6).map(move |point| (launch, round, point))))
-    {
+    let places =
+        (0..4).flat_map(|launch| (0..10).flat_map(move |round| (0..6).map(move |point| (launch, round, point))));
+    for (number, (launch, repetition, point)) in places.enumerate() {
         let seconds = seconds(repetition, number);
-        number += 1;
         table.begin_row();
         let mut set = |name: &str, value: Value| table.set(name, &value);
         for (name, word) in [("kernel", "apex_map.sequential"), ("pages", "huge"), ("status", "ok"), ("build", "b")] {

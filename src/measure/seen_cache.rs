@@ -20,12 +20,20 @@ const TIMES: u64 = 4;
 /// Ratio of the time of a read in the largest region to one in the smallest, below which the cache holds both.
 const LEAST_RATIO: f64 = 1.5;
 
-/// Returns the size of the last cache in bytes as random reads see it, a power of two; `None` if the system reports a cache that is
-/// not worth a probe, or if reads see no end of it. The first call takes about 0.2 s.
-pub fn last_cache_seen_bytes() -> Option<u64> {
-    static SEEN: OnceLock<Option<u64>> = OnceLock::new();
+/// Memory that must be free for the probe, in bytes, so that it never takes the memory of others.
+const LEAST_FREE_BYTES: u64 = 4 << 30;
+static SEEN: OnceLock<Option<u64>> = OnceLock::new();
+
+/// Returns the result of the probe, if one has run in this process.
+pub fn seen_bytes() -> Option<u64> {
+    *SEEN.get()?
+}
+
+/// Returns the size of the last cache in bytes as random reads see it, a power of two; `None` if reads see no end of it, or if too
+/// little memory is free. The first call takes about 0.3 s.
+pub fn probe() -> Option<u64> {
     *SEEN.get_or_init(|| {
-        Hardware::this_machine().last_cache_bytes().filter(|bytes| *bytes > UNPROBED_BYTES)?;
+        Hardware::this_machine().free_memory_bytes().filter(|bytes| *bytes >= LEAST_FREE_BYTES)?;
         let mut arena = Arena::default();
         let (memory, _) = arena.words(Pages::Huge, LARGEST, mix(LARGEST as u64), |index| index as u64).ok()?;
         let sizes = (SMALLEST.ilog2()..=LARGEST.ilog2()).map(|bits| 1usize << bits);

@@ -168,6 +168,13 @@ impl Hardware {
         self.usable().filter_map(|thread| Some(thread.caches.last()?.bytes)).max()
     }
 
+    /// Returns the memory that is free now on this machine, in bytes, and at most what this process may use.
+    pub fn free_memory_bytes(&self) -> Option<u64> {
+        let system: &dyn SystemFiles = &this_system();
+        let available = system.read_field("proc/meminfo", "MemAvailable").and_then(|size| files::parse_bytes(&size))?;
+        Some(self.usable_memory_bytes()?.min(available))
+    }
+
     /// Returns the memory that this process may use, in bytes.
     pub fn usable_memory_bytes(&self) -> Option<u64> {
         [self.memory_bytes, self.memory_limit_bytes].into_iter().flatten().min()

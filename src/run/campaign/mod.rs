@@ -39,6 +39,7 @@ use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::provenance;
+use apexmap_measure::seen_cache;
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
@@ -140,8 +141,7 @@ impl Campaign {
     /// As for [`Campaign::plan`].
     pub fn plan_for(request: &Request, machine: Machine) -> Result<Self> {
         let path = request.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
-        let last_cache_seen = recorded_last_cache(request, path).or(machine.last_cache_seen);
-        let machine = Machine { last_cache_seen, ..machine };
+        let machine = Machine { last_cache_seen: recorded_last_cache(request, path), ..machine };
         let (sweep, machine, simulation) = simulated::open_sweep(request, path, machine)?;
         let campaign = Self::plan_sweep_on(sweep, request, simulation)?;
         Ok(Self { machine, ..campaign })
@@ -360,7 +360,10 @@ impl Campaign {
             blocks: self.plan.blocks,
             command: command_words(),
             driver: provenance::build(),
-            driver_host: Host { last_cache_seen_bytes: self.machine.last_cache_seen, ..provenance::host() },
+            driver_host: Host {
+                last_cache_seen_bytes: self.machine.last_cache_seen.or_else(seen_cache::seen_bytes),
+                ..provenance::host()
+            },
             worker: self.worker_info.build.clone(),
             unix_seconds: unix_seconds(),
             samples: BTreeMap::new(),

@@ -7,6 +7,7 @@ use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::arena;
 use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::observer;
+use apexmap_measure::seen_cache;
 
 /// Returns the bytes of a process with its libraries (x86_64, glibc). The value for threads was measured, the one for MPI is an
 /// estimate.
@@ -132,7 +133,10 @@ impl Sizes<'_> {
 
 /// Returns the words per rank that exceed the caches of this machine, as far as reads see them: a power of two, at least 64 Mwords.
 pub fn words_beyond_caches(machine: &Machine) -> u64 {
-    let last_cache = machine.last_cache_seen.map_or(machine.last_cache, |seen| seen.min(machine.last_cache));
+    let probe = || if machine.can_probe { seen_cache::probe() } else { None };
+    let seen =
+        if machine.last_cache > seen_cache::UNPROBED_BYTES { machine.last_cache_seen.or_else(probe) } else { None };
+    let last_cache = seen.map_or(machine.last_cache, |seen| seen.min(machine.last_cache));
     MIN_WORDS.max(CACHE_FACTOR * last_cache / WORD_BYTES).next_power_of_two()
 }
 

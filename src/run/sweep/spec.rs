@@ -5,7 +5,6 @@ use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::simulated::Mapping;
 use apexmap_measure::hardware::{Hardware, PlacementOrder};
-use apexmap_measure::seen_cache::last_cache_seen_bytes;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -327,9 +326,12 @@ pub struct Machine {
     pub memory: u64,
     /// The largest cache that a core reaches, shared or not, in bytes; 0 if unknown.
     pub last_cache: u64,
-    /// The part of it that random reads see, in bytes, if a probe saw its end.
+    /// The part of it that random reads saw earlier, in bytes.
     #[serde(default)]
     pub last_cache_seen: Option<u64>,
+    /// Whether reads can probe it now, because this is the machine of this process.
+    #[serde(skip)]
+    pub can_probe: bool,
     /// Whether the ranks of the machine are simulated, whatever transport the sweep names.
     #[serde(default)]
     pub is_simulated: bool,
@@ -348,7 +350,8 @@ impl Machine {
             memory_nodes: hardware.memory_nodes.clone(),
             memory: hardware.usable_memory_bytes().unwrap_or(0),
             last_cache: hardware.last_cache_bytes().unwrap_or(0),
-            last_cache_seen: last_cache_seen_bytes(),
+            last_cache_seen: None,
+            can_probe: true,
             is_simulated: false,
         }
     }
@@ -364,6 +367,7 @@ impl Machine {
             memory,
             last_cache: 0,
             last_cache_seen: None,
+            can_probe: false,
             is_simulated: false,
         }
     }
