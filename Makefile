@@ -19,13 +19,17 @@ check:
 	@.ci/check-package
 	cargo test --release --locked -- --ignored licences::
 
-# Driver and worker for other processors. They are compiled as far as their linker. corosensei, the coroutines of simulated ranks, names a
+# The worker for other processors, and the driver for ARM, without linking. `make processors DRIVERS="TARGET ..."` checks other drivers.
+# `true` stands for their C compilers, which nothing needs before the linker. corosensei, the coroutines of simulated ranks, names a
 # feature for POWER that Rust 1.95 has without it; the variable lets it.
 PROCESSORS = aarch64-unknown-linux-gnu riscv64gc-unknown-linux-gnu powerpc64le-unknown-linux-gnu
+DRIVERS = aarch64-unknown-linux-gnu
+CHECK_PROCESSORS = env $(foreach processor,$(subst -,_,$(PROCESSORS)),CC_$(processor)=true AR_$(processor)=true) \
+    RUSTC_BOOTSTRAP=corosensei RUSTFLAGS="-D warnings" cargo check --release --locked --bins
 processors:
 	rustup target add $(PROCESSORS)
-	RUSTC_BOOTSTRAP=corosensei RUSTFLAGS="-D warnings" cargo check --release --locked \
-	    -p apexmap -p apexmap-measure --bins $(PROCESSORS:%=--target %)
+	$(CHECK_PROCESSORS) -p apexmap-measure $(PROCESSORS:%=--target %)
+	$(CHECK_PROCESSORS) -p apexmap $(DRIVERS:%=--target %)
 
 # All tests, with none skipped.
 test: install-deps

@@ -6,7 +6,7 @@
 //! * A sample with the cause is paired with a sample of the same point that has the same other causes, and of this one at most
 //!   half of the limit. Each sample is in at most one pair, so the pairs are independent.
 //! * The logarithms of the ratios of their times have a median with a 95 % interval
-//!   ([`Summary`](apexmap_theory::statistics::Summary)). The cause costs no time if the interval ends below [`NO_COST`], unless it
+//!   ([`Summary`]). The cause costs no time if the interval ends below [`NO_COST`], unless it
 //!   begins above [`SOME_COST`].
 //! * Points differ in their causes of slowness: one that waits for memory does not feel a clock step. If the ratios differ between kernels,
 //!   numbers of ranks or values of a parameter (one-way analysis of variance), each of these is judged separately.
