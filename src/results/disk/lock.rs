@@ -60,7 +60,7 @@ impl Lock {
                 None
             }
         };
-        let mut holder_file = match HolderFile::create(path, sharing) {
+        let mut holder_file = match HolderFile::announce(path, sharing) {
             Ok(file) => Some(file),
             // A result of another user may be read only, or the disk may be full.
             Err(_) if flock.is_some() => None,
