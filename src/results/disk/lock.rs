@@ -152,7 +152,7 @@ struct HolderFile {
 }
 
 impl HolderFile {
-    fn create(lock: &Path, sharing: Sharing) -> Result<Self> {
+    fn announce(lock: &Path, sharing: Sharing) -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let word = if sharing == Sharing::Exclusive { EXCLUSIVE } else { SHARED };
