@@ -25,9 +25,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Time between two signs of life.
-const HEARTBEAT: Duration = Duration::from_secs(2);
+const SIGN_INTERVAL: Duration = Duration::from_secs(2);
 /// A holder without a sign of life in this time is gone.
-const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(10);
+const SILENCE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Whether others may hold the lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks a file; returns `None` if another process holds the lock. Waits for [`HEARTBEAT_TIMEOUT`] if a process on another host
+    /// Locks a file; returns `None` if another process holds the lock. Waits for [`SILENCE_LIMIT`] if a process on another host
     /// has left its file behind.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ pub fn is_held_exclusively(path: &Path) -> bool {
                 let age = time.and_then(|time| SystemTime::now().duration_since(time).ok());
                 holder.conflicts_with(Sharing::Shared)
                     && !holder.is_dead()
-                    && age.is_some_and(|age| age < HEARTBEAT_TIMEOUT)
+                    && age.is_some_and(|age| age < SILENCE_LIMIT)
             }),
         }
 }
@@ -171,7 +171,7 @@ impl HolderFile {
         let keep_beating = move || {
             // Signals are for the main thread.
             let _ = SigSet::all().thread_block();
-            while stopped.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
+            while stopped.recv_timeout(SIGN_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 beat();
             }
         };
@@ -260,7 +260,7 @@ fn is_held_by_others(lock: &Path, sharing: Sharing, own_path: Option<&Path>) -> 
     let begun_at = Instant::now();
     let mut is_noted = false;
     loop {
-        let is_over = begun_at.elapsed() >= HEARTBEAT_TIMEOUT;
+        let is_over = begun_at.elapsed() >= SILENCE_LIMIT;
         others.retain(|(_, holder)| {
             let is_gone = is_over || holder.is_dead();
             if is_gone {
@@ -274,7 +274,7 @@ fn is_held_by_others(lock: &Path, sharing: Sharing, own_path: Option<&Path>) -> 
             let age = own_time.zip(time).and_then(|(own_time, time)| own_time.duration_since(time).ok());
             let has_begun_before = own_path.is_some_and(|own_path| holder.path.as_path() < own_path);
             match (sign.len(), first.len()) {
-                (0, _) => has_begun_before && age.is_none_or(|age| age < 3 * HEARTBEAT_TIMEOUT),
+                (0, _) => has_begun_before && age.is_none_or(|age| age < 3 * SILENCE_LIMIT),
                 (_, 0) => true,
                 _ => time != first_time,
             }
