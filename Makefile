@@ -19,17 +19,17 @@ check:
 	@.ci/check-package
 	cargo test --release --locked -- --ignored licences::
 
-# The worker for other processors, and the driver for ARM, without linking. `make processors DRIVERS="TARGET ..."` checks other drivers.
-# `true` stands for their C compilers, which nothing needs before the linker. corosensei, the coroutines of simulated ranks, names a
-# feature for POWER that Rust 1.95 has without it; the variable lets it.
-PROCESSORS = aarch64-unknown-linux-gnu riscv64gc-unknown-linux-gnu powerpc64le-unknown-linux-gnu
-DRIVERS = aarch64-unknown-linux-gnu
-CHECK_PROCESSORS = env $(foreach processor,$(subst -,_,$(PROCESSORS)),CC_$(processor)=true AR_$(processor)=true) \
-    RUSTC_BOOTSTRAP=corosensei RUSTFLAGS="-D warnings" cargo check --release --locked --bins
+# The worker for other processors, and the driver for ARM, without linking: `true` stands for their C compilers, which nothing needs
+# before the linker. corosensei, the coroutines of simulated ranks, names a feature for POWER that Rust 1.95 has without it. The variable
+# lets it, in a folder of its own, because build scripts run again when it changes.
+ARM = aarch64-unknown-linux-gnu
+POWER = powerpc64le-unknown-linux-gnu
+CHECK = RUSTFLAGS="-D warnings" cargo check --release --locked --bins
 processors:
-	rustup target add $(PROCESSORS)
-	$(CHECK_PROCESSORS) -p apexmap-measure $(PROCESSORS:%=--target %)
-	$(CHECK_PROCESSORS) -p apexmap $(DRIVERS:%=--target %)
+	rustup target add $(ARM) riscv64gc-unknown-linux-gnu $(POWER)
+	$(CHECK) -p apexmap-measure --target $(ARM) --target riscv64gc-unknown-linux-gnu
+	CC_$(subst -,_,$(ARM))=true AR_$(subst -,_,$(ARM))=true $(CHECK) -p apexmap --target $(ARM)
+	RUSTC_BOOTSTRAP=corosensei $(CHECK) -p apexmap-measure --target $(POWER) --target-dir target/power
 
 # All tests, with none skipped.
 test: install-deps
