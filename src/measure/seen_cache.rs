@@ -30,7 +30,7 @@ pub fn seen_bytes() -> Option<u64> {
 }
 
 /// Returns the size of the last cache in bytes as random reads see it, a power of two; `None` if reads see no end of it, or if too
-/// little memory is free. The first call takes about 0.3 s.
+/// little memory is free. The first call takes a second or two.
 pub fn probe() -> Option<u64> {
     *SEEN.get_or_init(|| {
         Hardware::this_machine().free_memory_bytes().filter(|bytes| *bytes >= LEAST_FREE_BYTES)?;
