@@ -10,8 +10,8 @@ use std::time::Instant;
 
 /// Reported caches up to this size are not probed: the memory that exceeds them is the smallest that sweeps take anyway.
 pub const UNPROBED_BYTES: u64 = 128 << 20;
-/// Words of the largest region of the probe: 512 MiB, as much as a rank of the quickstart.
-const LARGEST: usize = 64 << 20;
+/// Words of the largest region of the probe: 256 MiB, twice the largest cache that does not enlarge the memory of sweeps.
+const LARGEST: usize = 32 << 20;
 /// Words of the smallest region, which the last cache holds on every machine with a large one: 4 MiB.
 const SMALLEST: usize = 512 << 10;
 /// Independent reads of a region per time, and times per region; the shortest time counts.
@@ -30,7 +30,7 @@ pub fn seen_bytes() -> Option<u64> {
 }
 
 /// Returns the size of the last cache in bytes as random reads see it, a power of two; `None` if reads see no end of it, or if too
-/// little memory is free. The first call takes a second or two.
+/// little memory is free. The first call takes about a second.
 pub fn probe() -> Option<u64> {
     *SEEN.get_or_init(|| {
         Hardware::this_machine().free_memory_bytes().filter(|bytes| *bytes >= LEAST_FREE_BYTES)?;
