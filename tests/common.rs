@@ -201,29 +201,38 @@ pub fn manifest() -> Manifest {
 
 /// Returns the job of a launch of two ranks: points with blocks of one word and of two, two samples of each.
 pub fn two_rank_job(launch: &str, point: impl Fn(u64) -> Point) -> Job {
-    let task = |block: u64| Task {
-        key: format!("L{block}"),
-        point: point(block),
+    let mut job = job_of_points(2, [1, 2].map(point).to_vec());
+    for (task, block) in job.tasks.iter_mut().zip([1, 2]) {
+        task.key = format!("L{block}");
+    }
+    Job { launch: launch.into(), repeat: Repeat { min: 2, max: 2, width: None, budget_seconds: None }, ..job }
+}
+
+/// Returns the job of a launch that measures each point once, on threads.
+pub fn job_of_points(ranks: usize, points: Vec<Point>) -> Job {
+    let task = |point: Point| Task {
+        key: point.label(),
+        point,
         seconds_so_far: Vec::new(),
         next_repetition: 0,
         costs: None,
         resampled_costs: Vec::new(),
     };
     Job {
-        launch: launch.into(),
+        launch: "0001".into(),
         block: 0,
         launcher: "local".into(),
         transport: "threads".into(),
-        ranks: 2,
+        ranks,
         seed: 1,
-        repeat: Repeat { min: 2, max: 2, width: None, budget_seconds: None },
+        repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
         preflight_seconds: 0.0,
         node_type: None,
         environment: Default::default(),
         machine: None,
         resampled: Vec::new(),
         first_round_seconds: None,
-        tasks: [1, 2].map(task).to_vec(),
+        tasks: points.into_iter().map(task).collect(),
     }
 }
 

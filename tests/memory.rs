@@ -1,12 +1,11 @@
 //! Tests that launches use the memory that plans predict, and tests of launches that the system kills for their memory.
 
-use super::common::Scratch;
+use super::common::{Scratch, job_of_points};
 use super::mpi_worker::{MPICH, OPEN_MPI, lock_launches};
 use apexmap_base::point::Point;
 use apexmap_base::sample::{Event, Status};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels::{self, Kernel, Ranks};
-use apexmap_measure::worker::{Job, Repeat, Task};
 use apexmap_results::disk::Folder;
 use apexmap_run::sweep::memory::launch_bytes;
 use std::fs;
@@ -27,30 +26,7 @@ fn small_point_of(kernel: &dyn Kernel, ranks: usize) -> Option<Point> {
 
 /// Returns the peak memory of all ranks that measure these points in one launch.
 fn peak_memory(points: &[Point], ranks: usize) -> u64 {
-    let task = |point: &Point| Task {
-        key: point.label(),
-        point: point.clone(),
-        seconds_so_far: Vec::new(),
-        next_repetition: 0,
-        costs: None,
-        resampled_costs: Vec::new(),
-    };
-    let job = Job {
-        launch: "0001".into(),
-        block: 0,
-        launcher: "local".into(),
-        transport: "threads".into(),
-        ranks,
-        seed: 5,
-        repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
-        preflight_seconds: 0.0,
-        node_type: None,
-        environment: Default::default(),
-        machine: None,
-        resampled: Vec::new(),
-        first_round_seconds: None,
-        tasks: points.iter().map(task).collect(),
-    };
+    let job = job_of_points(ranks, points.to_vec());
     let folder = Scratch::new();
     let file = folder.join("job.json");
     std::fs::write(&file, serde_json::to_string(&job).unwrap()).unwrap();

@@ -1,11 +1,10 @@
 //! The worker for 64-bit ARM, interpreted by qemu: kernels of each family on the vectors, atomics and clocks of that processor.
 
-use super::common::{Scratch, with_time_limit};
+use super::common::{Scratch, job_of_points, with_time_limit};
 use super::mpi_worker::{build_worker, lock_launches};
 use apexmap_base::point::Point;
 use apexmap_base::sample::{Event, Status};
 use apexmap_measure::kernels::{self, Kernel};
-use apexmap_measure::worker::{Job, Repeat, Task};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -51,29 +50,9 @@ fn points(ranks: usize) -> Vec<Point> {
     kernels::ALL.iter().filter_map(point).collect()
 }
 
-fn task(point: Point) -> Task {
-    let key = point.label();
-    Task { key, point, seconds_so_far: Vec::new(), next_repetition: 0, costs: None, resampled_costs: Vec::new() }
-}
-
 /// Runs points on threads and returns the events.
 fn run(worker: &Path, ranks: usize, points: Vec<Point>) -> Vec<Event> {
-    let job = Job {
-        launch: "0001".into(),
-        block: 0,
-        launcher: "local".into(),
-        transport: "threads".into(),
-        ranks,
-        seed: 1,
-        repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
-        preflight_seconds: 0.0,
-        node_type: None,
-        environment: Default::default(),
-        machine: None,
-        resampled: Vec::new(),
-        first_round_seconds: None,
-        tasks: points.into_iter().map(task).collect(),
-    };
+    let job = job_of_points(ranks, points);
     let folder = Scratch::new();
     let file = folder.join("job.json");
     std::fs::write(&file, serde_json::to_string(&job).expect("a job")).expect("written");
