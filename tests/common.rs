@@ -4,7 +4,7 @@ pub mod forwarding;
 
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
-use apexmap_base::provenance::{Cache, Host, Placement, Processors};
+use apexmap_base::provenance::{Cache, Granularity, Host, Placement, Processors};
 use apexmap_base::sample::{Launch, SCHEMA_VERSION, Sample, Status};
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::worker::{Job, Repeat, Task};
@@ -128,6 +128,7 @@ pub fn host() -> Host {
         memory_bytes: 8 << 30,
         caches: vec![Cache { level: 1, bytes: 32 << 10, shared_by: 1 }],
         last_cache_seen_bytes: None,
+        granularity: Granularity::default(),
         tlb_entries_4k: Some(1536),
         tlb_entries_2m: None,
         memory_side_cache_bytes: None,

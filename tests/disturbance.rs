@@ -20,6 +20,7 @@ use apexmap_results::table::correction::{Run, factors};
 use apexmap_results::table::quietness::{
     Cause, Quietness, Reference, causes, judge, overall_verdict, preflight_causes,
 };
+use apexmap_run::sweep::watch::Watch;
 use apexmap_study::calibrate;
 use apexmap_theory::machine::{Card, Number};
 use perf_event::events::{Event, Software};
@@ -415,6 +416,46 @@ fn without_samples_to_compare_the_limit_decides() {
     assert_eq!(Health::from_samples(&near).disturbed_count(), 144);
     let banner = Health::from_samples(&always).banner().expect("a banner");
     assert!(banner.contains("how much slower they were is unknown"), "{banner}");
+}
+
+/// Returns the facts of a run with one of five causes, at one of four sizes: too few samples have the same to judge each.
+fn rare_cause(number: u32) -> Facts {
+    let (fact, limit) = [
+        (Fact::RunDelayShare, 0.01),
+        (Fact::OffCoreShare, 0.02),
+        (Fact::StealShare, 0.01),
+        (Fact::OtherCores, 0.25),
+        (Fact::ThrottledSeconds, 1e-3),
+    ][(number / 3 % 5) as usize];
+    quiet().with_fact(fact, 1.5 * limit * f64::from(1 << (number / 15 % 4)))
+}
+
+#[test]
+fn disturbed_samples_that_together_were_not_slower_give_no_banner() {
+    for seed in 0..100 {
+        let result = |slow: f64| {
+            Health::from_samples(&simulate_result(seed, |_, number, chance| match number % 3 {
+                0 => (rare_cause(number), if chance < 0.15 { slow } else { 1.0 }),
+                _ => (quiet(), 1.0),
+            }))
+        };
+        let (harmless, tail) = (result(1.0), result(3.0));
+        assert!(harmless.disturbed_count() > 48, "no single cause was judged: {}", harmless.sentence());
+        assert_eq!((harmless.verdict(), harmless.banner()), (Quietness::Quiet, None), "{}", harmless.sentence());
+        assert!(harmless.sentence().contains("together they were not slower"), "{}", harmless.sentence());
+        assert_eq!(tail.verdict(), Quietness::Disturbed, "one of seven was three times as slow: {}", tail.sentence());
+    }
+}
+
+#[test]
+fn conditions_before_the_first_sample_are_told_but_end_no_run() {
+    let mut watch = Watch::default();
+    watch.begin_launch(&launch("0001", 1, "b1"));
+    let (verdict, text) = watch.add_preflight(&vec![quiet().with_fact(Fact::OtherCores, 1.0); 8]);
+    assert_eq!(verdict, Quietness::Quiet);
+    assert!(text.contains("other programs") && text.ends_with("; no rank waited"), "{text}");
+    let (verdict, _) = watch.add_preflight(&vec![shared_core(); 8]);
+    assert_eq!(verdict, Quietness::Disturbed);
 }
 
 #[test]

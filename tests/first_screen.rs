@@ -56,7 +56,7 @@ fn memory_sizes_begin_with_the_staircase_in_bytes_and_the_gain_of_huge_pages() {
     };
     assert_eq!(marks("figure-1.svg"), marks("effect-of-M.svg"), "all figures over M have the same marks");
     let figure = first.split("</figure>").next().unwrap();
-    assert!(figure.contains("2 MiB pages") && figure.contains("4 KiB pages") && figure.contains("64 KiB"), "{figure}");
+    assert!(figure.contains("huge pages") && figure.contains("base pages") && figure.contains("64 KiB"), "{figure}");
     assert!(page.contains("<li>huge pages: ") && page.contains("relative to base pages"));
     assert!(!page.contains("Rate on 4 KiB pages"), "the staircase shows it");
     let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));

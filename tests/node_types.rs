@@ -1,7 +1,7 @@
 //! Tests of types of nodes: samples of unlike nodes have no common median, figure, fit, card or comparison.
 
 use super::common::{Scratch, apexmap, host, launch, sample, small_point};
-use apexmap_base::provenance::{Host, Processors};
+use apexmap_base::provenance::{Host, PlainNode, Processors};
 use apexmap_base::sample::{Event, Launch, Sample};
 use apexmap_draw::plot;
 use apexmap_draw::selection;
@@ -123,8 +123,12 @@ fn tables_and_groups_keep_types_apart_with_known_medians() {
     let types = ["Old CPU, 4 cores, 8 GiB", "CPU, 4 cores, 8 GiB", "CPU, 4 cores, 16 GiB"];
     assert_eq!(short_names(&types), ["Old CPU", "CPU, 8 GiB", "CPU, 16 GiB"]);
     let rows = [(types[1], 1.0, 1, 1.0), (types[2], 1.0, 1, 2.0)];
-    let plain: Vec<String> =
-        samples(&rows).groups().expect("groups").iter().map(|group| group.plain_label(Some(4))).collect();
+    let plain: Vec<String> = samples(&rows)
+        .groups()
+        .expect("groups")
+        .iter()
+        .map(|group| group.plain_label(&PlainNode { cores: Some(4), granularity: None }))
+        .collect();
     assert_eq!(plain, ["2 cores, by messages, 16 GiB", "2 cores, by messages, 8 GiB"]);
     // A table without the type gets it, and a table that a user forces has no median.
     assert_eq!(query::missing_columns(&both, &["alpha"]).expect("columns")[0], NODE_TYPE);

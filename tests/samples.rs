@@ -2,6 +2,7 @@
 
 use super::common::{sample, small_point, table};
 use apexmap_base::point::{Point, Value};
+use apexmap_base::provenance::PlainNode;
 use apexmap_base::sample::Sample;
 use apexmap_measure::kernels;
 use apexmap_pages::report::summary;
@@ -70,7 +71,7 @@ fn a_column_derived_from_the_axes_does_not_split_a_surface() {
 #[test]
 fn the_summary_gives_surface_corners_and_the_shortest_time() {
     let groups = samples().with_kernel("apex_map.two_sided").groups().expect("groups");
-    let rows = summary::rows(&groups[0], None).expect("rows");
+    let rows = summary::rows(&groups[0], &PlainNode::default()).expect("rows");
     let summaries: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.as_str(), row.first)).collect();
     assert_eq!(
         summaries,
@@ -88,7 +89,7 @@ fn the_summary_gives_surface_corners_and_the_shortest_time() {
         Sample { outputs, ..sample(&point, &bytes.to_string(), 0, seconds) }
     };
     let times = Samples::from(table(vec![chase(1 << 16, 3.0), chase(1 << 20, 1.0), chase(1 << 22, 2.0)])).current();
-    let rows = summary::rows(&times.groups().expect("groups")[0], None).expect("rows");
+    let rows = summary::rows(&times.groups().expect("groups")[0], &PlainNode::default()).expect("rows");
     let summaries: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.contains("1 MiB"))).collect();
     assert_eq!(summaries, [("worst", false), ("best", true)], "{rows:?}");
 }

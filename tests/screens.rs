@@ -3,6 +3,7 @@
 use super::common::{Scratch, host, launch, manifest, sample};
 use super::terminal::{TINY_SWEEP, terminal_with_size};
 use apexmap_base::point::{Point, Value};
+use apexmap_base::provenance::{Granularity, PlainNode};
 use apexmap_base::sample::{Sample, Status};
 use apexmap_base::terminal::wrap_lines;
 use apexmap_base::units::{exact_bytes, size_of_words};
@@ -144,14 +145,26 @@ fn groups_limits_and_points_have_plain_names() {
             ("pages".to_owned(), Value::from(pages)),
         ]
     };
-    let name = |kernel, ranks, pages, cores| plain_name(&key(kernel, ranks, pages), cores);
+    let name = |kernel, ranks, pages, cores| {
+        plain_name(&key(kernel, ranks, pages), &PlainNode { cores, granularity: Some(Granularity::default()) })
+    };
     assert_eq!(name("apex_map.sequential", 1, "huge", None), "1 core, 2 MiB pages");
     assert_eq!(name("apex_map.two_sided", 2, "base", Some(2)), "2 cores, by messages, 4 KiB pages");
     assert_eq!(name("apex_map.two_sided", 4, "base", Some(2)), "4 ranks, by messages, 4 KiB pages", "more than cores");
     assert_eq!(name("apex_map.one_sided", 2, "huge", None), "2 ranks, by one-sided gets, 2 MiB pages");
     assert_eq!(name("random_access.star", 2, "huge", Some(2)), "random_access.star, 2 cores, 2 MiB pages");
     assert_eq!(name("random_access.shared", 1, "huge", Some(2)), "random_access.shared, 1 rank, 2 MiB pages");
-    assert_eq!(plain_name(&[("memory_words".into(), Value::Integer(1 << 26))], None), "M = 512 MiB");
+    let none = PlainNode::default();
+    assert_eq!(plain_name(&[("memory_words".into(), Value::Integer(1 << 26))], &none), "M = 512 MiB");
+    assert_eq!(
+        plain_name(&[("pages".into(), Value::from("huge"))], &none),
+        "huge pages",
+        "of machines with different sizes"
+    );
+    let granularity = Granularity { base_page_bytes: 64 << 10, huge_page_bytes: 512 << 20, ..Granularity::default() };
+    let arm = PlainNode { cores: None, granularity: Some(granularity) };
+    assert_eq!(plain_name(&key("random_access.star", 1, "base"), &arm), "random_access.star, 1 core, 64 KiB pages");
+    assert_eq!(plain_name(&key("random_access.star", 1, "huge"), &arm), "random_access.star, 1 core, 512 MiB pages");
     assert_eq!(plain_limit("outstanding misses"), "waiting for memory (outstanding misses)");
     assert_eq!(plain_limit("memory bandwidth"), "memory bandwidth");
     assert_eq!(label("memory_words", &Value::Integer(2048)), "M = 16 KiB");
@@ -210,7 +223,7 @@ fn ranks_on_several_nodes_or_unknown_cores_are_not_called_cores() {
         output: Default::default(),
         unreadable_lines: 0,
     };
-    let cores = |launches: Vec<LaunchEnd>| Manifest { launches, ..manifest() }.cores_of_node();
+    let cores = |launches: Vec<LaunchEnd>| Manifest { launches, ..manifest() }.plain_node().cores;
     assert_eq!(cores(vec![end(1), end(2)]), Some(2));
     let mut elsewhere = end(2);
     elsewhere.launch.placement[1].node = "node2".into();
@@ -269,7 +282,8 @@ fn stream_is_answered_by_four_lines_for_one_core_and_all() {
         let points = points.flat_map(|&(access, rate)| [(point(access, 1), rate), (point(access, 2), 2.0 * rate)]);
         samples_of(&points.map(|(point, rate)| (point.clone(), seconds(&point, rate))).collect::<Vec<_>>())
     };
-    let answer = stream::answer(&runs(""), None, Some(2)).expect("columns").expect("an answer");
+    let two_cores = PlainNode { cores: Some(2), granularity: None };
+    let answer = stream::answer(&runs(""), None, &two_cores).expect("columns").expect("an answer");
     assert_eq!(answer.heads, ["1 core", "2 cores"]);
     let names: Vec<&str> = answer.rows.iter().map(|row| row.name).collect();
     assert_eq!(names, ["copy", "scale", "add", "triad"]);
@@ -280,10 +294,10 @@ fn stream_is_answered_by_four_lines_for_one_core_and_all() {
     assert!(!answer.has_shares && !answer.text().contains("card"));
     let mut card = Card::new("m", "", "made up");
     card.set("node_bandwidth_bytes_per_second", Number::new(52.0, "GB/s", "made up")).expect("a number");
-    let text = stream::answer(&runs(""), Some(&card), Some(2)).expect("columns").expect("an answer").text();
+    let text = stream::answer(&runs(""), Some(&card), &two_cores).expect("columns").expect("an answer").text();
     let triad = text.lines().find(|line| line.contains("triad")).expect("a line");
     assert!(triad.ends_with("50 %") && text.contains("of the card"), "{text}");
-    assert_eq!(stream::answer(&runs("add"), None, None).expect("columns"), None, "an operation is missing");
+    assert_eq!(stream::answer(&runs("add"), None, &two_cores).expect("columns"), None, "an operation is missing");
 }
 
 #[test]

@@ -419,3 +419,25 @@ fn a_rank_needs_little_memory() {
     println!("{few} bytes with 1024 ranks, {many} with 16384: {each} for each rank more");
     assert!(each < 40 << 10, "{each} bytes per rank");
 }
+
+#[test]
+fn messages_between_all_nodes_use_no_more_links_than_planned() {
+    for (topology, nodes, planned) in [
+        (Topology::Crossbar, 10, 0),
+        (Topology::Torus { sides: vec![4, 3] }, 12, 48),
+        (Topology::Mesh { sides: vec![5, 2] }, 10, 40),
+        (Topology::Grid { sides: vec![4, 2], rings: vec![true, false] }, 8, 32),
+        (Topology::FatTree { leaf: 4, spines: 2 }, 12, 12),
+        (Topology::FatTree { leaf: 4, spines: 1 << 20 }, 12, 72),
+        (Topology::Dragonfly { nodes: 2, routers: 3 }, 42, 112),
+        (Topology::Dragonfly { nodes: 1, routers: 1 }, 64, 4096),
+        (Topology::Dragonfly { nodes: 1, routers: 1 << 20 }, 3, 27),
+    ] {
+        let mut used = std::collections::BTreeSet::new();
+        for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
+            topology.route(from, to, |link| _ = used.insert(link));
+        }
+        assert_eq!(topology.max_links(nodes), planned, "{topology:?}");
+        assert!(used.len() as u64 <= planned, "{topology:?} uses {} of {planned}", used.len());
+    }
+}

@@ -49,6 +49,31 @@ pub struct Cache {
     pub shared_by: u32,
 }
 
+/// Sizes in bytes of the units in which a machine moves and maps memory. The default is that of x86-64, the only machines of the
+/// versions that recorded none.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Granularity {
+    pub line_bytes: u64,
+    pub base_page_bytes: u64,
+    pub huge_page_bytes: u64,
+}
+
+impl Default for Granularity {
+    fn default() -> Self {
+        Self { line_bytes: 64, base_page_bytes: 4 << 10, huge_page_bytes: 2 << 20 }
+    }
+}
+
+/// What plain names need to know about the node of all ranks. The default is for results of several machines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PlainNode {
+    /// Cores of the one node on which all ranks ran. If they are unknown or fewer than the ranks, several ranks are not called cores.
+    pub cores: Option<u32>,
+    /// Sizes of its pages; if unknown, pages are called base and huge pages.
+    pub granularity: Option<Granularity>,
+}
+
 /// A machine, as the operating system reports it. Values that it does not report are absent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
@@ -63,7 +88,9 @@ pub struct Host {
     /// The part of the last cache that random reads saw before the sweep, in bytes, if a probe saw its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_cache_seen_bytes: Option<u64>,
-    /// Entries of the second-level data TLB for 4 KiB and 2 MiB pages, as the processor reports them.
+    #[serde(default)]
+    pub granularity: Granularity,
+    /// Entries of the second-level data TLB for base pages (4 KiB) and huge pages (2 MiB), as x86-64 processors report them.
     pub tlb_entries_4k: Option<u32>,
     pub tlb_entries_2m: Option<u32>,
     /// The largest memory-side cache of a NUMA node, in bytes: all memory is behind such caches, if any are reported.

@@ -6,7 +6,7 @@ use crate::disturbance::Facts;
 use crate::other_output::OtherOutput;
 use crate::place::PlacementOrder;
 use crate::point::{Point, Value};
-use crate::provenance::{Host, MemoryPlacement, Placement};
+use crate::provenance::{Host, MemoryPlacement, Placement, PlainNode};
 use crate::units::plural;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -123,10 +123,11 @@ pub struct Launch {
 pub const MIXED_NODES: &str = "mixed: ";
 
 impl Launch {
-    /// Returns the number of cores of the node on which all ranks run. `None` for several nodes, or if the number is unknown.
-    pub fn cores_of_node(&self) -> Option<u32> {
+    /// Returns what plain names need to know about the node of the ranks. Its cores are unknown for several nodes.
+    pub fn plain_node(&self) -> PlainNode {
         let is_one_node = !self.placement.is_empty() && self.placement.iter().all(|place| place.node == self.host.name);
-        self.host.processors.cores.filter(|_| is_one_node)
+        let cores = self.host.processors.cores.filter(|_| is_one_node);
+        PlainNode { cores, granularity: Some(self.host.granularity) }
     }
 
     /// Returns the number of nodes with ranks; `None` for simulated ranks.

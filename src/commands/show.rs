@@ -109,7 +109,8 @@ impl View {
             Some(entries) => Maps::from_points(entries.iter().map(|entry| (entry.key.as_str(), &entry.point)))?,
             None => Maps::from_samples(&chosen)?,
         };
-        maps.set_cores(folder.and_then(|folder| Manifest::read(folder).ok()?.cores_of_node()));
+        let node = folder.and_then(|folder| Some(Manifest::read(folder).ok()?.plain_node()));
+        maps.set_node(&node.unwrap_or_default());
         let newest = maps.add_samples(&chosen);
         let stamp = samples.stamp_subtitle(String::new());
         // The line of a map has little space.

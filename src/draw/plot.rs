@@ -5,6 +5,7 @@ mod subtitle;
 use crate::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Place, Quantity, Series, View};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
+use apexmap_base::provenance::PlainNode;
 use apexmap_base::units::{Unit, WORD_BYTES};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::{Cell, compare, single_points};
@@ -360,7 +361,7 @@ fn curves(request: &Request, subtitle: String, y: ColumnDescription, values: &[C
         if series.last().is_none_or(|(key, _)| *key != name) {
             // With several words, the column names are left out: the words suffice, and the legend has little space.
             let text = |(column, value): (&String, &Value)| match value {
-                value if column == "pages" => plain_name(&[(column.clone(), value.clone())], None),
+                value if column == "pages" => plain_name(&[(column.clone(), value.clone())], &PlainNode::default()),
                 Value::Text(word) if name.len() > 1 => columns::caption(word),
                 value => label(column, value),
             };

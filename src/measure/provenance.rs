@@ -3,9 +3,11 @@
 use crate::affinity;
 use crate::core_clock::core_clock;
 use crate::hardware::{
-    FilesBelow, Hardware, HardwareThread, PlacementOrder, SystemFiles, facts_are_hidden, place_ranks, this_system,
+    FilesBelow, Hardware, HardwareThread, PlacementOrder, SystemFiles, base_page_bytes, facts_are_hidden,
+    huge_page_bytes, line_words, place_ranks, this_system,
 };
-use apexmap_base::provenance::{Build, Cache, Host, MemoryPlacement, Placement, Processors};
+use apexmap_base::provenance::{Build, Cache, Granularity, Host, MemoryPlacement, Placement, Processors};
+use apexmap_base::units::WORD_BYTES;
 use nix::unistd::gethostname;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -85,6 +87,11 @@ pub fn host() -> Host {
         memory_bytes: hardware.usable_memory_bytes().unwrap_or(0),
         caches: caches(hardware),
         last_cache_seen_bytes: None,
+        granularity: Granularity {
+            line_bytes: line_words() as u64 * WORD_BYTES,
+            base_page_bytes: base_page_bytes(),
+            huge_page_bytes: huge_page_bytes(),
+        },
         tlb_entries_4k,
         tlb_entries_2m,
         memory_side_cache_bytes: hardware.memory_side_cache_bytes,

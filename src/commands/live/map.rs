@@ -2,6 +2,7 @@
 
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
+use apexmap_base::provenance::PlainNode;
 use apexmap_base::sample::{Sample, Status};
 use apexmap_base::units::{self, Unit, WORD_BYTES};
 use apexmap_measure::numerics::statistics::median;
@@ -176,14 +177,14 @@ impl Maps {
         let [x, y] = [0, 1].map(|axis| MapAxis::new(axes[axis], &values[axis]));
         let kernel_and_ranks = key_label(&key[..key.len().min(2)]);
         let quantity = samples.describe(headline);
-        let (key, label) = (key.to_vec(), plain_name(key, None));
+        let (key, label) = (key.to_vec(), plain_name(key, &PlainNode::default()));
         self.maps.push(Map { key, label, kernel_and_ranks, quantity, x, y, cells });
     }
 
-    /// Names the maps for this number of cores of the one node on which all ranks run; `None` for several nodes.
-    pub fn set_cores(&mut self, cores: Option<u32>) {
+    /// Names the maps for this node.
+    pub fn set_node(&mut self, node: &PlainNode) {
         for map in &mut self.maps {
-            map.label = plain_name(&map.key, cores);
+            map.label = plain_name(&map.key, node);
         }
     }
 

@@ -63,7 +63,7 @@ impl LiveView {
     /// Records the hardware of a launch, and shows the samples on its type of nodes.
     pub fn set_hardware(&mut self, launch: &Launch) {
         self.hertz = launch.host.cycle_hertz;
-        self.maps.set_cores(launch.cores_of_node());
+        self.maps.set_node(&launch.plain_node());
         self.maps.show_node_type(&launch.node_type());
     }
 

@@ -2,6 +2,7 @@
 
 use super::points::Points;
 use apexmap_base::point::Value;
+use apexmap_base::provenance::PlainNode;
 use apexmap_draw::figure::{Axis, Quantity};
 use apexmap_draw::plot;
 use apexmap_measure::kernels::{self, Kernel};
@@ -108,10 +109,13 @@ fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usi
     for (values, members) in points.split_by(members, &keys) {
         let is_surface = surface.iter().all(|name| numbers(points, &members, name).len() > 1);
         let key: Vec<(String, Value)> = keys.iter().map(|name| name.to_string()).zip(values).collect();
-        let name = plain_name(&key, None);
+        let name = plain_name(&key, &PlainNode::default());
         // The names of single kernels are in the plain name.
         let label = match class == kernel.id() {
-            true => plain_name(&[vec![("kernel".to_owned(), Value::Text(class.to_owned()))], key].concat(), None),
+            true => plain_name(
+                &[vec![("kernel".to_owned(), Value::Text(class.to_owned()))], key].concat(),
+                &PlainNode::default(),
+            ),
             false => [class, &name].join(", "),
         };
         let group = MatchedGroup {

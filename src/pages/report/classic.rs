@@ -4,7 +4,7 @@ use super::input::Input;
 use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
-use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit};
+use apexmap_base::units::{self, Unit};
 use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series};
 use apexmap_study::calibrate::classic::{self, Row};
 use apexmap_study::calibrate::staircase::rungs;
@@ -110,8 +110,14 @@ fn size_landmark(card: &Card, number: &str, label: &str) -> Option<Landmark> {
     Some(Landmark { x, label: format!("{label}: {}", units::bytes(x)), style: LandmarkStyle::Range(low, high) })
 }
 
+fn page_label(page: f64) -> String {
+    format!("{} pages", units::bytes(page))
+}
+
 fn staircase(card: &Card, host: Option<&Host>) -> Curves {
-    let reads = |label, pages: Word| series(card, label, catalogue::READ_SECONDS.name, &[pages, Word::Dependent]);
+    let reads = |(pages, page): (Word, f64)| {
+        series(card, &page_label(page), catalogue::READ_SECONDS.name, &[pages, Word::Dependent])
+    };
     let levels = [
         ("L1", catalogue::L1_MEASURED_BYTES.name),
         ("L2", catalogue::L2_MEASURED_BYTES.name),
@@ -127,7 +133,7 @@ fn staircase(card: &Card, host: Option<&Host>) -> Curves {
         subtitle: format!("{}, one core", card.name),
         x: Quantity { label: "size of the region".into(), unit: Unit::Bytes, log: true },
         y: latency(),
-        series: [reads("2 MiB pages", Word::Huge), reads("4 KiB pages", Word::Base)].into_iter().flatten().collect(),
+        series: card.page_sizes().into_iter().rev().filter_map(reads).collect(),
         marks: levels
             .into_iter()
             .filter_map(|(label, number)| size_landmark(card, number, label))
@@ -140,9 +146,7 @@ fn staircase(card: &Card, host: Option<&Host>) -> Curves {
 fn pages(card: &Card, host: Option<&Host>) -> Curves {
     let mut marks = Vec::new();
     let mut series_list = Vec::new();
-    for (pages, label, page) in
-        [(Word::Huge, "2 MiB pages", HUGE_PAGE_BYTES as f64), (Word::Base, "4 KiB pages", BASE_PAGE_BYTES as f64)]
-    {
+    for (pages, page) in card.page_sizes().into_iter().rev() {
         for (level, number) in [("L1 TLB", catalogue::L1_TLB_REACH_BYTES), ("L2 TLB", catalogue::TLB_REACH_BYTES)] {
             let name = NumberName::new(number).with_qualifier([pages.clone()]).to_string();
             let mark = size_landmark(card, &name, level);
@@ -154,7 +158,12 @@ fn pages(card: &Card, host: Option<&Host>) -> Curves {
             label: "as reported".into(),
             style: LandmarkStyle::Tick,
         }));
-        series_list.extend(series(card, label, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(&pages)));
+        series_list.extend(series(
+            card,
+            &page_label(page),
+            catalogue::PAGE_READ_SECONDS.name,
+            std::slice::from_ref(&pages),
+        ));
     }
     Curves {
         title: "Address translation: one line in each page".into(),

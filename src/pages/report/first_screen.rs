@@ -38,7 +38,7 @@ impl FirstScreen {
         if is_calibration {
             return Ok(Self::default());
         }
-        let stream = stream::answer(input.samples, input.card.as_ref(), input.cores)?;
+        let stream = stream::answer(input.samples, input.card.as_ref(), &input.node)?;
         if stream.is_some() && input.samples.distinct_numbers("ranks").len() < MIN_CURVE_POINTS {
             parameters.effects.clear();
             return Ok(Self { stream, ..Self::default() });

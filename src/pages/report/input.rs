@@ -2,6 +2,7 @@
 
 use crate::html::if_drawable;
 use apexmap_base::error::Result;
+use apexmap_base::provenance::PlainNode;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -20,8 +21,8 @@ pub struct Input<'a> {
     /// Samples of the current plan.
     pub samples: &'a Samples,
     pub groups: Vec<SampleGroup>,
-    /// Number of cores for names of groups in plain words.
-    pub cores: Option<u32>,
+    /// For names of groups in plain words.
+    pub node: PlainNode,
     /// Quietness of the machine.
     pub health: Health,
     pub card: Option<Card>,
@@ -46,8 +47,8 @@ impl<'a> Input<'a> {
             undrawn.borrow_mut().push(format!("The codes of codes.toml are not drawn: {error}."));
             codes::list_known()
         });
-        let cores = manifest.cores_of_node();
-        Ok(Self { folder, manifest, samples, groups, cores, health, card, codes, terms, undrawn })
+        let node = manifest.plain_node();
+        Ok(Self { folder, manifest, samples, groups, node, health, card, codes, terms, undrawn })
     }
 
     /// Returns a figure, or `None` if it cannot be drawn. The end of the report lists the reasons.

@@ -14,7 +14,7 @@ const MAX_VALUES: usize = 40_000;
 /// Returns all surfaces of a result, including those without a figure, and the surfaces that the sweep requests.
 pub fn viewer(input: &Input) -> Viewer {
     let of_group = |group: &SampleGroup| {
-        let title = group.plain_label(input.cores);
+        let title = group.plain_label(&input.node);
         let request = Request {
             kind: FigureKind::Surface,
             title,
@@ -24,7 +24,7 @@ pub fn viewer(input: &Input) -> Viewer {
         };
         // A group without any value has no surface.
         match figure(&group.samples, &request) {
-            Ok(Figure::Surface(grid, _)) => Some((group.plain_label(input.cores), grid)),
+            Ok(Figure::Surface(grid, _)) => Some((group.plain_label(&input.node), grid)),
             _ => None,
         }
     };

@@ -180,7 +180,7 @@ pub fn make_from(
     let input = Input::read(folder, &manifest, &current)?;
     let mut summary = Vec::new();
     for group in &input.groups {
-        summary.extend(summary::rows(group, input.cores)?);
+        summary.extend(summary::rows(group, &input.node)?);
     }
     let mut surfaces = Surfaces::draw(&input)?;
     let mut parameters = Parameters::draw(&input)?;
@@ -205,7 +205,7 @@ pub fn make_from(
         classic,
         viewer,
         explorer: explorer::explorer(&current)?,
-        corners: corners::from_groups(&input.groups, input.cores)?,
+        corners: corners::from_groups(&input.groups, &input.node)?,
         summary: &summary,
         watched: current.has(QUIETNESS),
         quietness: quietness(&input),
@@ -234,7 +234,7 @@ pub fn make_from(
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks());
     let warnings = warnings.chain(card).chain(wrong).chain(context.undrawn);
-    let answers = answers::text(&current, input.card.as_ref(), input.cores, manifest.first_host())?;
+    let answers = answers::text(&current, input.card.as_ref(), &input.node, manifest.first_host())?;
     Ok(ReportOutput { warnings: warnings.collect(), rows: summary, answers, health: input.health })
 }
 
@@ -287,7 +287,7 @@ fn simulated_banner(reason: &str, manifest: &Manifest) -> Banner {
 
 /// Returns the groups with disturbed samples, with the causes.
 fn quietness(input: &Input) -> Vec<(String, String)> {
-    let health_of = |group: &SampleGroup| (group.plain_label(input.cores), Health::from_samples(&group.samples));
+    let health_of = |group: &SampleGroup| (group.plain_label(&input.node), Health::from_samples(&group.samples));
     let disturbed = input.groups.iter().map(health_of).filter(|(_, health)| health.disturbed_count() > 0);
     disturbed.map(|(label, health)| (label, health.sentence())).collect()
 }
@@ -320,7 +320,7 @@ impl Surfaces {
                 bottlenecks.extend(pictures.bottleneck);
                 sections.push(section(input, group, pictures.slices, pictures.views)?);
             } else {
-                unshown.push(group.plain_label(input.cores));
+                unshown.push(group.plain_label(&input.node));
             }
         }
         Ok(Self { sections, bottlenecks, unshown })
@@ -363,7 +363,7 @@ fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<
     }
     let regimes = regimes(group, input);
     Ok(Section {
-        label: group.plain_label(input.cores),
+        label: group.plain_label(&input.node),
         slices,
         views,
         trades,

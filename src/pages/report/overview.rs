@@ -30,7 +30,7 @@ const MAX_EXTREMES: usize = 4;
 /// bandwidth.
 pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     let mut sentences = Vec::new();
-    let stream = stream::answer(input.samples, input.card.as_ref(), input.cores)?;
+    let stream = stream::answer(input.samples, input.card.as_ref(), &input.node)?;
     let mut extremes = if stream.is_none() { extremes(input)? } else { Vec::new() };
     if let [only] = extremes.as_mut_slice() {
         only.group.clear();
@@ -134,10 +134,11 @@ fn describe_pages(input: &Input) -> Result<Option<String>> {
             _ => String::new(),
         };
         let key: Vec<_> = group.key.iter().filter(|(column, _)| column != "pages").cloned().collect();
-        let name = plain_name(&key, input.cores);
+        let name = plain_name(&key, &input.node);
         parts.push(format!("{} to {} on {name}{place}", short_number(*least), short_number(*most)));
     }
-    Ok((!parts.is_empty()).then(|| format!("Rate on 4 KiB pages / rate on 2 MiB pages: {}.", parts.join("; "))))
+    let [base, huge] = ["base", "huge"].map(|word| plain_name(&[("pages".to_owned(), Value::from(word))], &input.node));
+    Ok((!parts.is_empty()).then(|| format!("Rate on {base} / rate on {huge}: {}.", parts.join("; "))))
 }
 
 /// Returns the extremes of every group without corners, and without a surface to compare it with. Groups of one cell each, such
@@ -152,7 +153,7 @@ fn extremes(input: &Input) -> Result<Vec<Extremes>> {
         for group in groups.iter().filter(|group| headline_of(group) == (headline, described.clone())) {
             let cells = group.measured_cells(headline)?;
             let places = cells.iter().map(|(cell, summary)| (summary.median, group.place(cell)));
-            each.push((group.plain_label(input.cores), places.collect()));
+            each.push((group.plain_label(&input.node), places.collect()));
         }
         if each.iter().all(|(_, places)| places.len() < 2) {
             let together =

@@ -32,7 +32,7 @@ pub struct GroupPictures {
 }
 
 pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
-    let (folder, label) = (input.folder, group.plain_label(input.cores));
+    let (folder, label) = (input.folder, group.plain_label(&input.node));
     let draw = |title: String, kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| -> Result<Picture> {
         let z = if kind == FigureKind::Bottleneck { SHARE } else { group.headline };
         let request = Request { kind, title, x: x.into(), by: by.iter().map(|&by| by.into()).collect(), z: z.into() };

@@ -2,6 +2,7 @@
 
 use super::share;
 use apexmap_base::error::Result;
+use apexmap_base::provenance::PlainNode;
 use apexmap_base::text_table::{Align, MIN_WRAPPED_WIDTH, TextTable};
 use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Samples;
@@ -51,9 +52,8 @@ pub struct SummaryRow {
 }
 
 /// Returns the four corners of a surface, from the least locality to the most, with the worst point before and the best point
-/// after them. Empty for a group without a good sample. `cores`: see
-/// [`plain_name`](apexmap_results::samples::plain_names::plain_name).
-pub fn rows(group: &SampleGroup, cores: Option<u32>) -> Result<Vec<SummaryRow>> {
+/// after them. Empty for a group without a good sample.
+pub fn rows(group: &SampleGroup, node: &PlainNode) -> Result<Vec<SummaryRow>> {
     let mut points = group.cells_by_median(group.headline)?;
     if group.samples.describe(group.headline).unit == Unit::Seconds {
         // The best time is the shortest.
@@ -75,7 +75,7 @@ pub fn rows(group: &SampleGroup, cores: Option<u32>) -> Result<Vec<SummaryRow>> 
         let words = [(corners.contains(&index), "corner"), (index == 0, "worst"), (index == last, "best")];
         words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
     };
-    let plain_name = group.plain_label(cores);
+    let plain_name = group.plain_label(node);
     let rows = picks.iter().map(|&index| SummaryRow {
         plain_name: plain_name.clone(),
         ..row(group, index == picks[0], kind_of(index), &points[index])

@@ -5,7 +5,7 @@ use crate::disk::folder::Folder;
 use crate::disk::record::{self, Record, Run};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
-use apexmap_base::provenance::{Build, Host};
+use apexmap_base::provenance::{Build, Host, PlainNode};
 use apexmap_base::regular_file::read_text;
 use apexmap_base::sample::{Launch, SCHEMA_VERSION, Status};
 use apexmap_theory::machine::Card;
@@ -111,11 +111,12 @@ impl Manifest {
         self.launches.first().map_or(&self.driver_host, |end| &end.launch.host)
     }
 
-    /// Returns the number of cores of the node on which the ranks of all launches ran. `None` if ranks of a launch ran on several
-    /// nodes, or if the number is unknown.
-    pub fn cores_of_node(&self) -> Option<u32> {
+    /// Returns what plain names need to know about the node on which the ranks of all launches ran. Its cores are unknown if ranks
+    /// of a launch ran on several nodes.
+    pub fn plain_node(&self) -> PlainNode {
         // `None` is the smallest.
-        self.launches.iter().map(|end| end.launch.cores_of_node()).min().flatten()
+        let cores = self.launches.iter().map(|end| end.launch.plain_node().cores).min().flatten();
+        PlainNode { cores, granularity: self.is_measured().then_some(self.first_host().granularity) }
     }
 
     /// Returns whether worker and driver of this program measured the result on real ranks.

@@ -8,7 +8,7 @@ use crate::disk::manifest::{Import, Manifest};
 use crate::disk::{Folder, parquet};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
-use apexmap_base::provenance::{Host, Processors};
+use apexmap_base::provenance::{Granularity, Host, Processors};
 use apexmap_base::sample::{SCHEMA_VERSION, Status};
 use apexmap_base::shell::command_words;
 use apexmap_measure::provenance;
@@ -115,6 +115,7 @@ fn unknown_host(name: String) -> Host {
         caches: Vec::new(),
         last_cache_seen_bytes: None,
         memory_side_cache_bytes: None,
+        granularity: Granularity::default(),
         tlb_entries_4k: None,
         tlb_entries_2m: None,
         cycle_hertz: None,

@@ -3,7 +3,8 @@
 use crate::samples::groups::SampleGroup;
 use crate::table::columns::{NODE_TYPE, caption, label};
 use apexmap_base::point::Value;
-use apexmap_base::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES, bytes, plural};
+use apexmap_base::provenance::{Granularity, PlainNode};
+use apexmap_base::units::{bytes, plural};
 
 /// How ranks of a kernel reach memory, for kernels whose id would not say it in plain words.
 const KERNELS: [(&str, &str); 4] = [
@@ -17,10 +18,8 @@ const KERNELS: [(&str, &str); 4] = [
 const THREADED: [&str; 2] = ["random_access.shared", "random_access.nodes"];
 
 /// Returns the name of a group in plain words: `1 core, 2 MiB pages`, `2 cores, by messages`. `key` has the columns that
-/// distinguish the group, as [`SampleGroup::key`]. `cores` is the number of cores of the one node on which all ranks ran; if it is
-/// `None` or less than the number of ranks, several ranks are not called cores. Use [`SampleGroup::label`] where the name must
-/// show the values of the columns.
-pub fn plain_name(key: &[(String, Value)], cores: Option<u32>) -> String {
+/// distinguish the group, as [`SampleGroup::key`]. Use [`SampleGroup::label`] where the name must show the values of the columns.
+pub fn plain_name(key: &[(String, Value)], node: &PlainNode) -> String {
     let kernel = key.iter().find_map(|(column, value)| match value {
         Value::Text(id) if column == "kernel" => Some(id.as_str()),
         _ => None,
@@ -36,11 +35,11 @@ pub fn plain_name(key: &[(String, Value)], cores: Option<u32>) -> String {
         match (column.as_str(), value) {
             ("kernel", _) => {}
             ("ranks", Value::Integer(ranks)) => {
-                let is_cores = !is_threaded && (*ranks == 1 || cores.is_some_and(|cores| *ranks <= u64::from(cores)));
+                let is_cores =
+                    !is_threaded && (*ranks == 1 || node.cores.is_some_and(|cores| *ranks <= u64::from(cores)));
                 first.push(plural(*ranks as usize, if is_cores { "core" } else { "rank" }));
             }
-            ("pages", Value::Text(word)) if word == "huge" => rest.push(page_name(HUGE_PAGE_BYTES)),
-            ("pages", Value::Text(word)) if word == "base" => rest.push(page_name(BASE_PAGE_BYTES)),
+            ("pages", Value::Text(word)) => rest.push(page_name(node, word).unwrap_or_else(|| caption(word))),
             (_, Value::Text(word)) => rest.push(caption(word)),
             (column, value) => rest.push(label(column, value)),
         }
@@ -49,18 +48,24 @@ pub fn plain_name(key: &[(String, Value)], cores: Option<u32>) -> String {
     first.join(", ")
 }
 
-fn page_name(size: u64) -> String {
-    format!("{} pages", bytes(size as f64))
+fn page_name(node: &PlainNode, pages: &str) -> Option<String> {
+    let size: fn(Granularity) -> u64 = match pages {
+        "huge" => |sizes| sizes.huge_page_bytes,
+        "base" => |sizes| sizes.base_page_bytes,
+        _ => return None,
+    };
+    let size = node.granularity.map(|sizes| bytes(size(sizes) as f64));
+    Some(format!("{} pages", size.as_deref().unwrap_or(pages)))
 }
 
 impl SampleGroup {
     /// Returns the [`plain_name`] of the group, with a short name of its type of nodes.
-    pub fn plain_label(&self, cores: Option<u32>) -> String {
+    pub fn plain_label(&self, node: &PlainNode) -> String {
         let mut key = self.key.clone();
         if let (Some(entry), Some(short)) = (key.iter_mut().find(|(name, _)| name == NODE_TYPE), &self.node_type) {
             entry.1 = Value::Text(short.clone());
         }
-        plain_name(&key, cores)
+        plain_name(&key, node)
     }
 }
 

@@ -54,6 +54,15 @@ pub fn judge(log_ratios: &[f64]) -> Verdict {
     }
 }
 
+/// Returns whether disturbed samples together were not slower than quiet ones. Unlike the median, the mean shows a few samples that
+/// were much slower.
+pub fn cost_nothing_together(log_ratios: &[f64]) -> bool {
+    let mean = log_ratios.iter().sum::<f64>() / log_ratios.len() as f64;
+    let squares: f64 = log_ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
+    let error = (squares / (log_ratios.len() as f64 - 1.0) / log_ratios.len() as f64).sqrt();
+    judge(log_ratios) == Verdict::CostsNothing && mean + 2.0 * error < NO_COST.ln()
+}
+
 /// The causes of one run.
 #[derive(Clone, Copy)]
 pub struct Signs {

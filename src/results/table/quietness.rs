@@ -69,6 +69,11 @@ impl Cause {
         Cause::BarrierCanary,
     ];
 
+    /// Returns whether this is a condition that need not cost time. Before the first sample, only waits and canaries show a cost.
+    pub fn is_condition(self) -> bool {
+        matches!(self, Self::OtherPrograms | Self::CoreClock)
+    }
+
     /// Returns the name in results, the amount above which the cause is recorded, and the meaning of the amount.
     const fn about(self) -> (&'static str, f64, &'static str) {
         match self {

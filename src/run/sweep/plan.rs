@@ -276,7 +276,10 @@ pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, 
     // One process has all simulated ranks.
     let ranks = size.ranks_per_node.filter(|_| plan.context.simulation.is_none()).unwrap_or(size.ranks);
     let points = entries.iter().map(|&entry| &plan.entries[entry].point);
-    (memory::launch_bytes(points, plan.context.transport, ranks), ranks)
+    let bytes = memory::launch_bytes(points, plan.context.transport, ranks);
+    let machine = plan.context.simulation.as_ref().and_then(|simulation| simulation.machine(size).ok());
+    let of_links = machine.map_or(0, |machine| machine.link_bytes(ranks));
+    (bytes.saturating_add(of_links), ranks)
 }
 
 /// Returns the largest [`launch_memory`] of a plan.

@@ -3,7 +3,7 @@
 use apexmap_base::disturbance::Facts;
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_results::samples::health::Health;
-use apexmap_results::table::quietness::{Quietness, Reference, causes, judge, preflight_causes};
+use apexmap_results::table::quietness::{Cause, Quietness, Reference, causes, judge, preflight_causes};
 use std::collections::VecDeque;
 
 /// Number of newest facts of a launch that show how fast the quiet machine is.
@@ -30,10 +30,14 @@ impl Watch {
     pub fn add_preflight(&mut self, canaries: &[Facts]) -> (Quietness, String) {
         canaries.iter().for_each(|facts| self.remember(*facts));
         let causes = preflight_causes(canaries, self.oversubscribed);
-        let verdict = judge(causes.as_deref());
+        let costly: Option<Vec<Cause>> = causes
+            .as_ref()
+            .map(|causes| causes.iter().map(|(cause, _)| *cause).filter(|cause| !cause.is_condition()).collect());
+        let verdict = judge(costly.as_deref());
         let sentences: Vec<String> = causes.iter().flatten().map(|(cause, amount)| cause.sentence(*amount)).collect();
         let text = match verdict {
             Quietness::Disturbed => sentences.join("; "),
+            Quietness::Quiet if !sentences.is_empty() => format!("{}; no rank waited", sentences.join("; ")),
             Quietness::Quiet => "nothing else takes time from the ranks".into(),
             Quietness::Unknown => "the system does not report whether something else takes time from the ranks".into(),
         };

@@ -5,18 +5,18 @@ pub mod memory_sizes;
 pub mod stream;
 
 use apexmap_base::error::Result;
-use apexmap_base::provenance::Host;
+use apexmap_base::provenance::{Host, PlainNode};
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::Card;
 
 /// Returns the answers that these samples contain, as lines for a terminal; empty for other sweeps. `samples` are those of the
-/// current plan, `host` is the measured machine. `cores`: see [`plain_name`](apexmap_results::samples::plain_names::plain_name).
+/// current plan, `host` is the measured machine.
 ///
 /// # Errors
 /// If a column is missing.
-pub fn text(samples: &Samples, card: Option<&Card>, cores: Option<u32>, host: &Host) -> Result<String> {
+pub fn text(samples: &Samples, card: Option<&Card>, node: &PlainNode, host: &Host) -> Result<String> {
     let mut text = String::new();
-    if let Some(stream) = stream::answer(samples, card, cores)? {
+    if let Some(stream) = stream::answer(samples, card, node)? {
         text.push_str(&stream.text());
     }
     if let Some(sizes) = memory_sizes::answer(samples, host)? {

@@ -2,6 +2,7 @@
 
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
+use apexmap_base::provenance::PlainNode;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Samples;
@@ -52,7 +53,7 @@ pub struct StreamRate {
 ///
 /// # Errors
 /// If a column is missing.
-pub fn answer(samples: &Samples, card: Option<&Card>, cores: Option<u32>) -> Result<Option<Stream>> {
+pub fn answer(samples: &Samples, card: Option<&Card>, node: &PlainNode) -> Result<Option<Stream>> {
     let good = samples.good();
     if good.words("kernel") != [KERNEL] || good.varies("region_bytes") || !good.is_constant(NODE_TYPE) {
         return Ok(None);
@@ -64,7 +65,7 @@ pub fn answer(samples: &Samples, card: Option<&Card>, cores: Option<u32>) -> Res
     let ranks = good.distinct_numbers("ranks");
     let mut counts: Vec<f64> = ranks.first().into_iter().chain(ranks.last()).copied().collect();
     counts.dedup();
-    let head = |count: &f64| plain_name(&[("ranks".to_owned(), Value::Integer(*count as u64))], cores);
+    let head = |count: &f64| plain_name(&[("ranks".to_owned(), Value::Integer(*count as u64))], node);
     let peak = card.and_then(|card| card.get(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name));
     let cells = good.cells(&["access", "ranks"])?;
     let summary_of = |name: &str, count: &f64| {

@@ -3,7 +3,7 @@
 
 use super::Probe;
 use super::card_text::{WIDE_TERMINAL, not_known, short_interval};
-use super::derived_numbers::{PAGES, lines};
+use super::derived_numbers::lines;
 use super::node::{STREAM_RULE, last_caches};
 use super::parts;
 use apexmap_base::provenance::Host;
@@ -276,7 +276,7 @@ fn sizes(card: &Card) -> Vec<Row> {
 
 fn translation(card: &Card) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (pages, page) in PAGES {
+    for (pages, page) in card.page_sizes() {
         let size = units::bytes(page);
         let mut has_step = false;
         for (level, id) in [("L1", catalogue::L1_TLB_REACH_BYTES), ("L2", catalogue::TLB_REACH_BYTES)] {

@@ -5,7 +5,7 @@ use super::levels::Sizes;
 use super::staircase::{Rung, Step, places, rungs, step};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
-use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
+use apexmap_base::units;
 use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
 
 /// A cache that serves less than this share of the reported size contradicts the system.
@@ -14,15 +14,13 @@ const MIN_SHARE: f64 = 0.6;
 const MAX_SHARE: f64 = 1.6;
 /// Maximum number of pages of a first-level TLB.
 const MAX_L1_TLB_PAGES: f64 = 256.0;
-/// Kinds of pages and their sizes in bytes.
-pub const PAGES: [(Word, f64); 2] = [(Word::Base, BASE_PAGE_BYTES as f64), (Word::Huge, HUGE_PAGE_BYTES as f64)];
 
 /// Adds the derived numbers to a card. If a cache serves much less than the system reports, its size becomes the
 /// measured one, and its origin contains both. Returns a sentence for each reported number that the measurements do not
 /// show.
 pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
     let mut unseen = caches(card)?;
-    for (pages, page) in PAGES {
+    for (pages, page) in card.page_sizes() {
         let entries = if pages == Word::Base { host.tlb_entries_4k } else { host.tlb_entries_2m };
         unseen.extend(translation(card, &pages, page, entries.map(f64::from))?);
     }
@@ -120,9 +118,9 @@ fn nearest_size(size: f64, a: f64, b: f64) -> f64 {
 /// Returns the times of dependent reads of one line per page. `part` is the time in excess of the same number of
 /// adjacent lines.
 pub fn page_reads(card: &Card, pages: &Word, page: f64) -> Vec<Rung> {
-    let lines = lines(card);
+    let (lines, line_bytes) = (lines(card), card.granularity().line_bytes as f64);
     let subtract_lines = |rung: Rung| {
-        let plain = interpolate(&lines, rung.size / page * 64.0, |line| line.seconds)?;
+        let plain = interpolate(&lines, rung.size / page * line_bytes, |line| line.seconds)?;
         Some(Rung { part: rung.seconds - plain, ..rung })
     };
     rungs(card, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(pages))
@@ -158,9 +156,11 @@ fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -
             card.set(&name(entry), number(&measured, against))?;
         }
     }
-    let (lines, against) = (lines(card), against.trim_end_matches(','));
+    let (lines, line_bytes) = (lines(card), card.granularity().line_bytes as f64);
+    let against = against.trim_end_matches(',');
     if let Some(last) = ladder.last() {
-        let plain = |time: fn(&Rung) -> f64| interpolate(&lines, last.size / page * 64.0, time).unwrap_or(f64::NAN);
+        let plain =
+            |time: fn(&Rung) -> f64| interpolate(&lines, last.size / page * line_bytes, time).unwrap_or(f64::NAN);
         let (low, high) = (last.low - plain(|line| line.high), last.high - plain(|line| line.low));
         if low > 0.0 {
             let number = Number::new(last.part, "s", format!("{against}, in {}", units::bytes(last.size)));

@@ -4,7 +4,6 @@ use crate::model_fit;
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_results::samples::Samples;
-use apexmap_theory::bounds::LINE_BYTES;
 use apexmap_theory::fit::{self, Options, Role};
 use apexmap_theory::machine::{Card, Number, NumberName, Word, catalogue};
 use apexmap_theory::models::apex_map::{Reads, Requests};
@@ -16,7 +15,7 @@ const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
 /// Adds the fitted numbers to a card that has the cache sizes. Numbers that the measurements do not identify are not
 /// added; returns a sentence for each reason.
 pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
-    let reach = card_number(card, catalogue::TLB_ENTRIES.name).zip(Some("tlb_reach_bytes--base in pages of 4 KiB"));
+    let reach = card_number(card, catalogue::TLB_ENTRIES.name).zip(Some("tlb_reach_bytes--base in base pages"));
     let entries = host.tlb_entries_4k.map(f64::from).zip(Some("as the processor reports"));
     set_size(card, catalogue::TLB_ENTRIES.name, reach.or(entries))?;
     let last_cache = host.caches.iter().find(|cache| cache.level == 3);
@@ -105,7 +104,7 @@ fn substitute(card: &Card, number: &str) -> Option<(f64, String)> {
     ];
     if let Some((_, bandwidth)) = lines.iter().find(|(line, _)| line.name == number) {
         let (name, first) = (bandwidth.name, catalogue::L1_BANDWIDTH_BYTES_PER_SECOND.name);
-        let seconds = LINE_BYTES * (1.0 / card.get(name)? - 1.0 / card.get(first)?);
+        let seconds = card.granularity().line_bytes as f64 * (1.0 / card.get(name)? - 1.0 / card.get(first)?);
         return (seconds > 0.0).then(|| (seconds, format!("time of a line from {name}, minus that from {first}")));
     }
     let latencies = [

@@ -2,8 +2,9 @@
 //! each number.
 
 use super::Probe;
-use super::derived_numbers::{PAGES, lines, page_reads};
+use super::derived_numbers::{lines, page_reads};
 use super::staircase::places;
+use apexmap_base::provenance::Granularity;
 use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue};
 
 /// Regions of this many bytes or more get longer runs.
@@ -50,14 +51,14 @@ fn read(bytes: u64, pages: &Word, order: &Word) -> Probe {
     probe.set("order", order).set("reads", reads)
 }
 
-/// Returns the probes of a core's address translation: dependent reads of one line per page. Regions of 4 KiB pages
-/// have up to `most_base` bytes, those of 2 MiB pages up to `most_huge`.
-pub fn pages(most_base: u64, most_huge: u64) -> Vec<Probe> {
+/// Returns the probes of a core's address translation: dependent reads of one line per page. Regions of base pages
+/// have up to `most_base` bytes, those of huge pages up to `most_huge`.
+pub fn pages(granularity: &Granularity, most_base: u64, most_huge: u64) -> Vec<Probe> {
     let mut probes = Vec::new();
-    for ((pages, page), most) in PAGES.into_iter().zip([most_base, most_huge]) {
-        for bytes in
-            std::iter::successors(Some(4 * page as u64), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most)
-        {
+    let kinds =
+        [(Word::Base, granularity.base_page_bytes, most_base), (Word::Huge, granularity.huge_page_bytes, most_huge)];
+    for (pages, page, most) in kinds {
+        for bytes in std::iter::successors(Some(4 * page), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most) {
             probes.push(page_read(bytes, &pages));
         }
     }
@@ -87,12 +88,13 @@ pub fn refine(card: &Card, most: u64) -> Vec<Probe> {
         let unit = if place < 1e6 { 1024.0 } else { 65536.0 };
         probes.extend(sizes_near(place, unit, most).map(|bytes| read(bytes, &Word::Huge, &Word::Dependent)));
     }
-    for (pages, page) in PAGES {
+    let line = card.granularity().line_bytes;
+    for (pages, page) in card.page_sizes() {
         for place in places(&page_reads(card, &pages, page)) {
             // The kernel reads at least 1 KiB of lines.
             for bytes in sizes_near(place, 4.0 * page, most).filter(|&bytes| bytes >= 16 * page as u64) {
                 probes.push(page_read(bytes, &pages));
-                probes.push(read(bytes / page as u64 * 64, &Word::Huge, &Word::Dependent));
+                probes.push(read(bytes / page as u64 * line, &Word::Huge, &Word::Dependent));
             }
         }
     }

@@ -18,7 +18,7 @@ pub mod staircase;
 use apexmap_base::disturbance::Fact;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
-use apexmap_base::provenance::Host;
+use apexmap_base::provenance::{Granularity, Host};
 use apexmap_base::units;
 use apexmap_measure::kernels::{self, Parameter};
 use apexmap_results::samples::Samples;
@@ -183,7 +183,11 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
         .min(previous_power_of_two(levels::memory_bytes(host) / 8));
     let least = reported[0].map_or(16 << 10, |bytes| previous_power_of_two(bytes as u64 / 2));
     probes.extend(ladders::memory(least, memory.max(beyond)));
-    probes.extend(ladders::pages(memory, MAX_REGION.min(previous_power_of_two(levels::memory_bytes(host) / 8))));
+    probes.extend(ladders::pages(
+        &host.granularity,
+        memory,
+        MAX_REGION.min(previous_power_of_two(levels::memory_bytes(host) / 8)),
+    ));
     if cores > 1 {
         probes.extend(ladders::loaded_latency(memory, cores));
         probes.extend(network());
@@ -373,6 +377,14 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     }
     if host.memory_bytes > 0 {
         card.set(catalogue::MEMORY_BYTES.name, whole(host.memory_bytes as f64, "B"))?;
+    }
+    let Granularity { line_bytes, base_page_bytes, huge_page_bytes } = host.granularity;
+    for (name, bytes) in [
+        (catalogue::LINE_BYTES.name, line_bytes),
+        (catalogue::BASE_PAGE_BYTES.name, base_page_bytes),
+        (catalogue::HUGE_PAGE_BYTES.name, huge_page_bytes),
+    ] {
+        card.set(name, whole(bytes as f64, "B"))?;
     }
     for (level, name) in [(1, catalogue::L1_BYTES.name), (2, catalogue::L2_BYTES.name), (3, catalogue::L3_BYTES.name)] {
         if let Some(cache) = host.caches.iter().find(|cache| cache.level == level) {

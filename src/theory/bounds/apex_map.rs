@@ -5,7 +5,6 @@
 //! share that a cache of any size can hold.
 
 use super::*;
-use crate::bounds::limits::LINE_BYTES;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::kernels::apex_map::access::Access;
@@ -105,7 +104,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     let remote_share = case.output("remote_share").unwrap_or(1.0 - ranks.powf(-alpha));
     let concurrency = case.concurrent_ranks(ranks);
     // A minimum: a block of three words, for example, may lie in two lines.
-    let lines = (bytes / LINE_BYTES).max(1.0);
+    let lines = (bytes / limits.line_bytes).max(1.0);
     let threads = case.carrier.0 == "threads";
     let two_sided = point.kernel == "apex_map.two_sided";
 
@@ -119,7 +118,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     terms.set_loop(concurrency, in_loop);
 
     // Between threads, a core reads remote blocks too. Between processes, a network adapter may read them.
-    let law = Law::from_alpha(alpha, own).in_blocks(bytes.max(LINE_BYTES));
+    let law = Law::from_alpha(alpha, own).in_blocks(bytes.max(limits.line_bytes));
     let (read, by_cores) = if threads { (1.0, law.with_remote(remote_share)) } else { (1.0 - remote_share, law) };
     let has_reads = !limits.reads.is_empty();
     let latency = limits.outstanding.map(|max_lines| lines * limits.latencies.mean_cost(&by_cores) / max_lines);
@@ -136,7 +135,8 @@ fn terms(case: &Case, terms: &mut Terms) {
     // that is smaller than the arrays holds none of the indices to come.
     let array_bytes = (point.integer("N") * point.integer("I") * WORD_BYTES) as f64;
     let streamed = !["apex_map.sequential", "apex_map.chains"].contains(&point.kernel.as_str());
-    let indices = |region: f64| if streamed && array_bytes > region { WORD_BYTES as f64 / LINE_BYTES } else { 0.0 };
+    let indices =
+        |region: f64| if streamed && array_bytes > region { WORD_BYTES as f64 / limits.line_bytes } else { 0.0 };
     for &(region, line) in limits.lines.rungs() {
         if let Some(level) = limits.level(region) {
             let beyond = read * lines * (1.0 - by_cores.max_share_within(region));
@@ -147,7 +147,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     let on_node = ranks / case.nodes as f64;
     let cached = limits.cached_bytes(on_node) / on_node;
     let from_memory = lines * (1.0 - law.with_remote(remote_share).max_share_within(cached)) + indices(cached);
-    let node = limits.node_bandwidth.map(|bandwidth| from_memory * LINE_BYTES / bandwidth);
+    let node = limits.node_bandwidth.map(|bandwidth| from_memory * limits.line_bytes / bandwidth);
     terms.add(MEMORY, case.nodes as f64, node);
     if two_sided && point.ranks > 1 {
         let poll = limits.poll.filter(|_| case.messages().is_some());

@@ -6,9 +6,6 @@ use crate::models::Model;
 use crate::models::apex_map::Surface;
 use apexmap_base::provenance::Host;
 
-/// Bytes of a cache line.
-pub const LINE_BYTES: f64 = 64.0;
-
 /// Maximum loads that a core starts per cycle. Current x86_64 and Arm cores start two or three, according to the makers'
 /// optimisation guides; four leaves a margin for wider cores.
 const MAX_LOADS_PER_CYCLE: f64 = 4.0;
@@ -20,7 +17,7 @@ const MAX_STORES_PER_CYCLE: f64 = 2.0;
 const MAX_LOADED_BYTES_PER_CYCLE: f64 = 128.0;
 
 /// The best measured numbers of a machine.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Host of the measurement; absent on cards that no calibration wrote.
     pub host: Option<String>,
@@ -30,6 +27,8 @@ pub struct Limits {
     carrier: Option<(String, String)>,
     /// Cores of a node.
     pub cores: Option<f64>,
+    /// Bytes of a cache line.
+    pub line_bytes: f64,
     /// Sizes of the caches in bytes, from the first level on, up to the first unknown one.
     pub caches: Vec<f64>,
     /// The highest clock of a core, in hertz.
@@ -124,8 +123,9 @@ impl Limits {
         let latency = reads(Word::Huge, Word::Dependent);
         let first = latency.min_cost().unwrap_or(0.0);
         let latencies = Ladder::new(latency.rungs().iter().map(|&(size, cost)| (size, cost - first)).collect());
+        let line_bytes = card.granularity().line_bytes as f64;
         let rates = steps(card, catalogue::READ_BANDWIDTH_BYTES_PER_SECOND.name, |rest| rest.is_empty());
-        let stream = Ladder::new(rates.map(|(size, best)| (size, LINE_BYTES / best)).collect());
+        let stream = Ladder::new(rates.map(|(size, best)| (size, line_bytes / best)).collect());
         let lines = stream.min_with(&on_huge);
         let occupied = latencies.rungs().iter().filter_map(|&(size, latency)| {
             let (_, line) = lines.rungs().iter().find(|(rung, _)| *rung == size)?;
@@ -150,12 +150,13 @@ impl Limits {
             poll: card.best(catalogue::OPERATION_SECONDS.name),
             reads_beyond_first: reads.rungs_from(first_cache + 1.0),
             walks: Ladder::new(walked.rungs().iter().map(|&(size, cost)| (2.0 * size, cost)).collect()),
+            line_bytes,
             caches,
             reads,
             reads_on_base: on_base,
             outstanding: occupied.reduce(f64::max).filter(|lines| *lines > 0.0),
             latencies,
-            byte_seconds: stream.min_cost().map(|line| line / LINE_BYTES),
+            byte_seconds: stream.min_cost().map(|line| line / line_bytes),
             lines,
             generate: card.best(catalogue::GENERATE_SECONDS.name),
             node_bandwidth: card.best(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name),

@@ -1,7 +1,6 @@
 //! Bounds of message rates, per message.
 
 use super::*;
-use crate::bounds::limits::LINE_BYTES;
 use apexmap_base::source::NIC_MESSAGE_RATE;
 
 pub const FAMILY: Family = Family {
@@ -89,7 +88,7 @@ fn add_read_terms(case: &Case, flows: f64, terms: &mut Terms) {
     for &(region, line) in case.limits.lines.rungs() {
         if let Some(level) = case.limits.level(region) {
             let beyond = 1.0 - (region / window).min(1.0);
-            terms.add(level, flows, Some((bytes / LINE_BYTES).max(1.0) * beyond * line));
+            terms.add(level, flows, Some((bytes / case.limits.line_bytes).max(1.0) * beyond * line));
         }
     }
 }

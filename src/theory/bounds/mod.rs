@@ -17,7 +17,7 @@ mod random_access;
 
 pub use ladder::Ladder;
 pub use law::Law;
-pub use limits::{LINE_BYTES, Limits, Messages};
+pub use limits::{Limits, Messages};
 
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source::Source;

@@ -3,7 +3,6 @@
 //! Updates are uniformly distributed over the words of a rank's part of the table.
 
 use super::*;
-use crate::bounds::limits::LINE_BYTES;
 use apexmap_base::source::{BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use apexmap_base::units::WORD_BYTES;
 
@@ -94,7 +93,7 @@ fn terms(case: &Case, terms: &mut Terms) {
         terms.add(WALKS, concurrency, reads(&limits.reads_on_base, &limits.walks));
     }
     let from_memory = 1.0 - (limits.cached_bytes(on_node) / on_each_node).min(1.0);
-    let node = limits.node_bandwidth.map(|bandwidth| 2.0 * LINE_BYTES * from_memory / bandwidth);
+    let node = limits.node_bandwidth.map(|bandwidth| 2.0 * limits.line_bytes * from_memory / bandwidth);
     terms.add(MEMORY, case.nodes as f64, node);
     if point.ranks > 1 && kernel != "random_access.star" {
         add_remote_terms(case, terms);

@@ -85,6 +85,9 @@ catalogue! {
     LOCK_HOLD_SECONDS = entry("lock_hold_seconds", Unit::Seconds, "time for which an update holds its lock");
     LOCK_FREE_SECONDS = entry("lock_free_seconds", Unit::Seconds, "time between releasing a lock and requesting the next one");
     // memory, by level
+    LINE_BYTES = entry("line_bytes", Unit::Bytes, "size of a cache line");
+    BASE_PAGE_BYTES = entry("base_page_bytes", Unit::Bytes, "size of a base page");
+    HUGE_PAGE_BYTES = entry("huge_page_bytes", Unit::Bytes, "size of a huge page");
     L1_BYTES = entry("l1_bytes", Unit::Bytes, "size of the first-level data cache of a core");
     L1_LATENCY_SECONDS = entry("l1_latency_seconds", Unit::Seconds, "a dependent access that hits the first level");
     L1_BANDWIDTH_BYTES_PER_SECOND = entry("l1_bandwidth_bytes_per_second", Unit::BytesPerSecond,
@@ -202,7 +205,6 @@ catalogue! {
         "a get of a remote block if all accesses are remote");
     GET_SECONDS_PER_BYTE = entry("get_seconds_per_byte", Unit::SecondsPerByte, "each byte of a block that a get fetches");
     GET_ALONE_SECONDS = entry("get_alone_seconds", Unit::Seconds, "a get of a remote block among local accesses");
-    LINE_BYTES = entry("line_bytes", Unit::Bytes, "size of a cache line");
     LINES_IN_FLIGHT = entry("lines_in_flight", Unit::None, "maximum of outstanding cache lines of one core");
     // network
     NETWORK_LATENCY_SECONDS = entry("network_latency_seconds", Unit::Seconds, "a short message, one way");

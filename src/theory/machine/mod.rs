@@ -43,6 +43,7 @@ pub use name::{NumberName, Word};
 pub use network::{NetworkShape, TopologyKind};
 pub use number::Number;
 
+use apexmap_base::provenance::Granularity;
 use number::{Conversion, check, conversion};
 
 use apexmap_base::error::{Error, Result};
@@ -233,6 +234,23 @@ impl Card {
     pub fn get(&self, name: &str) -> Option<f64> {
         self.base(name, |number| Some(number.value))
             .or_else(|| Some(1.0 / self.base(&inverse(name)?, |n| Some(n.value))?))
+    }
+
+    /// Returns the sizes of lines and pages. A card without them has those of x86-64.
+    pub fn granularity(&self) -> Granularity {
+        let usual = Granularity::default();
+        let bytes = |number: &Entry, usual| self.get(number.name).map_or(usual, |bytes| bytes as u64);
+        Granularity {
+            line_bytes: bytes(&catalogue::LINE_BYTES, usual.line_bytes),
+            base_page_bytes: bytes(&catalogue::BASE_PAGE_BYTES, usual.base_page_bytes),
+            huge_page_bytes: bytes(&catalogue::HUGE_PAGE_BYTES, usual.huge_page_bytes),
+        }
+    }
+
+    /// Returns the kinds of pages and their sizes in bytes.
+    pub fn page_sizes(&self) -> [(Word, f64); 2] {
+        let Granularity { base_page_bytes, huge_page_bytes, .. } = self.granularity();
+        [(Word::Base, base_page_bytes as f64), (Word::Huge, huge_page_bytes as f64)]
     }
 
     /// Returns a number as [`Card::get`] does.

@@ -1,7 +1,6 @@
 //! Numbers of cards as models need them.
 
 use crate::machine::{Card, NumberName, Word, catalogue, entry_of};
-use apexmap_base::units::BASE_PAGE_BYTES;
 
 /// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
 /// is smaller: other users, code, stack and indices occupy a part of the cache. The pages that a core's translations cover
@@ -12,7 +11,7 @@ pub fn card_number(card: &Card, number: &str) -> Option<f64> {
     let sum = || {
         if number == catalogue::TLB_ENTRIES.name {
             let reach = NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]);
-            return Some(card.get(&reach.to_string())? / BASE_PAGE_BYTES as f64);
+            return Some(card.get(&reach.to_string())? / card.granularity().base_page_bytes as f64);
         }
         let composite = entry_of(number)?.composite?;
         let parts = composite.parts.iter().map(|part| card.get(part)).sum::<Option<f64>>()?;

@@ -11,7 +11,7 @@ use crate::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_b
 use crate::models::{Model, card_number};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
-use apexmap_base::units::{BASE_PAGE_BYTES, WORD_BYTES};
+use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::comm::Computation;
 use apexmap_measure::comm::simulated::ComputationCosts;
 
@@ -111,7 +111,7 @@ fn read(numbers: &mut Numbers, point: &Point) -> Result<f64> {
     let given = |name: &str| match name {
         "P" => Some(point.ranks as f64),
         "ranks_per_node" => ranks_per_node.map(|ranks| ranks.min(point.ranks) as f64),
-        "page_bytes" => has_word(point, "pages", "base").then_some(BASE_PAGE_BYTES as f64),
+        "page_bytes" => has_word(point, "pages", "base").then_some(numbers.card.granularity().base_page_bytes as f64),
         // The model of memory covers only reads. Any other value than 0 makes it refuse the point.
         "access" => Some(f64::from(u8::from(point.params.contains_key(name) && !has_word(point, name, "read")))),
         _ => point.params.get(name).and_then(Value::as_f64),

@@ -66,6 +66,24 @@ impl Topology {
         links
     }
 
+    /// Returns the maximum number of links that messages between these nodes use. Each direction of a link counts.
+    pub fn max_links(&self, nodes: usize) -> u64 {
+        let (all, per_route) = match self {
+            Self::Crossbar => (0, 0),
+            Self::Torus { sides } | Self::Mesh { sides } | Self::Grid { sides, .. } => {
+                (2 * sides.len() * sides.iter().product::<usize>(), sides.iter().sum())
+            }
+            // A node is reached through one spine.
+            Self::FatTree { leaf, spines } => (2 * nodes.div_ceil(*leaf) * (*spines).min(nodes), 2),
+            Self::Dragonfly { nodes: on_router, routers } => {
+                let groups = nodes.div_ceil(on_router * routers);
+                (groups * groups + groups.saturating_mul(routers * routers), 3)
+            }
+        };
+        let on_routes = (nodes as u64).saturating_pow(2).saturating_mul(per_route as u64);
+        (all as u64).min(on_routes)
+    }
+
     /// Calls `visit` with the links of the route from one node to another, in order. Routes are minimal: along the dimensions in
     /// order, through the upper switch of the receiver, or through the link of the two groups.
     pub fn route(&self, from: usize, to: usize, mut visit: impl FnMut(Link)) {

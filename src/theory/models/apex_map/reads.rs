@@ -4,12 +4,12 @@
 
 use super::costs::Memory;
 use super::hits::Shares;
-use super::{ASCENDING, MEMORY_END, PARAMETERS, SIZES, sizes};
+use super::{ASCENDING, MEMORY_END, PAGE, PARAMETERS, SIZES, sizes};
 use crate::machine::Card;
 use crate::models::{About, Model, Prediction, ValidNumbers, Variable, array, bound, variable};
 use apexmap_base::error::Result;
 use apexmap_base::source;
-use apexmap_base::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+use apexmap_base::units::{Unit, WORD_BYTES};
 
 /// Reads per second of one core: the reciprocal of the time in [`super::Surface`], with the shares of uniform reads.
 pub struct Reads;
@@ -24,10 +24,6 @@ const SHARE: Variable = Variable {
         "fraction of the reads that go to random places; the others hit L1",
         Some(1.0),
     )
-};
-const PAGES: Variable = Variable {
-    words: &["huge", "base"],
-    ..variable("pages", Unit::None, "huge pages, 2 MiB, or base pages, 4 KiB", Some(0.0))
 };
 const KERNEL: Variable = Variable {
     words: &["calibrate.read", "calibrate.sparse", "calibrate.blocks"],
@@ -47,7 +43,7 @@ impl Model for Reads {
             summary: "reads of one core, drawn uniformly, from levels of memory and overlapping misses",
             source: &source::APEX_MAP,
             place: "Section 2, with alpha = 1",
-            variables: &[REGION, BLOCK, SHARE, PAGES, KERNEL, ORDER],
+            variables: &[REGION, BLOCK, SHARE, PAGE, KERNEL, ORDER],
             parameters: PARAMETERS.split_at(MEMORY_END).0,
             explains: &["calibrate.read", "calibrate.sparse", "calibrate.blocks"],
             column: "operations_per_second",
@@ -70,8 +66,7 @@ impl Model for Reads {
     }
 
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
-        let [region, block, share, pages, _, _] = array(x);
-        let page = if pages == 0.0 { HUGE_PAGE_BYTES } else { BASE_PAGE_BYTES } as f64;
+        let [region, block, share, page, _, _] = array(x);
         let memory = Memory(&p[SIZES.len()..MEMORY_END]);
         let issue = memory.issue_seconds(block);
         let shares = Shares::from_uniform_reads(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0));

@@ -5,14 +5,14 @@
 //!   are known in advance, 16384 at a time, and read without prefetching. `prefetched`: each read is also prefetched, 16 reads
 //!   ahead into the first-level cache and 128 ahead into the second, which tracks more outstanding misses. `dependent`: each
 //!   address follows from the word read before, and only the region is read. `spread = "pages"` draws from one word per page
-//!   instead, each on a different line of its page: the same number of lines as in a region 1/64 the size (4 KiB pages), but each
+//!   instead, each on a different line of its page: the same number of lines as in a region 1/64 of the size (lines of 64 B, pages of 4 KiB), but each
 //!   needs a separate address translation.
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
 use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::hardware::{base_page_bytes, huge_page_bytes};
+use crate::hardware::{base_page_bytes, huge_page_bytes, line_words};
 use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::no_rings;
 use crate::kernels::shared::sums::sum_all;
@@ -48,7 +48,7 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
 };
 
 const REGION: Parameter = Parameter {
-    meaning: "size of the region read per rank: whole lines of 64 B, or whole pages; a power of two if prefetched",
+    meaning: "size of the region read per rank: whole cache lines, or whole pages; a power of two if prefetched",
     ..BYTES
 };
 const ORDER: Parameter = parameter(
@@ -84,7 +84,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     }
     let (unit, unit_name) = match point.text("spread") {
         "pages" => (page_bytes(point), "pages"),
-        _ => (64, "lines"),
+        _ => (line_words() as u64 * WORD_BYTES, "cache lines"),
     };
     if bytes.is_multiple_of(unit) {
         return Ok(());
