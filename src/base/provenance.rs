@@ -49,7 +49,7 @@ pub struct Cache {
     pub shared_by: u32,
 }
 
-/// Sizes in bytes of the units in which a machine moves and maps memory. The default is that of x86-64, the only machines of the
+/// Sizes of cache lines and pages in bytes. The default is that of x86-64, the only machines of the
 /// versions that recorded none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -65,7 +65,7 @@ impl Default for Granularity {
     }
 }
 
-/// What plain names need to know about the node of all ranks. The default is for results of several machines.
+/// Facts about the node of all ranks that plain names contain. The default is for results of several machines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlainNode {
     /// Cores of the one node on which all ranks ran. If they are unknown or fewer than the ranks, several ranks are not called cores.

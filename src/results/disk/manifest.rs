@@ -111,7 +111,7 @@ impl Manifest {
         self.launches.first().map_or(&self.driver_host, |end| &end.launch.host)
     }
 
-    /// Returns what plain names need to know about the node on which the ranks of all launches ran. Its cores are unknown if ranks
+    /// Returns the facts for plain names about the node on which the ranks of all launches ran. Its cores are unknown if ranks
     /// of a launch ran on several nodes.
     pub fn plain_node(&self) -> PlainNode {
         // `None` is the smallest.

@@ -68,7 +68,7 @@ impl Topology {
 
     /// Returns the maximum number of links that messages between these nodes use. Each direction of a link counts.
     pub fn max_links(&self, nodes: usize) -> u64 {
-        let (all, per_route) = match self {
+        let (links, per_route) = match self {
             Self::Crossbar => (0, 0),
             Self::Torus { sides } | Self::Mesh { sides } | Self::Grid { sides, .. } => {
                 (2 * sides.len() * sides.iter().product::<usize>(), sides.iter().sum())
@@ -81,7 +81,7 @@ impl Topology {
             }
         };
         let on_routes = (nodes as u64).saturating_pow(2).saturating_mul(per_route as u64);
-        (all as u64).min(on_routes)
+        (links as u64).min(on_routes)
     }
 
     /// Calls `visit` with the links of the route from one node to another, in order. Routes are minimal: along the dimensions in
