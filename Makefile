@@ -1,4 +1,5 @@
 # Cargo does the work. This file installs the dependencies of tests and benchmarks apart from Rust.
+SHELL := .ci/timed
 .PHONY: build check processors test faults loom miri bench papers fuzz dist static doc install-deps
 
 build:
