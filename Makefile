@@ -9,19 +9,16 @@ build:
 check:
 	cargo fmt --check
 	.ci/prose
-	cargo clippy --release --locked --workspace --all-targets -- -D warnings
-	cargo clippy --release --locked --features polars --example frames -- -D warnings
-	cargo clippy --release --locked -p apexmap-measure -- -D warnings
-	@if command -v mpicc >/dev/null; then set -x; \
-	    cargo clippy --release --locked -p apexmap-measure --features mpi --all-targets -- -D warnings; \
-	else echo "skipped: clippy of the MPI code: mpicc is missing; make install-deps installs it"; fi
+	@command -v mpicc >/dev/null || echo "skipped: clippy of the MPI code: mpicc is missing; make install-deps installs it"
+	cargo clippy --release --locked --workspace --all-targets \
+	    --features polars$$(command -v mpicc >/dev/null && echo ,mpi) -- -D warnings
 	@$(MAKE) --no-print-directory processors
 	@$(MAKE) --no-print-directory doc
 	@.ci/check-package
 	cargo test --release --locked -- --ignored licences::
 
-# The worker for other processors, and the driver for ARM, without linking: `true` stands for their C compilers, which nothing needs
-# before the linker. corosensei, the coroutines of simulated ranks, names a feature for POWER that Rust 1.95 has without it. The variable
+# The worker for other processors, and the driver for ARM, with the features of a plain build and without linking: `true` stands for their
+# C compilers, which nothing needs before the linker. corosensei, the coroutines of simulated ranks, names a feature for POWER that Rust 1.95 has without it. The variable
 # lets it, in a folder of its own, because build scripts run again when it changes.
 ARM = aarch64-unknown-linux-gnu
 POWER = powerpc64le-unknown-linux-gnu
@@ -35,7 +32,7 @@ processors:
 # All tests, with none skipped.
 test: install-deps
 	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
-	cargo test --locked -p apexmap-results --features polars
+	cargo test --release --locked -p apexmap -p apexmap-results --features polars --test frames
 	@$(MAKE) --no-print-directory loom
 
 # Misbehaving launchers, and each fault a hundred times (15 minutes): a table of tries, losses, orphans and hangs

@@ -565,7 +565,7 @@ fn reads_and_requests_equal_the_surface_where_it_is_uniform() {
         ["apex_map.surface", "apex_map.reads", "apex_map.requests"].map(|id| models::find(id).expect("a model"));
     // alpha = 1, in memory so large that no cache holds a relevant part, and in memory that fits in the second level.
     for (words, block) in [(2f64.powi(36), 1.0), (2f64.powi(36), 256.0), (2048.0, 16.0)] {
-        let rate = reads.predict(&[8.0 * words, block, 1.0, 1.0, 2.0, 0.0], &MACHINE[..18]).value * 8.0 * block;
+        let rate = reads.predict(&[8.0 * words, block, 1.0, 4096.0, 2.0, 0.0], &MACHINE[..18]).value * 8.0 * block;
         let expected = surface.predict(&[1.0, block, words, 1.0, 4096.0, 0.0, 0.0, 0.0], &MACHINE).value;
         assert!((rate / expected - 1.0).abs() < 0.01, "{rate} {expected}");
     }

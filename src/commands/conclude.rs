@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::report;
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::terminal::{note, print};
+use apexmap_base::terminal::print;
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
@@ -40,10 +40,6 @@ pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, with_
         report::make(&folder, &samples)?;
     }
     let health = Health::from_samples(&samples.current());
-    // A report begins with the banner.
-    if !with_report && health.verdict() == Quietness::Disturbed {
-        note(&health.headline());
-    }
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
         let next = "free the machine, and measure again with --replace or into another folder";
         return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));

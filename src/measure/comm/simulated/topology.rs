@@ -77,7 +77,7 @@ impl Topology {
             Self::FatTree { leaf, spines } => (2 * nodes.div_ceil(*leaf) * (*spines).min(nodes), 2),
             Self::Dragonfly { nodes: on_router, routers } => {
                 let groups = nodes.div_ceil(on_router * routers);
-                (groups * groups + groups.saturating_mul(routers * routers), 3)
+                (groups * (groups - 1) + groups.saturating_mul(routers * (routers - 1)), 3)
             }
         };
         let on_routes = (nodes as u64).saturating_pow(2).saturating_mul(per_route as u64);
