@@ -87,8 +87,10 @@ impl Case {
                 self.remedies.set(asked.saturating_sub(1));
                 Ok((asked > 0 && ending.cause.is_some()).then(|| "note: remedied".to_owned()))
             },
+            explain: &|_, error| error,
             watcher: &mut self.recorder,
             node_types: Default::default(),
+            failed: None,
             interrupted: &|| Ok(()),
         };
         let result = drive(&self.plan, &mut setting);
@@ -388,8 +390,10 @@ fn an_interrupted_sweep_ends_with_an_interruption_error() {
         preflight_seconds: 0.0,
         ends_if_noisy: false,
         remedy: &|_| Ok(None),
+        explain: &|_, error| error,
         watcher: &mut case.recorder,
         node_types: Default::default(),
+        failed: None,
         interrupted: &interrupted,
     };
     assert_eq!(drive(&case.plan, &mut setting).expect_err("interrupted").message, "interrupted");

@@ -144,8 +144,10 @@ impl Cluster {
             preflight_seconds: 0.0,
             ends_if_noisy: false,
             remedy: &|_| Ok(None),
+            explain: &|_, error| error,
             watcher: &mut Recorder::default(),
             node_types: Default::default(),
+            failed: None,
             interrupted: &interrupted,
         };
         match drive(&plan, &mut setting) {

@@ -1,9 +1,9 @@
 //! Falls back to the one-sided component of Open MPI that uses only messages, for networks that the default component cannot use.
 
 use super::Campaign;
-use crate::launch::causes;
+use crate::launch::causes::{Cause, Special};
 use crate::sweep::execute::Ending;
-use apexmap_base::error::{Error, Result};
+use apexmap_base::error::Result;
 use apexmap_measure::comm::TransportKind;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
@@ -46,29 +46,27 @@ impl<'a> Fallback<'a> {
     /// # Errors
     /// If the result cannot be written.
     pub fn apply_remedy(&self, ending: &Ending) -> Result<Option<String>> {
-        let is_needed = ending.cause.is_some_and(|cause| cause.summary == causes::NO_WINDOW);
-        if !is_needed || !self.is_allowed || self.is_used.replace(true) {
+        let is_cause = |cause: &&Cause| cause.special == Some(Special::NoWindow);
+        let Some(cause) = ending.cause.filter(is_cause).filter(|_| self.is_allowed && !self.is_used.replace(true)) else {
             return Ok(None);
-        }
+        };
         self.folder.keep_one_sided_by_messages()?;
         Ok(Some(format!(
             "note: {}. {VARIABLE}={BY_MESSAGES} is set for all further launches: gets and puts use messages, so bounds \
              for remote memory do not hold (fallback = false in [launch] turns this off)",
-            causes::NO_WINDOW
+            cause.summary
         )))
     }
 
-    /// Adds advice for this library to an error of launches that need the fallback.
-    pub fn add_advice(&self, error: Error) -> Error {
-        if !error.message.contains(causes::NO_WINDOW) || has_component(self.library) {
-            return error;
-        }
-        let advice = format!(
-            "{}; {} does not have the component {BY_MESSAGES}, which Open MPI 5 removed: use UCX, or another MPI such as MPICH, \
-             or leave out kernels with gets or puts",
-            error.help, self.library
-        );
-        Error { help: advice, ..error }
+    /// Returns advice for a library that does not have the fallback.
+    pub fn advice(&self) -> Option<String> {
+        (!has_component(self.library)).then(|| {
+            format!(
+                "{} does not have the component {BY_MESSAGES}, which Open MPI 5 removed: use UCX, or another MPI such as MPICH, \
+                 or leave out kernels with gets or puts",
+                self.library
+            )
+        })
     }
 }
 

@@ -90,5 +90,5 @@ fn measure(
     trial::run_before_sweep(&campaign, folder, &starter, display, &interrupted)?;
     let conduct = Conduct { retry_failed: part.retry_failed, ..Conduct::default() };
     let mut watcher = display(&campaign.plan);
-    starter.measure(&campaign, folder, conduct, watcher.as_mut(), &interrupted)
+    starter.measure(&campaign, folder, conduct, watcher.as_mut(), &interrupted).map(drop)
 }

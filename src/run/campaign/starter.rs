@@ -3,12 +3,14 @@
 use super::fallback::Fallback;
 use super::site_record;
 use super::{Campaign, Conduct};
-use crate::launch::{self, CommandLine, LaunchJob, Launcher, LocalMachine, causes};
+use crate::launch::causes::Special;
+use crate::launch::{self, CommandLine, LaunchJob, Launcher, LocalMachine};
 use crate::submit::parts;
 use crate::sweep::cost::MIN_SILENCE;
 use crate::sweep::driver::{DriverInputs, Watcher, drive};
 use crate::sweep::environment::messaging_variables;
-use crate::sweep::execute::{LaunchLimits, Processes};
+use crate::sweep::execute::{Ending, LaunchLimits, Processes};
+use crate::sweep::faults::FailedPoint;
 use crate::sweep::node_types::NodeTypes;
 use crate::sweep::plan::Context;
 use apexmap_base::error::{Error, Result};
@@ -52,7 +54,7 @@ impl Starter {
         Ok(starter)
     }
 
-    /// Runs the launches for the missing points.
+    /// Runs the launches for the missing points. Returns the first point that failed.
     ///
     /// # Errors
     /// If a launch fails for a reason that is not a point's, or `interrupted` returns an error.
@@ -63,7 +65,7 @@ impl Starter {
         conduct: Conduct,
         watcher: &mut dyn Watcher,
         interrupted: &dyn Fn() -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Option<FailedPoint>> {
         let launcher = &self.launcher;
         let machine = LocalMachine::detect();
         let library = &campaign.plan.context.library;
@@ -98,29 +100,32 @@ impl Starter {
             end: END_LIMIT,
             line: LINE_LIMIT,
         };
-        let result = drive(
-            &campaign.plan,
-            &mut DriverInputs {
-                folder,
-                executor: &mut Processes,
-                command: &command,
-                limits,
-                limits_grow: timeout.is_none(),
-                retry_failed: conduct.retry_failed,
-                preflight_seconds: campaign.sweep.launch.preflight_seconds,
-                ends_if_noisy: conduct.ends_if_noisy,
-                remedy: &|ending| fallback.apply_remedy(ending),
-                watcher,
-                node_types: NodeTypes::default(),
-                interrupted,
-            },
-        );
-        result.map_err(|error| fallback.add_advice(error)).map_err(|error| match launcher.describe_plugins(library) {
-            Some(offers) if causes::is_launcher_mismatch(&error.message) => {
-                Error { help: format!("{offers}; {}", error.help), ..error }
-            }
-            _ => error,
-        })
+        let explain = |ending: &Ending, error: Error| {
+            let special = ending.cause.and_then(|cause| cause.special);
+            let help = special.and_then(|special| match special {
+                Special::LauncherMismatch => Some(format!("{}; {}", launcher.describe_plugins(library)?, error.help)),
+                Special::NoWindow => Some(format!("{}; {}", error.help, fallback.advice()?)),
+            });
+            help.into_iter().fold(error, |error, help| Error { help, ..error })
+        };
+        let mut inputs = DriverInputs {
+            folder,
+            executor: &mut Processes,
+            command: &command,
+            limits,
+            limits_grow: timeout.is_none(),
+            retry_failed: conduct.retry_failed,
+            preflight_seconds: campaign.sweep.launch.preflight_seconds,
+            ends_if_noisy: conduct.ends_if_noisy,
+            remedy: &|ending| fallback.apply_remedy(ending),
+            explain: &explain,
+            watcher,
+            node_types: NodeTypes::default(),
+            failed: None,
+            interrupted,
+        };
+        drive(&campaign.plan, &mut inputs)?;
+        Ok(inputs.failed)
     }
 }
 

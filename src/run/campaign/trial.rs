@@ -2,14 +2,14 @@
 
 use super::starter::Starter;
 use super::{Campaign, Conduct, Display};
-use crate::launch::causes;
 use crate::submit::parts;
+use crate::sweep::faults::FailedPoint;
 use crate::sweep::plan::{Plan, Progress};
 use crate::sweep::{Sweep, remote_memory};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::provenance::Placement;
-use apexmap_base::sample::{Launch, Sample};
+use apexmap_base::sample::Launch;
 use apexmap_base::terminal::note;
 use apexmap_base::units::{amount, plural};
 use apexmap_measure::comm::TransportKind;
@@ -125,24 +125,21 @@ fn measure(
     let mut watcher = display(&trial.plan);
     let result = starter.measure(trial, folder, Conduct::default(), watcher.as_mut(), interrupted);
     drop(watcher);
-    result?;
+    let failed = result?;
     let records = folder.outcomes()?;
     trial.manifest().with_records(&records).write(folder)?;
-    let failed_sample = records.iter().flat_map(|record| &record.samples).find_map(|sample| sample.failure.as_deref());
-    match failed_sample {
-        Some(sample) => Err(setup_error(sample)),
+    match failed {
+        Some(point) => Err(setup_error(&point)),
         None => trial.verdict(folder, &Progress::new(&trial.plan, &records), false),
     }
 }
 
 /// Returns the error of a failed run. It blames the set-up, not a point of the sweep.
-fn setup_error(sample: &Sample) -> Error {
-    let (message, advice) = sample.message.split_once(causes::ADVICE).unwrap_or((&sample.message, ""));
-    let advice = if advice.is_empty() { "fix the cause" } else { advice };
+fn setup_error(point: &FailedPoint) -> Error {
     Error::new(
         ErrorKind::Setup,
-        format!("the trial of the largest launch failed in {}: {message}", sample.point.kernel),
-        format!("{advice}; then rerun the same command"),
+        format!("the trial of the largest launch failed in {}: {}", point.kernel, point.reason),
+        format!("{}; then rerun the same command", point.advice.unwrap_or("fix the cause")),
     )
 }
 
@@ -229,6 +226,19 @@ fn trial_points(ranks: usize) -> Vec<Point> {
 
 /// Describes the placement of the ranks, and the first numbers.
 pub fn describe(launch: &Launch, samples: &Samples) -> String {
+    let mut text = format!("launcher   {}, {}\nranks      {}\n", launch.launcher, launch.library, describe_ranks(launch));
+    for (kernel, label, column, condition) in SHOWN_NUMBERS {
+        if let Some(median) =
+            samples.with_kernel(kernel).good().median(column).or_else(|| barrier_before_runs(samples, label))
+        {
+            text += &format!("{label:<10} {}{condition}\n", amount(median, columns::describe(column).unit));
+        }
+    }
+    text
+}
+
+/// Describes the placement: `4 on 2 nodes (n1, n2), 2 on each; 4 pinned to one hardware thread`.
+pub fn describe_ranks(launch: &Launch) -> String {
     let ranks_by_node = count_ranks_by_node(&launch.placement);
     let counts: Vec<usize> = ranks_by_node.values().copied().collect();
     let ranks_text = match (counts.iter().min(), counts.iter().max()) {
@@ -238,22 +248,12 @@ pub fn describe(launch: &Launch, samples: &Samples) -> String {
     let names: Vec<&str> = ranks_by_node.keys().copied().take(MAX_NODE_NAMES).collect();
     let ellipsis = if ranks_by_node.len() > MAX_NODE_NAMES { ", ..." } else { "" };
     let pinned = launch.placement.iter().filter(|rank| rank.pinned).count();
-    let mut text = format!(
-        "launcher   {}, {}\nranks      {} on {} ({}{ellipsis}), {ranks_text} on each; {pinned} pinned to one hardware thread\n",
-        launch.launcher,
-        launch.library,
+    format!(
+        "{} on {} ({}{ellipsis}), {ranks_text} on each; {pinned} pinned to one hardware thread",
         launch.ranks,
         plural(ranks_by_node.len(), "node"),
         names.join(", ")
-    );
-    for (kernel, label, column, condition) in SHOWN_NUMBERS {
-        if let Some(median) =
-            samples.with_kernel(kernel).good().median(column).or_else(|| barrier_before_runs(samples, label))
-        {
-            text += &format!("{label:<10} {}{condition}\n", amount(median, columns::describe(column).unit));
-        }
-    }
-    text
+    )
 }
 
 /// Returns the median time of the barriers before each run, if the barrier's own kernel did not run. These barriers need no

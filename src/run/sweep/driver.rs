@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::cost;
 use super::environment::messaging_variables;
 use super::execute::{Ending, Executor, LaunchLimits};
-use super::faults;
+use super::faults::{self, FailedPoint};
 pub use super::groups::remaining_launches;
 use super::groups::{Group, Pending, group_points, launches_of_groups};
 use super::node_types::NodeTypes;
@@ -43,9 +43,13 @@ pub struct DriverInputs<'a> {
     /// Changes the environment of the next launches if that helps against this ending, and returns the note for the user. No
     /// point is blamed then.
     pub remedy: &'a dyn Fn(&Ending) -> Result<Option<String>>,
+    /// Adds advice about an ending to the error that ends the sweep because of it.
+    pub explain: &'a dyn Fn(&Ending, Error) -> Error,
     pub watcher: &'a mut dyn Watcher,
     /// Types of the nodes of the result's samples and of the launches so far. The driver fills them.
     pub node_types: NodeTypes,
+    /// The first point that failed. The driver fills it.
+    pub failed: Option<FailedPoint>,
     /// Called several times a second. An error ends the launch and the sweep.
     pub interrupted: &'a dyn Fn() -> Result<()>,
 }
@@ -78,7 +82,10 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     let launches = suspicion.launches();
     suspicion.finish(matches!(&result, Err(error) if error.kind == ErrorKind::Setup), setting.watcher)?;
     match setup_fault {
-        Some(ending) => Err(faults::setup_error(&ending, launches, count_waiting_points(plan, setting)?)),
+        Some(ending) => {
+            let error = faults::setup_error(&ending, launches, count_waiting_points(plan, setting)?);
+            Err((setting.explain)(&ending, error))
+        }
         None => result,
     }
 }
@@ -129,11 +136,12 @@ fn measure_group(
             left => left.flatten(),
         };
         let (launch, journal) = setting.folder.begin_launch()?;
-        let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
+        let (mut attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
         let ending = match ending {
             Ok(ending) => ending,
             Err(error) => return abandon_launch(attempt, error, setting.watcher),
         };
+        setting.failed = setting.failed.take().or(attempt.failed.take());
         if let Some(text) = (setting.remedy)(&ending)? {
             settle_points(plan, &mut group, None, &ending);
             setting.watcher.report_end(&ending);
@@ -147,6 +155,8 @@ fn measure_group(
         let key = |index: usize| plan.entries[group.pending[index].entry].key.clone();
         let place = in_flight.map_or(group.size.to_string(), key);
         let failure = settle_points(plan, &mut group, in_flight, &ending);
+        let failed_point = || failure.as_ref().map(|sample| FailedPoint::at_ending(sample, &ending));
+        setting.failed = setting.failed.take().or_else(failed_point);
         let (is_done, samples) = (attempt.protocol.is_done(), attempt.samples);
         let failed = FailedLaunch { journal: attempt.journal, failure, ending: ending.clone(), place };
         if is_done {
@@ -157,7 +167,7 @@ fn measure_group(
         }
         if suspicion.add_launch(failed, samples, setting.watcher)? {
             let waiting = count_waiting_points(plan, setting)?;
-            return Err(faults::setup_error(&ending, suspicion.launches(), waiting));
+            return Err((setting.explain)(&ending, faults::setup_error(&ending, suspicion.launches(), waiting)));
         }
         if ending.is_over() {
             return Err(faults::job_over_error(&ending));
@@ -177,7 +187,8 @@ fn measure_group(
             let missing = if fruitless >= limit { "a sample" } else { "the last sample of any point" };
             let launches = if fruitless >= limit { fruitless } else { unfinished };
             let missing = has_greeted.then_some((launches, missing));
-            return Ok(Some(faults::giving_up_error(&launch, group.size, missing, &ending)));
+            let error = faults::giving_up_error(&launch, group.size, missing, &ending);
+            return Ok(Some((setting.explain)(&ending, error)));
         }
         setting.watcher.report_end(&ending);
     }
@@ -210,6 +221,8 @@ struct Attempt {
     samples: u32,
     watch: Watch,
     ends_if_noisy: bool,
+    /// The first point whose run failed without ending the launch.
+    failed: Option<FailedPoint>,
 }
 
 fn launch_once(
@@ -240,6 +253,7 @@ fn launch_once(
         samples: 0,
         watch: Watch::default(),
         ends_if_noisy: setting.ends_if_noisy,
+        failed: None,
     };
     setting.watcher.report_launch(launch, group.block, group.size, group.pending.len());
     let limits = limits(plan, group, setting);
@@ -346,7 +360,10 @@ fn record_event(
             pending.next_repetition = sample.repetition + 1;
             match (sample.status, sample.seconds) {
                 (Status::Ok, Some(seconds)) => pending.seconds.push(seconds),
-                _ => pending.failed = true,
+                _ => {
+                    pending.failed = true;
+                    attempt.failed.get_or_insert_with(|| FailedPoint::in_launch(sample));
+                }
             }
             attempt.journal.append(&event)?;
             attempt.watch.add_sample(sample);

@@ -164,6 +164,26 @@ pub fn reason(ending: &Ending) -> &str {
     if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
 }
 
+/// A point that failed, with the advice if the cause is known.
+pub struct FailedPoint {
+    pub kernel: String,
+    pub reason: String,
+    pub advice: Option<&'static str>,
+}
+
+impl FailedPoint {
+    /// Describes a failed run that its worker reported.
+    pub fn in_launch(sample: &Sample) -> Self {
+        Self { kernel: sample.point.kernel.clone(), reason: sample.message.clone(), advice: None }
+    }
+
+    /// Describes a run that its launch did not survive.
+    pub fn at_ending(sample: &Sample, ending: &Ending) -> Self {
+        let advice = ending.cause.map(|cause| cause.advice);
+        Self { kernel: sample.point.kernel.clone(), reason: reason(ending).to_owned(), advice }
+    }
+}
+
 /// Returns the failed sample of a point. A point without a number is still a result, with a status.
 pub fn failed_sample(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> Sample {
     Sample {

@@ -39,7 +39,7 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
         let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
         note(&format!("{done} of {} done{failed}", plural(campaign.plan.entries.len(), "point")));
     }
-    result.and_then(|()| interrupt.check()).map_err(|error| interrupt::explain(error, &campaign.plan, &folder))?;
+    result.and_then(|_| interrupt.check()).map_err(|error| interrupt::explain(error, &campaign.plan, &folder))?;
     measured
 }
 

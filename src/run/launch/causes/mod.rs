@@ -6,7 +6,7 @@
 
 mod table;
 
-pub use table::{CAUSES, NO_WINDOW};
+pub use table::CAUSES;
 
 use apexmap_base::terminal::to_printable;
 use foldhash::fast::RandomState;
@@ -37,6 +37,15 @@ pub enum Stage {
     Running,
 }
 
+/// A cause for which this program knows more than the advice in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// Windows fail: Open MPI between hosts without remote memory access.
+    NoWindow,
+    /// Launcher and MPI library do not fit, so that no world of ranks started.
+    LauncherMismatch,
+}
+
 /// One cause.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause {
@@ -51,6 +60,7 @@ pub struct Cause {
     signs: &'static [&'static str],
     /// Number of lines after the matching one that belong to the message.
     extra_lines: usize,
+    pub special: Option<Special>,
 }
 
 /// A cause, and the line that shows it.
@@ -65,11 +75,6 @@ impl CauseMatch {
     pub fn sentence(&self) -> String {
         format!("{}: {}", self.cause.summary, self.line)
     }
-}
-
-/// Returns true if a message says that launcher and MPI library do not fit, so that no world of ranks started.
-pub fn is_launcher_mismatch(message: &str) -> bool {
-    ["MPI plugin", "process management (PMI)", "belongs to another MPI"].iter().any(|words| message.contains(words))
 }
 
 /// Separates a reason from its advice in one line.

@@ -1,8 +1,9 @@
 //! The table of causes: kind of fault, stage, summary, signs and advice.
 
 use super::Nature::{JobOver, Memory, Setup, Transient};
+use super::Special::{LauncherMismatch, NoWindow};
 use super::Stage::{Refused, Running, Starting};
-use super::{Cause, Nature, Stage};
+use super::{Cause, Nature, Special, Stage};
 
 const fn row(
     nature: Nature,
@@ -11,17 +12,18 @@ const fn row(
     signs: &'static [&'static str],
     advice: &'static str,
 ) -> Cause {
-    Cause { summary, advice, nature, stage, signs, extra_lines: 0 }
+    Cause { summary, advice, nature, stage, signs, extra_lines: 0, special: None }
 }
 
 impl Cause {
     const fn with_extra_lines(self, extra_lines: usize) -> Self {
         Self { extra_lines, ..self }
     }
-}
 
-/// The cause of failed windows: Open MPI between hosts without remote memory access.
-pub const NO_WINDOW: &str = "MPI_Win_create fails: the one-sided component of Open MPI cannot use this network";
+    const fn special(self, special: Special) -> Self {
+        Self { special: Some(special), ..self }
+    }
+}
 
 const LIBRARY: &str = "a node does not have a shared library of the worker, or has another version of it";
 const LOAD_MODULES: &str = "load the modules that the worker was built with, also in the job (--module), or set LD_LIBRARY_PATH; `ldd WORKER` \
@@ -69,8 +71,9 @@ pub const CAUSES: &[Cause] = &[
     row(Transient, Running, "a node was lost",
         &["DUE TO NODE FAILURE", "Node failure on", "lost communication with", "node .. is unresponsive", "NODE_FAIL"],
         "if it happens again, exclude that node (--exclude in Slurm)"),
-    row(Setup, Running, NO_WINDOW, &["MPI_Win_create: MPI_ERR_WIN", "in MPI_Win_create", "MPI_ERR_WIN:"],
-        "set OMPI_MCA_osc=pt2pt in the environment (Open MPI 1 to 4)"),
+    row(Setup, Running, "MPI_Win_create fails: the one-sided component of Open MPI cannot use this network",
+        &["MPI_Win_create: MPI_ERR_WIN", "in MPI_Win_create", "MPI_ERR_WIN:"], "set OMPI_MCA_osc=pt2pt in the environment (Open MPI 1 to 4)")
+        .special(NoWindow),
 
     // The ranks cannot start. The file that a message names decides.
     row(Setup, Refused, "the launcher does not find the program by which it reaches other nodes (ssh, rsh or srun)",
@@ -118,14 +121,17 @@ pub const CAUSES: &[Cause] = &[
     row(Setup, Starting, "the launcher belongs to another MPI than the worker, so each process runs as a single rank",
         &["MPI started a world of"],
         "use the launcher of the worker's MPI; with srun, set SLURM_MPI_TYPE=pmix for Open MPI, pmi2 for MPICH (`srun --mpi=list` lists the \
-         plugins)"),
+         plugins)")
+        .special(LauncherMismatch),
     row(Setup, Starting, "srun does not have the MPI plugin named by SLURM_MPI_TYPE or the cluster's default",
         &["Couldn't find the specified plugin name for mpi/", "Invalid MPI type", "--mpi=list for acceptable types"],
-        "set SLURM_MPI_TYPE to a plugin that `srun --mpi=list` lists: pmix for Open MPI, pmi2 for MPICH"),
+        "set SLURM_MPI_TYPE to a plugin that `srun --mpi=list` lists: pmix for Open MPI, pmi2 for MPICH")
+        .special(LauncherMismatch),
     row(Setup, Starting, PMI,
         &["OMPI was not built with SLURM's PMI support", "PMI2_Init failed", "PMI_Init failed", "PMI_Init returned", "PMIx_Init failed",
           "ext3x_client.c", "PMI server not found", "pmix_init:startup:internal-failure", "MPI was not built with PMI support"],
-        CHOOSE_PMI),
+        CHOOSE_PMI)
+        .special(LauncherMismatch),
     row(Setup, Starting, REFUSED,
         &["Invalid partition name", "invalid partition specified", "Invalid account", "Invalid qos", "Memory specification can not be satisfied",
           "Job violates accounting", "Invalid generic resource"],
@@ -233,7 +239,7 @@ pub const CAUSES: &[Cause] = &[
         "rerun the same command: all samples are kept"),
 
     // Launches that measure print these too.
-    row(Setup, Starting, PMI, &["PMIX ERROR"], CHOOSE_PMI),
+    row(Setup, Starting, PMI, &["PMIX ERROR"], CHOOSE_PMI).special(LauncherMismatch),
     row(Setup, Running, REGISTER, &["locked memory", "memlock"], RAISE_MEMLOCK),
     row(Setup, Starting, NETWORK, &["no usable transports/devices", "fi_getinfo", "No provider found", "Destination is unreachable"],
         FREE_NETWORK),
