@@ -4,7 +4,7 @@ use super::common::{launch, sample};
 use apexmap_base::disturbance::{Fact, Facts};
 use apexmap_base::error::Result;
 use apexmap_base::point::{LaunchSize, Point};
-use apexmap_base::sample::{Event, Launch, Phase, Sample, Status};
+use apexmap_base::sample::{Event, Phase, Sample, Status};
 use apexmap_measure::worker::{Job, Repeat, Task};
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::launch::{CommandLine, causes};
@@ -243,8 +243,6 @@ impl Watcher for Recorder {
     fn report_launch(&mut self, launch: &str, _: u32, size: LaunchSize, points: usize) {
         self.launched.push((launch.to_owned(), size.ranks, points));
     }
-
-    fn report_placement(&mut self, _: &Launch) {}
 
     fn report_start(&mut self, _: &Point, seconds: &[f64]) {
         self.started.push(seconds.len());

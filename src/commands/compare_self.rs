@@ -12,7 +12,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_run::campaign::carriers::local;
-use apexmap_run::campaign::{Campaign, Conduct, Request};
+use apexmap_run::campaign::{Conduct, Planner, Request};
 use apexmap_run::sweep::{self, ready};
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,8 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let name = sweep.name.clone();
     let folder = arguments.out.map_or_else(|| Path::new("compare").join(format!("self-{name}")), Path::to_owned);
     let out = folder.join("result");
-    let campaign = Campaign::plan_sweep(sweep, &Request { out: Some(out.clone()), ..Request::default() })?;
+    let request = Request { out: Some(out.clone()), ..Request::default() };
+    let campaign = Planner::new(&request)?.plan_sweep(sweep)?;
     compare_folder::prepare(&folder, vec![format!("--self {name}")], arguments.replace)?;
     campaign.check_result_folder(arguments.replace)?;
     let measured =

@@ -4,7 +4,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::print;
 use apexmap_base::units::plural;
 use apexmap_run::campaign::carriers::manual;
-use apexmap_run::campaign::{Campaign, Request};
+use apexmap_run::campaign::{Planner, Request};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn export(arguments: &ExportArguments) -> Result<()> {
-    let campaign = Campaign::plan(&Request {
+    let request = Request {
         sweep: Some(arguments.sweep.clone()),
         out: arguments.out.clone(),
         worker: arguments.worker.clone(),
@@ -85,7 +85,8 @@ fn export(arguments: &ExportArguments) -> Result<()> {
         machine: arguments.machine.clone(),
         ranks_per_node: arguments.ranks_per_node,
         ..Request::default()
-    })?;
+    };
+    let campaign = Planner::new(&request)?.plan()?;
     let Some(exported) = manual::export(&campaign, &arguments.folder, arguments.retry_failed)? else {
         return print("nothing is left to measure\n");
     };

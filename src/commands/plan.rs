@@ -12,8 +12,8 @@ use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
 use apexmap_results::table::columns::{point_label, value_text};
-use apexmap_run::campaign::Campaign;
 use apexmap_run::campaign::plan_time::PlanTime;
+use apexmap_run::campaign::{Campaign, Planner};
 use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::memory::words_beyond_caches;
 use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.schema {
         return print_data(&(apexmap_run::sweep::schema() + "\n"));
     }
-    let campaign = Campaign::plan(&arguments.sweep.request())?;
+    let campaign = Planner::new(&arguments.sweep.request())?.plan()?;
     let records = match Folder::open(&campaign.folder) {
         Ok(folder) => folder.outcomes()?,
         Err(_) => Vec::new(),

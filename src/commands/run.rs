@@ -2,14 +2,15 @@
 
 use super::card::CardArguments;
 use super::conclude::{conclude, display, nothing_to_do};
-use super::submit_options::{SubmitArguments, batch_system};
+use super::submit_options::SubmitArguments;
 use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_measure::provenance;
-use apexmap_run::campaign::carriers::batch::{self, JobRequest};
+use apexmap_run::batch::BatchSystem;
+use apexmap_run::campaign::carriers::batch::partition::plan_for_nodes;
+use apexmap_run::campaign::carriers::batch::{self, JobRequest, part};
 use apexmap_run::campaign::carriers::local;
-use apexmap_run::campaign::partition::plan_for_nodes;
-use apexmap_run::campaign::{Campaign, Conduct, Request, each_node, part};
+use apexmap_run::campaign::{Campaign, Conduct, Planner, Request, each_node};
 use apexmap_run::sweep::plan::Plan;
 use apexmap_theory::machine::Card;
 use std::path::PathBuf;
@@ -61,7 +62,7 @@ pub enum FailIf {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let (system, is_job) = (batch_system(&arguments.submit), arguments.part.is_some());
+    let (system, is_job) = (arguments.submit.system(), arguments.part.is_some());
     if arguments.fail_if.contains(&FailIf::SlowNode) && !arguments.each_node {
         return Err(Error::input("--fail-if slow-node needs --each-node, which compares nodes", "add --each-node"));
     }
@@ -72,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.part {
         return part::run(&request, path, &|plan| display(plan, None));
     }
-    let campaign = Campaign::plan(&request)?;
+    let campaign = Planner::new(&request)?.plan()?;
     campaign.check_result_folder(arguments.replace)?;
     let conduct = Conduct {
         retry_failed: arguments.retry_failed,
@@ -81,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ..Conduct::default()
     };
     let with_report = !arguments.no_report;
-    if request.submit.is_some() || batch::is_wanted(&campaign)? {
+    if request.submit != BatchSystem::None || batch::is_wanted(&campaign)? {
         return submit(campaign, arguments, &request, conduct, with_report);
     }
     let card = card(&campaign, arguments)?;

@@ -1,6 +1,7 @@
 //! Flags of `run` for batch jobs. The other sources of these options are the sweep, and earlier jobs of the same result.
 
 use apexmap_base::error::{Error, Result};
+use apexmap_run::batch::BatchSystem;
 use apexmap_run::batch::options::{Jobs as Division, SubmitTable};
 use std::collections::BTreeMap;
 
@@ -9,8 +10,8 @@ use std::collections::BTreeMap;
 pub struct SubmitArguments {
     /// Submit the sweep as batch jobs and follow them; Ctrl-C stops following but leaves the jobs, and the same command follows
     /// them again. slurm, pbs, torque, lsf, flux, or a template file [default: the system whose programs are installed here]
-    #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "", require_equals = true)]
-    pub submit: Option<String>,
+    #[arg(long, value_name = "SYSTEM", require_equals = true)]
+    submit: Option<Option<String>>,
     /// Show the job scripts without submitting them
     #[arg(long)]
     pub dry_run: bool,
@@ -53,6 +54,16 @@ pub struct SubmitArguments {
 }
 
 impl SubmitArguments {
+    /// Returns the batch system that the flags request.
+    pub fn system(&self) -> BatchSystem {
+        match self.submit.as_ref().map(Option::as_deref) {
+            Some(None | Some("")) => BatchSystem::Installed,
+            Some(Some(name)) => BatchSystem::Named(name.to_owned()),
+            None if self.dry_run || self.detach => BatchSystem::Installed,
+            None => BatchSystem::None,
+        }
+    }
+
     /// Returns the options that the flags set.
     ///
     /// # Errors
@@ -66,7 +77,7 @@ impl SubmitArguments {
             environment.insert(name.to_owned(), value.to_owned());
         }
         Ok(SubmitTable {
-            system: self.submit.clone().filter(|system| !system.is_empty()),
+            system: self.submit.clone().flatten().filter(|system| !system.is_empty()),
             account: self.account.clone(),
             partition: self.partition.clone(),
             qos: self.qos.clone(),
@@ -86,9 +97,4 @@ impl SubmitArguments {
 fn parse_hours(text: &str) -> std::result::Result<f64, String> {
     let hours = text.parse::<f64>().ok().filter(|hours| hours.is_finite() && *hours > 0.0);
     hours.ok_or_else(|| "write a number greater than 0".to_owned())
-}
-
-/// Returns the batch system of the flags: empty for the one installed here, `None` if no jobs are requested.
-pub fn batch_system(given: &SubmitArguments) -> Option<String> {
-    given.submit.clone().or_else(|| (given.dry_run || given.detach).then(String::new))
 }

@@ -38,15 +38,12 @@ impl SweepArguments {
             sweep: self.sweep.clone(),
             out: self.out.clone(),
             worker: self.worker.clone(),
-            worker_info: None,
             machine: self.machine.clone(),
             ranks_per_node: self.ranks_per_node,
-            submit: None,
             hosts: self.hosts.clone(),
             hostfile: self.hostfile.clone(),
-            is_job: false,
-            each_node: None,
             simulate: self.simulate.clone(),
+            ..Request::default()
         }
     }
 }

@@ -7,7 +7,7 @@ use apexmap_base::terminal::print;
 use apexmap_pages::report::placement;
 use apexmap_run::campaign::interrupt::Interrupt;
 use apexmap_run::campaign::starter::Starter;
-use apexmap_run::campaign::{Campaign, trial};
+use apexmap_run::campaign::{Planner, trial};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap try my.toml --worker target/release/apexmap-worker
@@ -22,7 +22,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let campaign = Campaign::plan(&arguments.sweep.request())?;
+    let campaign = Planner::new(&arguments.sweep.request())?.plan()?;
     if let Some(other) = campaign.other_sweep()? {
         return Err(Error::input(
             format!("{} holds the result of another sweep, {other}", campaign.folder.display()),

@@ -92,6 +92,32 @@ impl JobState {
     }
 }
 
+/// The batch system that the user requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum BatchSystem {
+    /// No jobs are requested.
+    #[default]
+    None,
+    /// The system whose programs are installed here.
+    Installed,
+    /// A built-in system, or the path of a template.
+    Named(String),
+}
+
+impl BatchSystem {
+    /// Returns the template of the requested system.
+    ///
+    /// # Errors
+    /// If no system is installed, or none has this name.
+    pub fn template(&self) -> Option<Result<Template>> {
+        match self {
+            Self::None => None,
+            Self::Installed => Some(detect(&std::env::var_os("PATH").unwrap_or_default())),
+            Self::Named(name) => Some(find(name)),
+        }
+    }
+}
+
 /// Returns the built-in system of this name. Names in results are resolved only here, because a result must not choose a file to
 /// run.
 ///

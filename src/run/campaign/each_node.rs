@@ -1,9 +1,10 @@
 //! `--each-node`: every node runs all points of a sweep alone, so that slow nodes show.
 
 use super::carriers::batch;
-use super::job_options::job_options;
-use super::partition::apply_constraint;
-use super::{Campaign, Request};
+use super::carriers::batch::options::job_options;
+use super::carriers::batch::partition::apply_constraint;
+use super::{Campaign, Planner, Request};
+use crate::batch::BatchSystem;
 use crate::batch::answer::{ListedNode, parse_nodes};
 use crate::batch::options::SubmitTable;
 use crate::launch::{HostsSource, allocation, hosts};
@@ -122,13 +123,13 @@ fn measured_nodes(folder: &Folder, points: &[Point]) -> Result<BTreeSet<String>>
 /// # Errors
 /// If no source names nodes, no node can run jobs, or threads would have to start on other nodes.
 pub fn find(request: &Request, flags: &SubmitTable) -> Result<EachNode> {
-    let base = Campaign::plan(&Request { each_node: Some(EachNode::default()), ..request.clone() })?;
+    let base = Planner::new(&Request { each_node: Some(EachNode::default()), ..request.clone() })?.plan()?;
     let source = hosts::choose_source(&request.hosts, request.hostfile.as_deref()).or(base.sweep.launch.hosts.clone());
     let given = source.as_ref().map(HostsSource::read).transpose()?.map(|hosts| hosts.names);
     if request.is_job {
         return EachNode::new(given.unwrap_or_default().iter().map(String::as_str));
     }
-    if request.submit.is_some() || batch::is_wanted(&base)? {
+    if request.submit != BatchSystem::None || batch::is_wanted(&base)? {
         return find_usable(&base, flags, given);
     }
     if base.plan.context.transport == TransportKind::Threads {

@@ -47,7 +47,8 @@ impl<'a> Fallback<'a> {
     /// If the result cannot be written.
     pub fn apply_remedy(&self, ending: &Ending) -> Result<Option<String>> {
         let is_cause = |cause: &&Cause| cause.special == Some(Special::NoWindow);
-        let Some(cause) = ending.cause.filter(is_cause).filter(|_| self.is_allowed && !self.is_used.replace(true)) else {
+        let Some(cause) = ending.cause.filter(is_cause).filter(|_| self.is_allowed && !self.is_used.replace(true))
+        else {
             return Ok(None);
         };
         self.folder.keep_one_sided_by_messages()?;

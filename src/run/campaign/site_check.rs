@@ -1,25 +1,21 @@
 //! Tests the settings of a site file: the workers start, their MPI is that of the launcher, and compute nodes can see the files.
 
-use super::mpi_check::{self, Comparison};
+use super::carriers::batch::mpi_check::{self, Comparison};
 use super::starter::Starter;
-use super::{Campaign, Request, trial, worker};
+use super::{Planner, Request, trial, worker};
 use crate::batch::JobOptions;
 use crate::batch::options::SubmitTable;
 use crate::launch::mpi::{Mpi, short_name};
 use crate::launch::{self, LauncherEntry, srun};
 use crate::site::{AccountRule, Site, SiteFile};
 use crate::sweep::driver::Watcher;
-use crate::sweep::execute::Ending;
-use crate::sweep::forecast::OpenLaunch;
 use crate::sweep::plan::Plan;
-use crate::sweep::watch::Watch;
-use crate::sweep::{self, Machine};
+use crate::sweep::{self, LaunchSpec, Sweep};
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::point::{LaunchSize, Point};
-use apexmap_base::sample::{Launch, Phase, Sample};
+use apexmap_base::point::Point;
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
-use apexmap_results::table::quietness::Quietness;
 use nix::sys::statfs::statfs;
 use std::path::Path;
 use std::process::Command;
@@ -128,25 +124,26 @@ fn try_launcher(
         let plugins = plugins.map_or(String::new(), |text| format!("; {text}"));
         return Ok(Outcome::Open(format!("run this command in an allocation to try the launcher{plugins}")));
     }
-    let text = format!(
-        "name = \"site-check\"\n[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 2\n[launch]\ntransport = \"mpi\"\n\
-         launcher = \"{}\"\npreflight = 0\n",
-        launcher.id
-    );
     let try_ranks = || {
-        let sweep = sweep::parse(&text, Path::new("site-check.toml"), Machine::detect())?;
+        let point = kernels::complete(Point::new("message_rate.ping_pong", 2)).map_err(Error::internal)?;
+        let size = point.launch_size();
+        let sweep = Sweep {
+            name: "site-check".into(),
+            title: "site-check".into(),
+            text: String::new(),
+            path: "site-check.toml".into(),
+            seed: 0,
+            points: vec![point],
+            launch: LaunchSpec { preflight_seconds: 0.0, ..LaunchSpec::new(launcher) },
+            repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
+        };
         let request =
             Request { worker: Some(worker.to_owned()), out: Some(out.join("site-check")), ..Request::default() };
-        let campaign = Campaign::plan_sweep(sweep, &request)?;
-        let size = trial::largest_launch(&campaign).ok_or_else(|| Error::internal("a sweep without a launch"))?;
+        let campaign = Planner::new(&request)?.plan_sweep(sweep)?;
         trial::carry_out(&campaign, size, &Starter::check(&campaign)?, &|_: &Plan| Box::new(Silent), interrupted)
     };
     match try_ranks() {
-        Ok(trial) => {
-            let first = trial::describe(&trial.launch, &trial.samples);
-            let ranks = first.lines().find_map(|line| line.strip_prefix("ranks")).unwrap_or_default();
-            Ok(Outcome::Passed(format!("ranks {}", ranks.trim())))
-        }
+        Ok(trial) => Ok(Outcome::Passed(format!("ranks {}", trial::describe_ranks(&trial.launch)))),
         Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
         Err(error) => Ok(Outcome::Failed(format!("{}; {}", error.message, error.help))),
     }
@@ -186,16 +183,4 @@ fn judge_file_system(path: &Path) -> Outcome {
 /// Shows nothing.
 struct Silent;
 
-impl Watcher for Silent {
-    fn begin(&mut self, _: &[OpenLaunch], _: Repeat, _: usize) {}
-    fn report_launch(&mut self, _: &str, _: u32, _: LaunchSize, _: usize) {}
-    fn report_placement(&mut self, _: &Launch) {}
-    fn report_start(&mut self, _: &Point, _: &[f64]) {}
-    fn report_progress(&mut self, _: Phase, _: Option<f64>) {}
-    fn report_preflight(&mut self, _: Quietness, _: &str) {}
-    fn report_sample(&mut self, _: &Sample, _: bool, _: &Watch) {}
-    fn say(&mut self, _: &str) {}
-    fn tick(&mut self) {}
-    fn report_end(&mut self, _: &Ending) {}
-    fn report_misfit(&mut self) {}
-}
+impl Watcher for Silent {}

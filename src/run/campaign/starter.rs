@@ -1,7 +1,7 @@
 //! Starts the launches of a campaign: holds its launcher and the launcher's program, and measures the missing points.
 
+use super::carriers::site_record;
 use super::fallback::Fallback;
-use super::site_record;
 use super::{Campaign, Conduct};
 use crate::launch::causes::Special;
 use crate::launch::{self, CommandLine, LaunchJob, Launcher, LocalMachine};

@@ -226,7 +226,8 @@ fn trial_points(ranks: usize) -> Vec<Point> {
 
 /// Describes the placement of the ranks, and the first numbers.
 pub fn describe(launch: &Launch, samples: &Samples) -> String {
-    let mut text = format!("launcher   {}, {}\nranks      {}\n", launch.launcher, launch.library, describe_ranks(launch));
+    let mut text =
+        format!("launcher   {}, {}\nranks      {}\n", launch.launcher, launch.library, describe_ranks(launch));
     for (kernel, label, column, condition) in SHOWN_NUMBERS {
         if let Some(median) =
             samples.with_kernel(kernel).good().median(column).or_else(|| barrier_before_runs(samples, label))

@@ -57,6 +57,29 @@ pub struct LaunchSpec {
 }
 
 impl LaunchSpec {
+    /// Returns the settings of a sweep that sets only its launcher.
+    pub fn new(launcher: &'static LauncherEntry) -> Self {
+        Self {
+            transport: launcher.transport,
+            simulate: None,
+            resamples: 0,
+            mapping: Mapping::default(),
+            launcher,
+            command: Vec::new(),
+            ranks_per_node: None,
+            hosts: None,
+            place: None,
+            launches: 1,
+            worker: None,
+            timeout_seconds: None,
+            start_timeout_seconds: None,
+            preflight_seconds: DEFAULT_PREFLIGHT_SECONDS,
+            fallback: true,
+            max_node_hours: None,
+            submit: None,
+        }
+    }
+
     /// Returns the time limit for a start, in seconds. A launch that waits in a queue has practically no limit, unless the sweep
     /// sets one.
     pub fn start_limit(&self, waits_in_queue: bool) -> f64 {
@@ -155,12 +178,7 @@ pub fn launch(file: &File, page: &TomlSource, machine: &Machine) -> Result<Launc
     }
     let command = command(file, launcher, page)?;
     Ok(LaunchSpec {
-        transport,
-        simulate: None,
-        resamples: 0,
-        mapping: Mapping::default(),
         place: place(file, launcher, &command, page)?,
-        launcher,
         command,
         ranks_per_node: check_count(&launch.ranks_per_node, "ranks_per_node", page)?.map(|n| n as usize),
         hosts: hosts(file, page)?,
@@ -172,6 +190,7 @@ pub fn launch(file: &File, page: &TomlSource, machine: &Machine) -> Result<Launc
         fallback: launch.fallback.unwrap_or(true),
         max_node_hours: max_node_hours(file, page)?,
         submit: submit(file, page)?,
+        ..LaunchSpec::new(launcher)
     })
 }
 
@@ -184,23 +203,13 @@ fn refuse_mapping(launch: &Launch, page: &TomlSource) -> Result<()> {
 /// Returns the settings for simulated ranks. Settings of real launchers do not apply to them.
 fn simulated_launch(file: &File, launcher: &'static LauncherEntry) -> LaunchSpec {
     LaunchSpec {
-        transport: TransportKind::Simulated,
         simulate: file.launch.simulate.as_ref().map(|card| card.get_ref().clone()),
         resamples: file.launch.resamples.unwrap_or(RESAMPLES),
         mapping: file.launch.mapping.as_ref().map(|mapping| *mapping.get_ref()).unwrap_or_default(),
-        launcher,
-        command: Vec::new(),
         ranks_per_node: file.launch.ranks_per_node.as_ref().map(|ranks| *ranks.get_ref() as usize),
-        hosts: None,
-        place: None,
-        launches: 1,
-        worker: None,
-        timeout_seconds: None,
-        start_timeout_seconds: None,
         preflight_seconds: 0.0,
         fallback: false,
-        max_node_hours: None,
-        submit: None,
+        ..LaunchSpec::new(launcher)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Carries out a campaign in this allocation or on this machine.
 
+use crate::campaign::carriers::site_record;
 use crate::campaign::interrupt::{self, Interrupt};
 use crate::campaign::starter::Starter;
-use crate::campaign::{Campaign, Conduct, Display, Measured, site_record, trial};
+use crate::campaign::{Campaign, Conduct, Display, Measured, trial};
 use crate::sweep::plan::Progress;
 use apexmap_base::error::Result;
 use apexmap_base::terminal::note;

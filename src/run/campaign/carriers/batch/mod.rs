@@ -1,14 +1,17 @@
 //! Carries out a campaign as jobs of a batch system, and follows them until they are done.
 
+mod files;
+pub mod mpi_check;
+pub mod options;
+pub mod part;
+pub mod partition;
+
 use crate::batch::options::SubmitTable;
 use crate::batch::{self, JobOptions, JobState};
-use crate::campaign::carriers::job_files::{Writer, print_jobs};
+use crate::campaign::carriers::site_record;
 use crate::campaign::interrupt::Interrupt;
-use crate::campaign::job_limits::{HourLimit, check_nodes};
-use crate::campaign::job_options::job_options;
-use crate::campaign::partition::Partition;
 use crate::campaign::plan_time::PlanTime;
-use crate::campaign::{Campaign, Conduct, Display, Measured, mpi_check, site_record};
+use crate::campaign::{Campaign, Conduct, Display, Measured};
 use crate::launch;
 use crate::site::Site;
 use crate::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
@@ -27,6 +30,9 @@ use apexmap_base::units::plural;
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
+use files::{Writer, print_jobs};
+use options::{HourLimit, check_nodes, job_options};
+use partition::Partition;
 use std::cell::RefCell;
 
 /// Returns true if the sweep is carried out by jobs. This is so if the user or the sweep asks for it outside a job, or if the

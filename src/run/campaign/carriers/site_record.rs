@@ -1,8 +1,8 @@
 //! The part of a site file that a run uses: its environment variables, and the record in the result.
 
-use super::Campaign;
 use crate::batch::Submit;
 use crate::batch::options::SubmitTable;
+use crate::campaign::Campaign;
 use crate::site::Site;
 use apexmap_base::error::{Error, Result};
 use apexmap_results::disk::Folder;

@@ -1,9 +1,9 @@
 //! `apexmap run --part`: a batch job measures its part of a sweep until its time is nearly over.
 
-use super::interrupt::Interrupt;
-use super::starter::Starter;
-use super::{Campaign, Conduct, Display, Request, trial};
 use crate::batch;
+use crate::campaign::interrupt::Interrupt;
+use crate::campaign::starter::Starter;
+use crate::campaign::{Conduct, Display, Planner, Request, trial};
 use crate::submit::parts::stop_margin;
 use crate::submit::record::DriverLine;
 use crate::submit::{Jobs, PartFile};
@@ -53,7 +53,7 @@ fn measure(
     out_of_time: &Cell<bool>,
     display: Display,
 ) -> Result<()> {
-    let mut campaign = Campaign::plan_for(request, part.machine.clone())?;
+    let mut campaign = Planner::new(request)?.with_machine(part.machine.clone()).plan()?;
     let planned = folder.planned_keys()?.unwrap_or_default();
     if let Some(entry) = campaign.plan.entries.iter().find(|entry| !planned.contains(&entry.key)) {
         return Err(Error::environment(

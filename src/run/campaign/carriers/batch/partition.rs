@@ -1,12 +1,12 @@
 //! Adapts a sweep to the partition of its jobs: to its nodes, and to its limits of time and nodes.
 
-use super::job_options::job_options;
-use super::{Campaign, Request};
+use super::options::job_options;
 use crate::batch::JobOptions;
 use crate::batch::answer::{
     Limits, filter_by_features, filter_by_names, parse_features, parse_limits, parse_node_size,
 };
 use crate::batch::options::SubmitTable;
+use crate::campaign::{Campaign, Planner, Request};
 use crate::submit::parts::node_count;
 use crate::submit::{Jobs, Part, System};
 use crate::sweep::Machine;
@@ -55,7 +55,8 @@ pub fn plan_for_nodes(
     };
     let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
     let source = format!("according to {program}, a node of {name}{selection} has {cores} and {memory}");
-    let mut campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(request, machine.clone())? };
+    let mut campaign =
+        Campaign { sized_for: Some(source.clone()), ..Planner::new(request)?.with_machine(machine.clone()).plan()? };
     note(&format!("note: {source}; \"cores\" and sizes that depend on the machine use these numbers"));
     let needs_ranks_per_node = |campaign: &Campaign| {
         campaign.plan.by_size().into_keys().any(|size| node_count(size, &campaign.plan.context).is_none())
@@ -63,7 +64,8 @@ pub fn plan_for_nodes(
     if needs_ranks_per_node(&campaign) {
         // Neither the sweep nor the user sets the ranks per node.
         let request = Request { ranks_per_node: u32::try_from(node.cores).ok(), ..request.clone() };
-        campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(&request, machine)? };
+        campaign =
+            Campaign { sized_for: Some(source.clone()), ..Planner::new(&request)?.with_machine(machine).plan()? };
         note(&format!(
             "note: each node gets {}, one per core; --ranks-per-node changes this",
             plural(node.cores, "rank")

@@ -1,9 +1,9 @@
 //! Compares the MPI of a worker with that of its launcher in the environment of jobs, before any job is queued.
 
-use super::Campaign;
-use super::worker::{self, QUERY_TIMEOUT};
 use crate::batch::JobOptions;
 use crate::batch::script::{environment_lines, quote, shell};
+use crate::campaign::Campaign;
+use crate::campaign::worker::{self, QUERY_TIMEOUT};
 use crate::launch::mpi::{Mpi, short_name};
 use crate::launch::{LauncherEntry, srun};
 use crate::sweep::plan::WorkerInfo;

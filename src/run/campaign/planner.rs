@@ -1,0 +1,253 @@
+//! Plans campaigns: from the user's request, the site file and the machine.
+
+use super::each_node::EachNode;
+use super::{Campaign, simulated, worker};
+use crate::batch::BatchSystem;
+use crate::launch::HostsSource;
+use crate::launch::hosts::{self, Hosts};
+use crate::site::Site;
+use crate::submit::{Jobs, System, parts};
+use crate::sweep::plan::{Context, Plan};
+use crate::sweep::simulation::Simulation;
+use crate::sweep::{Machine, Sweep, ready};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::LaunchSize;
+use apexmap_base::units::plural;
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::provenance;
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use std::path::{Path, PathBuf};
+
+/// The user's request: the sweep, the worker, the result folder and the machine's name.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// A sweep file, or the name of a ready sweep; the quickstart if absent.
+    pub sweep: Option<PathBuf>,
+    /// The result folder; `results/NAME` if absent.
+    pub out: Option<PathBuf>,
+    /// The worker program; this program if absent.
+    pub worker: Option<PathBuf>,
+    /// The description that a worker gave of itself on another machine, if it cannot be started here.
+    pub worker_info: Option<PathBuf>,
+    /// The machine's name in results.
+    pub machine: Option<String>,
+    pub ranks_per_node: Option<u32>,
+    /// The batch system requested by flags.
+    pub submit: BatchSystem,
+    pub hosts: Vec<String>,
+    pub hostfile: Option<PathBuf>,
+    /// Whether this process is a job, whose command has all settings of the site file.
+    pub is_job: bool,
+    /// The nodes that each run all points alone, if requested.
+    pub each_node: Option<EachNode>,
+    /// The machine to simulate: a published machine, or the path of a card.
+    pub simulate: Option<PathBuf>,
+}
+
+/// Plans the campaigns of a request.
+pub struct Planner<'a> {
+    request: &'a Request,
+    site: Site,
+    /// The machine that sweeps are read for.
+    machine: Machine,
+}
+
+impl<'a> Planner<'a> {
+    /// Plans for this machine, with its site file.
+    ///
+    /// # Errors
+    /// If the site file is invalid.
+    pub fn new(request: &'a Request) -> Result<Self> {
+        let site = if request.is_job { Site::default() } else { Site::load()? };
+        Ok(Self { request, site, machine: Machine::detect() })
+    }
+
+    /// Plans for another machine than this one.
+    pub fn with_machine(self, machine: Machine) -> Self {
+        Self { machine, ..self }
+    }
+
+    /// Plans the sweep of the request.
+    ///
+    /// # Errors
+    /// If the sweep, the worker or the hosts are invalid.
+    pub fn plan(&self) -> Result<Campaign> {
+        let path = self.request.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
+        let machine = Machine { last_cache_seen: self.recorded_last_cache(path), ..self.machine.clone() };
+        let (sweep, machine, simulation) = simulated::open_sweep(self.request, path, machine)?;
+        self.plan_on(sweep, machine, simulation)
+    }
+
+    /// Plans this sweep instead of the request's.
+    ///
+    /// # Errors
+    /// As for [`Planner::plan`].
+    pub fn plan_sweep(&self, sweep: Sweep) -> Result<Campaign> {
+        self.plan_on(sweep, self.machine.clone(), None)
+    }
+
+    fn plan_on(&self, mut sweep: Sweep, machine: Machine, simulation: Option<Simulation>) -> Result<Campaign> {
+        let Self { request, site, .. } = self;
+        if let (Some(number), TransportKind::Threads) = (request.ranks_per_node, sweep.launch.transport) {
+            return Err(Error::input(
+                format!(
+                    "--ranks-per-node {number} does not apply: the ranks of this sweep are threads on this machine"
+                ),
+                "remove it, or choose a sweep with transport = \"mpi\"",
+            ));
+        }
+        let worker_of_site = || site.worker(sweep.launch.launcher).map(|(worker, _)| worker.to_owned());
+        let program = (request.worker.clone())
+            .or_else(|| sweep.launch.worker.clone())
+            .or_else(|| worker_of_site().filter(|_| request.worker_info.is_none()));
+        let (worker, worker_info) = worker::find(program.as_deref(), request.worker_info.as_deref(), &sweep)?;
+        let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
+        let default_folder = || match &simulation {
+            Some(simulation) => simulated::default_folder(&sweep.name, simulation),
+            None => Path::new("results").join(&sweep.name),
+        };
+        let folder = request.out.clone().unwrap_or_else(default_folder);
+        if let Some(each_node) = &request.each_node {
+            each_node.apply(&mut sweep, ranks_per_node, Some(folder.as_path()).filter(|_| !request.is_job))?;
+        }
+        let (hosts, ranks_per_node) = self.choose_hosts(&sweep, ranks_per_node)?;
+        let context = Context {
+            transport: sweep.launch.transport,
+            launcher: sweep.launch.launcher,
+            ranks_per_node,
+            place: sweep.launch.place,
+            machine: match &simulation {
+                Some(simulation) => simulation.card.name.clone(),
+                None => self.machine_name(&sweep, &folder),
+            },
+            build: worker_info.build.fingerprint.clone(),
+            builds: worker_info.build.families.clone(),
+            library: match (sweep.launch.transport, &worker_info.mpi_library) {
+                (TransportKind::Mpi, Some(library)) => library.clone(),
+                _ => String::new(),
+            },
+            simulation,
+        };
+        let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
+        check_host_count(&plan, &hosts)?;
+        check_path(&folder)?;
+        let (site, each_node) = (site.clone(), request.each_node.clone());
+        Ok(Campaign { sweep, plan, worker, worker_info, folder, hosts, machine, sized_for: None, site, each_node })
+    }
+
+    /// Returns the part of the last cache that was seen when the result of this request was begun, so that a resumed sweep has the
+    /// same sizes.
+    fn recorded_last_cache(&self, sweep: &Path) -> Option<u64> {
+        let default_folder = || Path::new("results").join(sweep.file_stem().unwrap_or_default());
+        let folder = Folder::open(&self.request.out.clone().unwrap_or_else(default_folder)).ok()?;
+        Manifest::read(&folder).ok()?.driver_host.last_cache_seen_bytes
+    }
+
+    /// Returns the hosts of the request or the sweep, empty if the launcher chooses, and the ranks on each node.
+    fn choose_hosts(&self, sweep: &Sweep, ranks_per_node: Option<usize>) -> Result<(Vec<String>, Option<usize>)> {
+        let requested = hosts::choose_source(&self.request.hosts, self.request.hostfile.as_deref());
+        match requested.as_ref().or(sweep.launch.hosts.as_ref()) {
+            // Each launch gets the name of its node.
+            _ if self.request.each_node.is_some() => Ok((Vec::new(), ranks_per_node)),
+            Some(source) => {
+                let hosts = read_hosts(sweep, source)?;
+                let ranks = hosts.ranks_per_node(ranks_per_node)?;
+                Ok((hosts.names, Some(ranks)))
+            }
+            None if sweep.launch.command.iter().any(|argument| argument.contains("{hosts}")) => {
+                let message = "the command of launcher \"custom\" contains {hosts}, but no hosts are given";
+                Err(Error::input(message, "add --hosts (such as --hosts node1,node2), or hosts to [launch]"))
+            }
+            None => Ok((Vec::new(), ranks_per_node)),
+        }
+    }
+
+    /// Returns the machine's name in results, which distinguishes samples of different machines: the user's, that of the result's
+    /// earlier jobs, the site file's, the cluster's in a Slurm allocation, the cluster's from the batch system of jobs, or this
+    /// host's. Login nodes of one cluster have different names, so the cluster's name is preferred.
+    fn machine_name(&self, sweep: &Sweep, result: &Path) -> String {
+        (self.request.machine.clone())
+            .or_else(|| name_from_jobs(result))
+            .or_else(|| self.site.file.machine.clone())
+            .or_else(name_from_allocation)
+            .or_else(|| {
+                let template = self.batch_system(sweep).template()?.ok()?;
+                System::new(template, Path::new("."), &|| Ok(())).cluster()
+            })
+            .unwrap_or_else(provenance::host_name)
+    }
+
+    /// Returns the batch system of the flags or the sweep.
+    fn batch_system(&self, sweep: &Sweep) -> BatchSystem {
+        let named_or_installed = |name: Option<String>| name.map_or(BatchSystem::Installed, BatchSystem::Named);
+        match (&self.request.submit, &sweep.launch.submit) {
+            (BatchSystem::Named(_), _) => self.request.submit.clone(),
+            (BatchSystem::Installed, _) => named_or_installed(self.site.file.submit.system.clone()),
+            (BatchSystem::None, Some(submit)) => named_or_installed(submit.to_table().system),
+            (BatchSystem::None, None) => BatchSystem::None,
+        }
+    }
+}
+
+/// Reads the hosts, if the launcher accepts hosts.
+fn read_hosts(sweep: &Sweep, source: &HostsSource) -> Result<Hosts> {
+    let launch = &sweep.launch;
+    let hosts = source.read()?;
+    match (launch.launcher.make)(&launch.command)?.takes_hosts() {
+        true => Ok(hosts),
+        false if launch.launcher.takes_command => Err(Error::input(
+            "hosts are given, but the command of launcher \"custom\" does not contain {hosts}",
+            "add {hosts} to the command (it becomes a list with commas), or remove the hosts",
+        )),
+        false => Err(Error::input(
+            format!("launcher \"{}\" does not accept hosts", launch.launcher.id),
+            "remove the hosts, or choose a launcher that accepts them, such as openmpi, mpich or srun",
+        )),
+    }
+}
+
+/// Checks that the largest launch has enough hosts.
+fn check_host_count(plan: &Plan, hosts: &[String]) -> Result<()> {
+    if hosts.is_empty() {
+        return Ok(());
+    }
+    let needed = |size: LaunchSize| (parts::node_count(size, &plan.context).unwrap_or(size.ranks), size);
+    match plan.by_size().into_keys().map(needed).max_by_key(|(nodes, _)| *nodes) {
+        Some((nodes, size)) if nodes > hosts.len() => Err(Error::input(
+            format!(
+                "{size} take {}, but the list has {}: {}",
+                plural(nodes, "host"),
+                plural(hosts.len(), "host"),
+                hosts.join(", ")
+            ),
+            "list more hosts, put more ranks on each with --ranks-per-node, or use fewer ranks in the sweep",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the folder's path is valid UTF-8, because ranks get it as an argument.
+fn check_path(folder: &Path) -> Result<()> {
+    match std::path::absolute(folder) {
+        Ok(path) if path.to_str().is_none() => Err(Error::input(
+            format!("the path of the result folder {} is not UTF-8", path.display()),
+            "choose another folder with --out",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the name in a result that has jobs.
+fn name_from_jobs(result: &Path) -> Option<String> {
+    let folder = Folder { path: result.to_owned() };
+    if !Jobs::new(&folder).exist() {
+        return None;
+    }
+    Manifest::read(&folder).ok().map(|manifest| manifest.machine)
+}
+
+fn name_from_allocation() -> Option<String> {
+    std::env::var_os("SLURM_JOB_ID")?;
+    std::env::var("SLURM_CLUSTER_NAME").ok().filter(|name| !name.is_empty())
+}
