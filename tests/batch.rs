@@ -1,7 +1,8 @@
 //! Tests of batch systems: scripts as text, arguments, and the meaning of answers.
 
 use super::common::Scratch;
-use apexmap_run::batch::answer::{Limits, NodeSize, parse_cluster_name, parse_limits, parse_node_size};
+use apexmap_run::batch::answer::parse_cluster_name;
+use apexmap_run::batch::nodes::{Limits, NodeSize, NodeTable};
 use apexmap_run::batch::options::{Jobs, SubmitTable};
 use apexmap_run::batch::script::{query_command, quote, submit_command};
 use apexmap_run::batch::{self, JobOptions, JobScript, JobState, TEMPLATES, Template, answer};
@@ -456,7 +457,7 @@ proptest! {
             answer::parse_job_id(&template, &text);
             answer::parse_jobs(&template, &template.ask, &text);
         }
-        parse_limits(&text);
+        NodeTable::parse(&text).limits();
         parse_cluster_name(&text);
     }
 }
@@ -467,34 +468,34 @@ fn node_sizes_are_read_from_the_default_or_the_requested_partition() {
         Some(NodeSize { cores_of_socket, cores, hardware_threads, memory: mebibytes << 20 })
     };
     assert_eq!(
-        parse_node_size("debug 1 2 1 900\nmain* 2 64 2 257000\nmain* 2 48 2 128000\n"),
+        NodeTable::parse("debug 1 2 1 900\nmain* 2 64 2 257000\nmain* 2 48 2 128000\n").size(),
         small(48, 96, 192, 128000)
     );
-    assert_eq!(parse_node_size("debug 1 2 1 900\nmain 2 64 2 257000+\n"), small(2, 2, 2, 900));
-    assert_eq!(parse_node_size("main* 2\nslurm_load_partitions: no\n"), None);
-    assert_eq!(parse_node_size("main* 99999999999999999 99999999999999999 1 1\nmain* 0 1 1 1\n"), None);
+    assert_eq!(NodeTable::parse("debug 1 2 1 900\nmain 2 64 2 257000+\n").size(), small(2, 2, 2, 900));
+    assert_eq!(NodeTable::parse("main* 2\nslurm_load_partitions: no\n").size(), None);
+    assert_eq!(NodeTable::parse("main* 99999999999999999 99999999999999999 1 1\nmain* 0 1 1 1\n").size(), None);
 }
 
 #[test]
 fn the_limits_of_a_partition_are_read_from_the_same_answer() {
     let node = |name: &str, rest: &str| format!("{name} 2 64 2 257000 {rest}\n");
-    let limits_of_three = |rest: &str| parse_limits(&node("main*", rest).repeat(3));
+    let limits_of_three = |rest: &str| NodeTable::parse(&node("main*", rest).repeat(3)).limits();
     let seconds = |rest: &str| limits_of_three(rest).seconds;
     assert_eq!(limits_of_three("10:00 1-infinite"), Limits { seconds: Some(600.0), nodes: Some(3) });
     assert_eq!(limits_of_three("infinite 1-2"), Limits { seconds: None, nodes: Some(2) });
     assert_eq!(limits_of_three("1-00:00:00 2"), Limits { seconds: Some(86400.0), nodes: Some(2) });
     assert_eq!((seconds("2:30:00 1"), seconds("30"), seconds("n/a")), (Some(9000.0), Some(1800.0), None));
     assert_eq!(
-        parse_limits("main* 2 64 2 257000\n"),
+        NodeTable::parse("main* 2 64 2 257000\n").limits(),
         Limits { seconds: None, nodes: Some(1) },
         "a template without such a query"
     );
-    assert_eq!(parse_limits("nonsense\n"), Limits::default());
+    assert_eq!(NodeTable::parse("nonsense\n").limits(), Limits::default());
     // Other partitions are ignored. If several are meant, the largest limit counts.
     let two_partitions = node("main*", "10:00 1-infinite") + &node("long", "infinite 1-infinite");
-    assert_eq!(parse_limits(&two_partitions), Limits { seconds: Some(600.0), nodes: Some(1) });
+    assert_eq!(NodeTable::parse(&two_partitions).limits(), Limits { seconds: Some(600.0), nodes: Some(1) });
     let two_default_partitions = node("a", "10:00 1-infinite") + &node("b", "20:00 1-infinite").repeat(2);
-    assert_eq!(parse_limits(&two_default_partitions), Limits { seconds: Some(1200.0), nodes: Some(2) });
+    assert_eq!(NodeTable::parse(&two_default_partitions).limits(), Limits { seconds: Some(1200.0), nodes: Some(2) });
 }
 
 #[test]

@@ -22,7 +22,7 @@ use apexmap_run::submit::parts::{chain, parts};
 use apexmap_run::submit::record::{DriverLine, Job, Line};
 use apexmap_run::submit::submission::MAX_QUEUED_JOBS;
 use apexmap_run::submit::{Jobs, Part, PartFile, Queue, Submission, System, log};
-use apexmap_run::sweep::cost::{estimate, learned_factors};
+use apexmap_run::sweep::cost::SampleCosts;
 use apexmap_run::sweep::driver::{DriverInputs, drive};
 use apexmap_run::sweep::plan::{Context, Plan, Progress};
 use apexmap_run::sweep::{Machine, parse_time};
@@ -398,7 +398,7 @@ impl Case {
                 Jobs::new(&folder).prepare("#!/bin/sh\n", &part)
             },
             // In proportion to the 36 samples of the plan.
-            measuring: &move |progress, _| (measuring * (36 - progress.samples()) as f64 / 36.0, 2),
+            measuring: &move |progress, _| Ok((measuring * (36 - progress.samples()) as f64 / 36.0, 2)),
             cost: &|_| 1.0,
             interrupted: &|| Ok(()),
             ask_every: self.ask_every,
@@ -861,7 +861,7 @@ impl Case {
                 let part = PartFile { job: job.into(), part, machine, seconds, retry_failed: false };
                 Jobs::new(&folder).prepare("#!/bin/sh\n", &part)
             },
-            measuring: &|_, _| (1.0, 1),
+            measuring: &|_, _| Ok((1.0, 1)),
             cost: &|_| 1.0,
             interrupted: &|| {
                 looks.set(looks.get() + 1);
@@ -1443,11 +1443,11 @@ fn a_job_that_was_never_submitted_is_no_longer_queued() {
 fn the_first_samples_of_a_kernel_scale_the_time_of_its_other_points() {
     let plan = plan();
     let first = &plan.entries[0];
-    let cost = |point: &_| estimate(&plan.context, point);
-    let costs = HashMap::from([(first.key.clone(), 10.0 * cost(&first.point))]);
-    let factors = learned_factors(&plan.entries, &costs, cost);
+    let unmeasured = SampleCosts { plan: &plan, measured: HashMap::new() };
+    let measured = HashMap::from([(first.key.clone(), 10.0 * unmeasured.estimate(&first.point))]);
+    let factors = SampleCosts { plan: &plan, measured }.learned_factors();
     assert!((factors["apex_map.two_sided"] - 10.0).abs() < 1e-9, "{factors:?}");
-    assert!(learned_factors(&plan.entries, &HashMap::new(), cost).is_empty());
+    assert!(unmeasured.learned_factors().is_empty());
 }
 
 #[test]

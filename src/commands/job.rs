@@ -3,7 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::print;
 use apexmap_base::units::plural;
-use apexmap_run::campaign::carriers::manual;
+use apexmap_run::campaign::carriers::manual::{self, Imported};
 use apexmap_run::campaign::{Planner, Request};
 use std::path::PathBuf;
 
@@ -101,27 +101,24 @@ fn export(arguments: &ExportArguments) -> Result<()> {
 }
 
 fn import(arguments: &ImportArguments) -> Result<()> {
-    let imported = manual::import(&arguments.out, &arguments.outputs)?;
-    let imported_before = if imported.duplicates > 0 {
-        format!("; {} had been imported before", imported.duplicates)
-    } else {
-        String::new()
-    };
+    let Imported { tally, points, progress } = manual::import(&arguments.out, &arguments.outputs)?;
+    let imported_before =
+        if tally.duplicates > 0 { format!("; {} had been imported before", tally.duplicates) } else { String::new() };
     print(&format!(
         "imported {} with {}{imported_before}\npoints: {} planned, {}\n",
-        plural(imported.launches, "launch"),
-        plural(imported.samples, "sample"),
-        imported.points,
-        imported.progress.summary()
+        plural(tally.launches, "launch"),
+        plural(tally.samples, "sample"),
+        points,
+        progress.summary()
     ))?;
     let counted = [
-        (imported.refused, "output", "refused"),
-        (imported.broken, "launch", "not complete"),
-        (imported.absent, "output", "missing"),
+        (tally.refused, "output", "refused"),
+        (tally.broken, "launch", "not complete"),
+        (tally.absent, "output", "missing"),
     ];
     let parts = counted.into_iter().filter(|(count, ..)| *count > 0);
     let problems: Vec<String> = parts.map(|(count, noun, how)| format!("{}: {how}", plural(count, noun))).collect();
-    match (imported.refused, problems.is_empty()) {
+    match (tally.refused, problems.is_empty()) {
         (_, true) => Ok(()),
         (0, _) => Err(Error::measurement(
             problems.join(", "),

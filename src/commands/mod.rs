@@ -36,7 +36,6 @@ mod status;
 mod status_nodes;
 mod status_state;
 mod submit_options;
-mod sweep_arguments;
 mod sweeps;
 mod try_launch;
 mod validate;

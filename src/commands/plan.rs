@@ -1,7 +1,6 @@
 //! `apexmap plan`: shows the points of a sweep, and which are already done.
 
 use super::card::CardArguments;
-use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::terminal::{print, print_data, terminal_width};
@@ -13,7 +12,7 @@ use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
 use apexmap_results::table::columns::{point_label, value_text};
 use apexmap_run::campaign::plan_time::PlanTime;
-use apexmap_run::campaign::{Campaign, Planner};
+use apexmap_run::campaign::{Campaign, Planner, Request};
 use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::memory::words_beyond_caches;
 use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
@@ -29,7 +28,7 @@ use std::fmt::Write;
   apexmap plan --schema > sweep.schema.json")]
 pub struct Arguments {
     #[command(flatten)]
-    sweep: SweepArguments,
+    request: Request,
     #[command(flatten)]
     card: CardArguments,
     /// List every point with its state
@@ -44,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.schema {
         return print_data(&(apexmap_run::sweep::schema() + "\n"));
     }
-    let campaign = Planner::new(&arguments.sweep.request())?.plan()?;
+    let campaign = Planner::new(&arguments.request)?.plan()?;
     let records = match Folder::open(&campaign.folder) {
         Ok(folder) => folder.outcomes()?,
         Err(_) => Vec::new(),

@@ -3,7 +3,6 @@
 use super::card::CardArguments;
 use super::conclude::{conclude, display, nothing_to_do};
 use super::submit_options::SubmitArguments;
-use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_measure::provenance;
 use apexmap_run::batch::BatchSystem;
@@ -25,7 +24,7 @@ use std::path::PathBuf;
   apexmap run --card results/calibrate/card.toml     show fractions of the limit")]
 pub struct Arguments {
     #[command(flatten)]
-    pub sweep: SweepArguments,
+    pub request: Request,
     #[command(flatten)]
     pub card: CardArguments,
     /// Measure points again that failed in an earlier run
@@ -66,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.fail_if.contains(&FailIf::SlowNode) && !arguments.each_node {
         return Err(Error::input("--fail-if slow-node needs --each-node, which compares nodes", "add --each-node"));
     }
-    let mut request = Request { submit: system, is_job, ..arguments.sweep.request() };
+    let mut request = Request { submit: system, is_job, ..arguments.request.clone() };
     if arguments.each_node {
         request.each_node = Some(each_node::find(&request, &arguments.submit.table()?)?);
     }

@@ -18,39 +18,17 @@ pub struct SubmitArguments {
     /// Submit the jobs that the queue accepts, and return; run the same command without it to follow them
     #[arg(long, conflicts_with = "dry_run")]
     pub detach: bool,
-    /// Account or project to charge for the jobs
-    #[arg(long, value_name = "NAME")]
-    account: Option<String>,
-    /// Partition or queue of the jobs
-    #[arg(long, value_name = "NAME", visible_alias = "queue")]
-    partition: Option<String>,
-    /// Quality of service of the jobs
-    #[arg(long, value_name = "NAME")]
-    qos: Option<String>,
-    /// Required features of the nodes
-    #[arg(long, value_name = "FEATURES")]
-    constraint: Option<String>,
-    /// Reservation of the jobs
-    #[arg(long, value_name = "NAME")]
-    reservation: Option<String>,
-    /// Time limit of a job, such as 2h; longer sweeps become chains of jobs
-    #[arg(long, value_name = "TIME")]
-    time_limit: Option<String>,
+    #[command(flatten)]
+    options: SubmitTable,
     /// Largest number of node hours that the jobs may take; more is refused [default: max_node_hours of the sweep or the site file]
-    #[arg(long, value_name = "HOURS", value_parser = parse_hours)]
+    #[arg(long, value_name = "HOURS", value_parser = parse_hours, display_order = 100)]
     pub max_node_hours: Option<f64>,
     /// Run all launches in one job on the largest number of nodes, instead of one job per number of nodes
-    #[arg(long)]
+    #[arg(long, display_order = 101)]
     one_job: bool,
-    /// Environment module to load; may be repeated
-    #[arg(long, value_name = "NAME")]
-    module: Vec<String>,
     /// Environment variable to set in the jobs; may be repeated
-    #[arg(long, value_name = "NAME=VALUE")]
+    #[arg(long, value_name = "NAME=VALUE", display_order = 103)]
     environment: Vec<String>,
-    /// Further directive of the batch system, such as --mail-type=END; may be repeated
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    directive: Vec<String>,
 }
 
 impl SubmitArguments {
@@ -78,18 +56,9 @@ impl SubmitArguments {
         }
         Ok(SubmitTable {
             system: self.submit.clone().flatten().filter(|system| !system.is_empty()),
-            account: self.account.clone(),
-            partition: self.partition.clone(),
-            qos: self.qos.clone(),
-            constraint: self.constraint.clone(),
-            reservation: self.reservation.clone(),
-            time_limit: self.time_limit.clone(),
             jobs: self.one_job.then_some(Division::One),
-            exclusive: None,
-            modules: self.module.clone(),
             environment,
-            directives: self.directive.clone(),
-            tries: None,
+            ..self.options.clone()
         })
     }
 }

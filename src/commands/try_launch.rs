@@ -1,13 +1,12 @@
 //! `apexmap try`: runs the largest launch of a sweep for a few seconds, to test it before a long run.
 
 use super::conclude::display;
-use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::print;
 use apexmap_pages::report::placement;
 use apexmap_run::campaign::interrupt::Interrupt;
 use apexmap_run::campaign::starter::Starter;
-use apexmap_run::campaign::{Planner, trial};
+use apexmap_run::campaign::{Planner, Request, trial};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap try my.toml --worker target/release/apexmap-worker
@@ -18,11 +17,11 @@ if a kernel of the sweep does. Run it where the sweep will run, such as in an al
 apexmap run does the same first if a sweep uses several nodes.")]
 pub struct Arguments {
     #[command(flatten)]
-    sweep: SweepArguments,
+    request: Request,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let campaign = Planner::new(&arguments.sweep.request())?.plan()?;
+    let campaign = Planner::new(&arguments.request)?.plan()?;
     if let Some(other) = campaign.other_sweep()? {
         return Err(Error::input(
             format!("{} holds the result of another sweep, {other}", campaign.folder.display()),

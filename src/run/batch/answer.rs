@@ -5,7 +5,7 @@ use super::template::{Question, Template};
 use crate::launch::causes::matches_sign;
 use nix::unistd::Uid;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The state of a job, as the batch system reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,154 +118,6 @@ fn interpret_state(template: &Template, word: &str, reason: String) -> (JobState
     }
 }
 
-/// The smallest size of each resource among the nodes of a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeSize {
-    pub cores_of_socket: usize,
-    pub cores: usize,
-    pub hardware_threads: usize,
-    /// In bytes.
-    pub memory: u64,
-}
-
-/// The limits of one job in a partition.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Limits {
-    /// The longest time in seconds; `None` without a limit, or if the system reports none.
-    pub seconds: Option<f64>,
-    /// The largest number of nodes; `None` if the system reports none.
-    pub nodes: Option<usize>,
-}
-
-/// Returns the smallest value of each resource among the listed nodes. If a default partition is marked, only its nodes count.
-pub fn parse_node_size(text: &str) -> Option<NodeSize> {
-    let parse_node = |line: &str| {
-        let mut words = line.split_whitespace();
-        words.next()?;
-        // "64+" means 64 or more.
-        let mut number = || words.next()?.trim_end_matches('+').parse::<usize>().ok().filter(|number| *number > 0);
-        let (sockets, cores, threads, mebibytes) = (number()?, number()?, number()?, number()?);
-        let cores_of_node = sockets.checked_mul(cores)?;
-        Some(NodeSize {
-            cores_of_socket: cores,
-            cores: cores_of_node,
-            hardware_threads: cores_of_node.checked_mul(threads)?,
-            memory: (mebibytes as u64).checked_mul(1 << 20)?,
-        })
-    };
-    lines_of_default_partition(text).filter_map(parse_node).reduce(|a, b| NodeSize {
-        cores_of_socket: a.cores_of_socket.min(b.cores_of_socket),
-        cores: a.cores.min(b.cores),
-        hardware_threads: a.hardware_threads.min(b.hardware_threads),
-        memory: a.memory.min(b.memory),
-    })
-}
-
-/// A node and its state, in the system's words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedNode {
-    pub name: String,
-    pub state: String,
-}
-
-/// Returns the nodes of the default partition, or of all if none is marked, each once and in the order of the answer. Empty if the
-/// answer has no names.
-pub fn parse_nodes(text: &str) -> Vec<ListedNode> {
-    let mut nodes: Vec<ListedNode> = Vec::new();
-    for line in lines_of_default_partition(text) {
-        let mut words = line.split_whitespace().skip(8).map(str::to_owned);
-        let (Some(name), Some(state)) = (words.next(), words.next()) else { continue };
-        if nodes.iter().all(|node| node.name != name) {
-            nodes.push(ListedNode { name, state });
-        }
-    }
-    nodes
-}
-
-/// Returns the lines of the nodes with these names.
-pub fn filter_by_names(text: &str, is_wanted: impl Fn(&str) -> bool) -> String {
-    let named = |line: &&str| line.split_whitespace().nth(8).is_none_or(&is_wanted);
-    text.lines().filter(named).collect::<Vec<_>>().join("\n")
-}
-
-/// Returns the lines of nodes that a job may get: those of the default partition, if one is marked.
-fn lines_of_default_partition(text: &str) -> impl Iterator<Item = &str> {
-    let is_default = |line: &&str| line.split_whitespace().next().is_some_and(|name| name.ends_with('*'));
-    let has_default = text.lines().any(|line| is_default(&line));
-    text.lines().filter(move |line| !has_default || is_default(line))
-}
-
-/// Returns the limits of one job on these nodes. With several partitions, each limit is the largest of them.
-pub fn parse_limits(text: &str) -> Limits {
-    let mut partitions: BTreeMap<&str, (usize, Option<&str>, Option<&str>)> = BTreeMap::new();
-    for line in lines_of_default_partition(text) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        if let [name, _, _, _, _, extra_columns @ ..] = words.as_slice() {
-            let partition = partitions.entry(name).or_default();
-            *partition = (partition.0 + 1, extra_columns.first().copied(), extra_columns.get(1).copied());
-        }
-    }
-    let most_nodes = |(count, _, range): &(usize, Option<&str>, Option<&str>)| {
-        let limit = range.and_then(|range| range.rsplit('-').next()?.parse().ok());
-        limit.map_or(*count, |limit: usize| limit.min(*count))
-    };
-    let times: Option<Vec<f64>> = partitions.values().map(|(_, time, _)| parse_seconds(time.as_ref()?)).collect();
-    Limits {
-        seconds: times.and_then(|times| times.into_iter().reduce(f64::max)),
-        nodes: partitions.values().map(most_nodes).max(),
-    }
-}
-
-/// Returns the lines of nodes that have the features of a constraint. Lines without the column of features remain. Returns `None`
-/// if the constraint has a syntax that this program does not know.
-pub fn filter_by_features(text: &str, constraint: &str) -> Option<String> {
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let features = line.split_whitespace().nth(7);
-        let matches = features.map_or(Some(true), |features| {
-            let features: Vec<&str> = features.split(',').collect();
-            matches_constraint(constraint, &features)
-        });
-        if matches? {
-            lines.push(line);
-        }
-    }
-    Some(lines.join("\n"))
-}
-
-/// Returns the features that the table of nodes lists, each once.
-pub fn parse_features(text: &str) -> BTreeSet<&str> {
-    let lists = text.lines().filter_map(|line| line.split_whitespace().nth(7));
-    lists.filter(|features| *features != "(null)").flat_map(|features| features.split(',')).collect()
-}
-
-/// Returns whether a node with these features meets a constraint of alternatives (`|`) of combinations (`&` or `,`). Brackets
-/// around all alternatives request the same one on all nodes. Returns `None` for other syntax.
-fn matches_constraint(constraint: &str, features: &[&str]) -> Option<bool> {
-    let constraint = constraint.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(constraint);
-    if constraint.contains(['(', ')', '[', ']', '*', '!']) {
-        return None;
-    }
-    let has_all = |combination: &str| combination.split(['&', ',']).all(|feature| features.contains(&feature));
-    Some(constraint.split('|').any(has_all))
-}
-
-/// Parses `1-12:00:00`, `12:00:00`, `30:00` or a number of minutes, and returns seconds.
-fn parse_seconds(text: &str) -> Option<f64> {
-    let (days, rest) = text.split_once('-').map_or((None, text), |(days, rest)| (Some(days), rest));
-    let parts: Vec<f64> = rest.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
-    let seconds = match (days, parts.as_slice()) {
-        (_, [hours, minutes, seconds]) => hours * 3600.0 + minutes * 60.0 + seconds,
-        (Some(_), [hours, minutes]) => hours * 3600.0 + minutes * 60.0,
-        (Some(_), [hours]) => hours * 3600.0,
-        (None, [minutes, seconds]) => minutes * 60.0 + seconds,
-        (None, [minutes]) => minutes * 60.0,
-        _ => return None,
-    };
-    let days: f64 = days.map_or(Some(0.0), |days| days.parse().ok())?;
-    Some(days * 86400.0 + seconds).filter(|seconds| *seconds > 0.0)
-}
-
 /// Parses the cluster's name.
 pub fn parse_cluster_name(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.trim().strip_prefix("ClusterName"))?;
@@ -296,6 +148,10 @@ fn advise_waiting(template: &Template, id: &str, state: JobState, reason: &str) 
     }
 }
 
+/// The advice for a job that needs more memory than it may have.
+pub const LOWER_MEMORY: &str =
+    "lower M, or use fewer ranks per node (--ranks-per-node) or another partition (--partition)";
+
 /// Returns the advice for a job that can never start, by the system's reason.
 pub fn advice(reason: &str) -> &'static str {
     let advice_by_sign: [(&[&str], &str); 6] = [
@@ -308,7 +164,7 @@ pub fn advice(reason: &str) -> &'static str {
             &["BadConstraints"],
             "choose features that the partition's nodes have (--constraint; `sinfo --format='%P %f'` lists them)",
         ),
-        (&["Mem"], "lower M, or use fewer ranks per node (--ranks-per-node) or another partition (--partition)"),
+        (&["Mem"], LOWER_MEMORY),
         (
             &["Account", "QOS"],
             "use an account or QOS that you have access to (--account, --qos; `sacctmgr show associations` lists them), \

@@ -4,6 +4,7 @@
 //! of arguments that no shell interprets, and texts in scripts are quoted.
 
 pub mod answer;
+pub mod nodes;
 pub mod options;
 pub mod script;
 pub mod template;
@@ -106,9 +107,6 @@ pub enum BatchSystem {
 
 impl BatchSystem {
     /// Returns the template of the requested system.
-    ///
-    /// # Errors
-    /// If no system is installed, or none has this name.
     pub fn template(&self) -> Option<Result<Template>> {
         match self {
             Self::None => None,
@@ -120,9 +118,6 @@ impl BatchSystem {
 
 /// Returns the built-in system of this name. Names in results are resolved only here, because a result must not choose a file to
 /// run.
-///
-/// # Errors
-/// If no built-in system has this name.
 pub fn find_built_in(name: &str) -> Result<Template> {
     match TEMPLATES.iter().find(|(built_in, _)| *built_in == name) {
         Some((name, text)) => Template::parse(text, Path::new(name)),
@@ -134,17 +129,11 @@ pub fn find_built_in(name: &str) -> Result<Template> {
 }
 
 /// Returns the system that a result names: a built-in one, or a template that the site file names.
-///
-/// # Errors
-/// If it is neither.
 pub fn find_trusted(name: &str, site_templates: &[&str]) -> Result<Template> {
     if site_templates.contains(&name) { find(name) } else { find_built_in(name) }
 }
 
 /// Returns the built-in system of this name, or the template file at this path.
-///
-/// # Errors
-/// If neither exists, or the file is not a template.
 pub fn find(name: &str) -> Result<Template> {
     if let Ok(template) = find_built_in(name) {
         return Ok(template);
@@ -163,9 +152,6 @@ pub fn find(name: &str) -> Result<Template> {
 }
 
 /// Returns the first system whose submit program is on the PATH `search_path`.
-///
-/// # Errors
-/// If none is.
 pub fn detect(search_path: &std::ffi::OsStr) -> Result<Template> {
     let templates = TEMPLATES.iter().map(|(name, text)| Template::parse(text, Path::new(name)));
     let is_installed = |template: &Template| {

@@ -130,9 +130,6 @@ pub const DIRECTIVE_PLACEHOLDERS: &[&str] = &[
 
 impl Template {
     /// Parses a template.
-    ///
-    /// # Errors
-    /// If the text is not a template.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let page = TomlSource { path, text, examples: "src/run/batch/templates/" };
         let template: Self = toml::from_str(text).map_err(|error| page.parse_error(&error))?;

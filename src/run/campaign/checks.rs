@@ -17,9 +17,6 @@ use std::collections::HashSet;
 impl Campaign {
     /// Describes the result folder if it holds another sweep: one without a common point, or one with another name and other
     /// points.
-    ///
-    /// # Errors
-    /// If its plan cannot be read.
     pub fn other_sweep(&self) -> Result<Option<String>> {
         let folder = Folder { path: self.folder.clone() };
         let Some(planned) = folder.planned_points()?.filter(|points| !points.is_empty()) else { return Ok(None) };

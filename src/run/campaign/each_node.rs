@@ -1,14 +1,12 @@
 //! `--each-node`: every node runs all points of a sweep alone, so that slow nodes show.
 
 use super::carriers::batch;
-use super::carriers::batch::options::job_options;
-use super::carriers::batch::partition::apply_constraint;
+use super::carriers::batch::partition::{Listing, list_nodes};
 use super::{Campaign, Planner, Request};
 use crate::batch::BatchSystem;
-use crate::batch::answer::{ListedNode, parse_nodes};
+use crate::batch::nodes::ListedNode;
 use crate::batch::options::SubmitTable;
 use crate::launch::{HostsSource, allocation, hosts};
-use crate::submit::{Jobs, System};
 use crate::sweep::Sweep;
 use crate::sweep::plan::Entry;
 use apexmap_base::error::{Error, Result};
@@ -158,22 +156,12 @@ pub fn find(request: &Request, flags: &SubmitTable) -> Result<EachNode> {
 
 /// Returns those of the `given` nodes, or of all nodes of the partition, that jobs may get.
 fn find_usable(base: &Campaign, flags: &SubmitTable, given: Option<Vec<String>>) -> Result<EachNode> {
-    let store = Jobs::new(&Folder { path: base.folder.clone() });
-    let earlier_options = if store.exist() { store.read()?.0 } else { None };
-    let (options, template) = job_options(base, flags, earlier_options)?;
-    let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
-    let system = System::new(template, Path::new("."), &|| Ok(()));
-    let (listed, program) = match system.nodes(options.partition.as_deref()) {
-        Some((table, program)) => {
-            let (table, _) = apply_constraint(&table, options.constraint.as_deref(), &program, &name)?;
-            (parse_nodes(&table), program)
-        }
-        None => (Vec::new(), String::new()),
-    };
+    let Listing { options, template, name, nodes } = list_nodes(base, flags)?;
+    let (listed, program) = nodes.map_or_else(Default::default, |(table, _, program)| (table.nodes(), program));
     if listed.is_empty() {
         let names = given.ok_or_else(|| {
             Error::input(
-                format!("{} does not list the nodes of {name}", system.template.name),
+                format!("{} does not list the nodes of {name}", template.name),
                 "list them with --hosts n01,n02 or --hostfile FILE",
             )
         })?;
@@ -184,7 +172,7 @@ fn find_usable(base: &Campaign, flags: &SubmitTable, given: Option<Vec<String>>)
         return Err(Error::input(message, "correct the list of hosts, or choose another --partition"));
     }
     let is_given = |node: &ListedNode| given.as_ref().is_none_or(|names| names.contains(&node.name));
-    let is_usable = |node: &ListedNode| system.template.is_usable(&node.state, options.reservation.is_some());
+    let is_usable = |node: &ListedNode| template.is_usable(&node.state, options.reservation.is_some());
     let (usable, skipped): (Vec<_>, Vec<_>) = listed.into_iter().filter(is_given).partition(is_usable);
     let skipped_text: Vec<String> = skipped.iter().map(|node| format!("{} ({})", node.name, node.state)).collect();
     if usable.is_empty() {

@@ -42,9 +42,6 @@ impl<'a> Fallback<'a> {
 
     /// Enables the fallback for the next launches if this one failed without it, and records that in the result. Returns the note
     /// for the user.
-    ///
-    /// # Errors
-    /// If the result cannot be written.
     pub fn apply_remedy(&self, ending: &Ending) -> Result<Option<String>> {
         let is_cause = |cause: &&Cause| cause.special == Some(Special::NoWindow);
         let Some(cause) = ending.cause.filter(is_cause).filter(|_| self.is_allowed && !self.is_used.replace(true))

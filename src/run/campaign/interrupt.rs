@@ -45,9 +45,6 @@ impl Interrupt {
     }
 
     /// Checks for a signal.
-    ///
-    /// # Errors
-    /// If a signal was received.
     pub fn check(&self) -> Result<()> {
         match RECEIVED_SIGNAL.load(Ordering::Relaxed) {
             0 => Ok(()),

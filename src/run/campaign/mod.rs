@@ -132,9 +132,6 @@ impl Campaign {
     }
 
     /// Writes the contents of the journals into the manifest and the table.
-    ///
-    /// # Errors
-    /// If a file cannot be read or written.
     pub fn compact(&self, folder: &Folder) -> Result<Measured> {
         let records = folder.outcomes()?;
         self.manifest().with_records(&records).write(folder)?;

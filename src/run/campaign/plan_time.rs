@@ -1,9 +1,10 @@
 //! Estimates how long a sweep will take, from the result's own samples, a machine card's bounds, or the kernel's work.
 
-use crate::sweep::cost;
+use crate::sweep::cost::{self, SampleCosts};
 use crate::sweep::driver;
 use crate::sweep::forecast::{Forecast, OpenLaunch};
 use crate::sweep::plan::{Context, Entry, Plan, Progress};
+use apexmap_base::error::Result;
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_measure::comm::{self, TransportKind};
@@ -38,23 +39,20 @@ impl PlanTime {
         card: Option<&Card>,
         retry_failed: bool,
     ) -> Self {
-        let costs = cost::mean_sample_costs(records);
+        let costs = SampleCosts::new(plan, records);
         let limits = card.map(Limits::from_card);
-        let estimate = |point: &Point| {
-            cost::estimate(&plan.context, point) + cost::oversubscription_cost(&plan.context, point.ranks)
-        };
-        let factors = cost::learned_factors(&plan.entries, &costs, estimate);
+        let factors = costs.learned_factors();
         let sources = RefCell::new(HashMap::new());
         let cost = |entry: &Entry| {
             let card_cost = || limits.as_ref().and_then(|limits| cost_by_card(&entry.point, limits, &plan.context));
-            let (source, cost) = match (costs.get(&entry.key), card_cost()) {
-                (Some(measured), _) => (0, *measured),
+            let (source, cost) = match (costs.measured(entry), card_cost()) {
+                (Some(measured), _) => (0, measured),
                 (None, Some(card_cost)) => {
                     (1, card_cost + cost::oversubscription_cost(&plan.context, entry.point.ranks))
                 }
                 (None, None) => {
                     let factor = factors.get(entry.point.kernel.as_str()).copied().unwrap_or(1.0);
-                    (2, factor * estimate(&entry.point))
+                    (2, factor * costs.estimate(&entry.point))
                 }
             };
             sources.borrow_mut().insert(entry.key.clone(), source);
@@ -130,6 +128,19 @@ impl PlanTime {
             .map(|(count, name)| format!("{name} ({})", plural(*count, "point")))
             .collect();
         parts.join("; ")
+    }
+}
+
+/// Returns the time of launches by an estimate, which is made again when there are more samples. Many parts of a plan ask at once.
+pub fn remember_time(
+    estimate: impl Fn(&Progress) -> Result<PlanTime>,
+) -> impl Fn(&Progress, &[LaunchSize]) -> Result<(f64, usize)> {
+    let known_time: RefCell<Option<(usize, PlanTime)>> = RefCell::default();
+    move |progress, sizes| {
+        let (samples, mut remembered) = (progress.samples(), known_time.borrow_mut());
+        let known = remembered.take().filter(|(known_samples, _)| *known_samples == samples);
+        let time = known.map_or_else(|| Ok((samples, estimate(progress)?)), Ok)?;
+        Ok(remembered.insert(time).1.measuring_time(sizes))
     }
 }
 

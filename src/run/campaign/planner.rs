@@ -6,7 +6,7 @@ use crate::batch::BatchSystem;
 use crate::launch::HostsSource;
 use crate::launch::hosts::{self, Hosts};
 use crate::site::Site;
-use crate::submit::{Jobs, System, parts};
+use crate::submit::{Jobs, System};
 use crate::sweep::plan::{Context, Plan};
 use crate::sweep::simulation::Simulation;
 use crate::sweep::{Machine, Sweep, ready};
@@ -19,30 +19,47 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use std::path::{Path, PathBuf};
 
-/// The user's request: the sweep, the worker, the result folder and the machine's name.
-#[derive(Clone, Debug, Default)]
+// The user's request: the sweep, the worker, the result folder and the machine's name. The documentation of its fields is the help of
+// their flags. The struct has none, because commands that include these flags would show it as theirs.
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct Request {
-    /// A sweep file, or the name of a ready sweep; the quickstart if absent.
+    /// A sweep file (TOML), or the name of a ready sweep (see apexmap sweeps) [default: quickstart]
     pub sweep: Option<PathBuf>,
-    /// The result folder; `results/NAME` if absent.
+    /// Result folder [default: results/NAME, NAME being the sweep's]
+    #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// The worker program; this program if absent.
+    /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
+    #[arg(long, value_name = "PROGRAM")]
     pub worker: Option<PathBuf>,
-    /// The description that a worker gave of itself on another machine, if it cannot be started here.
-    pub worker_info: Option<PathBuf>,
-    /// The machine's name in results.
+    /// Name of this machine in results [default: in Slurm jobs and allocations the cluster's name, otherwise the host's]
+    #[arg(long, value_name = "NAME")]
     pub machine: Option<String>,
+    /// Ranks on each node of a cluster, for the launcher and batch jobs [default: the sweep's]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: Option<u32>,
-    /// The batch system requested by flags.
-    pub submit: BatchSystem,
+    /// Hosts for the ranks, such as node1,node2, or with their ranks node1:4 [default: the sweep's, otherwise the launcher's
+    /// choice]
+    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     pub hosts: Vec<String>,
+    /// File that lists the hosts, one per line
+    #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     pub hostfile: Option<PathBuf>,
+    /// Simulate the ranks in virtual time on this machine: a published machine such as red-storm, or a card file [default result
+    /// folder: results/NAME-MACHINE]
+    #[arg(long, value_name = "CARD", conflicts_with_all = ["hosts", "hostfile", "machine"])]
+    pub simulate: Option<PathBuf>,
+    /// The description that a worker gave of itself on another machine, if it cannot be started here.
+    #[arg(skip)]
+    pub worker_info: Option<PathBuf>,
+    /// The batch system requested by flags.
+    #[arg(skip)]
+    pub submit: BatchSystem,
     /// Whether this process is a job, whose command has all settings of the site file.
+    #[arg(skip)]
     pub is_job: bool,
     /// The nodes that each run all points alone, if requested.
+    #[arg(skip)]
     pub each_node: Option<EachNode>,
-    /// The machine to simulate: a published machine, or the path of a card.
-    pub simulate: Option<PathBuf>,
 }
 
 /// Plans the campaigns of a request.
@@ -55,9 +72,6 @@ pub struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     /// Plans for this machine, with its site file.
-    ///
-    /// # Errors
-    /// If the site file is invalid.
     pub fn new(request: &'a Request) -> Result<Self> {
         let site = if request.is_job { Site::default() } else { Site::load()? };
         Ok(Self { request, site, machine: Machine::detect() })
@@ -80,9 +94,6 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans this sweep instead of the request's.
-    ///
-    /// # Errors
-    /// As for [`Planner::plan`].
     pub fn plan_sweep(&self, sweep: Sweep) -> Result<Campaign> {
         self.plan_on(sweep, self.machine.clone(), None)
     }
@@ -212,7 +223,7 @@ fn check_host_count(plan: &Plan, hosts: &[String]) -> Result<()> {
     if hosts.is_empty() {
         return Ok(());
     }
-    let needed = |size: LaunchSize| (parts::node_count(size, &plan.context).unwrap_or(size.ranks), size);
+    let needed = |size: LaunchSize| (plan.context.node_count(size).unwrap_or(size.ranks), size);
     match plan.by_size().into_keys().map(needed).max_by_key(|(nodes, _)| *nodes) {
         Some((nodes, size)) if nodes > hosts.len() => Err(Error::input(
             format!(

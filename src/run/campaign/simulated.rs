@@ -13,9 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Reads the sweep of a request for a machine, or for the machine that the request or the sweep simulates. Returns the machine too.
-///
-/// # Errors
-/// If the sweep or the card cannot be read, or the sweep is invalid.
 pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(Sweep, Machine, Option<Simulation>)> {
     let card_path = match &request.simulate {
         Some(card_path) => card_path.clone(),

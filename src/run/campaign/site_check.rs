@@ -37,9 +37,6 @@ pub enum Outcome {
 type Report<'a> = &'a mut dyn FnMut(SiteTest) -> Result<()>;
 
 /// Tests each worker of the site file with its launchers, and the file systems of the workers and of `out`, the folder of results.
-///
-/// # Errors
-/// If `report` or `interrupted` returns an error.
 pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, report: Report) -> Result<()> {
     let options = job_options(site)?;
     for (key, worker) in &site.file.workers {

@@ -5,7 +5,6 @@ use super::fallback::Fallback;
 use super::{Campaign, Conduct};
 use crate::launch::causes::Special;
 use crate::launch::{self, CommandLine, LaunchJob, Launcher, LocalMachine};
-use crate::submit::parts;
 use crate::sweep::cost::MIN_SILENCE;
 use crate::sweep::driver::{DriverInputs, Watcher, drive};
 use crate::sweep::environment::messaging_variables;
@@ -33,9 +32,6 @@ pub struct Starter {
 
 impl Starter {
     /// Finds the launcher's program and the worker.
-    ///
-    /// # Errors
-    /// If one of them is missing.
     pub fn find(campaign: &Campaign) -> Result<Self> {
         let launcher = (campaign.sweep.launch.launcher.make)(&campaign.sweep.launch.command)?;
         let search_path = std::env::var_os("PATH").unwrap_or_default();
@@ -137,7 +133,7 @@ fn check_nodes(campaign: &Campaign) -> Result<()> {
     if !launcher.remote || launcher.waits_in_queue() || !machine.allocated {
         return Ok(());
     }
-    let nodes_of = |size: LaunchSize| parts::node_count(size, context).map(|nodes| (nodes, size));
+    let nodes_of = |size: LaunchSize| context.node_count(size).map(|nodes| (nodes, size));
     let largest = campaign.plan.by_size().into_keys().filter_map(nodes_of).max_by_key(|(nodes, _)| *nodes);
     match largest {
         Some((nodes, size)) if nodes > machine.nodes => Err(Error::input(

@@ -2,7 +2,6 @@
 
 use super::starter::Starter;
 use super::{Campaign, Conduct, Display};
-use crate::submit::parts;
 use crate::sweep::faults::FailedPoint;
 use crate::sweep::plan::{Plan, Progress};
 use crate::sweep::{Sweep, remote_memory};
@@ -50,7 +49,7 @@ pub fn carry_out(
     display: Display,
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<TrialOutcome> {
-    let expected = parts::node_count(size, &campaign.plan.context);
+    let expected = campaign.plan.context.node_count(size);
     let result = Folder { path: campaign.folder.clone() };
     let mut place = TrialPlace::lock(&result, size.ranks, expected)?;
     let trial = plan_trial(campaign, size, place.folder.clone())?;
@@ -152,7 +151,7 @@ pub fn run_before_sweep(
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
     let (context, Some(size)) = (&campaign.plan.context, largest_launch(campaign)) else { return Ok(()) };
-    let nodes = parts::node_count(size, context).unwrap_or(1);
+    let nodes = context.node_count(size).unwrap_or(1);
     let has_preflight = campaign.sweep.launch.preflight_seconds > 0.0;
     // If each launch waits in the queue, the trial would wait as long as a launch that measures.
     let waits = context.launcher.waits_in_queue();

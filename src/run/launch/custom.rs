@@ -43,9 +43,6 @@ impl Custom {
     /// Checks a command. Its arguments may contain `{ranks}`, `{nodes}`, `{ranks_per_node}`, `{hosts}` and `{worker}`. The
     /// worker's arguments replace the argument `{arguments}`. `{ranks}`, `{worker}` and `{arguments}` are required. All other
     /// braces stay.
-    ///
-    /// # Errors
-    /// If a required placeholder is missing.
     pub fn new(command: Vec<String>) -> Result<Self> {
         match missing_placeholder(&command) {
             None => Ok(Self { command }),

@@ -224,9 +224,6 @@ pub fn check(launcher: &dyn Launcher, worker: &Path, search_path: &OsStr) -> Res
 }
 
 /// Checks the worker.
-///
-/// # Errors
-/// If the worker is not an executable file.
 pub fn check_worker(worker: &Path) -> Result<()> {
     if is_program(worker) {
         return Ok(());

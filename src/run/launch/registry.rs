@@ -18,7 +18,7 @@ const TEMPLATES: &[(&str, &str)] = &[
 
 /// All launchers of the program. A test reads each template.
 pub static LAUNCHERS: LazyLock<Vec<LauncherEntry>> = LazyLock::new(|| {
-    let templates = TEMPLATES.iter().filter_map(|(id, text)| template::entry(id, text).ok());
+    let templates = TEMPLATES.iter().map(|(id, text)| template::entry(id, text).expect("a built-in template is valid"));
     [local::entry(), local::simulated_entry(), openmpi::entry()]
         .into_iter()
         .chain(templates)

@@ -73,9 +73,6 @@ const PLACEHOLDERS: &[&str] = &[
 ];
 
 /// Returns the registry entry for the launcher with this template.
-///
-/// # Errors
-/// If the text is not a template.
 pub fn entry(id: &'static str, text: &str) -> Result<LauncherEntry> {
     let page = TomlSource { path: Path::new(id), text, examples: "src/run/launch/templates/" };
     let template: Template = toml::from_str(text).map_err(|error| page.parse_error(&error))?;

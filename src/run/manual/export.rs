@@ -37,9 +37,6 @@ pub fn new_id(jobs: &[(LaunchSize, Job)]) -> Result<String> {
 }
 
 /// Writes the jobs into the result and, with their scripts, into a new folder.
-///
-/// # Errors
-/// If the folder is not empty, or a file cannot be written.
 pub fn write(result: &Folder, folder: &Path, jobs: &[(LaunchSize, Job)], start: &Start) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
     let mut entries = std::fs::read_dir(folder).map_err(|e| Error::file("list", folder, e))?;

@@ -50,9 +50,6 @@ pub enum ImportOutcome {
 }
 
 /// Opens an output. Rejects pipes and devices, because opening one can block forever.
-///
-/// # Errors
-/// If the file cannot be opened or is not a regular file.
 pub fn open(path: &Path) -> Result<File> {
     regular_file::open(path).map_err(|error| match error.raw_os_error() {
         Some(_) => Error::file("read", path, error),
@@ -255,9 +252,6 @@ impl ImportIndex {
 
     /// Imports a launch into the result, unless the result has it: as a new journal, or in place of its journal that holds fewer
     /// lines. The outer error is a fault of this machine. The inner error is the reason why the launch is rejected.
-    ///
-    /// # Errors
-    /// If a journal cannot be read or written.
     pub fn import(
         &mut self,
         folder: &Folder,

@@ -3,6 +3,7 @@
 use crate::sweep::driver::launch_job;
 use crate::sweep::groups::{Group, group_points};
 use crate::sweep::plan::{Plan, Progress};
+use apexmap_base::error::Result;
 use apexmap_base::point::LaunchSize;
 use apexmap_measure::worker::Job;
 use std::collections::BTreeMap;
@@ -14,14 +15,14 @@ pub fn open_jobs(
     progress: &Progress,
     retry_failed: bool,
     preflight_seconds: f64,
-) -> Vec<(LaunchSize, Job)> {
+) -> Result<Vec<(LaunchSize, Job)>> {
     let groups = group_points(plan, progress, retry_failed);
     let pending_points: usize = groups.iter().map(|group| group.pending.len()).sum();
     let share = |points: usize| plan.repeat.budget_seconds.map(|budget| budget * points as f64 / pending_points as f64);
     let job_of_group = |group: &Group| {
-        let job = launch_job(plan, group, "", share(group.pending.len()), preflight_seconds);
+        let job = launch_job(plan, group, "", share(group.pending.len()), preflight_seconds)?;
         // The launch will run in another environment than this process.
-        (group.size, Job { environment: BTreeMap::new(), ..job })
+        Ok((group.size, Job { environment: BTreeMap::new(), ..job }))
     };
     groups.iter().map(job_of_group).collect()
 }

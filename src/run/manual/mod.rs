@@ -23,9 +23,6 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Returns the jobs exported from a result, by the names of their launches. Their names contain a hyphen; those of the driver's
 /// launches are numbers.
-///
-/// # Errors
-/// If the folder cannot be listed, or one of its jobs cannot be read.
 pub fn exported_jobs(folder: &Folder) -> Result<BTreeMap<String, Job>> {
     let journals = folder.journals();
     let entries = std::fs::read_dir(&journals).map_err(|e| Error::file("list", &journals, e))?;
@@ -46,9 +43,6 @@ pub fn exported_jobs(folder: &Folder) -> Result<BTreeMap<String, Job>> {
 }
 
 /// Returns the exported launches without any imported output.
-///
-/// # Errors
-/// As for [`exported_jobs`].
 pub fn outstanding_jobs<S: Run>(folder: &Folder, records: &[Record<S>]) -> Result<Vec<Job>> {
     if !folder.journals().is_dir() {
         return Ok(Vec::new());

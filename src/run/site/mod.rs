@@ -74,9 +74,6 @@ impl Site {
     }
 
     /// Reads these files, the most specific first.
-    ///
-    /// # Errors
-    /// As for [`Site::load`].
     pub fn from_files(paths: &[PathBuf]) -> Result<Self> {
         let (mut merged, mut settings) = (toml::Table::new(), Vec::<Setting>::new());
         for path in paths {
@@ -107,9 +104,6 @@ impl Site {
 
     /// Fills the options of jobs that flags and sweep leave open: from the partition's table, from `[submit]`, and the account
     /// from its rule.
-    ///
-    /// # Errors
-    /// If the rule requires an account, and none is given.
     pub fn fill_options(&self, table: SubmitTable) -> Result<SubmitTable> {
         let partition = table.partition.clone().or_else(|| self.file.submit.partition.clone());
         let of_partition = partition.and_then(|name| self.file.partitions.get(&name)).cloned().unwrap_or_default();

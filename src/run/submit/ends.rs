@@ -30,9 +30,6 @@ pub fn find_answer(job: &Job, jobs: &[Job], answers: &BTreeMap<String, Answer>) 
 
 /// Returns the final state of a job that the batch system no longer runs, and the reason. `state` and `reason` are the batch
 /// system's. The job's own driver knows the cause best, unless a signal terminated it, and its log the second best.
-///
-/// # Errors
-/// If the files of the job cannot be read.
 pub fn end_by_answer(store: &Jobs, job: &mut Job, state: JobState, reason: &str) -> Result<(JobState, String)> {
     store.update(job)?;
     let driver_end = job.driver_end.clone().unwrap_or_default();

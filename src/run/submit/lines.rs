@@ -88,7 +88,7 @@ pub struct PartFile {
 }
 
 /// A job, as its lines record it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
     pub name: String,
     pub part: String,
@@ -110,30 +110,6 @@ pub struct Job {
 }
 
 impl Job {
-    /// Returns the job of a line [`Line::Submitting`], and an unnamed one for other lines.
-    pub fn submitting(line: &Line) -> Self {
-        let (name, part, seconds, predecessor, samples_before) = match line.clone() {
-            Line::Submitting { job, part, seconds, after, samples } => (job, part, seconds, after, samples),
-            _ => Default::default(),
-        };
-        let (id, end, driver_end) = (None, None, None);
-        let (cancel_requested, has_started, started_at, ended_at) = (false, false, None, None);
-        Self {
-            name,
-            part,
-            seconds,
-            predecessor,
-            id,
-            samples_before,
-            cancel_requested,
-            end,
-            has_started,
-            started_at,
-            ended_at,
-            driver_end,
-        }
-    }
-
     /// Returns the time since the job's last start in seconds, up to its end; `now` is the present time. Its time limit bounds it.
     pub fn ran_seconds(&self, now: f64) -> f64 {
         let by_driver = self.driver_end.as_ref().and_then(|end| end.ran_seconds);

@@ -35,9 +35,6 @@ fn read_end(path: &Path) -> Option<String> {
 
 /// Returns advice for a job that did not end well, if any is known. The sources are the batch system's reason, the job's driver
 /// and the job's log.
-///
-/// # Errors
-/// If the files of the job cannot be read.
 pub fn advice(store: &Jobs, job: &Job) -> Result<Option<String>> {
     let Some((state, reason, _)) = &job.end else { return Ok(None) };
     if *state == JobState::Unsatisfiable {
@@ -47,6 +44,6 @@ pub fn advice(store: &Jobs, job: &Job) -> Result<Option<String>> {
         return Ok(None);
     }
     let by_log = || cause(store, &job.name, *state).map(|cause_match| cause_match.cause.advice);
-    let by_state = || (*state == JobState::OutOfMemory).then(|| answer::advice("Mem"));
+    let by_state = || (*state == JobState::OutOfMemory).then_some(answer::LOWER_MEMORY);
     Ok(store.driver_advice(&job.name)?.or_else(|| by_log().or_else(by_state).map(str::to_owned)))
 }

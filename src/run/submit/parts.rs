@@ -1,11 +1,10 @@
 //! Divides a plan into parts, one for the jobs of each number of nodes, and computes the time limits of these jobs.
 
 use crate::batch::options::Jobs;
-use crate::sweep::plan::{Context, Plan};
+use crate::sweep::plan::Plan;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, NodeName, Point};
 use apexmap_base::units::plural;
-use apexmap_measure::comm::TransportKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,9 +38,6 @@ impl Part {
 }
 
 /// Returns the parts of a plan, the smallest first.
-///
-/// # Errors
-/// If the number of nodes of a launch is unknown.
 pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
     let mut sizes_by_nodes: BTreeMap<usize, Vec<LaunchSize>> = BTreeMap::new();
     let mut sizes_by_name: BTreeMap<NodeName, Vec<LaunchSize>> = BTreeMap::new();
@@ -50,7 +46,7 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
             sizes_by_name.entry(node).or_default().push(size);
             continue;
         }
-        let nodes = node_count(size, &plan.context).ok_or_else(|| {
+        let nodes = plan.context.node_count(size).ok_or_else(|| {
             Error::input(
                 format!("the number of nodes for {size} is unknown, and a job must request it"),
                 "set the ranks per node with --ranks-per-node, or ranks_per_node in [launch]",
@@ -59,7 +55,7 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
         sizes_by_nodes.entry(nodes).or_default().push(size);
     }
     let part = |name: String, nodes: usize, sizes: Vec<LaunchSize>| {
-        let ranks_on_node = |size: &LaunchSize| ranks_per_node(*size, &plan.context);
+        let ranks_on_node = |size: &LaunchSize| plan.context.ranks_on_node(*size);
         let ranks_per_node = sizes.iter().map(ranks_on_node).max().flatten();
         Part { name, nodes, ranks_per_node, sizes }
     };
@@ -70,23 +66,6 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
         (Jobs::One, Some(&most)) => vec![part("all".into(), most, sizes_by_nodes.into_values().flatten().collect())],
         _ => sizes_by_nodes.into_iter().map(|(nodes, sizes)| part(format!("nodes-{nodes}"), nodes, sizes)).collect(),
     })
-}
-
-/// Returns the ranks on each node of a launch. Ranks that are threads are all on one node.
-fn ranks_per_node(size: LaunchSize, context: &Context) -> Option<usize> {
-    if size.node.is_some() {
-        return Some(size.ranks);
-    }
-    match context.transport {
-        TransportKind::Threads | TransportKind::Simulated => Some(size.ranks),
-        TransportKind::Mpi => size.ranks_per_node.or(context.ranks_per_node).map(|limit| limit.min(size.ranks)),
-    }
-}
-
-/// Returns the number of nodes of a launch, if known.
-pub fn node_count(size: LaunchSize, context: &Context) -> Option<usize> {
-    let by_ranks = || ranks_per_node(size, context).map(|ranks_on_node| size.ranks.div_ceil(ranks_on_node.max(1)));
-    size.nodes.or_else(by_ranks).or((size.ranks == 1).then_some(1))
 }
 
 /// Time of a job for its start, and for the start of each launch, in seconds.

@@ -3,6 +3,7 @@
 use super::record::user_name;
 use crate::batch::JobState;
 use crate::batch::answer::{Answer, parse_cluster_name, parse_job_id, parse_jobs};
+use crate::batch::nodes::NodeTable;
 use crate::batch::script::{self, query_command, submit_command};
 use crate::batch::template::{Question, Template};
 use crate::launch::causes::matches_sign;
@@ -155,11 +156,11 @@ impl<'a> System<'a> {
 
     /// Returns the system's table of the nodes of a partition, or of the default partition, and the program that printed it.
     /// Returns `None` if the system has no such table.
-    pub fn nodes(&self, partition: Option<&str>) -> Option<(String, String)> {
+    pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeTable, String)> {
         let argv = script::nodes_command(&self.template, partition);
         let program = argv.first()?.clone();
         let reply = self.run(&argv, None, Purpose::Question).ok()?;
-        reply.is_success().then_some((reply.output, program))
+        reply.is_success().then(|| (NodeTable::parse(&reply.output), program))
     }
 
     /// Returns the cluster's name, if the system reports it.

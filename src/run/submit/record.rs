@@ -37,9 +37,6 @@ impl Jobs {
     }
 
     /// Returns the name of the user who submitted the jobs if it is another user, judged by the owner of their record.
-    ///
-    /// # Errors
-    /// If the record exists and cannot be read.
     pub fn other_owner(&self) -> Result<Option<String>> {
         let path = self.lines_file();
         if !self.exist() {
@@ -90,9 +87,6 @@ impl Jobs {
 
     /// Returns true if the time `every` has passed since the last question of any process to the batch system. If so, records a
     /// question now.
-    ///
-    /// # Errors
-    /// If the folder cannot be written.
     pub fn may_ask(&self, every: Duration) -> Result<bool> {
         let due = self.time_since_question().is_none_or(|passed| passed >= every);
         if due {
@@ -102,9 +96,6 @@ impl Jobs {
     }
 
     /// Records the answers to the last question, by id. `apexmap status` shows them until the next question.
-    ///
-    /// # Errors
-    /// If the folder cannot be written.
     pub fn keep_answers(&self, answers: &BTreeMap<String, Answer>) -> Result<()> {
         let text = serde_json::to_string(answers).map_err(|e| Error::internal(e.to_string()))?;
         new_file::replace_contents(&self.asked_file(), text)
@@ -132,9 +123,6 @@ impl Jobs {
     }
 
     /// Locks the jobs against a second follower.
-    ///
-    /// # Errors
-    /// If another follower holds the lock.
     pub fn lock(&self) -> Result<Lock> {
         Lock::acquire(&self.folder.join(".follower"), Sharing::Exclusive)?.ok_or_else(|| {
             let result = self.folder.parent().unwrap_or(&self.folder).display();
@@ -166,9 +154,6 @@ impl Jobs {
     }
 
     /// Reads the part file of a job's driver.
-    ///
-    /// # Errors
-    /// If the file cannot be read or parsed.
     pub fn read_part(path: &Path) -> Result<PartFile> {
         let text = regular_file::read_text(path).map_err(|e| Error::file("read the job's part", path, e))?;
         serde_json::from_str(&text).map_err(|e| Error::file("read the job's part", path, e))
@@ -189,7 +174,9 @@ impl Jobs {
             let job = name.and_then(|name| jobs.iter_mut().find(|job| job.name == name));
             match (line, job) {
                 (Line::Options { options: new_options, .. }, _) => options = Some(*new_options),
-                (line @ Line::Submitting { .. }, _) => jobs.push(Job::submitting(&line)),
+                (Line::Submitting { job: name, part, seconds, after: predecessor, samples: samples_before }, _) => {
+                    jobs.push(Job { name, part, seconds, predecessor, samples_before, ..Job::default() });
+                }
                 (Line::Submitted { id, .. }, Some(job)) => job.id = Some(id).filter(|id| is_id(id)),
                 (Line::Refused { why, .. }, Some(job)) => job.end = Some((JobState::Failed, why, job.samples_before)),
                 (Line::Postponed { job: postponed, .. }, Some(_)) => jobs.retain(|job| job.name != postponed),

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Returns the wall time of the remaining launches of these sizes in seconds, and their number.
-pub type Measuring<'a> = dyn Fn(&Progress, &[LaunchSize]) -> (f64, usize) + 'a;
+pub type Measuring<'a> = dyn Fn(&Progress, &[LaunchSize]) -> Result<(f64, usize)> + 'a;
 
 /// The inputs of [`follow`](super::follow::follow).
 pub struct Follower<'a> {

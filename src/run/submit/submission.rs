@@ -28,7 +28,7 @@ pub fn fill_queue(
     progress: &Progress,
     samples: usize,
 ) -> Result<()> {
-    let (measuring, launches) = (follower.measuring)(progress, &part.sizes);
+    let (measuring, launches) = (follower.measuring)(progress, &part.sizes)?;
     let (seconds, needed) = chain(measuring, launches, follower.options.time_limit_seconds);
     let queued = state.open_jobs().filter(|job| job.part == part.name).count();
     let mut predecessor = state.open_jobs().filter(|job| job.part == part.name).last().cloned();
@@ -95,9 +95,16 @@ fn submit_job(
     let name = format!("am-{:03}-{}", state.jobs.len() + 1, token());
     (follower.prepare)(&name, part, seconds)?;
     let store = &state.store;
-    let after = predecessor.map(|job| job.name.clone());
-    let submitting = Line::Submitting { job: name.clone(), part: part.name.clone(), seconds, after, samples };
-    store.append(&submitting)?;
+    let job = Job {
+        name: name.clone(),
+        part: part.name.clone(),
+        seconds,
+        predecessor: predecessor.map(|job| job.name.clone()),
+        samples_before: samples,
+        ..Job::default()
+    };
+    let (part_name, after) = (part.name.clone(), job.predecessor.clone());
+    store.append(&Line::Submitting { job: name.clone(), part: part_name, seconds, after, samples })?;
     let script = std::path::absolute(store.script(&name)).map_err(|e| Error::file("find", &store.script(&name), e))?;
     let id = match follower.queue.submit(&script, predecessor.and_then(|job| job.id.as_deref())) {
         Ok(Submission::Accepted(id)) => id,
@@ -124,7 +131,7 @@ fn submit_job(
     if let Some(id) = &id {
         store.append(&Line::Submitted { job: name.clone(), id: id.clone() })?;
     }
-    Ok(Some(Job { id, ..Job::submitting(&submitting) }))
+    Ok(Some(Job { id, ..job }))
 }
 
 /// Notes that the queue accepts no more jobs now.

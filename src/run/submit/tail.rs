@@ -66,9 +66,6 @@ impl Tail {
     }
 
     /// Reports new events to the watcher.
-    ///
-    /// # Errors
-    /// If the journals cannot be listed or read.
     pub fn read(&mut self, folder: &Folder, plan: &Plan, watcher: &mut dyn Watcher) -> Result<()> {
         for path in folder.journal_files()? {
             let journal = self.journals.entry(path.clone()).or_insert_with(|| FollowedJournal::new(0));

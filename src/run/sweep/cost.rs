@@ -1,6 +1,6 @@
 //! Estimates the wall time of a sample in seconds, before the sweep runs.
 
-use super::plan::{Context, Entry};
+use super::plan::{Context, Entry, Plan};
 use super::simulation::Simulation;
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::TransportKind;
@@ -16,9 +16,52 @@ pub const OVERHEAD: f64 = 2e-4;
 /// Shortest limit in seconds for a sample without a sign of life, if the sweep sets none.
 pub const MIN_SILENCE: f64 = 60.0;
 
+/// Wall times of one sample at the points of a plan, in seconds: measured ones, and estimates for points without samples.
+pub struct SampleCosts<'a> {
+    pub plan: &'a Plan,
+    /// By key.
+    pub measured: HashMap<String, f64>,
+}
+
+impl<'a> SampleCosts<'a> {
+    /// Takes the measured times from the journals of a result.
+    pub fn new(plan: &'a Plan, records: &[Record<SampleOutcome>]) -> Self {
+        Self { plan, measured: mean_sample_costs(records) }
+    }
+
+    /// Returns the mean wall time of the point's samples, if it has any.
+    pub fn measured(&self, entry: &Entry) -> Option<f64> {
+        self.measured.get(&entry.key).copied()
+    }
+
+    /// Estimates the wall time of a sample before the sweep runs.
+    pub fn estimate(&self, point: &Point) -> f64 {
+        estimate(&self.plan.context, point) + oversubscription_cost(&self.plan.context, point.ranks)
+    }
+
+    /// Returns the measured wall time of a sample, else its estimate.
+    pub fn cost(&self, entry: &Entry) -> f64 {
+        self.measured(entry).unwrap_or_else(|| self.estimate(&entry.point))
+    }
+
+    /// Returns the ratio of measured to estimated wall times, by kernel: the first samples show how fast this machine is at the
+    /// other points.
+    pub fn learned_factors(&self) -> HashMap<&'a str, f64> {
+        let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
+        for entry in &self.plan.entries {
+            if let Some(measured) = self.measured(entry) {
+                let sum = sums.entry(&entry.point.kernel).or_default();
+                *sum = (sum.0 + measured, sum.1 + self.estimate(&entry.point));
+            }
+        }
+        let ratio = |(kernel, (measured, sum)): (&'a str, (f64, f64))| (sum > 0.0).then(|| (kernel, measured / sum));
+        sums.into_iter().filter_map(ratio).collect()
+    }
+}
+
 /// Returns the mean wall time of a sample of each point in the journals, by key. The time is measured from the previous sample,
 /// so it includes verification and everything else between two runs.
-pub fn mean_sample_costs(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
+fn mean_sample_costs(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
     let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
     for record in records {
         for pair in record.samples.windows(2) {
@@ -33,30 +76,10 @@ pub fn mean_sample_costs(records: &[Record<SampleOutcome>]) -> HashMap<String, f
     sums.into_iter().map(|(key, (sum, count))| (key.to_owned(), sum / count)).collect()
 }
 
-/// Returns the ratio of measured to estimated wall times, by kernel: the first samples show how fast this machine is at the other
-/// points. `costs` are the measured times by key, and `estimate` returns the estimate of a point.
-pub fn learned_factors<'a>(
-    entries: &'a [Entry],
-    costs: &HashMap<String, f64>,
-    estimate: impl Fn(&Point) -> f64,
-) -> HashMap<&'a str, f64> {
-    let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
-    for entry in entries {
-        if let Some(measured) = costs.get(&entry.key) {
-            let sum = sums.entry(&entry.point.kernel).or_default();
-            *sum = (sum.0 + measured, sum.1 + estimate(&entry.point));
-        }
-    }
-    sums.into_iter()
-        .filter(|(_, (_, sum))| *sum > 0.0)
-        .map(|(kernel, (measured, sum))| (kernel, measured / sum))
-        .collect()
-}
-
 /// Estimates the wall time of a sample from the kernel's work on a typical machine: 50 ns per operation, unless operations take
 /// memory in order, and 8 GB/s per rank. Access between ranks costs five times that, with Apex-Map's fraction of remote accesses.
 /// Half of the time is on the clock.
-pub fn estimate(context: &Context, point: &Point) -> f64 {
+fn estimate(context: &Context, point: &Point) -> f64 {
     match &context.simulation {
         Some(simulation) => estimate_simulated(simulation, point),
         None => estimate_on(point, Hardware::this_machine().hardware_threads()),

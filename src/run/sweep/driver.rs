@@ -1,14 +1,14 @@
 //! The driver: runs the missing launches, keeps every line of their output, and continues after failures.
 
 use super::budget::Budget;
-use super::cost;
+use super::cost::{self, SampleCosts};
 use super::environment::messaging_variables;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults::{self, FailedPoint};
 pub use super::groups::remaining_launches;
 use super::groups::{Group, Pending, group_points, launches_of_groups};
 use super::node_types::NodeTypes;
-use super::plan::{Entry, Plan, Progress};
+use super::plan::{Plan, Progress};
 use super::protocol::Protocol;
 use super::suspicion::{FailedLaunch, Suspicion};
 use super::watch::Watch;
@@ -67,15 +67,10 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     let progress = Progress::new(plan, &records);
     setting.node_types = NodeTypes::new(&progress.node_types);
     let groups = group_points(plan, &progress, setting.retry_failed);
-    let costs = cost::mean_sample_costs(&records);
-    let estimate = |entry: &Entry| {
-        (costs.get(&entry.key).copied()).unwrap_or_else(|| {
-            cost::estimate(&plan.context, &entry.point) + cost::oversubscription_cost(&plan.context, entry.point.ranks)
-        })
-    };
+    let costs = SampleCosts::new(plan, &records);
     let [.., failed] = progress.counts();
     let failed = if setting.retry_failed { 0 } else { failed };
-    setting.watcher.begin(&launches_of_groups(plan, &groups, &estimate), plan.repeat, failed);
+    setting.watcher.begin(&launches_of_groups(plan, &groups, &|entry| costs.cost(entry)), plan.repeat, failed);
     let mut suspicion = Suspicion::new(progress.samples() > 0);
     let result = measure_groups(plan, groups, setting, &mut suspicion);
     let setup_fault = suspicion.known_setup_fault().cloned().filter(|_| result.is_ok());
@@ -241,7 +236,7 @@ fn launch_once(
     let job = Job {
         environment: messaging_variables(&command.env),
         first_round_seconds: budget.map(|budget| budget.first_round),
-        ..launch_job(plan, group, launch, budget.map(|budget| budget.share), preflight_seconds)
+        ..launch_job(plan, group, launch, budget.map(|budget| budget.share), preflight_seconds)?
     };
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
     new_file::replace_contents(&job_file, text)?;
@@ -294,7 +289,8 @@ pub fn launch_job(
     launch: &str,
     budget_seconds: Option<f64>,
     preflight_seconds: f64,
-) -> Job {
+) -> Result<Job> {
+    let simulation = plan.context.simulation.as_ref();
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
         point: plan.entries[pending.entry].point.clone(),
@@ -303,7 +299,7 @@ pub fn launch_job(
         costs: plan.entries[pending.entry].costs,
         resampled_costs: plan.entries[pending.entry].resampled_costs.clone(),
     };
-    Job {
+    Ok(Job {
         launch: launch.to_owned(),
         block: group.block,
         launcher: plan.context.launcher.id.into(),
@@ -315,10 +311,10 @@ pub fn launch_job(
         preflight_seconds,
         node_type: group.node_type.clone(),
         environment: messaging_variables(&[]),
-        machine: plan.context.simulation.as_ref().and_then(|simulation| simulation.machine(group.size).ok()),
-        resampled: plan.context.simulation.as_ref().map_or_else(Vec::new, |s| s.resampled_machines(group.size)),
+        machine: simulation.map(|simulation| simulation.machine(group.size)).transpose()?,
+        resampled: simulation.map_or_else(Vec::new, |simulation| simulation.resampled_machines(group.size)),
         tasks: group.pending.iter().map(task).collect(),
-    }
+    })
 }
 
 /// Records one event that passed the protocol's check.

@@ -40,6 +40,25 @@ pub struct Context {
     pub simulation: Option<Simulation>,
 }
 
+impl Context {
+    /// Returns the ranks on each node of a launch, if known. Ranks that are threads are all on one node.
+    pub fn ranks_on_node(&self, size: LaunchSize) -> Option<usize> {
+        if size.node.is_some() {
+            return Some(size.ranks);
+        }
+        match self.transport {
+            TransportKind::Threads | TransportKind::Simulated => Some(size.ranks),
+            TransportKind::Mpi => size.ranks_per_node.or(self.ranks_per_node).map(|limit| limit.min(size.ranks)),
+        }
+    }
+
+    /// Returns the number of nodes of a launch, if known.
+    pub fn node_count(&self, size: LaunchSize) -> Option<usize> {
+        let by_ranks = || self.ranks_on_node(size).map(|ranks_on_node| size.ranks.div_ceil(ranks_on_node.max(1)));
+        size.nodes.or_else(by_ranks).or((size.ranks == 1).then_some(1))
+    }
+}
+
 /// A point and its key in stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {

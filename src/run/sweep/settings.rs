@@ -250,9 +250,6 @@ fn submit(file: &File, page: &TomlSource) -> Result<Option<Submit>> {
 }
 
 /// Parses a time such as "2 h" and returns seconds.
-///
-/// # Errors
-/// If the text is not a time.
 pub fn parse_time(text: &str) -> std::result::Result<f64, String> {
     match quantity(&Scalar::Text(text.to_owned()), Unit::Seconds)?.as_f64() {
         Some(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),

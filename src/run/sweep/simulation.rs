@@ -49,9 +49,6 @@ impl Simulation {
     }
 
     /// Returns the costs of the computations of a point with each resampled card.
-    ///
-    /// # Errors
-    /// As [`Simulation::costs`].
     pub fn resampled_costs(&self, point: &Point) -> Result<Vec<ComputationCosts>> {
         self.resampled.iter().map(|card| simulation::computation_costs(card, point)).collect()
     }

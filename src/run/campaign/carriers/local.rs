@@ -45,30 +45,18 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
 }
 
 /// Returns whether the result has all samples of the campaign.
-///
-/// # Errors
-/// If a journal cannot be read.
 pub fn is_complete(campaign: &Campaign) -> Result<bool> {
     let [done, ..] = progress(campaign)?.counts();
     Ok(done > 0 && done == campaign.plan.entries.len())
 }
 
 /// Returns the progress of the campaign in its result folder, which need not exist.
-///
-/// # Errors
-/// If a journal cannot be read.
 pub fn progress(campaign: &Campaign) -> Result<Progress> {
-    let records = match Folder::open(&campaign.folder) {
-        Ok(folder) => folder.outcomes()?,
-        Err(_) => Vec::new(),
-    };
-    Ok(Progress::new(&campaign.plan, &records))
+    let folder = Folder { path: campaign.folder.clone() };
+    Ok(Progress::new(&campaign.plan, &folder.outcomes()?))
 }
 
 /// Takes the samples that the result has, without measuring.
-///
-/// # Errors
-/// If the result cannot be read or written.
 pub fn keep(campaign: &Campaign) -> Result<Measured> {
     let folder = Folder::create(&campaign.folder)?;
     let _lock = folder.lock()?;

@@ -39,9 +39,6 @@ pub struct Exported {
 }
 
 /// Writes the missing launches into a new folder. Returns `None` if nothing is left to measure.
-///
-/// # Errors
-/// If the result or the new folder cannot be written.
 pub fn export(campaign: &Campaign, target: &Path, retry_failed: bool) -> Result<Option<Exported>> {
     let context = &campaign.plan.context;
     let launcher = (campaign.sweep.launch.launcher.make)(&campaign.sweep.launch.command)?;
@@ -50,7 +47,7 @@ pub fn export(campaign: &Campaign, target: &Path, retry_failed: bool) -> Result<
     let _lock = folder.lock()?;
     let progress = Progress::new(&campaign.plan, &folder.outcomes()?);
     let preflight = campaign.sweep.launch.preflight_seconds;
-    let mut launches = open_jobs(&campaign.plan, &progress, retry_failed, preflight);
+    let mut launches = open_jobs(&campaign.plan, &progress, retry_failed, preflight)?;
     if launches.is_empty() {
         return Ok(None);
     }
@@ -76,16 +73,22 @@ pub fn export(campaign: &Campaign, target: &Path, retry_failed: bool) -> Result<
     Ok(Some(Exported { launches: launches.len(), points, import }))
 }
 
-/// The outcome of an import: counts of outputs, and the progress of the result.
+/// The outcome of an import: counts of outputs by their outcome, and the progress of the result.
 pub struct Imported {
+    pub tally: Tally,
+    pub points: usize,
+    pub progress: Progress,
+}
+
+/// Counts of outputs by their outcome.
+#[derive(Default)]
+pub struct Tally {
     pub launches: usize,
     pub samples: usize,
     pub duplicates: usize,
     pub broken: usize,
     pub absent: usize,
     pub refused: usize,
-    pub points: usize,
-    pub progress: Progress,
 }
 
 /// Imports outputs into the result that their launches were exported from. `outputs` are files, or folders of exports.
@@ -171,17 +174,5 @@ fn update_result(folder: &Folder, manifest: Manifest, tally: Tally) -> Result<Im
     let (repeat, blocks) = sweep::repeat(&text, &folder.sweep())?;
     let keys = folder.planned_keys()?.unwrap_or_default();
     let progress = Progress::from_keys(keys.iter().cloned(), blocks, repeat, &records);
-    let Tally { launches, samples, duplicates, broken, absent, refused } = tally;
-    Ok(Imported { launches, samples, duplicates, broken, absent, refused, points: keys.len(), progress })
-}
-
-/// Counts of outputs by their outcome.
-#[derive(Default)]
-struct Tally {
-    launches: usize,
-    samples: usize,
-    duplicates: usize,
-    broken: usize,
-    absent: usize,
-    refused: usize,
+    Ok(Imported { tally, points: keys.len(), progress })
 }

@@ -16,9 +16,6 @@ pub fn variables(site: &Site) -> Vec<(String, String)> {
 
 /// Writes `site.toml` into the result: the settings of the site file that this run uses, with their origins. `flags` are those of
 /// jobs, if the run consists of jobs.
-///
-/// # Errors
-/// If the file cannot be written.
 pub fn write(campaign: &Campaign, folder: &Folder, flags: Option<&SubmitTable>) -> Result<()> {
     let own_tables = flags.map(|flags| {
         let sweep_table = campaign.sweep.launch.submit.as_ref().map(Submit::to_table);

@@ -2,7 +2,6 @@
 
 use crate::batch::{self, JobOptions, JobScript, Template};
 use crate::campaign::Campaign;
-use crate::campaign::plan_time::PlanTime;
 use crate::submit::node_hours::{PlannedHours, format_hours};
 use crate::submit::parts::chain;
 use crate::submit::submission::MAX_QUEUED_JOBS;
@@ -72,11 +71,14 @@ impl Writer<'_> {
     }
 }
 
+/// Returns the measuring time of a part in seconds, and the number of its launches.
+pub type PartTime<'a> = dyn Fn(&Part) -> Result<(f64, usize)> + 'a;
+
 /// Prints the scripts and the commands that would submit them.
-pub fn print_jobs(writer: &Writer, parts: &[Part], plan_time: &PlanTime, planned: PlannedHours) -> Result<()> {
+pub fn print_jobs(writer: &Writer, parts: &[Part], time_of: &PartTime, planned: PlannedHours) -> Result<()> {
     let (mut text, mut has_node_script) = (String::new(), false);
     for part in parts {
-        let (seconds, launches) = plan_time.measuring_time(&part.sizes);
+        let (seconds, launches) = time_of(part)?;
         if launches == 0 {
             text.push_str(&format!("# {}: nothing is left to measure\n", part.name));
             continue;

@@ -10,7 +10,7 @@ use crate::batch::options::SubmitTable;
 use crate::batch::{self, JobOptions, JobState};
 use crate::campaign::carriers::site_record;
 use crate::campaign::interrupt::Interrupt;
-use crate::campaign::plan_time::PlanTime;
+use crate::campaign::plan_time::{PlanTime, remember_time};
 use crate::campaign::{Campaign, Conduct, Display, Measured};
 use crate::launch;
 use crate::site::Site;
@@ -20,20 +20,18 @@ use crate::submit::node_hours::{self, PlannedHours, format_hours};
 use crate::submit::parts::parts;
 use crate::submit::record::{Job, Line};
 use crate::submit::{Jobs, Part, System, log};
-use crate::sweep::cost;
-use crate::sweep::plan::{Entry, Progress};
+use crate::sweep::cost::SampleCosts;
+use crate::sweep::plan::Progress;
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::point::LaunchSize;
 use apexmap_base::shell;
 use apexmap_base::terminal::{note, print};
 use apexmap_base::units::plural;
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
-use files::{Writer, print_jobs};
+use files::{PartTime, Writer, print_jobs};
 use options::{HourLimit, check_nodes, job_options};
 use partition::Partition;
-use std::cell::RefCell;
 
 /// Returns true if the sweep is carried out by jobs. This is so if the user or the sweep asks for it outside a job, or if the
 /// result has earlier jobs that have not ended.
@@ -61,9 +59,6 @@ pub fn is_wanted(campaign: &Campaign) -> Result<bool> {
 /// # Errors
 /// If the batch system does not know them. Only the user's own request makes apexmap submit or cancel jobs.
 fn has_open_jobs(store: &Jobs, folder: &Folder, site: &Site) -> Result<bool> {
-    if !store.exist() {
-        return Ok(false);
-    }
     let (options, jobs) = store.read()?;
     let open_jobs: Vec<&Job> = jobs.iter().filter(|job| job.end.is_none()).collect();
     if open_jobs.is_empty() {
@@ -132,24 +127,22 @@ pub fn carry_out(
     let folder =
         Folder { path: std::path::absolute(&campaign.folder).map_err(|e| Error::file("find", &campaign.folder, e))? };
     let store = Jobs::new(&folder);
-    let (earlier_options, jobs) = if store.exist() { store.read()? } else { (None, Vec::new()) };
+    let (earlier_options, jobs) = store.read()?;
     let (options, template) = job_options(campaign, request.flags, earlier_options.clone())?;
     let parts = parts(&campaign.wanted_plan(), options.jobs)?;
     let options =
         request.partition.map_or(Ok(options.clone()), |partition| partition.apply_limits(options.clone(), &parts))?;
     let retry_failed = conduct.retry_failed;
     let measuring = remember_time(|progress: &Progress| {
-        PlanTime::new(&campaign.plan, &folder.outcomes().unwrap_or_default(), progress, card, retry_failed)
+        Ok(PlanTime::new(&campaign.plan, &folder.outcomes()?, progress, card, retry_failed))
     });
     let writer = Writer { campaign, folder: &folder, template: &template, options: &options, retry_failed };
     let hours = HourLimit::new(campaign, request.max_node_hours);
-    let records = folder.outcomes().unwrap_or_default();
-    let progress = Progress::new(&campaign.plan, &records);
-    let plan_time = PlanTime::new(&campaign.plan, &records, &progress, card, retry_failed);
-    drop(records);
-    let planned = plan_hours(&writer, &parts, &plan_time);
+    let progress = Progress::new(&campaign.plan, &folder.outcomes()?);
+    let time_of = |part: &Part| measuring(&progress, &part.sizes);
+    let planned = plan_hours(&writer, &parts, &time_of)?;
     if request.dry_run {
-        print_jobs(&writer, &parts, &plan_time, planned)?;
+        print_jobs(&writer, &parts, &time_of, planned)?;
     } else if let Some(owner) = store.other_owner()? {
         return watch_jobs(&writer, &store, &parts, (&measuring, display), owner).map(Some);
     }
@@ -226,25 +219,14 @@ fn describe_detached(store: &Jobs, folder: &Folder) -> Result<()> {
     ))
 }
 
-/// Returns the time of launches from an estimate, which is made again when there are more samples. Many parts ask at once.
-fn remember_time(estimate: impl Fn(&Progress) -> PlanTime) -> impl Fn(&Progress, &[LaunchSize]) -> (f64, usize) {
-    let known_time: RefCell<Option<(usize, PlanTime)>> = RefCell::default();
-    move |progress, sizes| {
-        let (samples, mut remembered) = (progress.samples(), known_time.borrow_mut());
-        let is_current = |(known_samples, _): &(usize, PlanTime)| *known_samples == samples;
-        let time = remembered.take().filter(is_current).unwrap_or_else(|| (samples, estimate(progress)));
-        remembered.insert(time).1.measuring_time(sizes)
-    }
-}
-
 /// Returns the node hours of the jobs for the remaining points.
-fn plan_hours(writer: &Writer, parts: &[Part], plan_time: &PlanTime) -> PlannedHours {
+fn plan_hours(writer: &Writer, parts: &[Part], time_of: &PartTime) -> Result<PlannedHours> {
     let mut planned = PlannedHours::default();
     for part in parts {
-        let (seconds, launches) = plan_time.measuring_time(&part.sizes);
+        let (seconds, launches) = time_of(part)?;
         planned.add_part(part, seconds, launches, writer.options.time_limit_seconds);
     }
-    planned
+    Ok(planned)
 }
 
 /// Whose jobs are followed, and how long.
@@ -262,9 +244,7 @@ fn follow_jobs(
 ) -> Result<Stopped> {
     let Writer { campaign, folder, template, options, retry_failed } = *writer;
     let (interrupt, detaches) = (Interrupt::catch(), roles.detaches);
-    let records = folder.outcomes()?;
-    let costs = cost::mean_sample_costs(&records);
-    drop(records);
+    let costs = SampleCosts::new(&campaign.plan, &folder.outcomes()?);
     let interrupted = || interrupt.check();
     let mut queue = System::new(template.clone(), &folder.path, &interrupted).for_user(roles.other_owner.clone());
     let mut watcher = display(&campaign.plan);
@@ -281,10 +261,7 @@ fn follow_jobs(
         watcher: watcher.as_mut(),
         prepare: &|job, part, seconds| writer.prepare(job, part, seconds),
         measuring,
-        cost: &|entry: &Entry| {
-            let estimate = || cost::estimate(&campaign.plan.context, &entry.point);
-            costs.get(&entry.key).copied().unwrap_or_else(estimate)
-        },
+        cost: &|entry| costs.cost(entry),
         interrupted: &interrupted,
         ask_every: ASK_EVERY,
         look_every: LOOK_EVERY,

@@ -27,9 +27,6 @@ pub enum Comparison {
 
 /// Compares before the first job of a campaign. The modules and variables of the jobs are set in a shell only if they come from
 /// the user's flags or the site file, not from the sweep.
-///
-/// # Errors
-/// If they differ.
 pub fn check(campaign: &Campaign, options: &JobOptions) -> Result<()> {
     if campaign.plan.context.transport != TransportKind::Mpi {
         return Ok(());
@@ -58,9 +55,6 @@ const OWN_LAUNCHERS: [&str; 2] = ["openmpi", "mpich"];
 
 /// Compares the MPI that the worker uses here, `library`, with the worker and the launcher in the environment of jobs with these
 /// options.
-///
-/// # Errors
-/// On a signal.
 pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: &JobOptions) -> Result<Comparison> {
     let Some(built_for) = Mpi::parse(library) else {
         return Ok(Comparison::Unknown(format!("apexmap does not know this MPI: {library}")));
@@ -138,9 +132,6 @@ struct Answers {
 const MARK: &str = "apexmap-mpi-check:";
 
 /// Asks the launcher and the worker in a shell with the modules and variables of jobs.
-///
-/// # Errors
-/// If the shell does not end in time, or on a signal.
 fn ask(programs: &[&str], worker: &Path, options: &JobOptions) -> Result<Answers> {
     let (login, interpreter) = shell(&options.modules);
     let mut text = environment_lines(options);

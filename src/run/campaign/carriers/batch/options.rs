@@ -81,7 +81,7 @@ impl HourLimit {
     /// If the record of earlier jobs cannot be read, or the limit is exceeded.
     pub fn check(&self, store: &Jobs, planned: PlannedHours) -> Result<()> {
         let Some(max) = self.max else { return Ok(()) };
-        let jobs = if store.exist() { store.read()?.1 } else { Vec::new() };
+        let (_, jobs) = store.read()?;
         let used = node_hours::hours_used(store, &jobs, unix_seconds());
         // Open jobs are followed in any case; the follower submits no job that exceeds the limit.
         let has_open_jobs = jobs.iter().any(|job| job.end.is_none());
@@ -103,9 +103,6 @@ impl HourLimit {
 }
 
 /// Refuses jobs on more nodes than the site file allows.
-///
-/// # Errors
-/// If a part needs more.
 pub fn check_nodes(campaign: &Campaign, parts: &[Part]) -> Result<()> {
     let largest = parts.iter().map(|part| part.nodes).max().unwrap_or(0);
     match campaign.site.file.limits.max_nodes {

@@ -1,13 +1,10 @@
 //! Adapts a sweep to the partition of its jobs: to its nodes, and to its limits of time and nodes.
 
 use super::options::job_options;
-use crate::batch::JobOptions;
-use crate::batch::answer::{
-    Limits, filter_by_features, filter_by_names, parse_features, parse_limits, parse_node_size,
-};
+use crate::batch::nodes::{Limits, NodeTable};
 use crate::batch::options::SubmitTable;
+use crate::batch::{JobOptions, Template};
 use crate::campaign::{Campaign, Planner, Request};
-use crate::submit::parts::node_count;
 use crate::submit::{Jobs, Part, System};
 use crate::sweep::Machine;
 use crate::sweep::plan::largest_memory;
@@ -27,23 +24,48 @@ pub struct Partition {
     program: String,
 }
 
+/// The nodes of the partition of a campaign's jobs.
+pub struct Listing {
+    pub options: JobOptions,
+    pub template: Template,
+    /// The partition's name for messages.
+    pub name: String,
+    /// The nodes with the requested features, the words that name this selection, and the program that reports them. `None` if the
+    /// batch system reports no nodes.
+    pub nodes: Option<(NodeTable, String, String)>,
+}
+
+/// Asks the batch system for the nodes that jobs may get.
+///
+/// # Errors
+/// If an option of the jobs is invalid, or no node has the requested features.
+pub fn list_nodes(campaign: &Campaign, flags: &SubmitTable) -> Result<Listing> {
+    let (earlier_options, _) = Jobs::new(&Folder { path: campaign.folder.clone() }).read()?;
+    let (options, template) = job_options(campaign, flags, earlier_options)?;
+    let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
+    let system = System::new(template, Path::new("."), &|| Ok(()));
+    let nodes = match system.nodes(options.partition.as_deref()) {
+        Some((table, program)) => {
+            let (table, selection) = apply_constraint(table, options.constraint.as_deref(), &program, &name)?;
+            Some((table, selection, program))
+        }
+        None => None,
+    };
+    Ok(Listing { options, template: system.template, name, nodes })
+}
+
 /// Plans the sweep again for the nodes of its partition, if the batch system reports their size.
 pub fn plan_for_nodes(
     campaign: Campaign,
     flags: &SubmitTable,
     request: &Request,
 ) -> Result<(Campaign, Option<Partition>)> {
-    let store = Jobs::new(&Folder { path: campaign.folder.clone() });
-    let earlier_options = if store.exist() { store.read()?.0 } else { None };
-    let (options, template) = job_options(&campaign, flags, earlier_options)?;
-    let system = System::new(template, Path::new("."), &|| Ok(()));
-    let Some((table, program)) = system.nodes(options.partition.as_deref()) else { return Ok((campaign, None)) };
-    let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
-    let (table, selection) = apply_constraint(&table, options.constraint.as_deref(), &program, &name)?;
+    let Listing { name, nodes, .. } = list_nodes(&campaign, flags)?;
+    let Some((table, selection, program)) = nodes else { return Ok((campaign, None)) };
     let is_wanted = |node: &str| request.each_node.as_ref().is_none_or(|nodes| nodes.contains(node));
-    let table = filter_by_names(&table, is_wanted);
-    let Some(node) = parse_node_size(&table) else { return Ok((campaign, None)) };
-    let limits = parse_limits(&table);
+    let table = table.filter_by_names(is_wanted);
+    let Some(node) = table.size() else { return Ok((campaign, None)) };
+    let limits = table.limits();
     let machine = Machine {
         cores: node.cores,
         hardware_threads: node.hardware_threads,
@@ -59,7 +81,7 @@ pub fn plan_for_nodes(
         Campaign { sized_for: Some(source.clone()), ..Planner::new(request)?.with_machine(machine.clone()).plan()? };
     note(&format!("note: {source}; \"cores\" and sizes that depend on the machine use these numbers"));
     let needs_ranks_per_node = |campaign: &Campaign| {
-        campaign.plan.by_size().into_keys().any(|size| node_count(size, &campaign.plan.context).is_none())
+        campaign.plan.by_size().into_keys().any(|size| campaign.plan.context.node_count(size).is_none())
     };
     if needs_ranks_per_node(&campaign) {
         // Neither the sweep nor the user sets the ranks per node.
@@ -83,15 +105,17 @@ pub fn plan_for_nodes(
 }
 
 /// Returns the nodes with the requested features, and the words that name this selection.
-///
-/// # Errors
-/// If no node has the features.
-pub fn apply_constraint(table: &str, constraint: Option<&str>, program: &str, name: &str) -> Result<(String, String)> {
-    let Some(constraint) = constraint else { return Ok((table.to_owned(), String::new())) };
+fn apply_constraint(
+    table: NodeTable,
+    constraint: Option<&str>,
+    program: &str,
+    name: &str,
+) -> Result<(NodeTable, String)> {
+    let Some(constraint) = constraint else { return Ok((table, String::new())) };
     // The batch system itself judges a constraint with other syntax. The smallest node of the partition is then assumed.
-    let Some(selected) = filter_by_features(table, constraint) else { return Ok((table.to_owned(), String::new())) };
-    if selected.is_empty() && parse_node_size(table).is_some() {
-        let features: Vec<&str> = parse_features(table).into_iter().collect();
+    let Some(selected) = table.filter_by_features(constraint) else { return Ok((table, String::new())) };
+    if selected.is_empty() && table.size().is_some() {
+        let features: Vec<&str> = table.features().into_iter().collect();
         let features = if features.is_empty() { "none".to_owned() } else { features.join(", ") };
         return Err(Error::input(
             format!("according to {program}, no node of {name} has the features {constraint}"),
