@@ -9,7 +9,7 @@ use apexmap_run::batch::BatchSystem;
 use apexmap_run::campaign::carriers::batch::partition::plan_for_nodes;
 use apexmap_run::campaign::carriers::batch::{self, JobRequest, part};
 use apexmap_run::campaign::carriers::local;
-use apexmap_run::campaign::{Campaign, Conduct, Planner, Request, each_node};
+use apexmap_run::campaign::{Campaign, Conduct, Planner, Request, find_nodes};
 use apexmap_run::sweep::plan::Plan;
 use apexmap_theory::machine::Card;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub struct Arguments {
     pub part: Option<PathBuf>,
     /// noisy: end with code 5 if the machine is disturbed, before the first sample or over all samples. slow-node: end with code 5
     /// if --each-node finds a slow node
-    #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
+    #[arg(long, value_name = "WHAT,...", value_delimiter = ',', display_order = 105)]
     pub fail_if: Vec<FailIf>,
 }
 
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut request = Request { submit: system, is_job, ..arguments.request.clone() };
     if arguments.each_node {
-        request.each_node = Some(each_node::find(&request, &arguments.submit.table()?)?);
+        request.each_node = Some(find_nodes::find(&request, &arguments.submit.table()?)?);
     }
     if let Some(path) = &arguments.part {
         return part::run(&request, path, &|plan| display(plan, None));

@@ -7,6 +7,7 @@ pub mod carriers;
 mod checks;
 pub mod each_node;
 pub mod fallback;
+pub mod find_nodes;
 pub mod interrupt;
 pub mod plan_time;
 mod planner;
@@ -16,8 +17,9 @@ pub mod starter;
 pub mod trial;
 pub mod worker;
 
-pub use planner::{Planner, Request};
+pub use planner::Planner;
 
+use crate::batch::BatchSystem;
 use crate::site::Site;
 use crate::sweep::driver::Watcher;
 use crate::sweep::plan::{Plan, Progress, WorkerInfo};
@@ -37,6 +39,49 @@ use each_node::EachNode;
 use plan_time::{PlanTime, describe_seconds};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+// The user's request: the sweep, the worker, the result folder and the machine's name. The documentation of its fields is the help of
+// their flags. The struct has none, because commands that include these flags would show it as theirs.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Request {
+    /// A sweep file (TOML), or the name of a ready sweep (see apexmap sweeps) [default: quickstart]
+    pub sweep: Option<PathBuf>,
+    /// Result folder [default: results/NAME, NAME being the sweep's]
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
+    #[arg(long, value_name = "PROGRAM")]
+    pub worker: Option<PathBuf>,
+    /// Name of this machine in results [default: in Slurm jobs and allocations the cluster's name, otherwise the host's]
+    #[arg(long, value_name = "NAME")]
+    pub machine: Option<String>,
+    /// Ranks on each node of a cluster, for the launcher and batch jobs [default: the sweep's]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks_per_node: Option<u32>,
+    /// Hosts for the ranks, such as node1,node2, or with their ranks node1:4 [default: the sweep's, otherwise the launcher's
+    /// choice]
+    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
+    pub hosts: Vec<String>,
+    /// File that lists the hosts, one per line
+    #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
+    pub hostfile: Option<PathBuf>,
+    /// Simulate the ranks in virtual time on this machine: a published machine such as red-storm, or a card file [default result
+    /// folder: results/NAME-MACHINE]
+    #[arg(long, value_name = "CARD", conflicts_with_all = ["hosts", "hostfile", "machine"])]
+    pub simulate: Option<PathBuf>,
+    /// The description that a worker gave of itself on another machine, if it cannot be started here.
+    #[arg(skip)]
+    pub worker_info: Option<PathBuf>,
+    /// The batch system requested by flags.
+    #[arg(skip)]
+    pub submit: BatchSystem,
+    /// Whether this process is a job, whose command has all settings of the site file.
+    #[arg(skip)]
+    pub is_job: bool,
+    /// The nodes that each run all points alone, if requested.
+    #[arg(skip)]
+    pub each_node: Option<EachNode>,
+}
 
 /// Options of a run besides the points to measure.
 #[derive(Clone, Copy, Debug, Default)]

@@ -38,14 +38,6 @@ impl Launcher for Simulated {
         "simulated"
     }
 
-    fn programs(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
-    fn install(&self) -> &str {
-        ""
-    }
-
     fn command(&self, job: &LaunchJob) -> CommandLine {
         Local.command(job)
     }
@@ -54,14 +46,6 @@ impl Launcher for Simulated {
 impl Launcher for Local {
     fn id(&self) -> &'static str {
         "local"
-    }
-
-    fn programs(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
-    fn install(&self) -> &str {
-        ""
     }
 
     fn command(&self, job: &LaunchJob) -> CommandLine {

@@ -172,9 +172,13 @@ pub trait Launcher {
     /// Returns the launcher's name in the registry.
     fn id(&self) -> &'static str;
     /// Returns the launcher's possible programs; the first on the PATH is used. Empty if the launcher starts the worker directly.
-    fn programs(&self) -> Vec<&str>;
+    fn programs(&self) -> Vec<&str> {
+        Vec::new()
+    }
     /// Returns how to install one of the programs.
-    fn install(&self) -> &str;
+    fn install(&self) -> &str {
+        ""
+    }
     fn command(&self, job: &LaunchJob) -> CommandLine;
     /// Returns true if the launcher accepts a list of hosts.
     fn takes_hosts(&self) -> bool {

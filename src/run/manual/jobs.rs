@@ -1,7 +1,6 @@
 //! Lists the remaining launches of a result as jobs for manually started workers.
 
-use crate::sweep::driver::launch_job;
-use crate::sweep::groups::{Group, group_points};
+use crate::sweep::groups::{Group, group_points, launch_job};
 use crate::sweep::plan::{Plan, Progress};
 use apexmap_base::error::Result;
 use apexmap_base::point::LaunchSize;

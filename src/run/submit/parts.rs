@@ -64,7 +64,9 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
     }
     Ok(match (jobs, sizes_by_nodes.keys().max()) {
         (Jobs::One, Some(&most)) => vec![part("all".into(), most, sizes_by_nodes.into_values().flatten().collect())],
-        _ => sizes_by_nodes.into_iter().map(|(nodes, sizes)| part(format!("nodes-{nodes}"), nodes, sizes)).collect(),
+        (Jobs::PerNodeCount, _) | (Jobs::One, None) => {
+            sizes_by_nodes.into_iter().map(|(nodes, sizes)| part(format!("nodes-{nodes}"), nodes, sizes)).collect()
+        }
     })
 }
 

@@ -6,7 +6,7 @@ use super::environment::messaging_variables;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults::{self, FailedPoint};
 pub use super::groups::remaining_launches;
-use super::groups::{Group, Pending, group_points, launches_of_groups};
+use super::groups::{Group, Pending, group_points, launch_job, launches_of_groups};
 use super::node_types::NodeTypes;
 use super::plan::{Plan, Progress};
 use super::protocol::Protocol;
@@ -19,7 +19,7 @@ use apexmap_base::new_file;
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::LaunchSize;
 use apexmap_base::sample::{Event, Sample, Status};
-use apexmap_measure::worker::{Job, Repeat, Task};
+use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
 use apexmap_results::table::quietness::Quietness;
@@ -131,14 +131,13 @@ fn measure_group(
             left => left.flatten(),
         };
         let (launch, journal) = setting.folder.begin_launch()?;
-        let (mut attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
+        let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
         let ending = match ending {
             Ok(ending) => ending,
             Err(error) => return abandon_launch(attempt, error, setting.watcher),
         };
-        setting.failed = setting.failed.take().or(attempt.failed.take());
         if let Some(text) = (setting.remedy)(&ending)? {
-            settle_points(plan, &mut group, None, &ending);
+            settle_points(plan, &mut group, None, &ending, &mut setting.failed);
             setting.watcher.report_end(&ending);
             setting.watcher.say(&text);
             FailedLaunch { journal: attempt.journal, failure: None, ending, place: String::new() }
@@ -149,9 +148,7 @@ fn measure_group(
         let (in_flight, has_greeted) = (attempt.protocol.in_flight(), attempt.protocol.has_greeted());
         let key = |index: usize| plan.entries[group.pending[index].entry].key.clone();
         let place = in_flight.map_or(group.size.to_string(), key);
-        let failure = settle_points(plan, &mut group, in_flight, &ending);
-        let failed_point = || failure.as_ref().map(|sample| FailedPoint::at_ending(sample, &ending));
-        setting.failed = setting.failed.take().or_else(failed_point);
+        let failure = settle_points(plan, &mut group, in_flight, &ending, &mut setting.failed);
         let (is_done, samples) = (attempt.protocol.is_done(), attempt.samples);
         let failed = FailedLaunch { journal: attempt.journal, failure, ending: ending.clone(), place };
         if is_done {
@@ -270,6 +267,7 @@ fn launch_once(
         let pending = index.map(|index| &mut group.pending[index]);
         record_event(plan, group.size, pending, &mut attempt, event, watcher)
     });
+    setting.failed = setting.failed.take().or(attempt.failed.take());
     Ok((attempt, ending))
 }
 
@@ -280,41 +278,6 @@ fn limits(plan: &Plan, group: &Group, setting: &DriverInputs) -> LaunchLimits {
     let sample_limit = Duration::try_from_secs_f64(sample_limit).unwrap_or(Duration::MAX);
     let sample = setting.limits.sample.max(sample_limit);
     LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, sample, ..setting.limits }
-}
-
-/// Returns the worker's job for a launch of this group.
-pub fn launch_job(
-    plan: &Plan,
-    group: &Group,
-    launch: &str,
-    budget_seconds: Option<f64>,
-    preflight_seconds: f64,
-) -> Result<Job> {
-    let simulation = plan.context.simulation.as_ref();
-    let task = |pending: &Pending| Task {
-        key: plan.entries[pending.entry].key.clone(),
-        point: plan.entries[pending.entry].point.clone(),
-        seconds_so_far: pending.seconds.clone(),
-        next_repetition: pending.next_repetition,
-        costs: plan.entries[pending.entry].costs,
-        resampled_costs: plan.entries[pending.entry].resampled_costs.clone(),
-    };
-    Ok(Job {
-        launch: launch.to_owned(),
-        block: group.block,
-        launcher: plan.context.launcher.id.into(),
-        transport: plan.context.transport.name().into(),
-        ranks: group.size.ranks,
-        seed: plan.seed,
-        repeat: Repeat { budget_seconds, ..plan.repeat },
-        first_round_seconds: None,
-        preflight_seconds,
-        node_type: group.node_type.clone(),
-        environment: messaging_variables(&[]),
-        machine: simulation.map(|simulation| simulation.machine(group.size)).transpose()?,
-        resampled: simulation.map_or_else(Vec::new, |simulation| simulation.resampled_machines(group.size)),
-        tasks: group.pending.iter().map(task).collect(),
-    })
 }
 
 /// Records one event that passed the protocol's check.
@@ -387,7 +350,13 @@ fn record_event(
 
 /// Settles the points of a launch that has ended, and drops those that need no further launch. Returns the failed sample of the
 /// point that was running, if it is to blame.
-fn settle_points(plan: &Plan, group: &mut Group, in_flight: Option<usize>, ending: &Ending) -> Option<Sample> {
+fn settle_points(
+    plan: &Plan,
+    group: &mut Group,
+    in_flight: Option<usize>,
+    ending: &Ending,
+    first_failed: &mut Option<FailedPoint>,
+) -> Option<Sample> {
     let mut failure = None;
     // The running point is not to blame if memory ran out or the job ended.
     if let Some(index) = in_flight.filter(|_| !ending.lacked_memory && !ending.is_over()) {
@@ -400,8 +369,9 @@ fn settle_points(plan: &Plan, group: &mut Group, in_flight: Option<usize>, endin
             }
         } else {
             pending.failed = true;
-            failure =
-                Some(faults::failed_sample(&plan.entries[pending.entry], group.block, pending.next_repetition, ending));
+            let entry = &plan.entries[pending.entry];
+            first_failed.get_or_insert_with(|| FailedPoint::at_ending(&entry.point, ending));
+            failure = Some(faults::failed_sample(entry, group.block, pending.next_repetition, ending));
         }
     }
     let repeat = plan.repeat;

@@ -1,9 +1,9 @@
 //! Expands the tables of a sweep into its points.
 
 use super::duplicates::remove_duplicates;
+use super::launch_spec::LaunchSpec;
 use super::memory::{Amount, Sizes, default_amount};
 use super::nodes;
-use super::settings::LaunchSpec;
 use super::spec::{Axis, Entries, File, Machine, Scalar};
 use super::values::{MAX_POINTS, Setting, Values, kernel_id};
 use apexmap_base::condition::{Condition, NameType};

@@ -6,7 +6,7 @@ use super::plan::{Entry, Plan, launch_memory};
 use crate::launch::causes::{ADVICE, Cause, Nature};
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::point::LaunchSize;
+use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Launch, Sample, Status};
 use apexmap_base::units;
 use apexmap_measure::comm::TransportKind;
@@ -178,9 +178,9 @@ impl FailedPoint {
     }
 
     /// Describes a run that its launch did not survive.
-    pub fn at_ending(sample: &Sample, ending: &Ending) -> Self {
+    pub fn at_ending(point: &Point, ending: &Ending) -> Self {
         let advice = ending.cause.map(|cause| cause.advice);
-        Self { kernel: sample.point.kernel.clone(), reason: reason(ending).to_owned(), advice }
+        Self { kernel: point.kernel.clone(), reason: reason(ending).to_owned(), advice }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Groups the unfinished points of a plan by launch: the points of one size in one block.
 
+use super::environment::messaging_variables;
 use super::forecast::{OpenLaunch, OpenPoint};
 use super::plan::{Entry, Plan, Progress, State};
+use apexmap_base::error::Result;
 use apexmap_base::point::LaunchSize;
+use apexmap_measure::worker::{Job, Repeat, Task};
 use std::collections::BTreeMap;
 
 /// A point to measure.
@@ -105,4 +108,39 @@ fn group(plan: &Plan, progress: &Progress, block: u32, size: LaunchSize, open: &
     };
     let pending = open.iter().map(to_pending).collect();
     Group { block, size, node_type: node_type.map(|index| progress.node_types[index].clone()), pending }
+}
+
+/// Returns the worker's job for a launch of this group.
+pub fn launch_job(
+    plan: &Plan,
+    group: &Group,
+    launch: &str,
+    budget_seconds: Option<f64>,
+    preflight_seconds: f64,
+) -> Result<Job> {
+    let simulation = plan.context.simulation.as_ref();
+    let task = |pending: &Pending| Task {
+        key: plan.entries[pending.entry].key.clone(),
+        point: plan.entries[pending.entry].point.clone(),
+        seconds_so_far: pending.seconds.clone(),
+        next_repetition: pending.next_repetition,
+        costs: plan.entries[pending.entry].costs,
+        resampled_costs: plan.entries[pending.entry].resampled_costs.clone(),
+    };
+    Ok(Job {
+        launch: launch.to_owned(),
+        block: group.block,
+        launcher: plan.context.launcher.id.into(),
+        transport: plan.context.transport.name().into(),
+        ranks: group.size.ranks,
+        seed: plan.seed,
+        repeat: Repeat { budget_seconds, ..plan.repeat },
+        first_round_seconds: None,
+        preflight_seconds,
+        node_type: group.node_type.clone(),
+        environment: messaging_variables(&[]),
+        machine: simulation.map(|simulation| simulation.machine(group.size)).transpose()?,
+        resampled: simulation.map_or_else(Vec::new, |simulation| simulation.resampled_machines(group.size)),
+        tasks: group.pending.iter().map(task).collect(),
+    })
 }

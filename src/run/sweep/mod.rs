@@ -15,6 +15,7 @@ pub mod figures;
 pub mod forecast;
 pub mod groups;
 mod guardian;
+mod launch_spec;
 pub mod lines;
 pub mod memory;
 pub mod node_types;
@@ -33,6 +34,7 @@ mod values;
 pub mod watch;
 mod watcher;
 
+pub use launch_spec::LaunchSpec;
 pub use read::{Sweep, parse, read, repeat, schema};
-pub use settings::{LaunchSpec, parse_time};
+pub use settings::parse_time;
 pub use spec::Machine;

@@ -1,6 +1,6 @@
 //! The parameters `nodes` and `ranks_per_node` of a sweep.
 
-use super::settings::LaunchSpec;
+use super::launch_spec::LaunchSpec;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;

@@ -2,7 +2,7 @@
 //!
 //! `spec` defines the shape of the file, `values` reads parameters, `expand` makes the points, `settings` checks the rest.
 
-use super::settings::LaunchSpec;
+use super::launch_spec::LaunchSpec;
 use super::spec::Machine;
 use super::{expand, figures, settings, spec, values};
 use apexmap_base::error::Result;
