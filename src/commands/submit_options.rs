@@ -20,6 +20,7 @@ pub struct SubmitArguments {
     pub detach: bool,
     #[command(flatten)]
     options: SubmitTable,
+    // The display orders list the following flags between those of the table, by subject.
     /// Largest number of node hours that the jobs may take; more is refused [default: max_node_hours of the sweep or the site file]
     #[arg(long, value_name = "HOURS", value_parser = parse_hours, display_order = 100)]
     pub max_node_hours: Option<f64>,
