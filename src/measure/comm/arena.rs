@@ -39,6 +39,11 @@ pub struct GrantedPages {
 impl GrantedPages {
     const UNKNOWN: Self = Self { page_bytes: None, huge_share: None };
 
+    /// Returns what is certain without the system's account: a request for base pages is never refused.
+    fn unread(requested: Pages) -> Self {
+        Self { page_bytes: (requested == Pages::Base).then(base_page_bytes), ..Self::UNKNOWN }
+    }
+
     /// Returns the outputs of a kernel: `page_bytes` and `huge_share`, each if known.
     pub fn outputs(self) -> impl Iterator<Item = (&'static str, Value)> {
         let bytes = self.page_bytes.map(|bytes| ("page_bytes", Value::Integer(bytes)));
@@ -226,7 +231,7 @@ impl Arena {
             if is_simulated {
                 return Ok(region);
             }
-            region.granted = read_granted_pages(region.words_mut());
+            region.granted = read_granted_pages(region.words_mut()).unwrap_or_else(|| GrantedPages::unread(pages));
             require_node(node, region.words())?;
         }
         Ok(region)
@@ -347,9 +352,9 @@ pub fn allocated_bytes(words: u64) -> u64 {
     huge_page_portion(bytes, page).max(bytes) as u64
 }
 
-/// Reads which pages back these words from the system's account of this process.
-fn read_granted_pages(words: &[u64]) -> GrantedPages {
-    let Some(areas) = memory_areas() else { return GrantedPages::UNKNOWN };
+/// Reads which pages back these words from the system's account of this process; `None` if it has none.
+fn read_granted_pages(words: &[u64]) -> Option<GrantedPages> {
+    let areas = memory_areas()?;
     let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);
     // The system may report the memory of neighbouring ranks as one area, so the share is computed over the area's resident
     // pages.
@@ -360,7 +365,7 @@ fn read_granted_pages(words: &[u64]) -> GrantedPages {
         base = area.page_bytes;
     }
     if resident == 0 {
-        return GrantedPages::UNKNOWN;
+        return None;
     }
     let share = (huge as f64 / resident as f64).min(1.0);
     let page_bytes = match share {
@@ -368,5 +373,5 @@ fn read_granted_pages(words: &[u64]) -> GrantedPages {
         s if s <= 0.05 => Some(base),
         _ => None,
     };
-    GrantedPages { page_bytes, huge_share: Some(share) }
+    Some(GrantedPages { page_bytes, huge_share: Some(share) })
 }
