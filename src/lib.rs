@@ -37,8 +37,8 @@
 //!
 //! # How to add ...
 //!
-//! * a kernel: a file in `src/measure/kernels/` that implements `Kernel`, and its line in `kernels::ALL`. Help, sweeps, plans,
-//!   results, figures and the report's tables then include it.
+//! * a kernel: a file in `src/measure/kernels/` with a constant `Kernel`, and its line in `kernels::ALL`. Help, sweeps, plans,
+//!   bounds, simulations, results, figures and the report's tables then include it.
 //! * a launcher: a template in `src/run/launch/templates/`, and its line in `launch::registry`; if a template is not enough, code
 //!   as in `openmpi.rs`. Sweeps, their schema, help and errors then include it.
 //! * a batch system: a template in `src/run/batch/templates/`, and its line in `batch::TEMPLATES`; users may also name their own
@@ -93,6 +93,7 @@ pub use facade::*;
 /// ```
 pub mod kernels {
     pub use apexmap_measure::kernels::{
-        ALL, About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Rings, Work, complete, find, run_embedded,
+        ALL, Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Pattern, Ranks, Rings,
+        Traffic, Windows, Work, complete, find, run_embedded,
     };
 }

@@ -43,10 +43,10 @@ fn add_run(table: &mut TableBuilder, point: &Point) {
     let outcome = run(point.clone());
     assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
     table.begin_row();
-    table.set("kernel", &Value::from(kernel.id()));
+    table.set("kernel", &Value::from(kernel.id));
     table.set("ranks", &Value::Integer(point.ranks as u64));
     table.set("status", &Value::from("ok"));
-    for parameter in kernel.parameters() {
+    for parameter in kernel.parameters {
         table.set(parameter.column, &point.params[parameter.name]);
     }
     outcome.outputs.iter().for_each(|(name, value)| table.set(name, value));
@@ -402,7 +402,7 @@ fn uniform_reads_recover_the_numbers_of_the_surface() {
             table.set("ranks", &Value::Integer(point.ranks as u64));
             table.set("status", &Value::from("ok"));
             table.set("launch", &Value::from("0001"));
-            for parameter in kernels::find(&point.kernel).expect("a kernel").parameters() {
+            for parameter in kernels::find(&point.kernel).expect("a kernel").parameters {
                 table.set(parameter.column, &point.params[parameter.name]);
             }
             table.set("page_bytes", &Value::Integer(page_bytes(point)));

@@ -90,7 +90,7 @@ fn samples_are_stale_only_when_their_code_or_build_changes() {
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name), &copied.join(name));
     }
     let first = build(&copied, &["--release"]);
-    let families: Vec<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect();
+    let families: Vec<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id)).collect();
     assert!(families.iter().all(|family| first.families().contains_key(family)), "{:?}", first.variables);
     assert_eq!(first.variables["APEXMAP_COMMIT"], "unknown", "the copy is in no repository");
     assert!(build(&copied, &["--release"]).fresh, "nothing has changed");
@@ -116,7 +116,7 @@ fn samples_are_stale_only_when_their_code_or_build_changes() {
 const SIMULATED: &str = "simulated";
 
 fn families() -> BTreeSet<&'static str> {
-    kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).chain([SIMULATED]).collect()
+    kernels::ALL.iter().map(|kernel| kernels::family(kernel.id)).chain([SIMULATED]).collect()
 }
 
 /// Returns the family whose folder contains a file of `src/measure`, if any.

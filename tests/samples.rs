@@ -151,7 +151,7 @@ fn samples_of_several_points_are_distinguished_from_samples_of_one() {
 fn launches_kernels_and_headlines_are_taken_from_the_samples() {
     let samples = samples();
     let kernels: Vec<(&str, usize)> =
-        samples.kernels().iter().map(|(kernel, samples_of_kernel)| (kernel.id(), samples_of_kernel.len())).collect();
+        samples.kernels().iter().map(|(kernel, samples_of_kernel)| (kernel.id, samples_of_kernel.len())).collect();
     assert_eq!(kernels, [("apex_map.sequential", 36), ("apex_map.two_sided", 72)]);
     assert_eq!(samples.headlines(), ["bytes_per_second_per_rank"]);
     // One launch for each number of ranks.
@@ -188,7 +188,7 @@ fn columns_with_the_same_name_have_the_same_meaning() {
     assert_eq!(clashes, BTreeSet::from(expected));
     // Names in --where and in sweeps must not be mistaken for other columns of a store.
     for kernel in kernels::ALL {
-        for parameter in kernel.parameters() {
+        for parameter in kernel.parameters {
             assert_eq!(columns::resolve(parameter.name), parameter.column);
             assert_eq!(columns::short(parameter.column), parameter.name);
         }

@@ -247,7 +247,7 @@ fn write_page(
 
 fn parameter_column(name: &str) -> Result<String> {
     let column = columns::resolve(name);
-    let parameters = || apexmap_measure::kernels::ALL.iter().flat_map(|kernel| kernel.parameters());
+    let parameters = || apexmap_measure::kernels::ALL.iter().flat_map(|kernel| kernel.parameters);
     if parameters().any(|parameter| parameter.column == column) {
         return Ok(column.to_owned());
     }

@@ -98,7 +98,7 @@ fn axes(campaign: &Campaign, text: &mut String) {
         }
     }
     let parameters: Vec<&Parameter> =
-        kernel_ids.iter().filter_map(|id| kernels::find(id).ok()).flat_map(|kernel| kernel.parameters()).collect();
+        kernel_ids.iter().filter_map(|id| kernels::find(id).ok()).flat_map(|kernel| kernel.parameters).collect();
     let mut table = TextTable::new([Align::Left; 2]).with_indent(2).with_width(terminal_width());
     table.add_row(["kernel", &kernel_ids.join(", ")]);
     for (name, mut seen) in values {
@@ -178,7 +178,7 @@ fn warn_inside_caches(campaign: &Campaign, text: &mut String) {
         return;
     }
     let per_rank = |entry: &Entry| {
-        let parameters = kernels::find(&entry.point.kernel).ok()?.parameters();
+        let parameters = kernels::find(&entry.point.kernel).ok()?.parameters;
         let global = parameters.iter().find(|parameter| matches!(parameter.domain, Domain::Global { .. }))?;
         Some(entry.point.integer(global.name) / entry.point.ranks as u64)
     };

@@ -82,7 +82,7 @@ pub fn quantity(column: &str, values: &[f64]) -> Quantity {
 pub fn group_points(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
     let mut groups = Vec::new();
     for kernel in kernels::ALL.iter().copied() {
-        let Some((class, _)) = points.classes.iter().find(|(_, first)| **first == kernel.id()) else { continue };
+        let Some((class, _)) = points.classes.iter().find(|(_, first)| **first == kernel.id) else { continue };
         let members: Vec<usize> =
             chosen.iter().copied().filter(|&index| points.points[index].class == *class).collect();
         if !members.is_empty() {
@@ -93,7 +93,7 @@ pub fn group_points(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
 }
 
 /// Groups the points of one class of kernels.
-fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
+fn group_class(points: &Points, kernel: &Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
     let design = points.design(members);
     let surface = [ALPHA, BLOCK];
     // The number of index arrays follows from alpha, L and P.
@@ -111,7 +111,7 @@ fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usi
         let key: Vec<(String, Value)> = keys.iter().map(|name| name.to_string()).zip(values).collect();
         let name = plain_name(&key, &PlainNode::default());
         // The names of single kernels are in the plain name.
-        let label = match class == kernel.id() {
+        let label = match class == kernel.id {
             true => plain_name(
                 &[vec![("kernel".to_owned(), Value::Text(class.to_owned()))], key].concat(),
                 &PlainNode::default(),
@@ -120,8 +120,8 @@ fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usi
         };
         let group = MatchedGroup {
             label,
-            kernel: kernel.id(),
-            headline: kernel.about().headline,
+            kernel: kernel.id,
+            headline: kernel.headline,
             axes: surface.iter().rev().map(|name| name.to_string()).collect(),
             points: members,
         };

@@ -158,7 +158,7 @@ impl Points {
     /// Returns the headline column of a class.
     pub fn headline(&self, class: &str) -> &'static str {
         let kernel = self.classes.get(class).and_then(|id| kernels::find(id).ok());
-        kernel.map_or("seconds", |kernel| kernel.about().headline)
+        kernel.map_or("seconds", |kernel| kernel.headline)
     }
 
     /// Returns all columns, in the order of the points.

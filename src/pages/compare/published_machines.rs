@@ -3,7 +3,7 @@
 use super::machine::{Machine, Origin};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_measure::kernels::{self, Kernel};
+use apexmap_measure::kernels::{self, Kernel, Pattern};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::TableBuilder;
 use apexmap_results::table::columns::{self, ALPHA};
@@ -112,7 +112,7 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         for id in model.about().explains {
             let Ok(kernel) = kernels::find(id) else { continue };
             let mut predictor = Predictor { model: *model, numbers: &numbers, kernel, others, refused: &mut refused };
-            match (kernel.about().headline, model.about().column) {
+            match (kernel.headline, model.about().column) {
                 (headline, column) if headline == column => predictor.predict(&mut rates)?,
                 ("bytes_per_second", "operations_per_second") => predictor.predict_messages(&mut rates)?,
                 _ => {}
@@ -161,7 +161,7 @@ fn samples(rates: &[Rate]) -> Samples {
 struct Predictor<'a> {
     model: &'static dyn Model,
     numbers: &'a Numbers,
-    kernel: &'static dyn Kernel,
+    kernel: &'static Kernel,
     others: &'a [Machine],
     refused: &'a mut Vec<String>,
 }
@@ -172,7 +172,7 @@ impl<'a> Predictor<'a> {
         let about = self.model.about();
         let names: Vec<&'static str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
         // A variable that the kernel fixes is no parameter of its points.
-        let is_free = |name: &str| self.model.kernel_value(self.kernel.id(), name).is_none();
+        let is_free = |name: &str| self.model.kernel_value(self.kernel.id, name).is_none();
         let free: Vec<bool> = about.variables.iter().map(|variable| is_free(variable.name)).collect();
         let only_free = |values: &[f64]| -> Vec<f64> {
             values.iter().zip(&free).filter(|(_, free)| **free).map(|(value, _)| *value).collect()
@@ -182,7 +182,7 @@ impl<'a> Predictor<'a> {
         };
         let mut done: Vec<Vec<f64>> = rates
             .iter()
-            .filter(|rate| rate.kernel == self.kernel.id())
+            .filter(|rate| rate.kernel == self.kernel.id)
             .map(|rate| only_free(&names.iter().map(|name| number(rate, name)).collect::<Vec<f64>>()))
             .collect();
         for (x, other) in self.points(&names)? {
@@ -193,7 +193,7 @@ impl<'a> Predictor<'a> {
             let Some((rate, origin)) = self.rate(&x, other) else { continue };
             let columns = names.iter().copied().zip(x.iter().copied()).zip(&free);
             let parameters = columns.filter(|(_, free)| **free).map(|(parameter, _)| parameter).collect();
-            rates.push(Rate { kernel: self.kernel.id(), parameters, column: about.column, rate, origin });
+            rates.push(Rate { kernel: self.kernel.id, parameters, column: about.column, rate, origin });
             done.push(key);
         }
         Ok(())
@@ -204,10 +204,10 @@ impl<'a> Predictor<'a> {
     fn predict_messages(&mut self, rates: &mut Vec<Rate>) -> Result<()> {
         let senders = columns::resolve("senders");
         for other in self.others {
-            let samples = other.samples.with_kernel(self.kernel.id());
+            let samples = other.samples.with_kernel(self.kernel.id);
             let mut names = vec!["ranks", "message_bytes"];
             names.extend(samples.column(senders).map(|_| senders));
-            let is_stream = self.kernel.id() == "message_rate.streaming";
+            let is_stream = self.kernel.pattern == Some(Pattern::OneWay);
             if samples.is_empty()
                 || names.iter().any(|name| samples.column(name).is_none())
                 || names.len() < 3 && !is_stream
@@ -221,17 +221,17 @@ impl<'a> Predictor<'a> {
                 let variable = |name: &str| match name {
                     "message_bytes" => Some(bytes),
                     "senders" => Some(sending),
-                    _ => self.model.kernel_value(self.kernel.id(), name),
+                    _ => self.model.kernel_value(self.kernel.id, name),
                 };
                 let Ok(x) = self.model.variables(&variable) else { continue };
                 let parameters: Vec<(&'static str, f64)> = names.iter().copied().zip(values).collect();
-                let is_same = |rate: &Rate| rate.kernel == self.kernel.id() && rate.parameters == parameters;
+                let is_same = |rate: &Rate| rate.kernel == self.kernel.id && rate.parameters == parameters;
                 if rates.iter().any(is_same) {
                     continue;
                 }
                 let Some((rate, origin)) = self.rate(&x, Some(other)) else { continue };
-                let column = self.kernel.about().headline;
-                rates.push(Rate { kernel: self.kernel.id(), parameters, column, rate: rate * bytes, origin });
+                let column = self.kernel.headline;
+                rates.push(Rate { kernel: self.kernel.id, parameters, column, rate: rate * bytes, origin });
             }
         }
         Ok(())
@@ -239,9 +239,9 @@ impl<'a> Predictor<'a> {
 
     /// Returns the rate at a point of another machine with its origin. Keeps the reason if the numbers do not hold there.
     fn rate(&mut self, x: &[f64], other: Option<&Machine>) -> Option<(f64, String)> {
-        let samples = other.map(|other| other.samples.with_kernel(self.kernel.id()));
+        let samples = other.map(|other| other.samples.with_kernel(self.kernel.id));
         let option = |name: &str| match name {
-            KERNEL => Some(Value::from(self.kernel.id())),
+            KERNEL => Some(Value::from(self.kernel.id)),
             _ => samples.as_ref().and_then(|samples| samples.common_value(columns::resolve(name))),
         };
         match scan_point(self.model, self.numbers, x.to_vec(), &option) {
@@ -266,7 +266,7 @@ impl<'a> Predictor<'a> {
     fn points(&self, names: &[&str]) -> Result<Vec<(Vec<f64>, Option<&'a Machine>)>> {
         let mut wanted: Vec<(Vec<f64>, Option<&'a Machine>)> = Vec::new();
         for other in self.others {
-            let samples = other.samples.with_kernel(self.kernel.id());
+            let samples = other.samples.with_kernel(self.kernel.id);
             if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
                 continue;
             }
@@ -279,7 +279,7 @@ impl<'a> Predictor<'a> {
             for ranks in (0..18).map(|power| f64::from(1u32 << power)) {
                 let given = |name: &str| match name {
                     "P" => Some(ranks),
-                    _ => self.model.kernel_value(self.kernel.id(), name).or_else(|| self.numbers.default_of(name)),
+                    _ => self.model.kernel_value(self.kernel.id, name).or_else(|| self.numbers.default_of(name)),
                 };
                 wanted.extend(self.model.variables(&given).ok().map(|x| (x, None)));
             }

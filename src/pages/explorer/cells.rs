@@ -136,7 +136,7 @@ pub fn explorer(samples: &Samples) -> Result<Option<Explorer>> {
     let (mut kernels, mut notes): (Vec<KernelCells>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut cells_left, mut medians_left) = (MAX_CELLS, MAX_MEDIANS);
     for (kernel, samples) in samples.kernels() {
-        let id = kernel.id();
+        let id = kernel.id;
         let axes = samples.axes();
         let Some((x, y)) = default_axes(&samples, &axes) else { continue };
         let mut cells = samples.cells(&axes)?;
@@ -198,8 +198,8 @@ fn keep_slices(mut cells: Vec<Cell>, x: usize, y: Option<usize>, most: usize) ->
 }
 
 /// Returns the columns of numbers that were measured or computed: the headline, its share of the bound, then others that vary.
-fn quantity_columns(samples: &Samples, kernel: &dyn Kernel) -> Vec<String> {
-    let first = [kernel.about().headline, SHARE];
+fn quantity_columns(samples: &Samples, kernel: &Kernel) -> Vec<String> {
+    let first = [kernel.headline, SHARE];
     let is_result = |name: &&str| matches!(columns::describe(name).role, Role::Output | Role::Rate | Role::Bound);
     let others =
         samples.table().names().iter().map(String::as_str).filter(|name| !first.contains(name)).filter(is_result);

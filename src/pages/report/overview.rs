@@ -203,7 +203,7 @@ type Effect = (String, f64);
 fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     let mut effects_by_kernel = Vec::new();
     for (kernel, samples) in samples.kernels() {
-        let about = kernel.about();
+        let about = kernel;
         let mut names: Vec<&str> = samples.key_columns().into_iter().filter(|name| *name != "kernel").collect();
         names.extend([ALPHA, BLOCK]);
         // Samples without one of these columns would be missing in all cells.

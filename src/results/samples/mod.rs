@@ -160,10 +160,10 @@ impl Samples {
     }
 
     /// Returns the known kernels and their samples.
-    pub fn kernels(&self) -> Vec<(&'static dyn Kernel, Samples)> {
+    pub fn kernels(&self) -> Vec<(&'static Kernel, Samples)> {
         let names = self.table.words("kernel");
-        let is_present = |kernel: &&&'static dyn Kernel| names.iter().any(|word| word == kernel.id());
-        let with_samples = |kernel: &&'static dyn Kernel| (*kernel, self.with_kernel(kernel.id()));
+        let is_present = |kernel: &&&'static Kernel| names.iter().any(|word| word == kernel.id);
+        let with_samples = |kernel: &&'static Kernel| (*kernel, self.with_kernel(kernel.id));
         kernels::ALL.iter().filter(is_present).map(with_samples).filter(|(_, samples)| !samples.is_empty()).collect()
     }
 

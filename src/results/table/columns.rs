@@ -156,7 +156,7 @@ impl Registry {
         for fact in Fact::ALL.iter().map(|fact| fact.info()) {
             registry.add(fact.column, fact.column, fact.unit, fact.meaning.into(), Role::Sample);
         }
-        for output in kernels::ALL.iter().flat_map(|kernel| kernel.outputs()) {
+        for output in kernels::ALL.iter().flat_map(|kernel| kernel.outputs) {
             registry.add(output.column, output.column, output.unit, output.meaning.into(), Role::Output);
         }
         registry
@@ -179,7 +179,7 @@ impl Registry {
 }
 
 fn parameters() -> impl Iterator<Item = &'static Parameter> {
-    kernels::ALL.iter().flat_map(|kernel| kernel.parameters())
+    kernels::ALL.iter().flat_map(|kernel| kernel.parameters)
 }
 
 /// Returns the symbol of a parameter and the first clause of its meaning. A name that says no more than its clause or its unit
@@ -303,7 +303,7 @@ pub fn value_text(parameter: Option<&Parameter>, value: &Value) -> String {
 /// of the number of ranks.
 pub fn point_label(point: &Point, is_shown: impl Fn(&str) -> bool) -> String {
     let ranks = is_shown("P").then(|| format!("P = {}", point.ranks));
-    let parameters = kernels::find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters());
+    let parameters = kernels::find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters);
     let text = |(name, value): (&String, &Value)| {
         let parameter = parameters.iter().chain(&kernels::LAUNCH_PARAMETERS).find(|parameter| parameter.name == name);
         format!("{name} = {}", value_text(parameter, value))

@@ -72,7 +72,7 @@ impl Probe {
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        kernels::find(self.kernel).map_or(&[], |kernel| kernel.parameters())
+        kernels::find(self.kernel).map_or(&[], |kernel| kernel.parameters)
     }
 
     /// Returns the point of this probe; several numbers may come from one point.

@@ -7,19 +7,18 @@ mod computation;
 mod envelope;
 mod interface;
 mod numbers;
-mod overlap;
 mod paths;
 mod places;
 
 pub use computation::computation_costs;
 pub use envelope::envelope;
 pub use numbers::missing_error;
-pub use overlap::waits_for_each_message;
 
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_measure::comm::simulated::{Machine, Time, picoseconds};
+use apexmap_measure::kernels;
 use numbers::Numbers;
 
 /// Returns the ranks on each node, if neither the sweep nor the user sets them: the number in `[network]`, all cores of the node on
@@ -74,6 +73,13 @@ pub fn extrapolations(card: &Card, nodes: usize, ranks_per_node: usize, point: &
 fn poll_seconds(numbers: &Numbers) -> Option<f64> {
     let polls = numbers.find(&[catalogue::REQUEST_POLL_SECONDS]).map(|both| both / 2.0);
     polls.or_else(|| numbers.find(&[catalogue::OPERATION_SECONDS]))
+}
+
+/// Returns whether no rank of a point sends or takes a message while another one is on its way to it or from it. The whole latency
+/// of each message then counts, however the card divides it among cores and network. The time of all other points depends on
+/// the cores' time of a message.
+pub fn waits_for_each_message(point: &Point) -> bool {
+    point.ranks == 1 || kernels::find(&point.kernel).is_ok_and(|kernel| (kernel.waits_for_each_message)(point))
 }
 
 fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, Vec<String>)> {

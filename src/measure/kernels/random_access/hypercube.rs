@@ -16,54 +16,56 @@
 use super::random_stream::Index;
 use super::table::{Pending, Placement, SpecialisedTable, Table};
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure, refuse_nothing,
+    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, bytes, measure,
 };
 use crate::kernels::shared::updates::division::divide;
 use crate::kernels::shared::updates::recursive_halving::{self, Stage};
 
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
+use crate::kernels::{Computations, Divided, Domain, Kernel, Outcome, Parameter, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.hypercube",
-        "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
-        &source::HYPERCUBE_RANDOM_ACCESS,
-        "Figure 2, Section 4",
-        Ranks::Any,
-        &[
-            N_WORDS,
-            UPDATES,
-            TIME_BOUND,
-            Q,
-            RECEIVES,
-            OWN_UPDATES,
-            WAITS,
-            SMSG,
-            STREAM,
-            INDEX,
-            OPERATION,
-            STARTS,
-            OFFSET,
-            PAGES,
-            SEED,
-        ],
-    ),
-    table: Division::OverRanks,
-    refuse: refuse_nothing,
-    buffers: |point| {
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.hypercube",
+    summary: "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
+    source: &source::HYPERCUBE_RANDOM_ACCESS,
+    place: "Figure 2, Section 4",
+    parameters: &[
+        N_WORDS,
+        UPDATES,
+        TIME_BOUND,
+        Q,
+        RECEIVES,
+        OWN_UPDATES,
+        WAITS,
+        SMSG,
+        STREAM,
+        INDEX,
+        OPERATION,
+        STARTS,
+        OFFSET,
+        PAGES,
+        SEED,
+    ],
+    simulation: Some(Computations::Updates { divided: Divided::BetweenPartners, by_roles: false }),
+    // In the original. Other numbers of ranks than powers of two have two partners in some stages.
+    waits_for_each_message: |point| {
+        let words = [point.text("receives"), point.text("waits")];
+        words == ["on_demand", "early"] && point.integer("SMSG") == 1 && point.ranks.is_power_of_two()
+    },
+    stages: |point| Some(u64::from(point.ranks.ilog2())),
+    buffer_bytes: |point| {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);
-        11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece_words(point) as u64
+        bytes(11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece_words(point) as u64)
     },
     rings: |point| vec![Rings { places: point.integer("SMSG"), receivers: u64::from(point.ranks.ilog2()) + 1 }],
-    is_simulatable: true,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const RECEIVES: Parameter = parameter(
@@ -187,7 +189,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         let words = problem.look_ahead + self.own.capacity();
         let lists: usize = self.lists.iter().map(|lists| lists.keep.capacity() + lists.send.capacity()).sum();
         let receives: usize = self.inboxes.iter().map(|inboxes| inboxes.len() * self.piece).sum();
-        Tally { buffers: (words + lists + receives) as u64, ..self.tally }
+        Tally { buffer_bytes: bytes((words + lists + receives) as u64), ..self.tally }
     }
 
     /// Divides updates for a stage. After the last stage, all updates are for the rank's own words.

@@ -15,44 +15,40 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::Table;
 use super::{
-    Algorithm, B, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
-    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
+    B, FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
 
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.routed",
-        "RandomAccess with updates collected in buckets and routed through a grid of ranks",
-        &source::BLUE_GENE_P_RANDOM_ACCESS,
-        "Sections 4.2, 4.3.1 and 6",
-        Ranks::Any,
-        &[
-            N_WORDS, UPDATES, TIME_BOUND, Q, FULL, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, INDEX,
-            OPERATION, STARTS, OFFSET, PAGES, SEED,
-        ],
-    ),
-    table: Division::OverRanks,
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.routed",
+    summary: "RandomAccess with updates collected in buckets and routed through a grid of ranks",
+    source: &source::BLUE_GENE_P_RANDOM_ACCESS,
+    place: "Sections 4.2, 4.3.1 and 6",
+    parameters: &[
+        N_WORDS, UPDATES, TIME_BOUND, Q, FULL, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, INDEX, OPERATION,
+        STARTS, OFFSET, PAGES, SEED,
+    ],
     refuse,
-    buffers: |point| {
+    buffer_bytes: |point| {
         let grid = grid(point, point.ranks);
         let messages = buckets(&grid, point) + grid.dimensions() * (1 + point.integer("SMSG") as usize);
-        (messages * capacity(&grid, point) + point.ranks) as u64
+        bytes((messages * capacity(&grid, point) + point.ranks) as u64)
     },
     rings: |point| {
         let (grid, places) = (grid(point, point.ranks), point.integer("B").max(point.integer("SMSG")));
         let receivers = |dimension| grid.peers(0, dimension).len() as u64;
         (0..grid.dimensions()).map(|dimension| Rings { places, receivers: receivers(dimension) }).collect()
     },
-    is_simulatable: true,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 pub(super) const DIMENSIONS: Parameter = parameter(
@@ -208,7 +204,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
             buckets: vec![Vec::with_capacity(capacity); destinations.len() + 1],
             destinations,
             stored: 0,
-            tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
+            tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() },
         }
     }
 

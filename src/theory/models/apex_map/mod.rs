@@ -34,6 +34,7 @@ use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+use apexmap_measure::kernels::{self, Windows};
 use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
 use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
@@ -334,7 +335,8 @@ impl Model for Surface {
     }
 
     fn kernel_value(&self, kernel: &str, variable: &str) -> Option<f64> {
-        (variable == "by").then(|| f64::from(u8::from(kernel == "apex_map.one_sided")))
+        let kernel = kernels::find(kernel).ok().filter(|_| variable == "by")?;
+        Some(f64::from(u8::from(kernel.windows == Windows::Always)))
     }
 
     fn ascending_numbers(&self) -> &'static [&'static [&'static str]] {

@@ -22,17 +22,16 @@ pub mod stride;
 pub mod update;
 pub mod update_loop;
 
-use super::{HEADLINE, MEMORY_OUTPUTS};
+use super::MEMORY_OUTPUTS;
 
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::kernels::shared::accesses::warm_up::prime;
-use crate::kernels::{About, Domain, Parameter, Ranks, Work, parameter};
+use crate::kernels::{Domain, Kernel, Parameter, Work, parameter};
 use crate::numerics::mix::seed;
 use apexmap_base::error::Result;
 
 use apexmap_base::point::Point;
-use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
 const BYTES: Parameter = Parameter {
@@ -57,17 +56,7 @@ const VALUES: Parameter = parameter(
 /// Values generated per batch, as in RandomAccess.
 const BATCH: usize = 1024;
 
-const fn about(
-    id: &'static str,
-    summary: &'static str,
-    place: &'static str,
-    parameters: &'static [Parameter],
-    method: &'static str,
-) -> About {
-    let source = &source::BLUE_GENE_P_RANDOM_ACCESS;
-    let (outputs, ranks, headline) = (MEMORY_OUTPUTS, Ranks::Any, HEADLINE);
-    About { id, summary, source, place, parameters, outputs, ranks, headline, method }
-}
+const FAMILY: Kernel = Kernel { outputs: MEMORY_OUTPUTS, ..super::FAMILY };
 
 fn require_power_of_two(point: &Point) -> std::result::Result<(), String> {
     let bytes = point.integer("bytes");

@@ -6,27 +6,25 @@
 //!   are generated in batches of 1024 while the clock is stopped. An operation finds one owner.
 //! CHECK: the sum of all owners, against a binary search among the owners' first words.
 
-use super::{BATCH, VALUES, about, generate, work_per_rank};
+use super::{BATCH, FAMILY, VALUES, generate, work_per_rank};
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::layout::{Layout, Owners};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
-use crate::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &about(
-        "calibrate.owner",
-        "Time to find a word's owner, by division or by prediction",
-        "Section 4.4",
-        &[OWNER_BY, OWNERS, VALUES],
-        "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the time \
-         is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
-    ),
-    check: |point| match (point.text("owner_by"), point.integer("owners")) {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.owner",
+    summary: "Time to find a word's owner, by division or by prediction",
+    place: "Section 4.4",
+    parameters: &[OWNER_BY, OWNERS, VALUES],
+    method: "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the time \
+        is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
+    refuse: |point| match (point.text("owner_by"), point.integer("owners")) {
         ("shift", owners) if !owners.is_power_of_two() => {
             Err(format!("owner_by = \"shift\" needs a number of owners that is a power of two, not {owners}"))
         }
@@ -35,12 +33,8 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     work: |point| {
         work_per_rank(point, generate::batch_count(point).saturating_mul(BATCH as u64), "owner", 8, "8 per value")
     },
-    words: |_| 0,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 const OWNER_BY: Parameter = parameter(

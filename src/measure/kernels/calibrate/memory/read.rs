@@ -9,15 +9,14 @@
 //!   needs a separate address translation.
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
-use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::{base_page_bytes, huge_page_bytes, line_words};
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
-use crate::kernels::no_rings;
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::shared::updates::table::{FAR_DISTANCE, NEAR_DISTANCE};
-use crate::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use crate::prefetch;
@@ -26,25 +25,21 @@ use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &about(
-        "calibrate.read",
-        "Time per random read: many outstanding, or each dependent on the one before",
-        "Section 3.1, tu",
-        &[REGION, PAGES, ORDER, SPREAD, READS],
-        "Every rank reads random words of its region. Every run draws the addresses anew: those of independent reads \
-         in batches of 16384 while the clock is stopped, the others during the reads, so that only the region is read. \
-         The first 16384 reads are untimed unless they are prefetched. The region was traversed once before. The time \
-         is that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
-    ),
-    check: refuse,
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.read",
+    summary: "Time per random read: many outstanding, or each dependent on the one before",
+    place: "Section 3.1, tu",
+    parameters: &[REGION, PAGES, ORDER, SPREAD, READS],
+    method: "Every rank reads random words of its region. Every run draws the addresses anew: those of independent reads \
+        in batches of 16384 while the clock is stopped, the others during the reads, so that only the region is read. \
+        The first 16384 reads are untimed unless they are prefetched. The region was traversed once before. The time \
+        is that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
+    refuse,
     work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH), "read", 8, "8 per read"),
-    words: region_words,
-    buffers: |_| 2 * BATCH * WORD_BYTES,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    arena_words: region_words,
+    buffer_bytes: |_| 2 * BATCH * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 const REGION: Parameter = Parameter {

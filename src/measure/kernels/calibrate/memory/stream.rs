@@ -8,35 +8,32 @@
 //!   Stores do not bypass the caches, unlike those of memcpy with long arrays.
 //! CHECK: the sums, against those of the contents; every word of the result, against its sources.
 
-use super::{BYTES, PAGES, about, index_contents, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, index_contents, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, PAGE_OUTPUTS, gather_outcome};
+use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, gather_outcome};
 use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        headline: "bytes_per_second",
-        source: &source::STREAM,
-        outputs: &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1], TRAFFIC[0], TRAFFIC[1]],
-        ..about(
-            "calibrate.stream",
-            "Bandwidth of memory: consecutive words read, or STREAM's copy, scale, add and triad",
-            "Table 2 (Copy, Scale, Add, Triad)",
-            &[ACCESS, BYTES, PAGES, PASSES],
-            "Every rank traverses its own memory from end to end, all at the same time; the time is that of the \
-             slowest rank. Sums were compared with those of the contents, every word of a result with its sources. \
-             Bytes are counted as in STREAM: those of the arrays read and written. The memory was traversed once \
-             before the clock started.",
-        )
-    },
-    check: require_power_of_two,
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.stream",
+    summary: "Bandwidth of memory: consecutive words read, or STREAM's copy, scale, add and triad",
+    source: &source::STREAM,
+    place: "Table 2 (Copy, Scale, Add, Triad)",
+    parameters: &[ACCESS, BYTES, PAGES, PASSES],
+    outputs: &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1], TRAFFIC[0], TRAFFIC[1]],
+    headline: "bytes_per_second",
+    method: "Every rank traverses its own memory from end to end, all at the same time; the time is that of the \
+        slowest rank. Sums were compared with those of the contents, every word of a result with its sources. \
+        Bytes are counted as in STREAM: those of the arrays read and written. The memory was traversed once \
+        before the clock started.",
+    accesses_in_order: true,
+    refuse: require_power_of_two,
     work: |point| {
         let count = point.integer("passes").saturating_mul(operation(point).words(point) as u64);
         work_per_rank(
@@ -47,12 +44,9 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
             "8 per word read; 16 per word of copy and scale, 24 of add and triad",
         )
     },
-    words: region_words,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: true,
-    is_simulatable: false,
+    arena_words: region_words,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const ACCESS: Parameter = parameter(
