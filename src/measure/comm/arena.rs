@@ -1,5 +1,6 @@
 //! The memory of a rank: allocated once per launch, on the requested pages, and filled once.
 
+use crate::choice::choice;
 use crate::crew::Crew;
 use crate::hardware::{Hardware, base_page_bytes, huge_page_bytes, memory_areas, pages_by_node, set_memory_node};
 use crate::progress;
@@ -9,21 +10,13 @@ use apexmap_base::sample::Phase;
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
 
-/// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pages {
-    /// Transparent huge pages (2 MiB on x86_64), requested with madvise.
-    Huge,
-    /// The system's base pages (4 KiB on x86_64), even if huge pages are the default.
-    Base,
-}
-
-impl Pages {
-    /// The values of the `pages` parameter; the first is the default.
-    pub const NAMES: &[&str] = &["huge", "base"];
-
-    pub fn from_name(name: &str) -> Self {
-        if name == "base" { Pages::Base } else { Pages::Huge }
+choice! {
+    /// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
+    pub enum Pages("pages") {
+        /// Transparent huge pages (2 MiB on x86_64), requested with madvise.
+        Huge = "huge",
+        /// The system's base pages (4 KiB on x86_64), even if huge pages are the default.
+        Base = "base",
     }
 }
 

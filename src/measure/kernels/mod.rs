@@ -18,7 +18,7 @@ pub use embedded::run_embedded;
 pub use facts::{Computations, Divided, Division, Pattern, Traffic, Windows};
 pub use kernel::Kernel;
 pub(crate) use node_binding::run_on_nodes;
-use parameter::{Choices, parameter};
+use parameter::parameter;
 pub use parameter::{Domain, Parameter};
 
 pub use crate::comm::Rings;

@@ -5,7 +5,8 @@ pub mod network;
 
 use crate::comm::arena::Pages;
 use crate::comm::{Collectives, World};
-use crate::kernels::{Kernel, Outcome, Output, output};
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
+use crate::kernels::{Kernel, Outcome, Output};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
@@ -15,13 +16,7 @@ use std::collections::BTreeMap;
 pub(in crate::kernels) const OUTPUTS: &[Output] =
     &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
 
-/// The outputs of kernels that traverse memory: the pages that the system provided.
-const PAGE_OUTPUTS: [Output; 2] = [
-    output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
-    output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
-];
-
-const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1]];
+const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE];
 
 /// What kernels that measure one cost have in common.
 const FAMILY: Kernel = Kernel {
@@ -35,8 +30,8 @@ const FAMILY: Kernel = Kernel {
 /// Runs a kernel and adds the pages of its memory.
 fn run_with_pages(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     let mut outcome = (kernel.run)(point, stream, world)?;
-    if let (Some(Value::Text(pages)), true) = (point.params.get("pages"), kernel.arena_words(point) > 0) {
-        outcome.outputs.extend(world.arena.granted_pages(Pages::from_name(pages)).outputs());
+    if point.params.contains_key("pages") && kernel.arena_words(point) > 0 {
+        outcome.outputs.extend(world.arena.granted_pages(Pages::from_point(point)).outputs());
     }
     Ok(outcome)
 }

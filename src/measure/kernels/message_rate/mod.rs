@@ -18,7 +18,7 @@ pub mod streaming;
 use super::shared::messages::route::{Route, Stream};
 use super::shared::messages::{
     BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, ONE_WAY, OPERATION, PING_PONG,
-    RANDOM, SEED, Shape, WINDOW, content, measure, remote_nodes, run_both_directions, run_route,
+    RANDOM, SEED, Shape, WINDOW, content, is_put, measure, remote_nodes, run_both_directions, run_route,
 };
 use super::{Domain, Kernel, Parameter, parameter};
 use apexmap_base::point::Point;

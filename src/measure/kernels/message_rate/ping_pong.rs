@@ -8,7 +8,9 @@
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
-use super::{BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, PING_PONG, Shape, WINDOW, family};
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, PING_PONG, Shape, WINDOW, family, is_put,
+};
 use crate::comm::arena::Arena;
 use crate::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
 use crate::kernels::{Domain, Kernel, Outcome, Parameter};
@@ -58,7 +60,7 @@ pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) ->
         }
     };
     let (items, messages) = (buffers * shape.stride, 2.0 * shape.window as f64);
-    if point.text("operation") == "put" {
+    if is_put(point) {
         let (mut origin, mut memory) = (Buffer::new(items)?, Buffer::new(items)?);
         fill_all(origin.items_mut());
         return comm.rma_window(origin.items_mut(), memory.items_mut(), |window| {

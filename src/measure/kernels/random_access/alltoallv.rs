@@ -37,7 +37,7 @@ pub const KERNEL: Kernel = Kernel {
 
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
-    let owners = problem.find_owners(point.text("owner_by"));
+    let owners = problem.find_owners(point);
     let mut lists = RoundLists::new(problem.look_ahead, comm.size());
     measure(comm, &problem, arena, Rules::STRICT, |table| pass(&mut lists, comm, &problem, owners, table))
 }

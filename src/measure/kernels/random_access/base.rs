@@ -16,6 +16,7 @@ use super::{
     TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
 
+use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, Traffic, parameter};
@@ -50,12 +51,16 @@ const SENDING: Parameter = parameter(
     "sending",
     "sending",
     "sending of updates: bucketed (in buckets of up to Q updates, the fullest first) or immediate (each update separately)",
-    Domain::Choice(&["bucketed", "immediate"]),
+    Domain::Choice(Sending::WORDS),
 );
+choice!(enum Sending("sending") { Bucketed = "bucketed", Immediate = "immediate" });
 
 /// Returns the maximum number of words of a message.
 fn message_words(point: &Point) -> usize {
-    if point.text("sending") == "immediate" { 1 } else { point.integer("Q") as usize }
+    match Sending::from_point(point) {
+        Sending::Immediate => 1,
+        Sending::Bucketed => point.integer("Q") as usize,
+    }
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
@@ -64,17 +69,17 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let (inbox, outbox) = comm.mailbox(Tag::Data(0), count("B"), count("SMSG"), message_words(point));
     let mut rank = Rank {
         comm,
-        owners: problem.find_owners(point.text("owner_by")),
+        owners: problem.find_owners(point),
         inbox,
         outbox,
         received: 0,
         tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), stored: 1, ..Tally::default() },
     };
+    let sending = Sending::from_point(point);
     measure(comm, &problem, arena, Rules::STRICT, |table| {
-        if point.text("sending") == "immediate" {
-            rank.send_immediately(&problem, table);
-        } else {
-            rank.send_buckets(&problem, table);
+        match sending {
+            Sending::Immediate => rank.send_immediately(&problem, table),
+            Sending::Bucketed => rank.send_buckets(&problem, table),
         }
         rank.finish(table);
         rank.tally

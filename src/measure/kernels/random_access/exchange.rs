@@ -91,7 +91,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         comm,
         stages: peers.into_iter().enumerate().map(stage).collect(),
         outbox,
-        owners: problem.find_owners(point.text("owner_by")),
+        owners: problem.find_owners(point),
         index: problem.index,
         piece,
         held: Vec::with_capacity(2 * problem.look_ahead),

@@ -19,6 +19,7 @@ use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
     UPDATES, bytes, measure,
 };
+use crate::choice::choice;
 use crate::kernels::shared::updates::division::divide;
 use crate::kernels::shared::updates::recursive_halving::{self, Stage};
 
@@ -55,8 +56,8 @@ pub const KERNEL: Kernel = Kernel {
     simulation: Some(Computations::Updates { divided: Divided::BetweenPartners, by_roles: false }),
     // In the original. Other numbers of ranks than powers of two have two partners in some stages.
     waits_for_each_message: |point| {
-        let words = [point.text("receives"), point.text("waits")];
-        words == ["on_demand", "early"] && point.integer("SMSG") == 1 && point.ranks.is_power_of_two()
+        let original = (Receives::from_point(point), Waits::from_point(point)) == (Receives::OnDemand, Waits::Early);
+        original && point.integer("SMSG") == 1 && point.ranks.is_power_of_two()
     },
     stages: |point| Some(u64::from(point.ranks.ilog2())),
     buffer_bytes: |point| {
@@ -72,21 +73,24 @@ const RECEIVES: Parameter = parameter(
     "receives",
     "receives",
     "receives: ahead (posted for every dimension in advance) or on_demand (each posted when the rank waits for its message)",
-    Domain::Choice(&["ahead", "on_demand"]),
+    Domain::Choice(Receives::WORDS),
 );
+choice!(enum Receives("receives") { Ahead = "ahead", OnDemand = "on_demand" });
 const OWN_UPDATES: Parameter = parameter(
     "own_updates",
     "own_updates",
     "updates of a rank's own words: deferred (applied after the last message of the round is sent) or at_once (applied immediately)",
-    Domain::Choice(&["deferred", "at_once"]),
+    Domain::Choice(OwnUpdates::WORDS),
 );
+choice!(enum OwnUpdates("own_updates") { Deferred = "deferred", AtOnce = "at_once" });
 const WAITS: Parameter = parameter(
     "waits",
     "waits",
     "wait for a message: late (after the rank has divided its own list for the next dimension or, in the last dimension, applied \
      its own updates) or early (before that)",
-    Domain::Choice(&["late", "early"]),
+    Domain::Choice(Waits::WORDS),
 );
+choice!(enum Waits("waits") { Late = "late", Early = "early" });
 
 /// Returns the maximum number of words of a message.
 fn piece_words(point: &Point) -> usize {
@@ -97,7 +101,10 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let stages = recursive_halving::stages(&problem.owners, comm.rank());
     let peers: Vec<usize> = stages.iter().flat_map(|stage| stage.peers.clone()).collect();
-    let posted = if point.text("receives") == "ahead" { Posting::Ahead } else { Posting::OnDemand };
+    let posted = match Receives::from_point(point) {
+        Receives::Ahead => Posting::Ahead,
+        Receives::OnDemand => Posting::OnDemand,
+    };
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece_words(point));
     let mut lines = lines.into_iter();
@@ -111,8 +118,8 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         index: problem.index,
         look_ahead: problem.look_ahead,
         piece: piece_words(point),
-        late: point.text("waits") == "late",
-        at_once: point.text("own_updates") == "at_once",
+        late: Waits::from_point(point) == Waits::Late,
+        at_once: OwnUpdates::from_point(point) == OwnUpdates::AtOnce,
         lists: [0, 1].map(|_| SplitLists::with_capacity(capacity)),
         own: Pending::new(problem.look_ahead, 2 * capacity),
         tally: Tally::default(),

@@ -30,12 +30,14 @@ pub mod verify;
 
 use operation::{OPERATION, Operation};
 pub use problem::Problem;
+use problem::{Offset, OwnerBy, Starts};
+use random_stream::{IndexBits, StreamKind};
 pub use verify::{Rules, Tally, measure};
 
+use super::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES, receive_buffers, seed, send_handles};
 use super::shared::updates::{layout, operation, random_stream, table};
 use super::{Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Work, output, parameter};
 use crate::comm::World;
-use crate::comm::arena::Pages;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -71,60 +73,38 @@ const STREAM: Parameter = parameter(
     "stream",
     "stream",
     "stream: lfsr (the shift register of the definition) or lcg (a linear congruential generator)",
-    Domain::Choice(&random_stream::STREAM_NAMES),
+    Domain::Choice(StreamKind::WORDS),
 );
 const INDEX: Parameter = parameter(
     "index",
     "index_bits",
     "bits of a value that form its word's index: as in the reference implementation (lfsr: lowest, lcg: highest), the lowest, or the \
      highest as in the text of the definition",
-    Domain::Choice(&random_stream::INDEX_NAMES),
+    Domain::Choice(IndexBits::WORDS),
 );
 const STARTS: Parameter = parameter(
     "starts",
     "starts",
     "starting points of the streams: spaced (equally along the cycle) or reference (consecutive, as in the reference \
      implementation)",
-    Domain::Choice(&["spaced", "reference"]),
+    Domain::Choice(Starts::WORDS),
 );
 const OFFSET: Parameter = parameter(
     "offset",
     "offset",
     "offset of all starting points: common, or none as in the reference implementation, whose first values are weak",
-    Domain::Choice(&["common", "none"]),
+    Domain::Choice(Offset::WORDS),
 );
-const PAGES: Parameter = parameter(
-    "pages",
-    "pages",
-    "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted",
-    Domain::Choice(Pages::NAMES),
-);
-const SEED: Parameter = parameter(
-    "seed",
-    "seed",
-    "seed: shifts the common offset; 1 leaves it unchanged",
-    Domain::Integer { min: 0, max: u64::MAX, default: 1 },
-);
-
+const SEED: Parameter = seed("seed: shifts the common offset; 1 leaves it unchanged");
 const OWNER_BY: Parameter = parameter(
     "owner_by",
     "owner_by",
     "method to compute a word's owner: shift (needs a power of two of ranks), division, prediction (multiplication and \
      correction), or the cheapest of these",
-    Domain::Choice(&["cheapest", "shift", "division", "prediction"]),
+    Domain::Choice(OwnerBy::WORDS),
 );
-const B: Parameter = parameter(
-    "B",
-    "receive_buffers",
-    "receive buffers: outstanding receives per rank",
-    Domain::Integer { min: 1, max: 1 << 16, default: 16 },
-);
-const SMSG: Parameter = parameter(
-    "SMSG",
-    "send_handles",
-    "send handles: maximum outstanding sends per rank",
-    Domain::Integer { min: 1, max: 1 << 16, default: 16 },
-);
+const B: Parameter = receive_buffers("receive buffers: outstanding receives per rank");
+const SMSG: Parameter = send_handles("send handles: maximum outstanding sends per rank");
 
 const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time of the fastest rank"),
@@ -161,8 +141,8 @@ const OUTPUTS: &[Output] = &[
     output("weak_starts", Unit::None, "1 if fullest_destination is far above fullest_fair"),
     output("cores_used", Unit::None, "number of threads that shared the table"),
     output("hardware_threads", Unit::None, "number of hardware threads that these threads could use"),
-    output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
-    output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
+    PAGE_BYTES,
+    HUGE_SHARE,
 ];
 
 const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table of N_words words in random order: \
@@ -218,12 +198,13 @@ fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), String> {
             point.real("updates")
         ));
     }
-    if (point.text("stream"), point.text("index")) == ("lcg", "lowest") {
+    let (kind, bits) = (StreamKind::from_point(point), IndexBits::from_point(point));
+    if (kind, bits) == (StreamKind::Lcg, IndexBits::Lowest) {
         return Err("index = \"lowest\" with stream = \"lcg\" updates the same words again and again, because the lowest n bits of \
             this stream repeat after 2^n values; use index = \"highest\", or stream = \"lfsr\""
             .into());
     }
-    let lowest = matches!((point.text("index"), point.text("stream")), ("lowest", _) | ("reference", "lfsr"));
+    let lowest = matches!((bits, kind), (IndexBits::Lowest, _) | (IndexBits::Reference, StreamKind::Lfsr));
     if lowest && Operation::from_point(point) == Operation::And {
         return Err("operation = \"and\" changes no word if the lowest bits of a value are the index, because T[i] = i and v = i in \
             these bits, and cannot be verified; use index = \"highest\""
@@ -261,7 +242,7 @@ fn bytes(words: u64) -> u64 {
 
 /// Refuses `owner_by = "shift"` if the number of ranks is not a power of two.
 fn refuse_unusable_shift(point: &Point) -> std::result::Result<(), String> {
-    if point.text("owner_by") == "shift" && !point.ranks.is_power_of_two() {
+    if OwnerBy::from_point(point) == OwnerBy::Shift && !point.ranks.is_power_of_two() {
         return Err(format!(
             "owner_by = \"shift\" needs a number of ranks that is a power of two, not {}; use \"division\" or \
              \"prediction\"",

@@ -25,6 +25,7 @@ use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
     UPDATES, bytes,
 };
+use crate::choice::choice;
 use crate::kernels::shared::updates::round_lists::RoundLists;
 
 use crate::comm::Collectives;
@@ -69,8 +70,9 @@ const UPDATES_BY: Parameter = parameter(
     "updates_by",
     "updates_by",
     "update method: atomic (an atomic xor) or unlocked (unprotected load and store)",
-    Domain::Choice(&["atomic", "unlocked"]),
+    Domain::Choice(UpdatesBy::WORDS),
 );
+choice!(enum UpdatesBy("updates_by") { Atomic = "atomic", Unlocked = "unlocked" });
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let (plan, look_ahead) = (Plan::new(point), point.integer("Q"));
@@ -120,9 +122,11 @@ impl Plan {
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let plan = Plan::new(point);
     let problem = Problem::with_streams(point, comm.rank(), comm.size(), plan.sources);
-    let races = point.text("updates_by") == "unlocked";
+    let (races, locking) = match UpdatesBy::from_point(point) {
+        UpdatesBy::Unlocked => (true, Locking::Unlocked),
+        UpdatesBy::Atomic => (false, Locking::Atomic),
+    };
     let rules = Rules { races, conformant: matches!(plan.mode, 6 | 8), ..Rules::STRICT };
-    let locking = if races { Locking::Unlocked } else { Locking::Atomic };
     measure_team(comm, &problem, arena, rules, plan.cores, |table, clock| {
         Ok(Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..pass(&plan, &problem, locking, table, clock)? })
     })

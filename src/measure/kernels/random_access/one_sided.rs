@@ -8,6 +8,7 @@
 
 use super::layout::Owners;
 use super::random_stream::Generator;
+use super::random_stream::StreamKind;
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
 use super::{
@@ -15,6 +16,7 @@ use super::{
     UPDATES, bytes, measure, refuse_unusable_shift,
 };
 
+use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Rma, RmaWindow};
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, Windows, parameter};
@@ -31,7 +33,7 @@ pub const KERNEL: Kernel = Kernel {
     parameters: &[N_WORDS, UPDATES, TIME_BOUND, Q, ACCESS, OWNER_BY, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
     windows: Windows::Always,
     refuse: |point| {
-        if point.text("access") == "buffers" && point.text("stream") == "lcg" {
+        if (Access::from_point(point), StreamKind::from_point(point)) == (Access::Buffers, StreamKind::Lcg) {
             return Err("access = \"buffers\" needs a stream without 0, but stream = \"lcg\" contains 0; use \
                 stream = \"lfsr\", or access = \"xor\""
                 .into());
@@ -47,15 +49,16 @@ const ACCESS: Parameter = parameter(
     "access",
     "access",
     "access: buffers (puts into buffers that the owner scans) or xor (atomic xor of the owner's words)",
-    Domain::Choice(&["buffers", "xor"]),
+    Domain::Choice(Access::WORDS),
 );
+choice!(enum Access("access") { Buffers = "buffers", Xor = "xor" });
 
 fn run<C: Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
-    let owners = problem.find_owners(point.text("owner_by"));
+    let owners = problem.find_owners(point);
     let tally =
         Tally { stored: problem.look_ahead as u64, buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() };
-    if point.text("access") == "xor" {
+    if Access::from_point(point) == Access::Xor {
         return measure_timed(comm, &problem, arena, Rules::STRICT, |table, clock| {
             run_atomics(comm, &problem, owners, table, clock, tally)
         });

@@ -24,8 +24,8 @@ use super::random_stream::Index;
 use super::routed::{BUFFERS, DIMENSIONS, FULL, X, Y, Z, refuse_grid};
 use super::table::Table;
 use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, bytes, measure,
+    FAMILY, INDEX, N_WORDS, OFFSET, OWNER_BY, OwnerBy, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, bytes, measure,
 };
 
 use crate::comm::arena::Arena;
@@ -106,7 +106,9 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
             ));
         }
     }
-    if point.text("owner_by") == "shift" && !((point.ranks as u64 / cores * (cores - routers)).is_power_of_two()) {
+    if OwnerBy::from_point(point) == OwnerBy::Shift
+        && !((point.ranks as u64 / cores * (cores - routers)).is_power_of_two())
+    {
         return Err(
             "owner_by = \"shift\" needs a number of updating ranks that is a power of two; use \"division\" or \
              \"prediction\""
@@ -190,7 +192,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         Self {
             comm,
             plan,
-            owners: problem.find_owners(point.text("owner_by")),
+            owners: problem.find_owners(point),
             index: problem.index,
             channels: (first_channel..=dimensions).map(channel).collect(),
             first_channel,

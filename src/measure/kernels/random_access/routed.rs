@@ -19,6 +19,7 @@ use super::{
     TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
 
+use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, parameter};
@@ -81,8 +82,9 @@ pub(super) const FULL: Parameter = parameter(
     "full_buckets",
     "full_buckets",
     "full buckets for which the look-ahead has room: one (of each dimension, because it is sent at once) or all",
-    Domain::Choice(&["one", "all"]),
+    Domain::Choice(FullBuckets::WORDS),
 );
+choice!(enum FullBuckets("full_buckets") { One = "one", All = "all" });
 
 const fn extent(name: &'static str, column: &'static str, meaning: &'static str) -> Parameter {
     parameter(name, column, meaning, Domain::Integer { min: 0, max: 1 << 24, default: 0 })
@@ -142,7 +144,10 @@ fn capacity(grid: &NodeGrid, point: &Point) -> usize {
 /// Returns the number of updates that each of `buckets` buckets holds. `remote` of them lead to other nodes. Of these, a dimension
 /// has at most one full bucket at any time (Section 4.3.1), and the others hold at least one update less.
 pub(super) fn bucket_capacity(point: &Point, buckets: usize, remote: usize, dimensions: usize) -> usize {
-    let unfilled = if point.text("full_buckets") == "one" { remote.saturating_sub(dimensions) } else { 0 };
+    let unfilled = match FullBuckets::from_point(point) {
+        FullBuckets::One => remote.saturating_sub(dimensions),
+        FullBuckets::All => 0,
+    };
     ((point.integer("Q") as usize + unfilled) / buckets).max(1)
 }
 
@@ -196,7 +201,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         let bucket_for = |owner| grid.next_hop(rank, owner).map_or(destinations.len(), bucket_of) as u32;
         Self {
             comm,
-            owners: problem.find_owners(point.text("owner_by")),
+            owners: problem.find_owners(point),
             index: problem.index,
             capacity,
             dimensions,

@@ -14,6 +14,7 @@ use super::{
     bytes, measure, problem, random_stream,
 };
 
+use crate::choice::choice;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, parameter};
@@ -42,8 +43,9 @@ pub(super) const METHOD: Parameter = parameter(
     "method",
     "method",
     "method: look_ahead (generate values ahead and prefetch their words) or immediate (apply each update at once)",
-    Domain::Choice(&["look_ahead", "immediate"]),
+    Domain::Choice(Method::WORDS),
 );
+choice!(enum Method("method") { LookAhead = "look_ahead", Immediate = "immediate" });
 pub(super) const STREAMS: Parameter = parameter(
     "streams",
     "streams",
@@ -70,7 +72,7 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) ->
     let problem = Problem::with_local_table(point, point.integer("streams") as usize);
     let mut streams: Vec<_> =
         problem.own_streams.clone().map(|s| (problem.generator(s), problem.stream_updates(s))).collect();
-    if point.text("method") == "immediate" || problem.look_ahead == 1 {
+    if Method::from_point(point) == Method::Immediate || problem.look_ahead == 1 {
         let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
         measure(comm, &problem, arena, rules, |table| match table.specialise(problem.pages) {
             SpecialisedTable::LowBits(table) => apply_immediately(table, &mut streams),

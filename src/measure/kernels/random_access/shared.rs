@@ -27,12 +27,13 @@ use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
     UPDATES, bytes,
 };
+use crate::choice::choice;
 use crate::kernels::shared::updates::round_lists::RoundLists;
 
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::Hardware;
-use crate::kernels::{Choices, Domain, Kernel, Outcome, Parameter, Ranks, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -77,25 +78,14 @@ const UPDATES_BY: Parameter = parameter(
     "updates_by",
     "update method: atomic (an atomic xor), unlocked (unprotected load and store), locks (load and store under a lock), or \
      partitioned (only by the word's owner)",
-    Domain::Choice(&UPDATES_BY_NAMES),
+    Domain::Choice(UpdatesBy::WORDS),
 );
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum UpdatesBy {
-    Atomic,
-    Unlocked,
-    Locks,
-    Partitioned,
-}
-const UPDATES_BY_CHOICES: Choices<UpdatesBy> = Choices(&[
-    ("atomic", UpdatesBy::Atomic),
-    ("unlocked", UpdatesBy::Unlocked),
-    ("locks", UpdatesBy::Locks),
-    ("partitioned", UpdatesBy::Partitioned),
-]);
-const UPDATES_BY_NAMES: [&str; 4] = UPDATES_BY_CHOICES.words();
-impl UpdatesBy {
-    fn from_point(point: &Point) -> Self {
-        UPDATES_BY_CHOICES.meaning(point, "updates_by")
+choice! {
+    enum UpdatesBy("updates_by") {
+        Atomic = "atomic",
+        Unlocked = "unlocked",
+        Locks = "locks",
+        Partitioned = "partitioned",
     }
 }
 const LOCKS: Parameter = parameter(

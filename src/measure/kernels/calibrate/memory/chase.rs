@@ -119,7 +119,7 @@ impl Cycle {
             0 => first as u64 + self.place((place / line_words()) as u64, 1) * WORD_BYTES,
             _ => 0,
         };
-        let pages = Pages::from_name(point.text("pages"));
+        let pages = Pages::from_point(point);
         let (words, _) = arena.words_with_addresses(pages, region_words(point) as usize, contents, content)?;
         let chain = Chain::new(words).ok_or_else(|| {
             Error::measurement(

@@ -7,6 +7,7 @@
 //! CHECK: the lists of each batch have all of its values, each in the right list.
 
 use super::{BATCH, FAMILY, VALUES, generate, work_per_rank};
+use crate::choice::choice;
 use crate::comm::Collectives;
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::division::divide;
@@ -39,8 +40,9 @@ const DIVIDED_FOR: Parameter = parameter(
     "divided_for",
     "divided_for",
     "partners (lists to keep and to send, as in the hypercube) or owners (sorted by owner, as in an all-to-all)",
-    Domain::Choice(&["partners", "owners"]),
+    Domain::Choice(DividedFor::WORDS),
 );
+choice!(enum DividedFor("divided_for") { Partners = "partners", Owners = "owners" });
 const OWNERS: Parameter = parameter(
     "owners",
     "owners",
@@ -52,9 +54,9 @@ const TABLE_BITS: u32 = 30;
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let index = Index::new(StreamKind::Lfsr, TABLE_BITS);
-    let (seconds, wrong) = match point.text("divided_for") {
-        "partners" => divide_between_partners(comm, point, index),
-        _ => sort_by_owner(comm, point, index),
+    let (seconds, wrong) = match DividedFor::from_point(point) {
+        DividedFor::Partners => divide_between_partners(comm, point, index),
+        DividedFor::Owners => sort_by_owner(comm, point, index),
     };
     let count = generate::batch_count(point).saturating_mul(BATCH as u64);
     Ok(gather_outcome(comm, seconds, count as f64, wrong, "batches are divided wrongly"))

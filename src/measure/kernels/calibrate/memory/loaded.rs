@@ -15,7 +15,8 @@ use super::stream::{fill, sum};
 use super::{BYTES, FAMILY, PAGES, index_contents, prime, region_words, require_power_of_two};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS};
+use crate::kernels::calibrate::OUTPUTS;
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work, parameter};
 use crate::kernels::{Output, output};
 use crate::numerics::mix::seed;
@@ -53,8 +54,8 @@ pub const KERNEL: Kernel = Kernel {
 
 const LOADED: &[Output] = &[
     OUTPUTS[0],
-    PAGE_OUTPUTS[0],
-    PAGE_OUTPUTS[1],
+    PAGE_BYTES,
+    HUGE_SHARE,
     output(
         "background_bytes_per_second",
         Unit::BytesPerSecond,
@@ -103,7 +104,7 @@ pub fn run_with<C: Collectives>(
     arena: &mut Arena,
     write: impl Fn(&mut [u64], u64),
 ) -> Result<Outcome> {
-    let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
+    let (words, pages) = (region_words(point), Pages::from_point(point));
     let (memory, _) = arena.words_mut(pages, words as usize, index_contents(), |index| index as u64)?;
     let mut reads = vec![0; point.integer("reads") as usize];
     let expected = prepare(&mut reads, Places::anywhere(words), &mut seed(&[stream, comm.rank() as u64]), true);

@@ -7,6 +7,7 @@
 //! CHECK: the sum of all owners, against a binary search among the owners' first words.
 
 use super::{BATCH, FAMILY, VALUES, generate, work_per_rank};
+use crate::choice::choice;
 use crate::comm::Collectives;
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::layout::{Layout, Owners};
@@ -24,8 +25,8 @@ pub const KERNEL: Kernel = Kernel {
     parameters: &[OWNER_BY, OWNERS, VALUES],
     method: "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the time \
         is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
-    refuse: |point| match (point.text("owner_by"), point.integer("owners")) {
-        ("shift", owners) if !owners.is_power_of_two() => {
+    refuse: |point| match (OwnerBy::from_point(point), point.integer("owners")) {
+        (OwnerBy::Shift, owners) if !owners.is_power_of_two() => {
             Err(format!("owner_by = \"shift\" needs a number of owners that is a power of two, not {owners}"))
         }
         _ => Ok(()),
@@ -42,8 +43,9 @@ const OWNER_BY: Parameter = parameter(
     "owner_by",
     "method to find a word's owner: division, prediction (multiplication and correction), or shift (owners a power of \
      two)",
-    Domain::Choice(&["division", "prediction", "shift"]),
+    Domain::Choice(OwnerBy::WORDS),
 );
+choice!(enum OwnerBy("owner_by") { Division = "division", Prediction = "prediction", Shift = "shift" });
 const OWNERS: Parameter = parameter(
     "owners",
     "owners",
@@ -55,10 +57,10 @@ const TABLE_BITS: u32 = 30;
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let layout = Layout::new(TABLE_BITS, point.integer("owners") as usize);
-    let owners = match point.text("owner_by") {
-        "division" => Owners::Division(layout),
-        "prediction" => Owners::Prediction(layout),
-        _ => Owners::cheapest(layout),
+    let owners = match OwnerBy::from_point(point) {
+        OwnerBy::Division => Owners::Division(layout),
+        OwnerBy::Prediction => Owners::Prediction(layout),
+        OwnerBy::Shift => Owners::cheapest(layout),
     };
     let first_words: Vec<u64> = (0..layout.parts()).map(|part| layout.first(part)).collect();
     let (index, mut generator) =

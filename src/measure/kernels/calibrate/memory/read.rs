@@ -10,8 +10,9 @@
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
 use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
+use crate::choice::choice;
 use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use crate::comm::arena::{Arena, Pages};
 use crate::hardware::{base_page_bytes, huge_page_bytes, line_words};
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
@@ -50,14 +51,16 @@ const ORDER: Parameter = parameter(
     "order",
     "order",
     "order of the reads: independent, prefetched, or each dependent on the one before",
-    Domain::Choice(&["independent", "prefetched", "dependent"]),
+    Domain::Choice(Order::WORDS),
 );
+choice!(enum Order("order") { Independent = "independent", Prefetched = "prefetched", Dependent = "dependent" });
 const SPREAD: Parameter = parameter(
     "spread",
     "spread",
     "spread of the addresses: all words of the region, or one word per page",
-    Domain::Choice(&["words", "pages"]),
+    Domain::Choice(Spread::WORDS),
 );
+choice!(enum Spread("spread") { Words = "words", Pages = "pages" });
 pub(super) const READS: Parameter = parameter(
     "reads",
     "reads",
@@ -74,12 +77,12 @@ pub(super) fn batch_count(point: &Point) -> u64 {
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let bytes = point.integer("bytes");
-    if point.text("order") == "prefetched" {
+    if Order::from_point(point) == Order::Prefetched {
         require_power_of_two(point)?;
     }
-    let (unit, unit_name) = match point.text("spread") {
-        "pages" => (page_bytes(point), "pages"),
-        _ => (line_words() as u64 * WORD_BYTES, "cache lines"),
+    let (unit, unit_name) = match Spread::from_point(point) {
+        Spread::Pages => (page_bytes(point), "pages"),
+        Spread::Words => (line_words() as u64 * WORD_BYTES, "cache lines"),
     };
     if bytes.is_multiple_of(unit) {
         return Ok(());
@@ -89,7 +92,10 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
 
 /// Returns the size of the requested pages.
 fn page_bytes(point: &Point) -> u64 {
-    if point.text("pages") == "base" { base_page_bytes() } else { huge_page_bytes() }
+    match Pages::from_point(point) {
+        Pages::Base => base_page_bytes(),
+        Pages::Huge => huge_page_bytes(),
+    }
 }
 
 /// Converts a random draw to the index of a word in the region.
@@ -136,13 +142,13 @@ impl Places {
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
-    let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
+    let page = (Spread::from_point(point) == Spread::Pages).then(|| page_bytes(point) / WORD_BYTES);
     let places = Places { page, ..Places::anywhere(region_words(point)) };
     let count = batch_count(point).saturating_mul(BATCH);
-    let (seconds, wrong) = match point.text("order") {
-        "prefetched" => run_prefetched(comm, memory, places, draw, count),
-        "dependent" => run_dependent(comm, memory, places, draw, count),
-        _ => {
+    let (seconds, wrong) = match Order::from_point(point) {
+        Order::Prefetched => run_prefetched(comm, memory, places, draw, count),
+        Order::Dependent => run_dependent(comm, memory, places, draw, count),
+        Order::Independent => {
             let fill = |batch: &mut [u64]| prepare(batch, places, &mut draw, false);
             time_batches(comm, BATCH, batch_count(point), fill, |batch| sum_all(memory, batch, 1))
         }

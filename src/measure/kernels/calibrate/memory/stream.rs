@@ -9,9 +9,11 @@
 //! CHECK: the sums, against those of the contents; every word of the result, against its sources.
 
 use super::{BYTES, FAMILY, PAGES, index_contents, region_words, require_power_of_two, work_per_rank};
+use crate::choice::choice;
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, gather_outcome};
+use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
 use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
@@ -26,7 +28,7 @@ pub const KERNEL: Kernel = Kernel {
     source: &source::STREAM,
     place: "Table 2 (Copy, Scale, Add, Triad)",
     parameters: &[ACCESS, BYTES, PAGES, PASSES],
-    outputs: &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1], TRAFFIC[0], TRAFFIC[1]],
+    outputs: &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE, TRAFFIC[0], TRAFFIC[1]],
     headline: "bytes_per_second",
     method: "Every rank traverses its own memory from end to end, all at the same time; the time is that of the \
         slowest rank. Sums were compared with those of the contents, every word of a result with its sources. \
@@ -53,8 +55,9 @@ const ACCESS: Parameter = parameter(
     "access",
     "access",
     "access: sum of the words read, triad a = b + 3 c, copy a = b, scale a = 3 b, or add a = b + c",
-    Domain::Choice(&["read", "triad", "copy", "scale", "add"]),
+    Domain::Choice(Access::WORDS),
 );
+choice!(enum Access("access") { Read = "read", Triad = "triad", Copy = "copy", Scale = "scale", Add = "add" });
 const PASSES: Parameter = parameter(
     "passes",
     "passes",
@@ -79,12 +82,12 @@ struct Operation {
 }
 
 fn operation(point: &Point) -> Operation {
-    let (arrays, run, expected): (_, Pass, fn(u64, u64) -> u64) = match point.text("access") {
-        "read" => (1, |_, _, _| (), |_, _| 0),
-        "copy" => (2, copy, |b, _| b),
-        "scale" => (2, scale, |b, _| b.wrapping_mul(3)),
-        "add" => (3, add, u64::wrapping_add),
-        _ => (3, triad, |b, c| b.wrapping_add(c.wrapping_mul(3))),
+    let (arrays, run, expected): (_, Pass, fn(u64, u64) -> u64) = match Access::from_point(point) {
+        Access::Read => (1, |_, _, _| (), |_, _| 0),
+        Access::Copy => (2, copy, |b, _| b),
+        Access::Scale => (2, scale, |b, _| b.wrapping_mul(3)),
+        Access::Add => (3, add, u64::wrapping_add),
+        Access::Triad => (3, triad, |b, c| b.wrapping_add(c.wrapping_mul(3))),
     };
     Operation { arrays, run, expected }
 }
@@ -117,7 +120,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
 
 fn run_read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<(f64, u64)> {
     let (words, passes) = (region_words(point), point.integer("passes"));
-    let pages = Pages::from_name(point.text("pages"));
+    let pages = Pages::from_point(point);
     let (memory, _) = arena.words(pages, words as usize, index_contents(), |index| index as u64)?;
     black_box(sum(memory));
     comm.barrier();
@@ -140,7 +143,7 @@ pub fn run_write<C: Collectives>(
     pass: impl Fn(&mut [u64], &[u64], &[u64]),
     expected: impl Fn(u64, u64) -> u64,
 ) -> Result<(f64, u64)> {
-    let pages = Pages::from_name(point.text("pages"));
+    let pages = Pages::from_point(point);
     let (memory, _) = arena.words_mut(pages, region_words(point) as usize, index_contents(), |index| index as u64)?;
     let (result, sources) = memory.split_at_mut(words_per_array(point));
     let (b, c) = sources.split_at(words_per_array(point));

@@ -10,7 +10,8 @@ use super::stream::sum;
 use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, gather_outcome};
+use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
 use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
@@ -26,7 +27,7 @@ pub const KERNEL: Kernel = Kernel {
     source: &source::MEMORY_MOUNTAIN,
     place: "Section 6.6.1",
     parameters: &[BYTES, STRIDE, PAGES, READS],
-    outputs: &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1], TRAFFIC[0], TRAFFIC[1]],
+    outputs: &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE, TRAFFIC[0], TRAFFIC[1]],
     headline: "bytes_per_second_per_rank",
     method: "Every rank reads every S-th word of its region from end to end, repeatedly. The region was traversed once \
         before. The time is that of the slowest rank. The sum of all words was compared with the sum of their \

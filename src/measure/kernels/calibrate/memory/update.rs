@@ -35,7 +35,7 @@ pub const KERNEL: Kernel = Kernel {
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (words, pages) = (region_words(point) as usize, Pages::from_name(point.text("pages")));
+    let (words, pages) = (region_words(point) as usize, Pages::from_point(point));
     let index = Index::new(StreamKind::Lfsr, words.ilog2());
     let (memory, _) = arena.words_mut(pages, words, index_contents(), |position| position as u64)?;
     let mut table = Table::new(memory, 0, index);

@@ -8,11 +8,12 @@
 //! CHECK: as in Apex-Map.
 
 use super::FAMILY;
+use crate::choice::choice;
 use crate::kernels::shared::accesses::two_sided::{self, POLL_EVERY};
 use crate::kernels::shared::accesses::{
     B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, arrays, buffer_words, check, local_words, one_sided,
 };
-use crate::kernels::{Choices, Computations, Domain, Kernel, Parameter, Windows, Work, parameter};
+use crate::kernels::{Computations, Domain, Kernel, Parameter, Windows, Work, parameter};
 use crate::on_transport;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
@@ -54,7 +55,7 @@ pub const KERNEL: Kernel = Kernel {
     },
     rings: two_sided::rings,
     run: |point, stream, world| {
-        on_transport!(&world.transport, comm => match BY_CHOICES.meaning(point, "by") {
+        on_transport!(&world.transport, comm => match RemoteAccess::from_point(point) {
             RemoteAccess::Gets => one_sided::run(*comm, point, stream, world.arena),
             RemoteAccess::Messages => two_sided::run(*comm, point, stream, world.arena),
         })
@@ -72,16 +73,9 @@ const BY: Parameter = parameter(
     "by",
     "remote_by",
     "access to a remote block: a request and a reply, or a get",
-    Domain::Choice(&BY_WORDS),
+    Domain::Choice(RemoteAccess::WORDS),
 );
-#[derive(Clone, Copy)]
-enum RemoteAccess {
-    Messages,
-    Gets,
-}
-const BY_CHOICES: Choices<RemoteAccess> =
-    Choices(&[("messages", RemoteAccess::Messages), ("gets", RemoteAccess::Gets)]);
-const BY_WORDS: [&str; 2] = BY_CHOICES.words();
+choice!(enum RemoteAccess("by") { Messages = "messages", Gets = "gets" });
 const SMALL_M: Parameter = Parameter { domain: Domain::Global { min: 1, max: 1 << 60, default: 1 << 12 }, ..M };
 const DEFAULT_N: Parameter = Parameter {
     domain: Domain::Chosen {

@@ -14,8 +14,10 @@ mod one_sided;
 pub mod route;
 mod two_sided;
 
+use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
+use crate::kernels::shared::parameters::seed;
 use crate::kernels::{
     Computations, Domain, Kernel, Outcome, Output, Parameter, Pattern, Rings, Windows, Work, output, parameter,
     require_even_ranks,
@@ -49,20 +51,23 @@ pub const OPERATION: Parameter = parameter(
     "operation",
     "operation",
     "operation: send (two-sided, received and acknowledged) or put (one-sided)",
-    Domain::Choice(&["send", "put"]),
+    Domain::Choice(Operation::WORDS),
 );
+choice!(enum Operation("operation") { Send = "send", Put = "put" });
 pub const BUFFERS: Parameter = parameter(
     "buffers",
     "buffers",
     "buffers: distinct (one buffer per message of a window) or one (one buffer shared by all messages, as in the OSU micro-benchmarks)",
-    Domain::Choice(&["distinct", "one"]),
+    Domain::Choice(Buffers::WORDS),
 );
+choice!(enum Buffers("buffers") { Distinct = "distinct", One = "one" });
 pub const CACHES: Parameter = parameter(
     "caches",
     "caches",
     "caches: warm or cold; with cold, every rank reads cache_bytes of other memory before each round, untimed",
-    Domain::Choice(&["warm", "cold"]),
+    Domain::Choice(Caches::WORDS),
 );
+choice!(enum Caches("caches") { Warm = "warm", Cold = "cold" });
 pub const CACHE_BYTES: Parameter = Parameter {
     name: "cache_bytes",
     column: "cache_bytes",
@@ -71,8 +76,7 @@ pub const CACHE_BYTES: Parameter = Parameter {
         the system reports",
     domain: Domain::Integer { min: 0, max: 1 << 40, default: 0 },
 };
-pub(in crate::kernels) const SEED: Parameter =
-    parameter("seed", "seed", "seed of the random destinations", Domain::Integer { min: 0, max: u64::MAX, default: 1 });
+pub(in crate::kernels) const SEED: Parameter = seed("seed of the random destinations");
 
 /// Bytes of an item of a message, an `int` of the paper.
 const ITEM_BYTES: u64 = 4;
@@ -236,22 +240,20 @@ fn rings(pattern: Pattern, point: &Point) -> Vec<Rings> {
     vec![Rings::for_messages(mean); 2]
 }
 
-fn is_put(point: &Point) -> bool {
-    point.text("operation") == "put"
+pub(in crate::kernels) fn is_put(point: &Point) -> bool {
+    Operation::from_point(point) == Operation::Put
 }
 
 fn has_one_buffer(point: &Point) -> bool {
-    point.text("buffers") == "one"
+    Buffers::from_point(point) == Buffers::One
 }
 
 /// Returns the number of bytes that each rank reads before each round, or `None` if caches stay warm.
 fn invalidated_bytes(point: &Point) -> Option<u64> {
-    if point.text("caches") == "warm" {
-        return None;
-    }
-    match point.integer("cache_bytes") {
-        0 => provenance::largest_cache_bytes(),
-        bytes => Some(bytes),
+    match (Caches::from_point(point), point.integer("cache_bytes")) {
+        (Caches::Warm, _) => None,
+        (Caches::Cold, 0) => provenance::largest_cache_bytes(),
+        (Caches::Cold, bytes) => Some(bytes),
     }
 }
 
