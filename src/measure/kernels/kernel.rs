@@ -83,7 +83,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// A kernel of any number of ranks, without memory, messages, windows or simulation. It has no description and does no work.
+    /// A kernel of any number of ranks, without memory, messages, windows or simulation. Its description, work and run are missing.
     pub const DEFAULT: Kernel = Kernel {
         id: "",
         summary: "",
@@ -106,7 +106,7 @@ impl Kernel {
         stages: |_| None,
         family_check: |_, _| Ok(()),
         refuse: |_| Ok(()),
-        work: |_| Work { operations: 0.0, operation: "operation", bytes: 0.0, byte_definition: "none" },
+        work: |point| panic!("{} has no work", point.kernel),
         work_done: |kernel, point, _| kernel.work(point),
         arena_words: |_| 0,
         buffer_bytes: |_| 0,

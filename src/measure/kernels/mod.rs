@@ -78,6 +78,16 @@ pub const ALL: &[&Kernel] = &[
     &calibrate::network::barrier::KERNEL,
     &calibrate::network::bisection::KERNEL,
 ];
+// [`Kernel::DEFAULT`] has no description. A kernel that leaves a part of it out does not compile.
+const _: () = {
+    let mut number = 0;
+    while number < ALL.len() {
+        let kernel = ALL[number];
+        assert!(!kernel.id.is_empty() && !kernel.summary.is_empty() && !kernel.method.is_empty());
+        assert!(!kernel.source.title.is_empty() && !kernel.place.is_empty());
+        number += 1;
+    }
+};
 
 /// Returns the family of a kernel: `apex_map` for `apex_map.sequential`.
 pub fn family(id: &str) -> &str {
