@@ -8,7 +8,7 @@ use super::{
     INDEX, OFFSET, OPERATION, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, problem, sequential, work,
 };
 
-use crate::kernels::{Division, Kernel};
+use crate::kernels::{Division, Kernel, Ranks};
 use crate::on_transport;
 use apexmap_base::source;
 
@@ -32,6 +32,7 @@ pub const KERNEL: Kernel = Kernel {
         PAGES,
         SEED,
     ],
+    ranks: Ranks::Any,
     division: Division::EachRank,
     work: |point| work(problem::updates(point) as f64 * point.ranks as f64),
     arena_words: |point| point.integer("N_words"),
