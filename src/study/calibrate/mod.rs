@@ -9,7 +9,6 @@ pub mod ladders;
 pub(crate) mod levels;
 mod node;
 mod order;
-mod parts;
 pub mod residence;
 mod shapes;
 mod stages;
@@ -26,7 +25,8 @@ use apexmap_results::samples::estimate;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, NODE_TYPE};
 use apexmap_results::table::quietness::Quietness;
-use apexmap_theory::machine::{Card, DISTURBED, Domain, Entry, Number, NumberName, UNKNOWN, Word, catalogue};
+use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};
+use apexmap_theory::machine::{Card, DISTURBED, Domain, Entry, Number, NumberName, UNKNOWN, Word};
 use apexmap_theory::statistics::Summary;
 use std::fmt::Write;
 
@@ -113,9 +113,14 @@ impl Probe {
         let Summary { min, median, max, interval, .. } = summary;
         let value = |value: f64| if self.inverse { self.factor / value } else { self.factor * value };
         let best = if self.column.ends_with("per_second") { max } else { min };
-        let mut how = self.how(&summary);
-        how.extend(parts::unsteady_remark(&chosen));
-        let number = Number::new(value(median), self.number.entry.unit.symbol(), how).with_best(value(best));
+        let unsteady_runs = chosen.numbers("parts_alike").iter().filter(|&&pairs| pairs == 0.0).count();
+        let number = Number {
+            launches: Some(summary.launches),
+            runs: Some(summary.n),
+            unsteady_runs: Some(unsteady_runs).filter(|runs| *runs > 0),
+            best: Some(value(best)),
+            ..Number::new(value(median), self.number.entry.unit.symbol(), self.how(&summary, unsteady_runs))
+        };
         let number = match range_of_few(&chosen, self.column, &summary).map(|(low, high)| (value(low), value(high))) {
             Some((a, b)) => number.with_range(a.min(b), a.max(b)),
             None => number,
@@ -126,7 +131,7 @@ impl Probe {
         })
     }
 
-    fn how(&self, summary: &Summary) -> String {
+    fn how(&self, summary: &Summary, unsteady_runs: usize) -> String {
         let settings = self.settings.iter().map(|(name, value)| format!(", {name} = {value}"));
         let settings: String = settings.collect();
         let quantity = match (self.inverse, self.factor) {
@@ -136,9 +141,13 @@ impl Probe {
         };
         let source = match summary.launches {
             1 => format!("median of {} runs within one launch", summary.n),
-            launches => format!("{OVER_LAUNCHES}{launches} launches, {} runs", summary.n),
+            launches => format!("geometric mean of the medians of {launches} launches, {} runs", summary.n),
         };
-        format!("{quantity} of {} on {} ranks{settings}; {source}", self.kernel, self.ranks)
+        let remark = match unsteady_runs {
+            0 => String::new(),
+            runs => format!("; no two parts in a row took the same time in {runs} of {}", summary.n),
+        };
+        format!("{quantity} of {} on {} ranks{settings}; {source}{remark}", self.kernel, self.ranks)
     }
 }
 
@@ -155,8 +164,6 @@ fn range_of_few(samples: &Samples, column: &str, summary: &Summary) -> Option<(f
             .then(|| medians.iter().fold((f64::INFINITY, 0.0), |(a, b), &m| (m.min(a), m.max(b)))),
     }
 }
-/// Origin of a number over several launches; the number of launches follows.
-const OVER_LAUNCHES: &str = "geometric mean of the medians of ";
 
 /// Concurrent chases: enough to use all of a core's parallel misses.
 const CHASES: u64 = 32;
@@ -386,9 +393,9 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     ] {
         card.set(name, whole(bytes as f64, "B"))?;
     }
-    for (level, name) in [(1, catalogue::L1_BYTES.name), (2, catalogue::L2_BYTES.name), (3, catalogue::L3_BYTES.name)] {
+    for CacheLevel { level, size, .. } in CACHES {
         if let Some(cache) = host.caches.iter().find(|cache| cache.level == level) {
-            card.set(name, whole(cache.bytes as f64, "B"))?;
+            card.set(size.name, whole(cache.bytes as f64, "B"))?;
         }
     }
     set_numbers(&mut card, probes, samples)?;
