@@ -64,19 +64,6 @@ fn the_report_warns_of_misplaced_ranks_and_memory() {
     assert!(warnings("threads", near, false).is_empty(), "a few pages");
 }
 
-#[test]
-fn results_without_core_counts_can_be_read() {
-    let mut old = serde_json::to_value(host()).expect("a host");
-    old["processors"] = 8.into();
-    old["cores"] = 4.into();
-    let host: Host = serde_json::from_value(old).expect("a host");
-    assert_eq!((host.processors.cores, host.processors.machine_hardware_threads), (None, Some(8)));
-    assert_eq!(host.processors.to_string(), "8 hardware threads");
-    let old = r#"{ "rank": 1, "node": "n", "core": 5, "pinned": true }"#;
-    let place: Placement = serde_json::from_str(old).expect("a placement");
-    assert_eq!((place.hardware_thread, place.physical_core, place.memory), (Some(5), None, None));
-}
-
 /// Returns a launch on a host with eight hardware threads and one L3 per two of them.
 fn several_caches(ranks: usize, place: Option<PlacementOrder>) -> Launch {
     let mut launch = Launch { place, ..launch("0001", ranks, "b1") };
