@@ -189,7 +189,6 @@ fn a_summary_with_limits_fits_a_narrow_terminal() {
         at: vec![Some(0.001), Some(16384.0)],
         median: "106 GB/s".into(),
         interval: "89.9 to 125 GB/s".into(),
-        corrected: String::new(),
         quietness: "disturbed, 3 of 6".into(),
         aggregate: "212 GB/s".into(),
         cycles: "1679".into(),

@@ -11,7 +11,7 @@ use apexmap_results::samples::estimate::unknown_interval_basis;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
 use apexmap_results::samples::plain_names::plain_limit;
-use apexmap_results::table::derived_columns::{BOUND_BY, SHARE, corrected_column};
+use apexmap_results::table::derived_columns::{BOUND_BY, SHARE};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::statistics::Summary;
@@ -35,8 +35,6 @@ pub struct SummaryRow {
     pub median: String,
     /// 95 % interval; empty with too few samples.
     pub interval: String,
-    /// Median rate as corrected with the canary; empty without a correction.
-    pub corrected: String,
     /// Verdict about the samples, with the number of disturbed ones; empty if the run has no verdict.
     pub quietness: String,
     /// Bandwidth of all ranks.
@@ -117,7 +115,6 @@ fn row(group: &SampleGroup, first: bool, kind: String, (cell, summary): &(Cell, 
             Some(over) => format!("not known: {over}"),
             None => summary.interval.map(|ends| units::interval(ends, unit)).unwrap_or_default(),
         },
-        corrected: median_of(&corrected_column(group.headline)).map(rate).unwrap_or_default(),
         quietness: if cell.samples.has(QUIETNESS) {
             Health::from_samples(&cell.samples).brief()
         } else {
