@@ -11,6 +11,7 @@ use apexmap_measure::hardware::Hardware;
 use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::table::columns::{point_label, value_text};
 use apexmap_run::campaign::Campaign;
 use apexmap_run::campaign::plan_time::PlanTime;
@@ -216,4 +217,11 @@ fn warn_inside_side_cache(campaign: &Campaign, bytes: u64, text: &mut String) {
 fn states(campaign: &Campaign, progress: &Progress, text: &mut String) {
     let (points, stale) = (plural(campaign.plan.entries.len(), "point"), plural(progress.stale, "stale sample"));
     let _ = writeln!(text, "{points}: {}; {stale} in {}", progress.summary(), campaign.folder.display());
+    let recorded = Manifest::read(&Folder { path: campaign.folder.clone() });
+    if progress.stale > 0 && recorded.is_ok_and(|manifest| manifest.worker.hashed != campaign.worker_info.build.hashed)
+    {
+        text.push_str(
+            "samples become stale this once even if no code changed: fingerprints of the measuring code no longer cover comments\n",
+        );
+    }
 }
