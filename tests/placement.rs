@@ -1,7 +1,7 @@
 //! Tests of the placement of ranks and memory: warnings of the report, and placements in older results.
 
-use crate::common::{host, launch, manifest, sample, small_point};
-use apexmap_base::provenance::{Cache, Host, MemoryPlacement, Placement};
+use crate::common::{launch, manifest, sample, small_point};
+use apexmap_base::provenance::{Cache, MemoryPlacement, Placement};
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_pages::report::caches::{RankCache, rank_caches};

@@ -302,10 +302,10 @@ fn plan_and_status_show_the_completed_points() {
     assert!(!elsewhere.contains("fingerprint"), "{elsewhere}");
     // A result of version 0.2.0.
     let folder = Folder::open(&out).expect("a result");
-    let text = fs::read_to_string(folder.manifest()).expect("a manifest");
+    let text = std::fs::read_to_string(folder.manifest()).expect("a manifest");
     let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(manifest["worker"].as_object_mut().expect("a build").remove("hashed"), Some("tokens".into()));
-    fs::write(folder.manifest(), manifest.to_string()).expect("a manifest");
+    std::fs::write(folder.manifest(), manifest.to_string()).expect("a manifest");
     let elsewhere = plan_elsewhere();
     assert!(elsewhere.contains("this once even if no code changed: fingerprints of"), "{elsewhere}");
     let status = apexmap(&["status", out.to_str().unwrap()]);
