@@ -441,10 +441,10 @@ fn report(card: &Card) -> (report::ReportOutput, String) {
 #[test]
 fn a_share_above_the_limit_reports_a_wrong_card() {
     let (output, page) = report(&card());
-    assert_eq!(output.rows[0].limit, "26 %, outstanding misses");
+    assert_eq!(output.rows[0].limit(), "26 %, outstanding misses");
     assert!(!output.warnings.iter().any(|text| text.contains("card is wrong")) && !page.contains("card is wrong"));
     let (output, page) = report(&slow_down(&card()));
-    assert_eq!(output.rows[0].limit, "131 %, above the limit: card is wrong");
+    assert_eq!(output.rows[0].limit(), "131 %, above the limit: card is wrong");
     let warning = output.warnings.iter().find(|text| text.contains("1 point above the limit: the card is wrong"));
     assert!(warning.is_some_and(|text| text.contains("calibrate again")), "{:?}", output.warnings);
     let summary = page.find("Fraction of the bound:").expect("a summary");

@@ -216,7 +216,7 @@ fn a_disturbed_result_has_a_banner_and_gives_no_card() {
     calibrate::require_quiet(&tabulate_samples(5, false)).expect("quiet enough");
     let noisy = tabulate_samples(6, false);
     assert_eq!(Health::from_samples(&noisy).verdict(), Quietness::Disturbed);
-    let banner = Health::from_samples(&noisy).banner().expect("a banner");
+    let banner = Health::from_samples(&noisy).banner().expect("a banner").to_string();
     assert_eq!(
         banner,
         "DISTURBED: 6 of 20 samples; they were 100 % slower (100 to 100). Cause: other programs were using the cores. Details: off \
@@ -226,7 +226,7 @@ fn a_disturbed_result_has_a_banner_and_gives_no_card() {
     for causes in [&["run delay", "off core"][..], &["steal"], &["run delay"], &["a cause of a later version"]] {
         health.add(Quietness::Disturbed, causes.iter().copied());
     }
-    let banner = health.banner().expect("a banner");
+    let banner = health.banner().expect("a banner").to_string();
     assert!(
         banner.starts_with(
             "DISTURBED: 4 of 4 samples; how much slower they were is unknown, because too few samples of their points are quiet. Most \
@@ -321,7 +321,7 @@ fn causes_that_cost_no_time_are_conditions_and_give_no_banner() {
 fn causes_that_cost_time_are_disturbances_and_the_banner_says_how_much() {
     let slowed = simulate_result(1, |_, _, chance| (clock_facts(chance < 0.6), if chance < 0.6 { 1.1 } else { 1.0 }));
     let health = Health::from_samples(&slowed);
-    let banner = health.banner().expect("a banner");
+    let banner = health.banner().expect("a banner").to_string();
     let cost = format!("DISTURBED: {} of 192 samples; they were 1", health.disturbed_count());
     assert!(
         banner.starts_with(&cost) && banner.contains(" % slower (") && banner.contains("Cause: the clock"),
@@ -375,7 +375,7 @@ fn without_samples_to_compare_the_limit_decides() {
         (quiet().with_fact(Fact::OtherCores, if number % 4 == 0 { 0.2 } else { 0.3 }), 1.0)
     });
     assert_eq!(Health::from_samples(&near).disturbed_count(), 144);
-    let banner = Health::from_samples(&always).banner().expect("a banner");
+    let banner = Health::from_samples(&always).banner().expect("a banner").to_string();
     assert!(banner.contains("how much slower they were is unknown"), "{banner}");
 }
 

@@ -14,7 +14,6 @@ use apexmap_results::samples::estimate::unknown_interval_basis;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, Role};
 use apexmap_results::table::derived_columns::{BOUND_BY, SHARE, bound_column};
-use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::statistics::Summary;
 use serde::Serialize;
@@ -247,18 +246,13 @@ fn axis(samples: &Samples, name: &str, index: usize, cells: &[Cell]) -> Axis {
     let numbers: Vec<f64> =
         if numeric { values.iter().filter_map(|value| value.as_f64()).collect() } else { Vec::new() };
     let described = samples.describe(name);
-    let assignment = format!("{} = ", columns::short(name));
-    let value_name = |value: &Value| {
-        let label = columns::label(name, value);
-        label.strip_prefix(&assignment).map_or(label.clone(), str::to_owned)
-    };
     Axis {
         log: quantity(name, numbers.iter().copied()).log,
         symbol: described.symbol,
         label: described.label,
         numeric,
         values: values.iter().map(|value| value.to_string()).collect(),
-        names: values.iter().map(value_name).collect(),
+        names: values.iter().map(|value| columns::value_name(name, value)).collect(),
         numbers,
         name: name.to_owned(),
     }
@@ -270,15 +264,14 @@ fn explorer_cell(cell: &Cell, axes: &[Axis], names: &[String]) -> ExplorerCell {
         let text = value.to_string();
         axis.values.iter().position(|candidate| *candidate == text).unwrap_or_default()
     };
-    let health = Health::from_samples(samples);
-    let watched = samples.has(QUIETNESS);
+    let health = Health::from_judged(samples);
     ExplorerCell {
         at: axes.iter().zip(&cell.by).map(index).collect(),
         n: samples.len(),
         launches: samples.launches().len(),
         failed: cell.failures.len(),
-        quietness: if watched { health.brief() } else { String::new() },
-        disturbed: watched && health.verdict() == Quietness::Disturbed,
+        quietness: health.as_ref().map_or(String::new(), Health::brief),
+        disturbed: health.is_some_and(|health| health.verdict() == Quietness::Disturbed),
         bound_by: samples.first_word(BOUND_BY).to_owned(),
         summaries: names.iter().map(|name| cell.summary(name).and_then(ValueSummary::from_summary)).collect(),
         terms: Vec::new(),

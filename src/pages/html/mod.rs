@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 pub use banner::Banner;
-pub use corners::{CornerCell, Corners};
+pub use corners::{CornerCell, Corners, corner_places};
 pub use figure_list::{make_style_folder, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface};
 

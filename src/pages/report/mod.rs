@@ -25,6 +25,7 @@ pub mod regimes;
 pub mod share;
 mod sources;
 pub mod summary;
+pub mod summary_table;
 mod warnings;
 
 use crate::explorer::{self, Explorer};
@@ -32,10 +33,10 @@ use crate::html::{self, Banner, Corners, Picture, Viewer};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, plural};
 use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::manifest::{Manifest, SimulatedMachine};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::samples::health::Health;
+use apexmap_results::samples::health::{BannerKind, Health};
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
@@ -51,13 +52,14 @@ use placement::PlacedLaunch;
 use regimes::Regime;
 use serde::Serialize;
 use sources::Sources;
+use summary::SummaryRow;
 
 const TEMPLATE: &str = include_str!("report.html");
 
 /// The output of a report, for the end of a run.
 pub struct ReportOutput {
     /// Corners, worst and best point of every group.
-    pub rows: Vec<summary::SummaryRow>,
+    pub rows: Vec<SummaryRow>,
     /// Quietness of the machine.
     pub health: Health,
     /// Answers to the question of a ready sweep, as lines.
@@ -90,7 +92,7 @@ struct Context<'a> {
     /// The first section of a calibration's report.
     classic: Option<classic::ClassicNumbers>,
     corners: Option<Corners>,
-    summary: &'a [summary::SummaryRow],
+    summary: Vec<serde_json::Value>,
     /// Whether the samples have a verdict about disturbances.
     watched: bool,
     /// Groups with the quietness of the machine during their samples.
@@ -205,12 +207,12 @@ pub fn make_from(
         classic,
         viewer,
         explorer: explorer::explorer(&current)?,
-        corners: corners::from_groups(&input.groups, &input.node)?,
-        summary: &summary,
+        corners: corners::from_groups(&input.groups, &summary, &input.node),
+        summary: summary.iter().map(SummaryRow::page_row).collect(),
         watched: current.has(QUIETNESS),
         quietness: quietness(&input),
         causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::short_number(cause.limit()))).into(),
-        ruled: summary.iter().any(|row| !row.conformant.is_empty()),
+        ruled: summary.iter().any(|row| row.conformance.is_some()),
         shares: share::section(&input)?,
         surfaces,
         explained,
@@ -256,33 +258,35 @@ fn render(context: &Context) -> Result<String> {
 }
 
 /// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one.
-fn disturbed_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
-    let text = health.banner()?;
-    if let Some(reason) = text.strip_prefix("SIMULATED: ") {
-        return Some(simulated_banner(reason, manifest));
-    }
-    if let Some(reason) = text.strip_prefix("IMPORTED: ") {
-        let notes = manifest.imported.iter().flat_map(|import| import.notes.clone());
-        let line = "IMPORTED: values of another program".into();
-        return Some(Banner { line, details: std::iter::once(reason.to_owned()).chain(notes).collect() });
-    }
-    Some(Banner { line: health.headline(), details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })
-}
-
-/// Returns the banner of simulated ranks: what the machine assumes, and which points were not compared with another simulator.
-fn simulated_banner(reason: &str, manifest: &Manifest) -> Banner {
-    let (mut line, mut details) = ("SIMULATED: predictions, no measurement".to_owned(), vec![reason.to_owned()]);
-    if let Some(machine) = &manifest.simulated {
-        details.extend(machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}.")));
-        if machine.untested_points > 0 {
-            let points = plural(manifest.points, "point");
-            line += &format!("; {} of {points} outside of what was tested", machine.untested_points);
-            let reason =
-                |(text, count): (&String, &usize)| format!("Not tested at {}: {text}.", plural(*count, "point"));
-            details.extend(machine.untested.iter().map(reason));
+fn page_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
+    let banner = health.banner()?;
+    let (mut line, mut details) = (format!("{}: {}", banner.kind.word(), banner.headline), vec![banner.reason]);
+    match banner.kind {
+        BannerKind::Disturbed => {}
+        BannerKind::Imported => details.extend(manifest.imported.iter().flat_map(|import| import.notes.clone())),
+        BannerKind::Simulated => {
+            line.extend(manifest.simulated.iter().map(|machine| untested(manifest, machine)));
+            details.extend(manifest.simulated.iter().flat_map(simulation_details));
         }
     }
-    Banner { line, details }
+    Some(Banner { line, details })
+}
+
+/// Returns the number of points that were not compared with another simulator.
+fn untested(manifest: &Manifest, machine: &SimulatedMachine) -> String {
+    match machine.untested_points {
+        0 => String::new(),
+        count => format!("; {count} of {} outside of what was tested", plural(manifest.points, "point")),
+    }
+}
+
+/// Returns what a simulated machine assumes, and which points were not compared with another simulator.
+fn simulation_details(machine: &SimulatedMachine) -> Vec<String> {
+    let assumed = machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}."));
+    let is_untested = machine.untested_points > 0;
+    let reasons = machine.untested.iter().filter(|_| is_untested);
+    let untested = reasons.map(|(text, count)| format!("Not tested at {}: {text}.", plural(*count, "point")));
+    assumed.chain(untested).collect()
 }
 
 /// Returns the groups with disturbed samples, with the causes.
@@ -299,7 +303,7 @@ impl<'a> Head<'a> {
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),
-            disturbed: disturbed_banner(manifest, health),
+            disturbed: page_banner(manifest, health),
             warnings: warnings::list(manifest, samples, stale).into_iter().chain(card.iter().cloned()).collect(),
             launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
             samples_good: samples.good().len(),

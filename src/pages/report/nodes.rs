@@ -2,7 +2,7 @@
 
 use super::embedded::Embedded;
 use super::failures::{self, Failure};
-use super::{disturbed_banner, facts, manifest, warnings};
+use super::{facts, manifest, page_banner, warnings};
 use crate::html::{self, Banner, Picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::{self, NumberStyle, Unit, plural};
@@ -117,7 +117,7 @@ pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result
         rule: check.rule(),
         slow: !check.slow_nodes().is_empty(),
         typed: check.has_types(),
-        disturbed: disturbed_banner(&manifest, &health),
+        disturbed: page_banner(&manifest, &health),
         health: health.sentence(),
         warnings: warnings.clone(),
         pictures,

@@ -33,6 +33,7 @@ pub mod remarks;
 mod selection;
 
 use crate::samples::design::Design;
+use crate::samples::health::Stamp;
 use crate::table::Table;
 use crate::table::column::Column;
 use crate::table::columns::{self, NODE_TYPE};
@@ -60,7 +61,7 @@ pub struct Samples {
 struct WholeTable {
     correlation: OnceLock<Option<Autocorrelation>>,
     clock_step: OnceLock<f64>,
-    stamp: OnceLock<Option<String>>,
+    stamp: OnceLock<Option<Stamp>>,
 }
 
 impl From<Table> for Samples {

@@ -271,8 +271,13 @@ pub fn label(column: &str, value: &Value) -> String {
     match value {
         // The name of a kernel needs no label.
         Value::Text(word) if column == "kernel" => caption(word),
-        value => format!("{} = {}", short(column), value_text(REGISTRY.parameter(column), value)),
+        value => format!("{} = {}", short(column), value_name(column, value)),
     }
+}
+
+/// Formats a value without its parameter: `0.1`, `4096`, `512 MiB`.
+pub fn value_name(column: &str, value: &Value) -> String {
+    value_text(REGISTRY.parameter(column), value)
 }
 
 /// Returns whether the values of a column are sizes of memory in words; figures show these in bytes.

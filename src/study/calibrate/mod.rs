@@ -239,7 +239,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     }
     card.domain = domain(samples);
     if let Some(banner) = Health::from_samples(samples).banner() {
-        card.provenance.insert(DISTURBED.into(), banner.into());
+        card.provenance.insert(DISTURBED.into(), banner.to_string().into());
     }
     if let Some(hertz) = host.cycle_hertz {
         card.set(catalogue::CLOCK_HZ.name, Number::new(hertz, "Hz", host.cycle_source.clone()))?;
