@@ -7,16 +7,16 @@ import vm from "node:vm";
 
 const [modules, vectorFile] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${modules}/${name}.mjs`));
-for (const name of ["d3-array", "d3-contour"]) vm.runInThisContext(readFileSync(`${modules}/vendor/${name}.min.js`, "utf8"));
+for (const name of ["d3-array", "d3-contour"]) vm.runInThisContext(readFileSync(`${modules}/explorer/vendor/${name}.min.js`, "utf8"));
 const vectors = JSON.parse(readFileSync(vectorFile, "utf8"));
-const { amount, interval } = await load("format");
-const { colourAt, layOut, levels, place, readableOn, roundOutwards, scaleOf } = await load("scale");
-const { commonValues, firstPlace, gridOf, mediansOf, sliceAxes, step } = await load("grid");
-const { chooseAxis, fromAddress, initialState, toAddress } = await load("state");
-const { interpolator, isoLines } = await load("contour");
-const { mapGeometry } = await load("map");
-const { sliceGeometry, slicePoints, sliceScale } = await load("slice");
-const { intervalText, readoutOf, shareText, tableColumns } = await load("readout");
+const { amount, interval } = await load("html/format");
+const { colourMap, layOut, levels, place, readableOn, roundOutwards, scaleOf } = await load("html/scale");
+const { commonValues, firstPlace, gridOf, mediansOf, sliceAxes, step } = await load("explorer/grid");
+const { chooseAxis, fromAddress, initialState, toAddress } = await load("explorer/state");
+const { interpolator, isoLines } = await load("explorer/contour");
+const { mapGeometry } = await load("explorer/map");
+const { sliceGeometry, slicePoints, sliceScale } = await load("explorer/slice");
+const { intervalText, readoutOf, shareText, tableColumns } = await load("explorer/readout");
 
 const close = (actual, expected, name) =>
   assert.ok(Math.abs(actual - expected) <= 1e-9 * Math.max(1, Math.abs(expected)), `${name}: ${actual} is not ${expected}`);
@@ -88,10 +88,11 @@ test("a line ends at the border and at a gap", () => {
 test("a colour is the crate's at its stops, and text on it is readable", () => {
   const stops = vectors.data.colours;
   assert.equal(stops.length, 33);
-  assert.deepEqual(colourAt(stops, 0), [1, 3, 5].map((at) => parseInt(stops[0].slice(at, at + 2), 16)));
-  assert.deepEqual(colourAt(stops, 7), colourAt(stops, 1));
-  assert.equal(readableOn(colourAt(stops, 0)), "#ffffff");
-  assert.equal(readableOn(colourAt(stops, 1)), "#000000");
+  const colourAt = colourMap(stops);
+  assert.deepEqual(colourAt(0), [1, 3, 5].map((at) => parseInt(stops[0].slice(at, at + 2), 16)));
+  assert.deepEqual(colourAt(7), colourAt(1));
+  assert.equal(readableOn(colourAt(0)), "#ffffff");
+  assert.equal(readableOn(colourAt(1)), "#000000");
 });
 
 test("every cell of a result is in exactly one map", () => {

@@ -1,8 +1,8 @@
 //! The style, the figures and the other parts that all HTML pages share.
 //!
 //! A template extends `page.html`, takes its parts from `parts.html`, and is filled with a context of plain data. The template
-//! engine escapes all text from files. An HTML page is one file. It loads nothing and runs one script, `page.js`, which adds
-//! interaction; without the script all content is visible.
+//! engine escapes all text from files. An HTML page is one file. It loads nothing and runs one script, which adds interaction; without
+//! the script all content is visible. The script is `page.js` and small ES modules (`*.mjs`), which tests also run under node.
 
 mod banner;
 mod corners;
@@ -122,7 +122,45 @@ fn pixels(png: &[u8], (width, height): (f64, f64)) -> String {
 }
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("viewer.js"));
+/// The name and the text of an ES module.
+pub type Module = (&'static str, &'static str);
+
+/// The modules of all pages, each after those that it imports.
+const MODULES: [Module; 6] = [
+    ("format", include_str!("format.mjs")),
+    ("scale", include_str!("scale.mjs")),
+    ("canvas", include_str!("canvas.mjs")),
+    ("camera", include_str!("camera.mjs")),
+    ("surface", include_str!("surface.mjs")),
+    ("viewer", include_str!("viewer.mjs")),
+];
+
+/// Returns ES modules as parts of one script: each is a function with its own scope, whose exports are in `modules.NAME`.
+pub fn join_modules(modules: &[Module]) -> String {
+    let mut script = String::new();
+    for (name, text) in modules {
+        let mut exports = Vec::new();
+        script.push_str(&format!("modules.{name} = (function () {{\n"));
+        for line in text.lines() {
+            let import = line.strip_prefix("import ").and_then(|import| import.split_once(" from "));
+            let export = line.strip_prefix("export ");
+            script.push_str(&match (import, export) {
+                (Some((names, file)), _) => {
+                    let stem = Path::new(file).file_stem().unwrap_or_default();
+                    format!("const {names} = modules.{};", stem.display())
+                }
+                (None, Some(export)) => {
+                    exports.extend(export.split(|c: char| !c.is_alphanumeric() && c != '_').nth(1));
+                    export.to_owned()
+                }
+                (None, None) => line.to_owned(),
+            });
+            script.push('\n');
+        }
+        script.push_str(&format!("return {{ {} }};\n}})();\n", exports.join(", ")));
+    }
+    script
+}
 
 /// Renders a template that extends `page.html`.
 ///
@@ -132,12 +170,14 @@ pub fn render(template: &str, context: &impl Serialize) -> Result<String> {
     render_with(template, context, "", "")
 }
 
-/// Renders a template whose page needs this style and script in addition to those of all pages.
+/// Renders a template whose page needs this style and script in addition to those of all pages. The script may contain further modules.
 ///
 /// # Errors
 /// As [`render`].
 pub fn render_with(template: &str, context: &impl Serialize, style: &str, script: &str) -> Result<String> {
-    let (style, script) = (format!("{STYLE}{style}"), format!("{SCRIPT}{script}"));
+    let style = format!("{STYLE}{style}");
+    let (page, modules) = (include_str!("page.js"), join_modules(&MODULES));
+    let script = format!("{page}\nconst modules = {{}};\n{modules}modules.viewer.startViewers();\n{script}");
     fill(template, context, style, script).map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
 }
 
