@@ -2,9 +2,9 @@
 
 use super::compare_folder;
 use super::compare_self::{self, SelfArguments};
+use super::format::pretty;
 use super::opened::Opened;
 use super::plot::style;
-use super::predict::pretty;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell;

@@ -15,6 +15,7 @@ mod export;
 mod export_network;
 mod fit;
 mod fit_progress;
+mod format;
 mod import;
 mod job;
 mod live;

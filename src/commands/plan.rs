@@ -18,6 +18,7 @@ use apexmap_run::campaign::plan_time::PlanTime;
 use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::memory::words_beyond_caches;
 use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
+use apexmap_run::sweep::result_state::PointCounts;
 use apexmap_theory::machine::Card;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -215,8 +216,9 @@ fn warn_inside_side_cache(campaign: &Campaign, bytes: u64, text: &mut String) {
 }
 
 fn states(campaign: &Campaign, progress: &Progress, text: &mut String) {
-    let (points, stale) = (plural(campaign.plan.entries.len(), "point"), plural(progress.stale, "stale sample"));
-    let _ = writeln!(text, "{points}: {}; {stale} in {}", progress.summary(), campaign.folder.display());
+    let (counts, stale) = (PointCounts::from(progress), plural(progress.stale, "stale sample"));
+    let points = plural(counts.planned, "point");
+    let _ = writeln!(text, "{points}: {counts}; {stale} in {}", campaign.folder.display());
     let recorded = Manifest::read(&Folder { path: campaign.folder.clone() });
     if progress.stale > 0 && recorded.is_ok_and(|manifest| manifest.worker.hashed != campaign.worker_info.build.hashed)
     {

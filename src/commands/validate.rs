@@ -1,6 +1,6 @@
 //! `apexmap validate`: compares the models with the papers.
 
-use super::predict::{Format, pretty};
+use super::format::{Format, pretty, toml};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, terminal_width};
 use apexmap_study::validate;
@@ -39,8 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&match arguments.format {
         Format::Table => report.text(terminal_width()),
         Format::Json => pretty(&report)?,
-        Format::Toml => toml::to_string_pretty(&report)
-            .map_err(|e| Error::internal(format!("cannot write the validation as TOML: {e}")))?,
+        Format::Toml => toml(&report)?,
     })
 }
 

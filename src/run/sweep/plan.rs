@@ -258,12 +258,6 @@ impl Progress {
         counts
     }
 
-    /// Formats the counts: `18 done, 0 partial, 0 missing, 0 failed`.
-    pub fn summary(&self) -> String {
-        let count_text = |(state, count): (State, usize)| format!("{count} {}", state.name());
-        State::ALL.into_iter().zip(self.counts()).map(count_text).collect::<Vec<_>>().join(", ")
-    }
-
     /// Returns the number of successful samples of the plan's points.
     pub fn samples(&self) -> usize {
         self.points.keys().map(|key| self.count(key)).sum()
