@@ -56,8 +56,6 @@ macro_rules! commands {
             $($(#[$about])* $name($module::Arguments),)*
         }
 
-        /// # Errors
-        /// Those of the command.
         pub fn run(command: &Command) -> Result<()> {
             match command {
                 $(Command::$name(arguments) => $module::run(arguments),)*

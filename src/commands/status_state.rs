@@ -321,9 +321,6 @@ fn can_never_start(state: JobState) -> bool {
 
 /// Asks the batch systems about the open jobs of results: one question for each system and owner. Results about which it was asked
 /// a short time ago are left out. The ends of jobs are recorded.
-///
-/// # Errors
-/// If the time of a question cannot be recorded.
 pub fn ask(results: &mut [Facts], site: &Site) -> Result<()> {
     let mut results_by_system: BTreeMap<(String, Option<String>), Vec<&mut Facts>> = BTreeMap::new();
     for facts in results {

@@ -114,9 +114,6 @@ fn is_zero(count: &usize) -> bool {
 
 impl Explorer {
     /// Adds the predictions of models to the cells of these samples.
-    ///
-    /// # Errors
-    /// If the samples do not have a variable of a model; this is an internal error.
     pub fn add_terms(&mut self, samples: &Samples, models: &[AppliedModel]) -> Result<()> {
         for cell in self.kernels.iter_mut().flat_map(|kernel| &mut kernel.cells) {
             if let Some(row) = cell.first_row {
@@ -128,9 +125,6 @@ impl Explorer {
 }
 
 /// Returns the data of the panel, without predictions; `None` if no number varies in the result.
-///
-/// # Errors
-/// If a column is missing; this is an internal error.
 pub fn explorer(samples: &Samples) -> Result<Option<Explorer>> {
     let (mut kernels, mut notes): (Vec<KernelCells>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut cells_left, mut medians_left) = (MAX_CELLS, MAX_MEDIANS);

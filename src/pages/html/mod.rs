@@ -57,9 +57,6 @@ const MAX_ROWS: usize = 5000;
 const MAX_SVG_BYTES: usize = 600_000;
 
 /// Draws a figure for an HTML page and writes its files into a folder. Also writes it in each style that has a subfolder.
-///
-/// # Errors
-/// If the figure has nothing to draw or its files cannot be written.
 pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
     let (drawing, png) = files(folder, drawn, &file, Style::Screen)?;
     for (_, style) in Style::ALL {
@@ -91,9 +88,6 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
 
 /// Returns the figure, or `None` if its values cannot be drawn. In that case, adds the reason to `undrawn`; the HTML page is
 /// complete without the figure.
-///
-/// # Errors
-/// If files cannot be written.
 pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) -> Result<Option<T>> {
     match drawn {
         Err(error) if error.kind == ErrorKind::Input => {
@@ -163,17 +157,11 @@ pub fn join_modules(modules: &[Module]) -> String {
 }
 
 /// Renders a template that extends `page.html`.
-///
-/// # Errors
-/// If the template uses a name that the context does not define; this is an internal error.
 pub fn render(template: &str, context: &impl Serialize) -> Result<String> {
     render_with(template, context, "", "")
 }
 
 /// Renders a template whose page needs this style and script in addition to those of all pages. The script may contain further modules.
-///
-/// # Errors
-/// As [`render`].
 pub fn render_with(template: &str, context: &impl Serialize, style: &str, script: &str) -> Result<String> {
     let style = format!("{STYLE}{style}");
     let (page, modules) = (include_str!("page.js"), join_modules(&MODULES));

@@ -61,9 +61,6 @@ const COLOURS: usize = 33;
 
 impl ViewerSurface {
     /// Makes the surface of a grid, with the colours and scales of its figures.
-    ///
-    /// # Errors
-    /// If the grid has nothing to draw.
     pub fn from_grid(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
         let [x, y, z] = grid.scales(None)?;
         let view = View::of_grid(grid);

@@ -33,10 +33,10 @@ use crate::html::{self, Banner, Corners, Picture, Viewer};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, plural};
 use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::{Manifest, SimulatedMachine};
+use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::samples::health::{BannerKind, Health};
+use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
@@ -157,18 +157,12 @@ struct Section {
 
 /// Draws all figures of a result and writes its report: first without the fits of models, which may take long, then with them. Calls
 /// `progress` with a line before each fit.
-///
-/// # Errors
-/// If the result has no manifest, or if a file cannot be written.
 pub fn make(folder: &Folder, samples: &Samples, progress: &dyn Fn(&str)) -> Result<ReportOutput> {
     make_from(folder, samples, None, progress)
 }
 
 /// Makes the report as [`make`] does, from a folder with the data of an older page. `redrawn` is the version of the program that made
 /// that page.
-///
-/// # Errors
-/// As [`make`].
 pub fn make_from(
     folder: &Folder,
     samples: &Samples,
@@ -257,36 +251,23 @@ fn render(context: &Context) -> Result<String> {
     }
 }
 
-/// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one.
+/// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one. A simulated result says
+/// what its machine assumes, and which points were not compared with another simulator.
 fn page_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     let banner = health.banner()?;
     let (mut line, mut details) = (format!("{}: {}", banner.kind.word(), banner.headline), vec![banner.reason]);
-    match banner.kind {
-        BannerKind::Disturbed => {}
-        BannerKind::Imported => details.extend(manifest.imported.iter().flat_map(|import| import.notes.clone())),
-        BannerKind::Simulated => {
-            line.extend(manifest.simulated.iter().map(|machine| untested(manifest, machine)));
-            details.extend(manifest.simulated.iter().flat_map(simulation_details));
+    details.extend(manifest.imported.iter().flat_map(|import| import.notes.clone()));
+    if let Some(machine) = &manifest.simulated {
+        details.extend(machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}.")));
+        if machine.untested_points > 0 {
+            let points = plural(manifest.points, "point");
+            line += &format!("; {} of {points} outside of what was tested", machine.untested_points);
+            let reason =
+                |(text, count): (&String, &usize)| format!("Not tested at {}: {text}.", plural(*count, "point"));
+            details.extend(machine.untested.iter().map(reason));
         }
     }
     Some(Banner { line, details })
-}
-
-/// Returns the number of points that were not compared with another simulator.
-fn untested(manifest: &Manifest, machine: &SimulatedMachine) -> String {
-    match machine.untested_points {
-        0 => String::new(),
-        count => format!("; {count} of {} outside of what was tested", plural(manifest.points, "point")),
-    }
-}
-
-/// Returns what a simulated machine assumes, and which points were not compared with another simulator.
-fn simulation_details(machine: &SimulatedMachine) -> Vec<String> {
-    let assumed = machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}."));
-    let is_untested = machine.untested_points > 0;
-    let reasons = machine.untested.iter().filter(|_| is_untested);
-    let untested = reasons.map(|(text, count)| format!("Not tested at {}: {text}.", plural(*count, "point")));
-    assumed.chain(untested).collect()
 }
 
 /// Returns the groups with disturbed samples, with the causes.

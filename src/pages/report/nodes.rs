@@ -94,9 +94,6 @@ pub struct NodeReport {
 }
 
 /// Writes the report of a sweep that each node ran alone. `redrawn`: see [`make_from`](super::make_from).
-///
-/// # Errors
-/// If the result has no manifest, or if a file cannot be written.
 pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result<NodeReport> {
     let manifest = manifest(folder)?;
     let current = samples.current();

@@ -26,34 +26,52 @@ pub struct Health {
     plain_causes: BTreeMap<&'static str, usize>,
     /// Logarithms of the times of disturbed samples relative to quiet ones of the same point, in disjoint pairs.
     log_ratios: Vec<f64>,
-    /// Where the numbers come from if apexmap did not measure them.
-    origin: Option<Origin>,
+    /// The simulation or the programs that gave the numbers, if apexmap did not measure them.
+    origin: Option<Stamp>,
 }
 
-/// Where numbers come from that apexmap did not measure.
+/// Why numbers are no measurement of a quiet machine. As text, it is the short warning in figures: `DISTURBED (359 of 756 samples)`,
+/// `SIMULATED, card Red Storm` or `IMPORTED from hpcc 1.5.0`.
 #[derive(Clone, Debug, PartialEq)]
-enum Origin {
+pub enum Stamp {
+    Disturbed {
+        disturbed: usize,
+        samples: usize,
+    },
     /// The machine of simulated ranks.
     Simulated(String),
     /// The programs that measured imported values.
     Imported(String),
 }
 
-/// Why numbers are no measurement of a quiet machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BannerKind {
-    Disturbed,
-    Simulated,
-    Imported,
+impl Stamp {
+    /// Returns the word that begins a warning.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Disturbed { .. } => "DISTURBED",
+            Self::Simulated(_) => "SIMULATED",
+            Self::Imported(_) => "IMPORTED",
+        }
+    }
+
+    /// Returns the stamp for a line with little space: `DISTURBED (359 of 756)`.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Disturbed { disturbed, samples } => format!("{} ({disturbed} of {samples})", self.word()),
+            Self::Simulated(_) | Self::Imported(_) => self.to_string(),
+        }
+    }
 }
 
-impl BannerKind {
-    /// Returns the word that begins a warning.
-    pub fn word(self) -> &'static str {
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let word = self.word();
         match self {
-            Self::Disturbed => "DISTURBED",
-            Self::Simulated => "SIMULATED",
-            Self::Imported => "IMPORTED",
+            Self::Disturbed { disturbed, samples } => {
+                write!(f, "{word} ({disturbed} of {})", plural(*samples, "sample"))
+            }
+            Self::Simulated(machine) => write!(f, "{word}, {machine}"),
+            Self::Imported(programs) => write!(f, "{word} from {programs}"),
         }
     }
 }
@@ -61,7 +79,7 @@ impl BannerKind {
 /// The warning to show above numbers. As text, it is the whole warning: `DISTURBED: 38 of 112 samples; ... Details: ...`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Banner {
-    pub kind: BannerKind,
+    pub kind: Stamp,
     /// The part that is always visible, without a full stop.
     pub headline: String,
     /// The whole warning, without the word of its kind.
@@ -74,48 +92,13 @@ impl fmt::Display for Banner {
     }
 }
 
-/// The short warning in figures. As text: `DISTURBED (359 of 756 samples)`, `SIMULATED, card Red Storm` or `IMPORTED from hpcc 1.5.0`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Stamp {
-    Disturbed {
-        disturbed: usize,
-        samples: usize,
-    },
-    /// The machine.
-    Simulated(String),
-    /// The programs.
-    Imported(String),
-}
-
-impl fmt::Display for Stamp {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Disturbed { disturbed, samples } => {
-                write!(f, "{} ({disturbed} of {})", BannerKind::Disturbed.word(), plural(*samples, "sample"))
-            }
-            Self::Simulated(machine) => write!(f, "{}, {machine}", BannerKind::Simulated.word()),
-            Self::Imported(programs) => write!(f, "{} from {programs}", BannerKind::Imported.word()),
-        }
-    }
-}
-
-impl Stamp {
-    /// Returns the stamp for a line with little space: `DISTURBED (359 of 756)`.
-    pub fn brief(&self) -> String {
-        match self {
-            Self::Disturbed { disturbed, samples } => {
-                format!("{} ({disturbed} of {samples})", BannerKind::Disturbed.word())
-            }
-            Self::Simulated(_) | Self::Imported(_) => self.to_string(),
-        }
-    }
-}
-
 impl Health {
     /// Counts measured samples. Failed samples do not count.
     pub fn from_samples(samples: &Samples) -> Self {
         let (table, good) = (samples.table(), samples.good());
-        let mut health = Self { origin: samples.origin(), ..Self::default() };
+        let simulated = samples.simulated_machine().map(Stamp::Simulated);
+        let origin = simulated.or_else(|| samples.imported_programs().map(Stamp::Imported));
+        let mut health = Self { origin, ..Self::default() };
         let names = |column, row| table.word(column, row).split(", ").filter(|cause| !cause.is_empty());
         for &row in good.rows() {
             let verdict = Quietness::from_name(table.word(QUIETNESS, row)).unwrap_or(Quietness::Unknown);
@@ -187,14 +170,14 @@ impl Health {
     pub fn sentence(&self) -> String {
         let total = plural(self.sample_count(), "sample");
         match &self.origin {
-            Some(origin @ Origin::Simulated(_)) => {
-                return format!("{origin}: {total} in virtual time, which nothing disturbs");
+            Some(Stamp::Simulated(machine)) => {
+                return format!("simulated, {machine}: {total} in virtual time, which nothing disturbs");
             }
-            Some(origin @ Origin::Imported(_)) => {
+            Some(Stamp::Imported(programs)) => {
                 let values = plural(self.sample_count(), "value");
-                return format!("{origin}: {values}, of which nothing is known about disturbance");
+                return format!("imported from {programs}: {values}, of which nothing is known about disturbance");
             }
-            None => {}
+            Some(Stamp::Disturbed { .. }) | None => {}
         }
         let (name, disturbed) = (self.verdict().name(), self.disturbed_count());
         let (causes, cost) = (list(&self.causes), self.cost());
@@ -235,22 +218,22 @@ impl Health {
     /// the counts of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks and imported values, it
     /// says that apexmap measured nothing.
     pub fn banner(&self) -> Option<Banner> {
-        let (kind, headline, reason) = match &self.origin {
-            Some(origin @ Origin::Simulated(_)) => {
-                let numbers = "The numbers are predictions of the card, not measurements.";
-                let reason = format!("the ranks ran in virtual time ({origin}). {numbers}");
-                (BannerKind::Simulated, "predictions, no measurement".into(), reason)
-            }
-            Some(origin @ Origin::Imported(_)) => {
-                let reason = format!("the numbers are {origin}. apexmap did not measure or verify them.");
-                (BannerKind::Imported, "values of another program".into(), reason)
-            }
-            None if self.verdict() != Quietness::Disturbed => return None,
-            None => {
-                let samples = plural(self.sample_count(), "sample");
-                let headline = format!("{} of {samples}; {}", self.disturbed_count(), self.cost());
+        let kind = self.stamp()?;
+        let (headline, reason) = match &kind {
+            Stamp::Disturbed { disturbed, samples } => {
+                let headline = format!("{disturbed} of {}; {}", plural(*samples, "sample"), self.cost());
                 let reason = format!("{headline}.{} Details: {}.", self.main_cause(), list(&self.causes));
-                (BannerKind::Disturbed, headline, reason)
+                (headline, reason)
+            }
+            Stamp::Simulated(machine) => {
+                let numbers = "The numbers are predictions of the card, not measurements.";
+                let reason = format!("the ranks ran in virtual time (simulated, {machine}). {numbers}");
+                ("predictions, no measurement".into(), reason)
+            }
+            Stamp::Imported(programs) => {
+                let reason =
+                    format!("the numbers are imported from {programs}. apexmap did not measure or verify them.");
+                ("values of another program".into(), reason)
             }
         };
         Some(Banner { kind, headline, reason })
@@ -266,25 +249,10 @@ impl Health {
         }
     }
 
-    /// Returns the short warning; `None` if there is no [`banner`](Self::banner).
     fn stamp(&self) -> Option<Stamp> {
-        match &self.origin {
-            Some(Origin::Simulated(machine)) => Some(Stamp::Simulated(machine.clone())),
-            Some(Origin::Imported(programs)) => Some(Stamp::Imported(programs.clone())),
-            None if self.verdict() == Quietness::Disturbed => {
-                Some(Stamp::Disturbed { disturbed: self.disturbed_count(), samples: self.sample_count() })
-            }
-            None => None,
-        }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Simulated(machine) => write!(f, "simulated, {machine}"),
-            Self::Imported(programs) => write!(f, "imported from {programs}"),
-        }
+        let disturbed = Stamp::Disturbed { disturbed: self.disturbed_count(), samples: self.sample_count() };
+        let is_disturbed = self.verdict() == Quietness::Disturbed;
+        self.origin.clone().or_else(|| is_disturbed.then_some(disturbed))
     }
 }
 
@@ -298,33 +266,29 @@ fn list(causes: &CauseCounts) -> String {
 impl Samples {
     /// Returns the machine of simulated ranks, as in `simulated, card Red Storm`; `None` if all ranks were real.
     pub fn describe_simulation(&self) -> Option<String> {
-        self.simulation().map(|origin| origin.to_string())
+        Some(format!("simulated, {}", self.simulated_machine()?))
     }
 
     /// Returns the programs that measured imported values, as in `imported from stream 5.10 (best of its runs, not medians)`; `None`
     /// if apexmap measured all.
     pub fn describe_import(&self) -> Option<String> {
-        self.import().map(|origin| origin.to_string())
+        Some(format!("imported from {}", self.imported_programs()?))
     }
 
     /// Returns the simulation or the program that gave the numbers; `None` if apexmap measured them.
     pub fn describe_origin(&self) -> Option<String> {
-        self.origin().map(|origin| origin.to_string())
+        self.describe_simulation().or_else(|| self.describe_import())
     }
 
-    fn origin(&self) -> Option<Origin> {
-        self.simulation().or_else(|| self.import())
-    }
-
-    fn simulation(&self) -> Option<Origin> {
+    fn simulated_machine(&self) -> Option<String> {
         let simulated = self.with_word("transport", &["simulated"]);
         let libraries = simulated.words("library");
         // The stored name of the library: `simulated, card Red Storm`.
         let machines = libraries.iter().map(|library| library.strip_prefix("simulated, ").unwrap_or(library));
-        (!libraries.is_empty()).then(|| Origin::Simulated(machines.collect::<Vec<_>>().join("; ")))
+        (!libraries.is_empty()).then(|| machines.collect::<Vec<_>>().join("; "))
     }
 
-    fn import(&self) -> Option<Origin> {
+    fn imported_programs(&self) -> Option<String> {
         let programs = self.words(IMPORTED_FROM);
         let statistics = self.words(STATISTIC);
         let describe = |statistic: &&&str| match **statistic {
@@ -338,7 +302,7 @@ impl Samples {
             true => String::new(),
             false => format!(" ({partly}{}, not medians)", kinds.join(" and ")),
         };
-        (!programs.is_empty()).then(|| Origin::Imported(format!("{}{kinds}", programs.join(" and "))))
+        (!programs.is_empty()).then(|| format!("{}{kinds}", programs.join(" and ")))
     }
 
     /// Returns the short warning about the result of these samples, even if these samples were not disturbed; `None` for a
