@@ -255,7 +255,7 @@ fn render(context: &Context) -> Result<String> {
 /// what its machine assumes, and which points were not compared with another simulator.
 fn page_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     let banner = health.banner()?;
-    let (mut line, mut details) = (format!("{}: {}", banner.kind.word(), banner.headline), vec![banner.reason]);
+    let (mut line, mut details) = (banner.line(), vec![banner.reason]);
     details.extend(manifest.imported.iter().flat_map(|import| import.notes.clone()));
     if let Some(machine) = &manifest.simulated {
         details.extend(machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}.")));
@@ -297,10 +297,10 @@ impl Surfaces {
     fn draw(input: &Input) -> Result<Self> {
         let drawable: Vec<&SampleGroup> =
             input.groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
-        let most = surface_limit(&drawable);
+        let shown = pictures::evenly_spread(drawable.len(), surface_limit(&drawable));
         let (mut sections, mut bottlenecks, mut unshown) = (Vec::new(), Vec::new(), Vec::new());
         for (number, group) in drawable.iter().enumerate() {
-            if is_shown(number, drawable.len(), most) {
+            if shown.contains(&number) {
                 let pictures = pictures::draw_group(input, group)?;
                 bottlenecks.extend(pictures.bottleneck);
                 sections.push(section(input, group, pictures.slices, pictures.views)?);
@@ -322,12 +322,6 @@ impl Parameters {
         effects.extend(nic_figures::draw_streams(input)?);
         Ok(Self { effects, own })
     }
-}
-
-/// Returns whether a group is drawn. If there are too many groups, some are drawn, evenly spread, including the first and the
-/// last.
-fn is_shown(number: usize, groups: usize, most: usize) -> bool {
-    groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1).max(1) == number)
 }
 
 /// Returns the number of these surfaces that fit into a report.

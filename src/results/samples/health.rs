@@ -86,6 +86,13 @@ pub struct Banner {
     pub reason: String,
 }
 
+impl Banner {
+    /// Returns the line that is always visible: `DISTURBED: 38 of 112 samples; they were 9 % slower (6 to 13)`.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.kind.word(), self.headline)
+    }
+}
+
 impl fmt::Display for Banner {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: {}", self.kind.word(), self.reason)
