@@ -1,4 +1,4 @@
-// Tests of the explorer's modules under node, against vectors of the crate: node modules.mjs MODULES VECTORS
+// Tests of the modules of pages under node, against vectors of the crate: node modules.mjs MODULES VECTORS
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -11,6 +11,8 @@ for (const name of ["d3-array", "d3-contour"]) vm.runInThisContext(readFileSync(
 const vectors = JSON.parse(readFileSync(vectorFile, "utf8"));
 const { amount, interval } = await load("html/format");
 const { colourMap, layOut, levels, place, readableOn, roundOutwards, scaleOf } = await load("html/scale");
+const { BOX_HEIGHT, projectionOf } = await load("html/camera");
+const { pointNear } = await load("html/surface");
 const { commonValues, firstPlace, gridOf, mediansOf, sliceAxes, step } = await load("explorer/grid");
 const { chooseAxis, fromAddress, initialState, toAddress } = await load("explorer/state");
 const { interpolator, isoLines } = await load("explorer/contour");
@@ -194,4 +196,19 @@ test("the readout has everything about a cell, and says what is not known", () =
   assert.equal(shareText({ share: null }, cell), "");
   assert.deepEqual(tableColumns(kernel, { colour: 0, x: 0, y: null }).map(([name]) => name),
     ["L", "median", "95 % interval", "n", "launches", "quietness", "fraction of the bound", "terms of the models"]);
+});
+
+test("a camera in front of the box sees x to the right, and a cell in front hides a point", () => {
+  const { project, outerEdges } = projectionOf({ azimuth: -90, elevation: 0 }, 100, [50, 60]);
+  const middle = project([0.5, 0.5, BOX_HEIGHT / 2]);
+  close(middle.x, 50, "x of the middle");
+  close(middle.y, 60, "y of the middle");
+  close(project([1, 0.5, BOX_HEIGHT / 2]).x, 100, "x of the right side");
+  assert.ok(project([0.5, 0, 0]).depth > project([0.5, 1, 0]).depth, "y goes away from the reader");
+  assert.equal(outerEdges(2).length, 2);
+  const cell = [[0, 0], [10, 0], [10, 10], [0, 10]].map(([x, y], k) => ({ x, y, depth: 1, i: k, j: 0 }));
+  const points = [{ x: 5, y: 5, depth: 0, i: 8, j: 8 }, { x: 9, y: 9, depth: 2, i: 9, j: 9 }];
+  assert.equal(pointNear({ points, cells: [cell] }, 5, 5), 1);
+  assert.equal(pointNear({ points, cells: [] }, 5, 5), 0);
+  assert.equal(pointNear({ points, cells: [] }, 90, 90), -1);
 });

@@ -2,10 +2,10 @@
 
 use super::Explorer;
 use super::terms::{AppliedModel, CellTerms, terms_at};
+use crate::html::map_colours;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::plural;
-use apexmap_draw::figure::colour;
 use apexmap_draw::plot::quantity;
 use apexmap_measure::kernels::Kernel;
 use apexmap_results::samples::Samples;
@@ -22,8 +22,6 @@ use serde::Serialize;
 const MAX_CELLS: usize = 10_000;
 /// Maximum number of medians of an HTML page, about 35 bytes each. The panel then adds at most 1.4 MB.
 const MAX_MEDIANS: usize = 40_000;
-/// Number of colours that the script interpolates between.
-const COLOURS: usize = 33;
 
 /// The cells of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -154,8 +152,7 @@ pub fn explorer(samples: &Samples) -> Result<Option<Explorer>> {
         medians_left = medians_left.saturating_sub(cells.len() * names.len());
         kernels.push(kernel_cells(&samples, (&axes, x, y), &names, &cells)?);
     }
-    let colours = colour::hexadecimal(colour::viridis, COLOURS);
-    Ok((!kernels.is_empty()).then_some(Explorer { colours, kernels, notes }))
+    Ok((!kernels.is_empty()).then(|| Explorer { colours: map_colours(), kernels, notes }))
 }
 
 /// Returns the axes of the first map: L and alpha if they vary, otherwise the first numbers. `None` if no number varies.

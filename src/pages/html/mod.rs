@@ -21,7 +21,7 @@ use std::path::Path;
 pub use banner::Banner;
 pub use corners::{CornerCell, Corners, corner_places};
 pub use figure_list::{make_style_folder, remove_unmade};
-pub use viewer::{Viewer, ViewerSurface};
+pub use viewer::{Viewer, ViewerSurface, map_colours};
 
 /// A figure in an HTML page, also written as SVG and PNG next to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -9,6 +9,7 @@ pub mod embedded;
 mod facts;
 mod failures;
 mod first_screen;
+mod head;
 mod input;
 mod ladder;
 mod live;
@@ -29,9 +30,9 @@ pub mod summary_table;
 mod warnings;
 
 use crate::explorer::{self, Explorer};
-use crate::html::{self, Banner, Corners, Picture, Viewer};
+use crate::html::{self, Corners, Picture, Viewer};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{self, plural};
+use apexmap_base::units;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -42,9 +43,8 @@ use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
 use apexmap_study::answers;
 use apexmap_theory::trade::{self, Trade};
-use embedded::Embedded;
-use failures::Failure;
 use first_screen::FirstScreen;
+use head::Head;
 use input::Input;
 use model_fits::PlannedFits;
 use overview::Overview;
@@ -83,12 +83,7 @@ struct Context<'a> {
     /// The panel of all cells; `None` if no number varies.
     explorer: Option<Explorer>,
     first: FirstScreen,
-    /// The result, from which the page can be drawn again.
-    embedded: Option<Embedded>,
-    /// The reason why the page does not hold its result.
-    unembedded: Option<String>,
-    /// Version of the program that made the page from whose data this one was drawn; `None` for the page of a folder.
-    redrawn: Option<&'a str>,
+    launches: Vec<PlacedLaunch<'a>>,
     /// The first section of a calibration's report.
     classic: Option<classic::ClassicNumbers>,
     corners: Option<Corners>,
@@ -103,25 +98,8 @@ struct Context<'a> {
     ruled: bool,
     shares: Option<share::Shares>,
     explained: model_fits::ModelSection,
-    failures: Vec<Failure>,
-    /// How medians and intervals were computed.
-    intervals: String,
     /// Figures that could not be drawn, with the reason.
     undrawn: Vec<String>,
-}
-
-/// The measurement: what, where and when.
-#[derive(Serialize)]
-struct Head<'a> {
-    manifest: &'a Manifest,
-    made: String,
-    facts: Vec<(&'static str, String)>,
-    health: String,
-    /// Banner for a disturbed machine, shown in red.
-    disturbed: Option<Banner>,
-    warnings: Vec<String>,
-    launches: Vec<PlacedLaunch<'a>>,
-    samples_good: usize,
 }
 
 /// The surfaces that are drawn, and the names of the others.
@@ -190,14 +168,13 @@ pub fn make_from(
     let explained = fits.pending();
     let first =
         FirstScreen::take(&input, classic.is_some(), !viewer.surfaces.is_empty(), &mut parameters, &mut surfaces)?;
-    let embedded = Embedded::from_folder(folder, &manifest)?;
+    let mut warnings = warnings::list(&manifest, &current, samples.len() - current.len());
+    warnings.extend(card.iter().cloned());
     let mut context = Context {
-        head: Head::from_input(&input, samples.len() - current.len(), &card),
+        head: Head::new((folder, &manifest), &current, &input.health, warnings, redrawn)?,
         overview,
         first,
-        unembedded: embedded.as_ref().err().cloned(),
-        embedded: embedded.ok(),
-        redrawn,
+        launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
         classic,
         viewer,
         explorer: explorer::explorer(&current)?,
@@ -212,8 +189,6 @@ pub fn make_from(
         explained,
         parameters,
         sources: Sources::from_samples(&current),
-        failures: failures::list(&current),
-        intervals: current.method(),
         undrawn: Vec::new(),
     };
     if context.explained.pending > 0 {
@@ -251,46 +226,11 @@ fn render(context: &Context) -> Result<String> {
     }
 }
 
-/// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one. A simulated result says
-/// what its machine assumes, and which points were not compared with another simulator.
-fn page_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
-    let banner = health.banner()?;
-    let (mut line, mut details) = (banner.line(), vec![banner.reason]);
-    details.extend(manifest.imported.iter().flat_map(|import| import.notes.clone()));
-    if let Some(machine) = &manifest.simulated {
-        details.extend(machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}.")));
-        if machine.untested_points > 0 {
-            let points = plural(manifest.points, "point");
-            line += &format!("; {} of {points} outside of what was tested", machine.untested_points);
-            let reason =
-                |(text, count): (&String, &usize)| format!("Not tested at {}: {text}.", plural(*count, "point"));
-            details.extend(machine.untested.iter().map(reason));
-        }
-    }
-    Some(Banner { line, details })
-}
-
 /// Returns the groups with disturbed samples, with the causes.
 fn quietness(input: &Input) -> Vec<(String, String)> {
     let health_of = |group: &SampleGroup| (group.plain_label(&input.node), Health::from_samples(&group.samples));
     let disturbed = input.groups.iter().map(health_of).filter(|(_, health)| health.disturbed_count() > 0);
     disturbed.map(|(label, health)| (label, health.sentence())).collect()
-}
-
-impl<'a> Head<'a> {
-    fn from_input(input: &Input<'a>, stale: usize, card: &[String]) -> Self {
-        let Input { manifest, samples, ref health, .. } = *input;
-        Self {
-            made: html::utc(manifest.unix_seconds),
-            facts: facts::list(manifest, samples),
-            health: health.sentence(),
-            disturbed: page_banner(manifest, health),
-            warnings: warnings::list(manifest, samples, stale).into_iter().chain(card.iter().cloned()).collect(),
-            launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
-            samples_good: samples.good().len(),
-            manifest,
-        }
-    }
 }
 
 impl Surfaces {
