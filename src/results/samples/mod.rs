@@ -31,9 +31,10 @@ pub mod node_types;
 pub mod plain_names;
 pub mod remarks;
 mod selection;
+pub mod stamp;
 
 use crate::samples::design::Design;
-use crate::samples::health::Stamp;
+use crate::samples::stamp::Stamp;
 use crate::table::Table;
 use crate::table::column::Column;
 use crate::table::columns::{self, NODE_TYPE};
