@@ -1,4 +1,4 @@
-//! Cells of maps that compare machines: striped if undecided, labelled, and explained by a key.
+//! Single cells of maps: tiles, striped if undecided, their labels, and the key of maps that compare machines.
 
 use plotters::style::RGBColor;
 
@@ -15,6 +15,7 @@ pub fn type_size(labels: impl Iterator<Item = (String, Rect)> + Clone) -> f64 {
     [14.0, 13.0, 12.0, 11.0, 10.0].into_iter().find(fits).unwrap_or(10.0)
 }
 
+/// Draws a cell in its colour, with a white outline that separates it from its neighbours, and stripes if it is undecided.
 pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) -> Result<()> {
     canvas.fill(rect, colour)?;
     if undecided {
