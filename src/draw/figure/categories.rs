@@ -61,7 +61,7 @@ struct LeadText {
 
 impl Categories {
     /// Returns the cells (y, x) that have a category, with its index, row by row.
-    fn categorised(&self) -> Vec<(Place, usize)> {
+    fn cells_with_category(&self) -> Vec<(Place, usize)> {
         self.cells.indexed_iter().filter_map(|(cell, category)| Some((cell, (*category)?))).collect()
     }
 
@@ -69,7 +69,9 @@ impl Categories {
     fn rows(&self) -> Vec<Place> {
         match self.shown {
             CellText::Value => self.grid.filled_cells(),
-            CellText::Name | CellText::Lead { .. } => self.categorised().into_iter().map(|(cell, _)| cell).collect(),
+            CellText::Name | CellText::Lead { .. } => {
+                self.cells_with_category().into_iter().map(|(cell, _)| cell).collect()
+            }
         }
     }
 
@@ -133,7 +135,7 @@ impl Categories {
     /// Returns the type of leads, which is the same in all cells.
     fn lead_text(&self, area: &Cells) -> LeadText {
         let is_lead = matches!(self.shown, CellText::Lead { .. });
-        let cells = if is_lead { self.categorised() } else { Vec::new() };
+        let cells = if is_lead { self.cells_with_category() } else { Vec::new() };
         let labels = || cells.iter().map(|&((j, i), who)| (self.lead((j, i), who), area.rect(j, i)));
         let size = type_size(labels());
         // Write numbers either in all cells or in none.

@@ -28,14 +28,7 @@ pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) 
 fn stripes(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
     let blend = |c: u8| (f64::from(c) * 0.55 + 140.0 * 0.45) as u8;
     let colour = RGBColor(blend(colour.0), blend(colour.1), blend(colour.2));
-    let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
-    let mut c = (first / 8.0).ceil() * 8.0;
-    while c < last {
-        let (from, to) = ((c - rect.left).min(rect.bottom), (c - rect.right).max(rect.top));
-        canvas.line(&[(c - from, from), (c - to, to)], colour, 1.0)?;
-        c += 8.0;
-    }
-    Ok(())
+    frame::slanted_lines(canvas, rect, 8.0, colour)
 }
 
 /// Draws words in the middle of a cell on the cell's colour. Returns whether they fit.

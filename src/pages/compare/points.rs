@@ -91,12 +91,10 @@ pub struct Point {
 }
 
 impl Point {
-    /// Returns the value in a column.
     pub fn value(&self, column: &str) -> Option<&Value> {
         self.values.iter().find(|(name, _)| name == column).map(|(_, value)| value)
     }
 
-    /// Returns the number in a column.
     pub fn number(&self, column: &str) -> Option<f64> {
         self.value(column)?.as_f64()
     }

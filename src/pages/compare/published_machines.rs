@@ -212,7 +212,7 @@ impl<'a> Predictor<'a> {
         };
         let mut points = Vec::new();
         for other in self.others {
-            points.extend(self.measured(other, &names)?.into_iter().map(|x| wanted(x, Some(other))));
+            points.extend(self.measured_points(other, &names)?.into_iter().map(|x| wanted(x, Some(other))));
         }
         if self.others.iter().all(|other| other.origin == Origin::Published) {
             for ranks in (0..18).map(|power| f64::from(1u32 << power)) {
@@ -237,7 +237,7 @@ impl<'a> Predictor<'a> {
             if names.len() < 3 && self.kernel.id() != "message_rate.streaming" {
                 continue;
             }
-            for values in self.measured(other, &names)? {
+            for values in self.measured_points(other, &names)? {
                 let (ranks, bytes) = (values[0], values[1]);
                 let sending = values.get(2).copied().unwrap_or(ranks / 2.0);
                 let variable = |name: &str| match name {
@@ -254,7 +254,7 @@ impl<'a> Predictor<'a> {
     }
 
     /// Returns the values of these columns at which a machine measured the kernel; empty if it does not report one of them.
-    fn measured(&self, machine: &Machine, names: &[&str]) -> Result<Vec<Vec<f64>>> {
+    fn measured_points(&self, machine: &Machine, names: &[&str]) -> Result<Vec<Vec<f64>>> {
         let samples = machine.samples.with_kernel(self.kernel.id());
         if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
             return Ok(Vec::new());

@@ -97,11 +97,11 @@ pub fn points_on_one_side<'a>(comparison: &'a Comparison, machine: usize) -> imp
 
 /// The words for the basis of an interval.
 pub struct BasisWords {
-    /// Of a mean, in a sentence.
+    /// For a mean in a sentence.
     pub mean: &'static str,
-    /// Of a mean, in a table under a heading.
+    /// For a mean in a table under a heading.
     pub short: &'static str,
-    /// Of the ratios of some points.
+    /// For the ratios of some points.
     pub points: &'static str,
 }
 

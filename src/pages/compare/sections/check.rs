@@ -101,7 +101,6 @@ impl RegressionCheck {
         }
     }
 
-    /// Returns the outcome as a sentence.
     pub fn sentence(&self) -> String {
         format!(
             "Regression check {}: {} of {} more than {} % slower, {} unfinished; {}.",
@@ -120,7 +119,6 @@ impl RegressionCheck {
         self.warnings.iter().filter(|warning| !shown.contains(warning)).cloned().collect()
     }
 
-    /// Returns the limit in per cent.
     pub fn percent(&self) -> String {
         short_number(100.0 * (self.limit - 1.0))
     }

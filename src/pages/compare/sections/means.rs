@@ -127,7 +127,6 @@ impl MachineRank {
     }
 }
 
-/// Returns the points that all machines finished.
 fn finished_by_all<'a>(comparison: &'a Comparison) -> Vec<&'a Point> {
     let is_finished =
         |point: &&Point| point.by_machine.iter().all(|data| data.as_ref().is_some_and(|data| data.samples() > 0));
@@ -205,7 +204,6 @@ fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
     ranks
 }
 
-/// Draws the means of all machines.
 fn draw_means(means: &[Mean]) -> Vec<Vec<f64>> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut draw = |mean: &Mean| match StudentT::new(mean.freedom.min(1e6)) {

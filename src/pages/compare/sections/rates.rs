@@ -115,7 +115,6 @@ struct Rate<'a> {
 }
 
 impl Rate<'_> {
-    /// Returns the label of the rate.
     fn label(&self) -> String {
         self.description().label
     }

@@ -3,7 +3,6 @@
 use super::drawing::{Drawing, MAX_GROUPS};
 use crate::compare::comparison::Comparison;
 use crate::compare::groups::MatchedGroup;
-use crate::compare::machine::Machine;
 use crate::compare::points::PointData;
 use crate::compare::ratio::{Basis, EXACT, adjust, ratio};
 use crate::html::{Picture, ViewerSurface, file_name};
@@ -306,16 +305,16 @@ impl Group<'_> {
     fn medians(&self) -> Vec<Grid> {
         let points = &self.comparison.points;
         let (places, described) = (self.group.grid(points), columns::describe(self.group.headline));
-        let grid = |(k, machine): (usize, &Machine)| {
+        let grid = |k: usize| {
             let data = |index: usize| points.points[index].by_machine[k].as_ref();
             let is_failed = |index: usize| data(index).is_some_and(|data| data.speed().is_none());
             let failed =
                 places.indexed_iter().filter(|(_, index)| index.is_some_and(is_failed)).map(|(place, _)| place);
             let z = Quantity { label: described.label.clone(), unit: described.unit, log: true };
             let values = self.group.speeds(points, k);
-            self.grid(machine.name.clone(), String::new(), z, values, failed.collect())
+            self.grid(self.comparison.name(k).to_owned(), String::new(), z, values, failed.collect())
         };
-        let mut grids: Vec<Grid> = self.comparison.machines.iter().enumerate().map(grid).collect();
+        let mut grids: Vec<Grid> = (0..self.comparison.machines.len()).map(grid).collect();
         grids.retain(|grid| has_square(&grid.values));
         grids
     }
