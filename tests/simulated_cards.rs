@@ -4,11 +4,9 @@ use apexmap_base::point::Point;
 use apexmap_measure::comm::Computation;
 use apexmap_measure::comm::simulated::{Machine, Topology};
 use apexmap_measure::kernels;
+use apexmap_simulate::{assumptions, computation_costs, machine, missing_error, missing_numbers, ranks_per_node};
 use apexmap_study::calibrate::card_text;
 use apexmap_theory::machine::{Card, Number, PUBLISHED};
-use apexmap_theory::simulation::{
-    assumptions, computation_costs, machine, missing_error, missing_numbers, ranks_per_node,
-};
 use proptest::prelude::*;
 use std::path::Path;
 

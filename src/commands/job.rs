@@ -5,6 +5,7 @@ use apexmap_base::terminal::print;
 use apexmap_base::units::plural;
 use apexmap_run::campaign::carriers::manual;
 use apexmap_run::campaign::{Campaign, Request};
+use apexmap_run::sweep::result_state::PointCounts;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -111,7 +112,7 @@ fn import(arguments: &ImportArguments) -> Result<()> {
         plural(imported.launches, "launch"),
         plural(imported.samples, "sample"),
         imported.points,
-        imported.progress.summary()
+        PointCounts::from(&imported.progress)
     ))?;
     let counted = [
         (imported.refused, "output", "refused"),

@@ -39,7 +39,7 @@ impl MatchedGroup {
 
     /// Returns the values of an axis, ascending.
     pub fn values(&self, points: &Points, axis: usize) -> Vec<f64> {
-        numbers(points, &self.points, &self.axes[axis])
+        points.numbers(self.points.iter().copied(), &self.axes[axis])
     }
 
     /// Returns an axis for figures.
@@ -62,14 +62,6 @@ impl MatchedGroup {
         let speed = |index: usize| points.points[index].by_machine[machine].as_ref()?.speed();
         self.grid(points).map(|index| index.and_then(speed).unwrap_or(f64::NAN))
     }
-}
-
-/// Returns the distinct numbers of some points in a column, ascending.
-fn numbers(points: &Points, members: &[usize], column: &str) -> Vec<f64> {
-    let mut values: Vec<f64> = members.iter().filter_map(|&index| points.points[index].number(column)).collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    values
 }
 
 /// Returns label, unit and scale of a column; the scale is logarithmic if the values spread widely.
@@ -107,7 +99,7 @@ fn group_class(points: &Points, kernel: &Kernel, class: &str, members: &[usize])
         varying.into_iter().partition(|name| has_surface(kernel) || is_word(name));
     let mut groups = Vec::new();
     for (values, members) in points.split_by(members, &keys) {
-        let is_surface = surface.iter().all(|name| numbers(points, &members, name).len() > 1);
+        let is_surface = surface.iter().all(|name| points.numbers(members.iter().copied(), name).len() > 1);
         let key: Vec<(String, Value)> = keys.iter().map(|name| name.to_string()).zip(values).collect();
         let name = plain_name(&key, &PlainNode::default());
         // The names of single kernels are in the plain name.
@@ -138,7 +130,7 @@ fn group_class(points: &Points, kernel: &Kernel, class: &str, members: &[usize])
 
 /// Splits a group by all numbers except the two with the most values. A parameter that follows from others is not an axis.
 fn split(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>) -> Vec<MatchedGroup> {
-    let distinct = |axis: &&str| numbers(points, &group.points, axis).len();
+    let distinct = |axis: &&str| points.numbers(group.points.iter().copied(), axis).len();
     let mut free: Vec<&str> = axes.into_iter().filter(|axis| distinct(axis) > 1).collect();
     free.sort_by_key(|axis| std::cmp::Reverse(distinct(axis)));
     let mut kept: Vec<&str> = Vec::new();

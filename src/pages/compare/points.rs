@@ -1,5 +1,6 @@
 //! Data of each machine at a point: speeds by launch, and the measurement conditions.
 
+use super::machine::Source;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_measure::kernels;
@@ -69,7 +70,7 @@ impl PointData {
 
     /// Returns whether a card determines the value: simulated or predicted, not printed in a paper.
     pub fn is_of_card(&self) -> bool {
-        self.exact && self.facts.origins.iter().all(|origin| origin.starts_with("predicted"))
+        self.exact && self.facts.sources.iter().all(|source| *source == Source::Predicted)
     }
 
     /// Returns whether both were measured in the same run.
@@ -90,12 +91,10 @@ pub struct Point {
 }
 
 impl Point {
-    /// Returns the value in a column.
     pub fn value(&self, column: &str) -> Option<&Value> {
         self.values.iter().find(|(name, _)| name == column).map(|(_, value)| value)
     }
 
-    /// Returns the number in a column.
     pub fn number(&self, column: &str) -> Option<f64> {
         self.value(column)?.as_f64()
     }
@@ -212,6 +211,14 @@ impl Points {
         design
     }
 
+    /// Returns the distinct numbers of some points in a column, ascending.
+    pub fn numbers(&self, members: impl IntoIterator<Item = usize>, column: &str) -> Vec<f64> {
+        let mut values: Vec<f64> = members.into_iter().filter_map(|index| self.points[index].number(column)).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    }
+
     /// Splits the points by their values in some columns, sorted by these values.
     pub fn split_by(&self, members: &[usize], names: &[&str]) -> Vec<(Vec<Value>, Vec<usize>)> {
         let mut places: HashMap<Vec<Part>, usize> = HashMap::new();
@@ -282,7 +289,7 @@ pub struct Facts {
     pub builds: BTreeSet<String>,
     pub kernels: BTreeSet<String>,
     /// Sources of published numbers.
-    pub origins: BTreeSet<String>,
+    pub sources: BTreeSet<Source>,
 }
 
 impl Facts {
@@ -300,7 +307,7 @@ impl Facts {
             transports: words("transport"),
             builds: words("build"),
             kernels: words("kernel"),
-            origins: words("origin"),
+            sources: Source::of_samples(samples),
         }
     }
 }

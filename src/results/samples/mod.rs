@@ -31,8 +31,10 @@ pub mod node_types;
 pub mod plain_names;
 pub mod remarks;
 mod selection;
+pub mod stamp;
 
 use crate::samples::design::Design;
+use crate::samples::stamp::Stamp;
 use crate::table::Table;
 use crate::table::column::Column;
 use crate::table::columns::{self, NODE_TYPE};
@@ -60,7 +62,7 @@ pub struct Samples {
 struct WholeTable {
     correlation: OnceLock<Option<Autocorrelation>>,
     clock_step: OnceLock<f64>,
-    stamp: OnceLock<Option<String>>,
+    stamp: OnceLock<Option<Stamp>>,
 }
 
 impl From<Table> for Samples {

@@ -163,11 +163,6 @@ pub fn terms(case: &Case) -> Option<Terms> {
     Some(terms)
 }
 
-/// Returns the current name of a limit. Older results may use an earlier name.
-pub fn current_name(name: &str) -> &str {
-    if name == "lines in flight" { OUTSTANDING } else { name }
-}
-
 /// Returns the family of a kernel.
 pub fn family(kernel: &str) -> Option<&'static Family> {
     let name = kernels::family(kernel);

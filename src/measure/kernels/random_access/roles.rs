@@ -36,7 +36,8 @@ use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use idle::Idle;
-use loads::{DELAY, DELAYED, DISABLED, LOADS, MAX_CORES, OUTPUTS_WITH_LOADS};
+pub use loads::LOADS;
+use loads::{DELAY, DELAYED, DISABLED, MAX_CORES, OUTPUTS_WITH_LOADS};
 use plan::{RolePlan, Route};
 
 pub const KERNEL: Kernel = Kernel {

@@ -3,18 +3,18 @@
 use super::numbers::Numbers;
 use super::paths::is_of_one_node;
 use super::poll_seconds;
-use crate::machine::catalogue::{
-    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
-};
-use crate::machine::{Card, NumberName, Word};
-use crate::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
-use crate::models::{Model, card_number};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::comm::Computation;
 use apexmap_measure::comm::simulated::ComputationCosts;
 use apexmap_measure::kernels::{self, Computations, Divided, Kernel};
+use apexmap_theory::machine::catalogue::{
+    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
+};
+use apexmap_theory::machine::{Card, NumberName, Word};
+use apexmap_theory::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
+use apexmap_theory::models::{Model, card_number};
 
 /// Key in a card's provenance: the table of the measurement of `local_seconds` and `update_seconds`.
 const TABLE: &str = "single_table_bytes";

@@ -1,24 +1,29 @@
-//! Simulated machines from cards: the costs of messages and computations.
+//! Simulated machines from cards: the costs of messages and computations, and exports for other simulators.
 //!
 //! A number that the card does not have is an error, which names all such numbers and the commands that measure them. Some
 //! numbers can be derived from others; [`assumptions`] lists them.
 
+// The methods listed in clippy.toml are disallowed here: files of a result are opened with `regular_file` or `new_file`.
+#![warn(clippy::disallowed_methods)]
+
 mod computation;
 mod envelope;
+pub mod goal;
 mod interface;
 mod numbers;
 mod paths;
 mod places;
+pub mod simgrid;
 
 pub use computation::computation_costs;
 pub use envelope::envelope;
 pub use numbers::missing_error;
 
-use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_measure::comm::simulated::{Machine, Time, picoseconds};
 use apexmap_measure::kernels;
+use apexmap_theory::machine::{Card, catalogue};
 use numbers::Numbers;
 
 /// Returns the ranks on each node, if neither the sweep nor the user sets them: the number in `[network]`, all cores of the node on
