@@ -59,9 +59,10 @@ bench:
 # The papers' experiments on simulated machines, two at a time (about 20 minutes on two cores). Resumes an interrupted run. The page is
 # papers/papers.html.
 papers: build
+	cargo build --release --locked --example papers
 	ls examples/papers/*.toml | xargs -P 2 -I FILE sh -c \
 	    'target/release/apexmap run FILE --no-report --out results/papers/$$(basename FILE .toml)'
-	target/release/apexmap validate --report papers
+	target/release/examples/papers results/papers papers
 
 # Fuzzes the readers of files, flags and lines for a minute each; `FUZZ_SECONDS=600 make fuzz` runs longer. Builds the
 # dependencies again first.

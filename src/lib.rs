@@ -5,7 +5,7 @@
 //!   -> journal (one JSON line per sample) -> result (Parquet + manifest) -> figures -> report
 //! ```
 //!
-//! # Structure: nine crates, each imports only from those below it
+//! # Structure: ten crates, each imports only from those below it
 //!
 //! ```text
 //! src/commands   the commands, one file each: arguments and output; src/cli parses them, src/facade.rs is the public interface
@@ -18,8 +18,8 @@
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export;
 //!                import: outputs of other programs
-//! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics;
-//!                simulation: a card as a simulated machine
+//! src/simulate   a card as a simulated machine, and its network for other simulators
+//! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics
 //! src/measure    hardware, observer, comm: transports; kernels, with code that families share in kernels/shared; worker; builds
 //!                `apexmap-worker` too
 //! src/base       errors, units, points, samples, provenance, conditions, files, terminal
@@ -37,8 +37,8 @@
 //!
 //! # How to add ...
 //!
-//! * a kernel: a file in `src/measure/kernels/` that implements `Kernel`, and its line in `kernels::ALL`. Help, sweeps, plans,
-//!   results, figures and the report's tables then include it.
+//! * a kernel: a file in `src/measure/kernels/` with a constant `Kernel`, and its line in `kernels::ALL`. Help, sweeps, plans,
+//!   bounds, simulations, results, figures and the report's tables then include it.
 //! * a launcher: a template in `src/run/launch/templates/`, and its line in `launch::registry`; if a template is not enough, code
 //!   as in `openmpi.rs`. Sweeps, their schema, help and errors then include it.
 //! * a batch system: a template in `src/run/batch/templates/`, and its line in `batch::TEMPLATES`; users may also name their own
@@ -93,6 +93,7 @@ pub use facade::*;
 /// ```
 pub mod kernels {
     pub use apexmap_measure::kernels::{
-        ALL, About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Rings, Work, complete, find, run_embedded,
+        ALL, Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Pattern, Ranks, Rings,
+        Traffic, Windows, Work, complete, find, run_embedded,
     };
 }

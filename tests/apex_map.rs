@@ -362,7 +362,7 @@ fn completion_adds_defaults_and_is_idempotent() {
     for variant in VARIANTS {
         let kernel = find(variant).expect("a kernel");
         let point = complete(Point::new(variant, 1).with_parameter("L", 16.0)).expect("a valid point");
-        assert_eq!(point.params.len(), kernel.parameters().len());
+        assert_eq!(point.params.len(), kernel.parameters.len());
         assert_eq!(point.integer("L"), 16, "a whole real is a whole number");
         assert_eq!(complete(point.clone()), Ok(point));
     }

@@ -43,10 +43,10 @@ fn add_run(table: &mut TableBuilder, point: &Point) {
     let outcome = run(point.clone());
     assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
     table.begin_row();
-    table.set("kernel", &Value::from(kernel.id()));
+    table.set("kernel", &Value::from(kernel.id));
     table.set("ranks", &Value::Integer(point.ranks as u64));
     table.set("status", &Value::from("ok"));
-    for parameter in kernel.parameters() {
+    for parameter in kernel.parameters {
         table.set(parameter.column, &point.params[parameter.name]);
     }
     outcome.outputs.iter().for_each(|(name, value)| table.set(name, value));
@@ -291,7 +291,7 @@ fn single_core_kernels_refuse_impossible_points() {
     assert!(refusal("calibrate.chase", "chases", Value::Integer(3)).contains("use 4"));
     assert!(refusal("calibrate.stream", "bytes", Value::Integer(10)).contains("between 1024"));
     assert!(refusal("calibrate.blocks", "L", Value::Integer(48)).contains("use 64"));
-    assert!(refusal("calibrate.read", "bytes", Value::Integer(5000)).contains("are not whole lines; use 5056"));
+    assert!(refusal("calibrate.read", "bytes", Value::Integer(5000)).contains("are not whole cache lines; use 5056"));
     let pages = Point::new("calibrate.read", 1)
         .with_parameter("spread", "pages")
         .with_parameter("pages", "base")
@@ -370,6 +370,10 @@ fn uniform_reads_recover_the_numbers_of_the_surface() {
         parse(&text, Path::new("sweep.toml"), Machine::with_cores(2, host.memory_bytes)).expect("a sweep").points;
     let (mut random, noise) = (Pcg64Mcg::seed_from_u64(4), Normal::new(0.0, 0.03).expect("a deviation"));
     let (mut inside, mut total) = (0, 0);
+    let page_bytes = |point: &Point| match point.params.get("pages") {
+        Some(pages) if *pages == Value::from("base") => 4 << 10,
+        _ => 2 << 20,
+    };
     for _ in 0..5 {
         let mut table = TableBuilder::default();
         for point in &points {
@@ -387,6 +391,7 @@ fn uniform_reads_recover_the_numbers_of_the_surface() {
             let value_of = |name: &str| match name {
                 "P" => Some(point.ranks as f64),
                 "region_bytes" => Some(point.integer("bytes") as f64),
+                "page_bytes" => Some(page_bytes(point) as f64),
                 _ => word(name).or_else(|| point.params.get(name)?.as_f64()),
             };
             let x = model.variables(&value_of).expect("variables");
@@ -397,9 +402,10 @@ fn uniform_reads_recover_the_numbers_of_the_surface() {
             table.set("ranks", &Value::Integer(point.ranks as u64));
             table.set("status", &Value::from("ok"));
             table.set("launch", &Value::from("0001"));
-            for parameter in kernels::find(&point.kernel).expect("a kernel").parameters() {
+            for parameter in kernels::find(&point.kernel).expect("a kernel").parameters {
                 table.set(parameter.column, &point.params[parameter.name]);
             }
+            table.set("page_bytes", &Value::Integer(page_bytes(point)));
             table.set(model.about().column, &Value::Real(rate));
         }
         let card = card(&[], &table.finish().into(), "made up", &host).expect("a card");

@@ -86,8 +86,8 @@ fn a_misspelt_command_gets_the_nearest_suggestion() {
 fn kernels_and_models_are_listed_by_family_and_partial_name() {
     let kernels = successful_stdout(&["kernels"]);
     for kernel in apexmap_measure::kernels::ALL {
-        let line = kernels.lines().filter(|line| line.split_whitespace().next() == Some(kernel.id())).count();
-        assert_eq!(line, 1, "{}", kernel.id());
+        let line = kernels.lines().filter(|line| line.split_whitespace().next() == Some(kernel.id)).count();
+        assert_eq!(line, 1, "{}", kernel.id);
     }
     let described = |name: &str, id: &str| {
         let text = successful_stdout(&["kernels", name]);

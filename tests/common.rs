@@ -245,7 +245,7 @@ pub fn small_point(kernel: &str, ranks: usize) -> Point {
         .with_parameter("N", 2u64)
         .with_parameter("L", 8u64);
     for (name, value) in [("B", 4u64), ("SMSG", 3), ("NSER", 2)] {
-        let parameters = apexmap_measure::kernels::find(kernel).expect("a kernel").parameters();
+        let parameters = apexmap_measure::kernels::find(kernel).expect("a kernel").parameters;
         if parameters.iter().any(|parameter| parameter.name == name) {
             point = point.with_parameter(name, value);
         }

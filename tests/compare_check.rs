@@ -8,7 +8,7 @@ use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::ratio::ratio;
-use apexmap_pages::compare::sections::check::{Verdict, check};
+use apexmap_pages::compare::sections::check::{Outcome, check};
 use apexmap_pages::compare::sections::overview;
 use apexmap_pages::compare::sections::ratios::GroupFigures;
 use apexmap_pages::compare::{Comparison, compare, published_machines};
@@ -83,12 +83,12 @@ fn a_check_reports_its_detection_limit_and_may_be_undecided() {
     detectable.sort_by(f64::total_cmp);
     let smallest = report.smallest_found.unwrap();
     assert!((smallest - detectable[2]).abs() < 1e-12 && smallest < 1.15, "{smallest} of {detectable:?}");
-    assert_eq!((report.verdict, report.warnings.as_slice()), (Verdict::Passed, &[][..]));
+    assert_eq!((report.verdict, report.warnings.as_slice()), (Outcome::Passed, &[][..]));
     assert!(report.power().contains("could have found is") && report.power().ends_with("% (median point)"));
 
     let machines = pair(0.3, "disturbed");
     let report = check(&compare_machines(&machines, AllowedDifferences::default()), FIVE_PERCENT).unwrap();
-    assert_eq!(report.verdict, Verdict::Undecided, "{report:#?}");
+    assert_eq!(report.verdict, Outcome::Undecided, "{report:#?}");
     assert!(report.smallest_found.unwrap() > 1.15);
     assert!(report.warnings[0].starts_with("DISTURBED: base was disturbed: 60 of 60"), "{:?}", report.warnings);
     let sentence = report.sentence();
@@ -99,13 +99,13 @@ fn a_check_reports_its_detection_limit_and_may_be_undecided() {
     }];
     assert_eq!(
         check(&compare_machines(&slow, AllowedDifferences::default()), FIVE_PERCENT).unwrap().verdict,
-        Verdict::Failed
+        Outcome::Failed
     );
     // Any limit below 1 % counts as 1 %, so a check against 0 % can pass.
     let machines = pair(0.001, "quiet");
     let report =
         check(&compare_machines(&machines, AllowedDifferences::default()), SlowdownLimit { slowdown: 1.0 }).unwrap();
-    assert_eq!(report.verdict, Verdict::Passed, "{report:#?}");
+    assert_eq!(report.verdict, Outcome::Passed, "{report:#?}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn points_without_an_interval_are_named_and_do_not_affect_others() {
     );
     assert!(verdicts[0].contains("No interval at 2 points, not included in the mean: L = 16; L = 32"), "{verdicts:?}");
     let report = check(&comparison, FIVE_PERCENT).unwrap();
-    assert_eq!((report.verdict, report.slower.len(), report.tested, report.untested), (Verdict::Failed, 4, 4, 2));
+    assert_eq!((report.verdict, report.slower.len(), report.tested, report.untested), (Outcome::Failed, 4, 4, 2));
     let warning = &report.warnings[0];
     assert!(warning.starts_with("2 of 6 points were not tested") && warning.contains("L = 16; L = 32"), "{warning}");
     // If no point has several launches, the check is refused as before.

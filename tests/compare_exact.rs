@@ -3,10 +3,10 @@
 use crate::common::{Scratch, apexmap};
 use apexmap_base::point::Value;
 use apexmap_pages::compare::limit::SlowdownLimit;
-use apexmap_pages::compare::machine::{Machine, Origin};
+use apexmap_pages::compare::machine::{Machine, Origin, Source};
 use apexmap_pages::compare::matching::Matching;
 use apexmap_pages::compare::ratio::Basis;
-use apexmap_pages::compare::sections::check::{Verdict, check};
+use apexmap_pages::compare::sections::check::{Outcome, check};
 use apexmap_pages::compare::sections::overview::verdicts;
 use apexmap_pages::compare::{Comparison, compare};
 use apexmap_results::disk::parquet;
@@ -49,7 +49,7 @@ fn simulation(name: &str, speed: impl Fn(u64) -> f64) -> Machine {
 }
 
 /// Returns a machine of a card with the rate of each rank count, printed in a paper or predicted by a model.
-fn card(name: &str, origin: &str, speed: impl Fn(u64) -> f64) -> Machine {
+fn card(name: &str, source: Source, speed: impl Fn(u64) -> f64) -> Machine {
     let mut table = TableBuilder::default();
     for ranks in [4u64, 16, 64] {
         table.begin_row();
@@ -58,7 +58,7 @@ fn card(name: &str, origin: &str, speed: impl Fn(u64) -> f64) -> Machine {
         table.set("look_ahead", &Value::Integer(1024));
         table.set("status", &Value::from("ok"));
         table.set("operations_per_second", &Value::Real(1e6 * speed(ranks) * 1024.0));
-        table.set("origin", &Value::from(origin));
+        table.set(Source::COLUMN, &Value::from(source.word()));
     }
     let samples = table.finish().into();
     let origin = Origin::Published;
@@ -105,16 +105,16 @@ fn a_check_of_two_simulations_decides_by_the_limit_alone() {
         check(&compare_machines(&machines), FIVE_PERCENT).unwrap()
     };
     let (below, above) = (slower_by(4.9), slower_by(5.1));
-    assert_eq!((below.verdict, above.verdict), (Verdict::Passed, Verdict::Failed));
+    assert_eq!((below.verdict, above.verdict), (Outcome::Passed, Outcome::Failed));
     assert_eq!((below.tested, below.slower.len(), above.slower.len()), (6, 0, 6), "no launch is missing");
     assert!(below.exact && below.sentence().ends_with("all ratios are exact for these cards."), "{}", below.sentence());
 }
 
 #[test]
 fn a_simulation_against_a_prediction_is_exact_and_against_a_printed_value_it_is_not() {
-    let model = [card("card", "predicted, some.model", |_| 1.0), simulation("simulation", |_| 2.0)];
+    let model = [card("card", Source::Predicted, |_| 1.0), simulation("simulation", |_| 2.0)];
     assert_eq!(bases(&compare_machines(&model)), vec![Basis::Exact; 3]);
-    let paper = [card("card", "measured: some paper, Table 2", |_| 1.0), simulation("simulation", |_| 2.0)];
+    let paper = [card("card", Source::Printed, |_| 1.0), simulation("simulation", |_| 2.0)];
     assert_eq!(bases(&compare_machines(&paper)), vec![Basis::Nothing; 3], "a paper prints no spread");
     assert!(!verdicts(&compare_machines(&paper)).iter().any(|line| line.contains("exact")));
 }

@@ -176,7 +176,7 @@ fn points_with_writes_have_no_terms() {
 fn the_model_and_the_kernel_use_the_same_words() {
     let variable = Surface.about().variables.iter().find(|variable| variable.name == "access").expect("a variable");
     let kernel = kernels::find("apex_map.sequential").expect("a kernel");
-    let parameter = kernel.parameters().iter().find(|parameter| parameter.name == "access").expect("a parameter");
+    let parameter = kernel.parameters.iter().find(|parameter| parameter.name == "access").expect("a parameter");
     assert!(matches!(parameter.domain, kernels::Domain::Choice(words) if words == variable.words));
 }
 

@@ -11,7 +11,7 @@ use super::common::{samples, table};
 use apexmap_base::point::{Point, Value};
 use apexmap_draw::figure::{Figure, svg};
 use apexmap_measure::comm::{Transport, World, threads};
-use apexmap_measure::kernels::{Kernel, Outcome};
+use apexmap_measure::kernels::Outcome;
 use apexmap_results::samples::Samples;
 use apexmap_theory::fit::{Observation, Options, Role, fit};
 use apexmap_theory::models::Model;
@@ -19,9 +19,9 @@ use std::path::Path;
 
 fn run(ranks: usize, words: u64, stride: u64) -> Outcome {
     let point = Point::new("example.stride", ranks).with_parameter("M", words).with_parameter("S", stride);
-    kernel::Stride.check(&point).expect("a point that can be run");
+    kernel::STRIDE.check(&point).expect("a point that can be run");
     let run = |comm: &threads::ThreadComm, arena: &mut _| {
-        kernel::Stride.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
+        kernel::STRIDE.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
     };
     threads::run(ranks, run).swap_remove(0).expect("no rank panics").expect("no rank fails")
 }
@@ -35,8 +35,8 @@ fn a_kernel_runs_and_verifies_on_one_and_on_several_ranks() {
         assert!(outcome.seconds > 0.0);
     }
     let odd = Point::new("example.stride", 3).with_parameter("M", 1000u64).with_parameter("S", 1u64);
-    assert!(kernel::Stride.check(&odd).is_err_and(|why| why.contains("no multiple")));
-    let work = kernel::Stride.work(&odd.with_parameter("M", 3000u64).with_parameter("S", 10u64));
+    assert!(kernel::STRIDE.check(&odd).is_err_and(|why| why.contains("no multiple")));
+    let work = kernel::STRIDE.work(&odd.with_parameter("M", 3000u64).with_parameter("S", 10u64));
     assert_eq!((work.operations, work.bytes), (300.0, 2400.0));
 }
 

@@ -499,10 +499,10 @@ fn any_point() -> impl Strategy<Value = Point> {
     };
     (0..kernels::ALL.len(), prop_oneof![1usize..9, Just(1 << 20)]).prop_flat_map(move |(index, ranks)| {
         let kernel = kernels::ALL[index];
-        let values: Vec<_> = kernel.parameters().iter().map(|parameter| value(parameter.domain)).collect();
+        let values: Vec<_> = kernel.parameters.iter().map(|parameter| value(parameter.domain)).collect();
         values.prop_map(move |values| {
-            let named = kernel.parameters().iter().map(|parameter| parameter.name.to_owned()).zip(values);
-            Point { params: named.collect(), ..Point::new(kernel.id(), ranks) }
+            let named = kernel.parameters.iter().map(|parameter| parameter.name.to_owned()).zip(values);
+            Point { params: named.collect(), ..Point::new(kernel.id, ranks) }
         })
     })
 }

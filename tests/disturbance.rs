@@ -1,4 +1,4 @@
-//! Tests of disturbance: facts over ranks, verdicts with their limits, corrected rates, and counters of the operating
+//! Tests of disturbance: facts over ranks, verdicts with their limits, and counters of the operating
 //! system.
 
 use crate::common::{Scratch, host, launch, sample, small_point};
@@ -16,7 +16,6 @@ use apexmap_results::disk::tabulate::tabulate;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::distance;
 use apexmap_results::samples::health::Health;
-use apexmap_results::table::correction::{Run, factors};
 use apexmap_results::table::quietness::{
     Cause, Quietness, Reference, causes, judge, overall_verdict, preflight_causes,
 };
@@ -149,41 +148,6 @@ fn one_interruption_per_second_before_a_run_is_not_a_disturbance() {
     assert!(cause == Cause::RunDelay && (amount - 0.125).abs() < 1e-12, "{cause} {amount}");
 }
 
-/// Returns runs of two points, twenty each. The machine is up to twice as slow in some runs; only the first point
-/// becomes slower with it.
-fn simulate_runs() -> Vec<(f64, Facts, bool)> {
-    let run_pair = |number: usize| {
-        let slow = 1.0 + (number * 7 % 20) as f64 / 20.0;
-        let jitter = 1.0 + 0.01 * ((number * 13 % 5) as f64 - 2.0);
-        let facts = quiet().with_fact(Fact::MemoryCanary, 15e-6 * slow);
-        [(0.5 * slow * jitter, facts, true), (0.5 * jitter, facts, false)]
-    };
-    (0..20).flat_map(run_pair).collect()
-}
-
-#[test]
-fn a_common_factor_is_removed_only_from_points_that_follow_it() {
-    let (reference, runs) = (reference(), simulate_runs());
-    for follows in [true, false] {
-        let point: Vec<Run> = (runs.iter().filter(|run| run.2 == follows))
-            .map(|(seconds, facts, _)| Run { seconds: *seconds, facts, reference: &reference })
-            .collect();
-        let factors = factors(&point);
-        let corrected = point.iter().zip(&factors).map(|(run, factor)| (run.seconds / factor).ln()).collect::<Vec<_>>();
-        let mean = corrected.iter().sum::<f64>() / 20.0;
-        let spread = (corrected.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 19.0).sqrt();
-        assert!(spread < 0.025, "{spread}: only the jitter of 1.4 % remains");
-        assert!((mean.exp() / 0.5 - 1.0).abs() < 0.02, "the quiet machine takes 0.5 s, found {}", mean.exp());
-    }
-}
-
-#[test]
-fn two_runs_are_too_few_to_correct() {
-    let (reference, slow) = (reference(), quiet().with_fact(Fact::CacheCanary, 40e-6));
-    let run = |seconds, facts| Run { seconds, facts, reference: &reference };
-    assert_eq!(factors(&[run(1.0, &quiet()), run(2.0, &slow)]), [1.0, 1.0]);
-}
-
 /// Returns samples of two ranks; the first `noisy` of twenty are disturbed.
 fn journal(noisy: usize, oversubscribed: bool) -> Vec<Record> {
     let point = small_point("apex_map.two_sided", 2);
@@ -229,15 +193,12 @@ fn tabulate_samples(noisy: usize, oversubscribed: bool) -> Samples {
 }
 
 #[test]
-fn stores_contain_facts_verdict_and_corrected_rates_of_each_sample() {
+fn stores_contain_facts_and_verdict_of_each_sample() {
     let samples = tabulate_samples(6, false);
     let table = samples.table();
     assert_eq!((table.word("quietness", 0), table.word("disturbed_by", 0)), ("disturbed", "run delay, off core"));
     assert_eq!((table.word("quietness", 19), table.word("disturbed_by", 19)), ("quiet", ""));
     assert_eq!(table.number("run_delay_share", 0), 0.5);
-    let [raw, corrected, factor] =
-        ["bytes_per_second", "bytes_per_second_corrected", "correction"].map(|name| table.number(name, 19));
-    assert_eq!(corrected, raw * factor);
     assert_eq!(samples.words("quietness").len(), 2);
     let old = tabulate(
         &[Record { samples: vec![sample(&small_point("apex_map.sequential", 1), "k", 0, 1.0)], ..Record::default() }],
@@ -255,7 +216,7 @@ fn a_disturbed_result_has_a_banner_and_gives_no_card() {
     calibrate::require_quiet(&tabulate_samples(5, false)).expect("quiet enough");
     let noisy = tabulate_samples(6, false);
     assert_eq!(Health::from_samples(&noisy).verdict(), Quietness::Disturbed);
-    let banner = Health::from_samples(&noisy).banner().expect("a banner");
+    let banner = Health::from_samples(&noisy).banner().expect("a banner").to_string();
     assert_eq!(
         banner,
         "DISTURBED: 6 of 20 samples; they were 100 % slower (100 to 100). Cause: other programs were using the cores. Details: off \
@@ -265,7 +226,7 @@ fn a_disturbed_result_has_a_banner_and_gives_no_card() {
     for causes in [&["run delay", "off core"][..], &["steal"], &["run delay"], &["a cause of a later version"]] {
         health.add(Quietness::Disturbed, causes.iter().copied());
     }
-    let banner = health.banner().expect("a banner");
+    let banner = health.banner().expect("a banner").to_string();
     assert!(
         banner.starts_with(
             "DISTURBED: 4 of 4 samples; how much slower they were is unknown, because too few samples of their points are quiet. Most \
@@ -360,7 +321,7 @@ fn causes_that_cost_no_time_are_conditions_and_give_no_banner() {
 fn causes_that_cost_time_are_disturbances_and_the_banner_says_how_much() {
     let slowed = simulate_result(1, |_, _, chance| (clock_facts(chance < 0.6), if chance < 0.6 { 1.1 } else { 1.0 }));
     let health = Health::from_samples(&slowed);
-    let banner = health.banner().expect("a banner");
+    let banner = health.banner().expect("a banner").to_string();
     let cost = format!("DISTURBED: {} of 192 samples; they were 1", health.disturbed_count());
     assert!(
         banner.starts_with(&cost) && banner.contains(" % slower (") && banner.contains("Cause: the clock"),
@@ -414,7 +375,7 @@ fn without_samples_to_compare_the_limit_decides() {
         (quiet().with_fact(Fact::OtherCores, if number % 4 == 0 { 0.2 } else { 0.3 }), 1.0)
     });
     assert_eq!(Health::from_samples(&near).disturbed_count(), 144);
-    let banner = Health::from_samples(&always).banner().expect("a banner");
+    let banner = Health::from_samples(&always).banner().expect("a banner").to_string();
     assert!(banner.contains("how much slower they were is unknown"), "{banner}");
 }
 

@@ -6,12 +6,12 @@ use apexmap_pages::compare::machine::{Machine, Origin};
 use apexmap_pages::compare::published_machines;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::TableBuilder;
+use apexmap_simulate as simulation;
 use apexmap_study::calibrate;
 use apexmap_theory::machine::{Card, Domain, Extent, PUBLISHED};
 use apexmap_theory::models::scan::{Numbers, ScanPoint, scan};
 use apexmap_theory::models::{self, Model, ValidNumbers, card_number};
 use apexmap_theory::paper_tables;
-use apexmap_theory::simulation;
 use std::path::Path;
 
 /// Returns the domains of the card's numbers that a model uses.

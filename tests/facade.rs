@@ -9,7 +9,7 @@ fn require<T: Clone + Debug + Send + Sync>() {}
 #[test]
 fn public_types_can_be_cloned_printed_and_sent() {
     require::<(Point, Value, apexmap::Error, apexmap::ErrorKind, apexmap::Location)>();
-    require::<(kernels::About, kernels::Domain, kernels::Outcome, kernels::Output, kernels::Parameter)>();
+    require::<(kernels::Kernel, kernels::Domain, kernels::Outcome, kernels::Output, kernels::Parameter)>();
     require::<(kernels::Ranks, kernels::Rings, kernels::Work)>();
     require::<(sweeps::LaunchSpec, sweeps::Machine, sweeps::ReadySweep, sweeps::Repeat, sweeps::Sweep)>();
     require::<(results::Cell, results::Column, results::Condition, results::CubeAxis, results::Folder, results::Kind)>(

@@ -379,15 +379,15 @@ fn a_region_map_writes_each_name_and_hatches_gaps() {
     let mut cells = Array2::from_shape_fn((5, 5), |(j, i)| Some(usize::from(i > j)));
     cells[(0, 0)] = None;
     let names = vec!["L1".to_owned(), "<b>".to_owned()];
-    let mut regions =
-        Regions { title: "what binds".into(), subtitle: String::new(), x: grid.x, y: grid.y, names, cells };
-    let document = svg(&Figure::Regions(regions.clone())).unwrap();
+    let grid = Grid::without_values("what binds".into(), String::new(), grid.x, grid.y);
+    let mut regions = Categories { grid, cells, names, shown: CellText::Name };
+    let document = svg(&Figure::Categories(regions.clone())).unwrap();
     // 10 of 24 cells are above the diagonal; the key repeats both names.
     assert_eq!(document.matches("&lt;b&gt;").count(), 11);
     assert_eq!(document.matches("L1\n").count(), 15);
     assert!(document.contains("#0072B2") && document.contains("#D55E00"));
     regions.cells[(1, 1)] = Some(2);
-    assert!(svg(&Figure::Regions(regions)).is_err());
+    assert!(svg(&Figure::Categories(regions)).is_err());
 }
 
 #[test]
@@ -406,7 +406,9 @@ fn a_model_line_and_its_measured_marks_have_the_same_colour() {
 #[test]
 fn figures_with_one_common_range_share_a_scale() {
     let low = grid(vec![0.1, 1.0], vec![1.0, 2.0], array![[1.0, 2.0], [3.0, 10.0]]);
-    let within = |grid: Grid| svg(&Figure::Within(Box::new(Figure::Heat(grid)), (1.0, 1000.0))).unwrap();
+    let within = |grid: Grid| {
+        svg(&Figure::Heat(grid).with(FigureOptions { range: Some((1.0, 1000.0)), ..FigureOptions::default() })).unwrap()
+    };
     // Yellow is the largest value of the range, not of the data.
     assert!(within(low.clone()).contains("#440154"));
     let has_tick = |document: &str| text_boxes(document).iter().any(|(words, _)| words == "1 kB/s");

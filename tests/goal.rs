@@ -4,8 +4,8 @@ use super::common::{Scratch, refusal_message, successful_stdout};
 use super::simgrid::{machine, simulate_pattern};
 use apexmap_base::point::Point;
 use apexmap_measure::comm::simulated::{Machine, Time, Topology};
-use apexmap_study::simulated::goal::{Pattern, options, schedule};
-use apexmap_theory::simulation::envelope;
+use apexmap_simulate::envelope;
+use apexmap_simulate::goal::{Pattern, options, schedule};
 use std::collections::HashMap;
 
 /// A send or a receive of a rank, and the numbers of the operations that it waits for.

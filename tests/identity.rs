@@ -8,12 +8,12 @@ mod fingerprint;
 use super::architecture::{imports, sources};
 use super::common::Scratch;
 use apexmap_measure::kernels;
-use fingerprint::{IN_NO_KEY, fingerprints};
+use fingerprint::{IN_NO_KEY, Sources, digest, fingerprints};
 use sha2::Sha256;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MEASURING_FOLDER: &str = "src/measure";
@@ -90,7 +90,7 @@ fn samples_are_stale_only_when_their_code_or_build_changes() {
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name), &copied.join(name));
     }
     let first = build(&copied, &["--release"]);
-    let families: Vec<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect();
+    let families: Vec<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id)).collect();
     assert!(families.iter().all(|family| first.families().contains_key(family)), "{:?}", first.variables);
     assert_eq!(first.variables["APEXMAP_COMMIT"], "unknown", "the copy is in no repository");
     assert!(build(&copied, &["--release"]).fresh, "nothing has changed");
@@ -105,7 +105,10 @@ fn samples_are_stale_only_when_their_code_or_build_changes() {
     }
 
     let file = copied.join("src/measure/kernels/node_binding.rs");
-    fs::write(&file, fs::read_to_string(&file).expect("a file") + "\n// A line.\n").expect("a changed file");
+    let text = fs::read_to_string(&file).expect("a file");
+    fs::write(&file, format!("//! A sentence.\n{text}\n// A line.\n")).expect("a changed file");
+    assert_eq!(build(&copied, &["--release"]).families(), first.families(), "a comment measures nothing");
+    fs::write(&file, format!("{text}\nconst A: u8 = 0;\n")).expect("a changed file");
     let changed = build(&copied, &["--release"]);
     for (family, fingerprint) in first.families() {
         assert_ne!(changed.families()[family], fingerprint, "{family}: the file decides on which core a rank runs");
@@ -116,7 +119,7 @@ fn samples_are_stale_only_when_their_code_or_build_changes() {
 const SIMULATED: &str = "simulated";
 
 fn families() -> BTreeSet<&'static str> {
-    kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).chain([SIMULATED]).collect()
+    kernels::ALL.iter().map(|kernel| kernels::family(kernel.id)).chain([SIMULATED]).collect()
 }
 
 /// Returns the family whose folder contains a file of `src/measure`, if any.
@@ -137,8 +140,8 @@ fn families_with<'a>(file: &str, families: &BTreeSet<&'a str>) -> BTreeSet<&'a s
     families.iter().copied().filter(|family| owner(file).is_none_or(|own_family| own_family == *family)).collect()
 }
 
-fn keys(measuring: &Path) -> BTreeMap<String, String> {
-    let keys_of_sources = fingerprints(measuring, &Sha256::default()).expect("sources that can be read");
+fn keys(sources: &Sources) -> BTreeMap<String, String> {
+    let keys_of_sources = fingerprints(sources, &Sha256::default());
     keys_of_sources.families.into_iter().chain([("whole".to_owned(), keys_of_sources.whole)]).collect()
 }
 
@@ -149,10 +152,9 @@ fn stale_families<'a>(then: &'a BTreeMap<String, String>, now: &BTreeMap<String,
 
 #[test]
 fn each_measuring_file_is_in_the_keys_of_its_families() {
-    let scratch = Scratch::new();
-    let measuring = scratch.join(MEASURING_FOLDER);
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(MEASURING_FOLDER), &measuring);
-    let first = keys(&measuring);
+    let measuring = Path::new(env!("CARGO_MANIFEST_DIR")).join(MEASURING_FOLDER);
+    let mut digests = fingerprint::sources(&measuring).expect("sources that can be read");
+    let first = keys(&digests);
     let families = families();
     assert_eq!(first.keys().map(String::as_str).collect::<BTreeSet<_>>(), &families | &BTreeSet::from(["whole"]));
 
@@ -160,19 +162,41 @@ fn each_measuring_file_is_in_the_keys_of_its_families() {
     assert!(files.len() > 100, "{} files", files.len());
     for (file, text) in &files {
         let name = file.strip_prefix(MEASURING_FOLDER).expect("a file of the folder").to_str().expect("a name");
-        fs::write(measuring.join(name), format!("{text}\n// A comment.\n")).expect("a changed file");
+        let changed = digest(&format!("{text}\nconst A: u8 = 0;\n")).expect("tokens");
+        let was = digests.insert(PathBuf::from(name), changed).expect("a source");
         let mut expected = families_with(name, &families);
         if !IN_NO_KEY.contains(&name) {
             expected.insert("whole");
         }
-        assert_eq!(stale_families(&first, &keys(&measuring)), expected, "{name}");
-        fs::write(measuring.join(name), text).expect("the file as it was");
+        assert_eq!(stale_families(&first, &keys(&digests)), expected, "{name}");
+        digests.insert(PathBuf::from(name), was);
     }
-    assert_eq!(keys(&measuring), first);
+    assert_eq!(keys(&digests), first);
 
     // Adds a file.
-    fs::write(measuring.join("kernels/random_access/more.rs"), "//! A kernel.\n").expect("a file");
-    assert_eq!(stale_families(&first, &keys(&measuring)), BTreeSet::from(["random_access", "whole"]));
+    digests.insert("kernels/random_access/more.rs".into(), digest("//! A kernel.\n").expect("tokens"));
+    assert_eq!(stale_families(&first, &keys(&digests)), BTreeSet::from(["random_access", "whole"]));
+}
+
+#[test]
+fn what_changes_no_machine_code_changes_no_key() {
+    let digest = |text: &str| digest(text).expect("tokens");
+    let text = "#[inline]\nfn f(a: &[u64]) -> u64 { g(a, 1, \"text\") }\nconst A: About = About { id: \"a\", summary: \"b\" };\n";
+    let same = "//! A module.\n\n/// A function.\n#[inline]\nfn f(\n    a: &[u64], // A slice.\n) -> u64 {\n    /* g */\n    g(a, 1, \
+                \"text\",)\n}\n#[doc = \"An object.\"]\nconst A: About = About { id: \"a\", summary: \"c\", };\n";
+    assert_eq!(digest(text), digest(same));
+    for (from, to) in [
+        ("1", "2"),
+        ("&", "& &"),
+        ("u64 {", "u32 {"),
+        ("\"text\"", "\"texts\""),
+        ("id: \"a\"", "id: \"b\""),
+        ("inline", "cold"),
+    ] {
+        assert_ne!(digest(text), digest(&text.replacen(from, to, 1)), "{from}");
+    }
+    assert_ne!(digest("a && b;"), digest("a & & b;"));
+    assert_ne!(digest("ab c;"), digest("a bc;"));
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn add(table: &mut TableBuilder, probe: &Probe, launch: &str, outputs: &[(&str, 
         table.set(column, &Value::from(text));
     }
     table.set("ranks", &Value::Integer(probe.ranks as u64));
-    for parameter in kernels::find(probe.kernel).expect("a kernel").parameters() {
+    for parameter in kernels::find(probe.kernel).expect("a kernel").parameters {
         table.set(parameter.column, &point.params[parameter.name]);
     }
     outputs.iter().for_each(|&(column, value)| table.set(column, &Value::Real(value)));

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Returns a small point of a kernel, if the kernel runs on this number of ranks.
-fn small_point_of(kernel: &dyn Kernel, ranks: usize) -> Option<Point> {
-    let mut point = Point::new(kernel.id(), ranks);
-    let has = |name: &str| kernel.parameters().iter().any(|parameter| parameter.name == name);
+fn small_point_of(kernel: &Kernel, ranks: usize) -> Option<Point> {
+    let mut point = Point::new(kernel.id, ranks);
+    let has = |name: &str| kernel.parameters.iter().any(|parameter| parameter.name == name);
     let sizes = [("M", ranks << 15), ("N_words", ranks << 15), ("I", 64), ("N", 4), ("message_bytes", 1 << 12)];
     for (name, value) in sizes.into_iter().filter(|(name, _)| has(name)) {
         point = point.with_parameter(name, value as u64);
@@ -68,8 +68,8 @@ fn assert_as_planned(name: &str, points: &[Point], ranks: usize) {
 }
 
 fn points(family: &str, ranks: usize) -> Vec<Point> {
-    let kernels_of_family = kernels::ALL.iter().filter(|kernel| kernels::family(kernel.id()) == family);
-    let several = kernels_of_family.filter(|kernel| kernel.about().ranks == Ranks::Any);
+    let kernels_of_family = kernels::ALL.iter().filter(|kernel| kernels::family(kernel.id) == family);
+    let several = kernels_of_family.filter(|kernel| kernel.ranks == Ranks::Any);
     let points = several.filter_map(|kernel| small_point_of(*kernel, ranks));
     // Kernels of a single core use the same memory on every rank, so they are left out.
     let of_messages =

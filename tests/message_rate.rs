@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use super::faulty_transport::{Fault, Faulty};
 
 pub fn kernel_ids() -> Vec<&'static str> {
-    kernels::ALL.iter().map(|kernel| kernel.id()).filter(|id| id.starts_with("message_rate.")).collect()
+    kernels::ALL.iter().map(|kernel| kernel.id).filter(|id| id.starts_with("message_rate.")).collect()
 }
 
 /// Returns every pattern that runs on this number of ranks, with all operations and buffers, and with short and long

@@ -36,13 +36,13 @@ fn requests(ranks: usize) -> Vec<Point> {
 /// of buffers.
 fn variants(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
-    for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("apex_map.")) {
-        let alone = kernel.about().ranks == kernels::Ranks::One;
-        if alone && ranks > 1 || kernel.id() == "apex_map.neighbours" && ranks == 1 {
+    for kernel in kernels::ALL.iter().filter(|kernel| kernel.id.starts_with("apex_map.")) {
+        let alone = kernel.ranks == kernels::Ranks::One;
+        if alone && ranks > 1 || kernel.id == "apex_map.neighbours" && ranks == 1 {
             continue;
         }
-        let has = |name: &str| kernel.parameters().iter().any(|parameter| parameter.name == name);
-        let base = point(kernel.id(), ranks, 1);
+        let has = |name: &str| kernel.parameters.iter().any(|parameter| parameter.name == name);
+        let base = point(kernel.id, ranks, 1);
         let mut choices = vec![base.clone(), base.clone().with_parameter("L", 8192)];
         if has("B") {
             choices.push(base.clone().with_parameter("L", 64).with_parameter("B", 1));

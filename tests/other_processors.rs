@@ -41,10 +41,10 @@ fn worker() -> PathBuf {
 
 /// Returns a small point of each kernel that runs on this number of ranks without further choices.
 fn points(ranks: usize) -> Vec<Point> {
-    let point = |kernel: &&dyn Kernel| {
-        let has = |name: &str| kernel.parameters().iter().any(|parameter| parameter.name == name);
+    let point = |kernel: &&Kernel| {
+        let has = |name: &str| kernel.parameters.iter().any(|parameter| parameter.name == name);
         let sizes = SIZES.iter().filter(|(name, _)| has(name));
-        let point = sizes.fold(Point::new(kernel.id(), ranks), |point, &(name, size)| point.with_parameter(name, size));
+        let point = sizes.fold(Point::new(kernel.id, ranks), |point, &(name, size)| point.with_parameter(name, size));
         kernels::complete(point).ok()
     };
     kernels::ALL.iter().filter_map(point).collect()

@@ -1,7 +1,7 @@
 //! Tests of the placement of ranks and memory: warnings of the report, and placements in older results.
 
-use crate::common::{host, launch, manifest, sample, small_point};
-use apexmap_base::provenance::{Cache, Host, MemoryPlacement, Placement};
+use crate::common::{launch, manifest, sample, small_point};
+use apexmap_base::provenance::{Cache, MemoryPlacement, Placement};
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_pages::report::caches::{RankCache, rank_caches};
@@ -62,19 +62,6 @@ fn the_report_warns_of_misplaced_ranks_and_memory() {
         place.memory = MemoryPlacement::from_page_counts(0, &BTreeMap::from([(0, 62), (1, 2)]));
     };
     assert!(warnings("threads", near, false).is_empty(), "a few pages");
-}
-
-#[test]
-fn results_without_core_counts_can_be_read() {
-    let mut old = serde_json::to_value(host()).expect("a host");
-    old["processors"] = 8.into();
-    old["cores"] = 4.into();
-    let host: Host = serde_json::from_value(old).expect("a host");
-    assert_eq!((host.processors.cores, host.processors.machine_hardware_threads), (None, Some(8)));
-    assert_eq!(host.processors.to_string(), "8 hardware threads");
-    let old = r#"{ "rank": 1, "node": "n", "core": 5, "pinned": true }"#;
-    let place: Placement = serde_json::from_str(old).expect("a placement");
-    assert_eq!((place.hardware_thread, place.physical_core, place.memory), (Some(5), None, None));
 }
 
 /// Returns a launch on a host with eight hardware threads and one L3 per two of them.

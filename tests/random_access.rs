@@ -85,7 +85,7 @@ pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
 }
 
 pub fn algorithms() -> Vec<&'static str> {
-    let ids = kernels::ALL.iter().filter(|kernel| kernel.about().ranks == Ranks::Any).map(|kernel| kernel.id());
+    let ids = kernels::ALL.iter().filter(|kernel| kernel.ranks == Ranks::Any).map(|kernel| kernel.id);
     let ids = ids.filter(|id| {
         let others = ["random_access.star", "random_access.roles", "random_access.nodes"];
         id.starts_with("random_access.") && !others.contains(id)
@@ -543,9 +543,8 @@ fn check_operation(name: &str, configure: &dyn Fn(Point) -> Point) {
     let on_one = |streams: u64| {
         hash(&run(configure(table("random_access.sequential", 1, 1 << 9)).with_parameter("streams", streams)))
     };
-    let has = |kernel: &&str| {
-        kernels::find(kernel).unwrap().parameters().iter().any(|parameter| parameter.name == "operation")
-    };
+    let has =
+        |kernel: &&str| kernels::find(kernel).unwrap().parameters.iter().any(|parameter| parameter.name == "operation");
     for ranks in [1, 2, 3] {
         let expected = on_one(ranks as u64);
         for kernel in algorithms().iter().filter(|kernel| has(kernel)) {

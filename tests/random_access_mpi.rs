@@ -14,19 +14,19 @@ fn table(kernel: &str, ranks: usize) -> Point {
 }
 
 /// Returns the kernels that run on this number of ranks.
-fn kernels_on(ranks: usize) -> impl Iterator<Item = &'static dyn Kernel> {
-    let kernels_of_family = kernels::ALL.iter().copied().filter(|kernel| kernel.id().starts_with("random_access."));
-    let without_roles = kernels_of_family.filter(|kernel| kernel.id() != "random_access.roles");
-    without_roles.filter(move |kernel| ranks == 1 || kernel.about().ranks == Ranks::Any)
+fn kernels_on(ranks: usize) -> impl Iterator<Item = &'static Kernel> {
+    let kernels_of_family = kernels::ALL.iter().copied().filter(|kernel| kernel.id.starts_with("random_access."));
+    let without_roles = kernels_of_family.filter(|kernel| kernel.id != "random_access.roles");
+    without_roles.filter(move |kernel| ranks == 1 || kernel.ranks == Ranks::Any)
 }
 
 fn points(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
     for kernel in kernels_on(ranks) {
         for look_ahead in [1, 7, 1024] {
-            for variant in random_access::variants(kernel.id()) {
-                let mut point = table(kernel.id(), ranks).with_parameter("Q", look_ahead);
-                if kernel.parameters().iter().any(|parameter| parameter.name == "cores") {
+            for variant in random_access::variants(kernel.id) {
+                let mut point = table(kernel.id, ranks).with_parameter("Q", look_ahead);
+                if kernel.parameters.iter().any(|parameter| parameter.name == "cores") {
                     point = point.with_parameter("cores", 1u64);
                 }
                 let point = variant.into_iter().fold(point, |point, (name, value)| point.with_parameter(name, value));

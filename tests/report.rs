@@ -293,9 +293,21 @@ fn plan_and_status_show_the_completed_points() {
     let plan = apexmap(&["plan", "--machine", machine, "--out", out.to_str().unwrap(), sweep.to_str().unwrap()]);
     let plan = String::from_utf8_lossy(&plan.stdout).into_owned();
     assert!(plan.contains("18 points: 18 done, 0 partial, 0 missing, 0 failed"), "{plan}");
-    let elsewhere = apexmap(&["plan", "--machine", "other", "--out", out.to_str().unwrap(), sweep.to_str().unwrap()]);
-    let elsewhere = String::from_utf8_lossy(&elsewhere.stdout).into_owned();
+    let plan_elsewhere = || {
+        let arguments = ["plan", "--machine", "other", "--out", out.to_str().unwrap(), sweep.to_str().unwrap()];
+        String::from_utf8_lossy(&apexmap(&arguments).stdout).into_owned()
+    };
+    let elsewhere = plan_elsewhere();
     assert!(elsewhere.contains("18 missing") && elsewhere.contains("108 stale samples"), "{elsewhere}");
+    assert!(!elsewhere.contains("fingerprint"), "{elsewhere}");
+    // A result of version 0.2.0.
+    let folder = Folder::open(&out).expect("a result");
+    let text = std::fs::read_to_string(folder.manifest()).expect("a manifest");
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(manifest["worker"].as_object_mut().expect("a build").remove("hashed"), Some("tokens".into()));
+    std::fs::write(folder.manifest(), manifest.to_string()).expect("a manifest");
+    let elsewhere = plan_elsewhere();
+    assert!(elsewhere.contains("this once even if no code changed: fingerprints of"), "{elsewhere}");
     let status = apexmap(&["status", out.to_str().unwrap()]);
     let status = String::from_utf8_lossy(&status.stdout).into_owned();
     assert!(status.contains("18 planned, 18 done, 0 partial, 0 missing, 0 failed"), "{status}");

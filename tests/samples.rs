@@ -72,7 +72,7 @@ fn a_column_derived_from_the_axes_does_not_split_a_surface() {
 fn the_summary_gives_surface_corners_and_the_shortest_time() {
     let groups = samples().with_kernel("apex_map.two_sided").groups().expect("groups");
     let rows = summary::rows(&groups[0], &PlainNode::default()).expect("rows");
-    let summaries: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.as_str(), row.first)).collect();
+    let summaries: Vec<_> = rows.iter().map(|row| (row.which(), row.place(), row.first)).collect();
     assert_eq!(
         summaries,
         [
@@ -81,6 +81,7 @@ fn the_summary_gives_surface_corners_and_the_shortest_time() {
             ("corner", "alpha = 0.5, L = 1", false),
             ("corner, best", "alpha = 0.5, L = 4", false)
         ]
+        .map(|(which, place, first)| (which.to_owned(), place.to_owned(), first))
     );
     let chase = |bytes: u64, seconds: f64| {
         let point =
@@ -90,8 +91,8 @@ fn the_summary_gives_surface_corners_and_the_shortest_time() {
     };
     let times = Samples::from(table(vec![chase(1 << 16, 3.0), chase(1 << 20, 1.0), chase(1 << 22, 2.0)])).current();
     let rows = summary::rows(&times.groups().expect("groups")[0], &PlainNode::default()).expect("rows");
-    let summaries: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.contains("1 MiB"))).collect();
-    assert_eq!(summaries, [("worst", false), ("best", true)], "{rows:?}");
+    let summaries: Vec<_> = rows.iter().map(|row| (row.which(), row.place().contains("1 MiB"))).collect();
+    assert_eq!(summaries, [("worst".to_owned(), false), ("best".to_owned(), true)], "{rows:?}");
 }
 
 #[test]
@@ -151,7 +152,7 @@ fn samples_of_several_points_are_distinguished_from_samples_of_one() {
 fn launches_kernels_and_headlines_are_taken_from_the_samples() {
     let samples = samples();
     let kernels: Vec<(&str, usize)> =
-        samples.kernels().iter().map(|(kernel, samples_of_kernel)| (kernel.id(), samples_of_kernel.len())).collect();
+        samples.kernels().iter().map(|(kernel, samples_of_kernel)| (kernel.id, samples_of_kernel.len())).collect();
     assert_eq!(kernels, [("apex_map.sequential", 36), ("apex_map.two_sided", 72)]);
     assert_eq!(samples.headlines(), ["bytes_per_second_per_rank"]);
     // One launch for each number of ranks.
@@ -188,7 +189,7 @@ fn columns_with_the_same_name_have_the_same_meaning() {
     assert_eq!(clashes, BTreeSet::from(expected));
     // Names in --where and in sweeps must not be mistaken for other columns of a store.
     for kernel in kernels::ALL {
-        for parameter in kernel.parameters() {
+        for parameter in kernel.parameters {
             assert_eq!(columns::resolve(parameter.name), parameter.column);
             assert_eq!(columns::short(parameter.column), parameter.name);
         }

@@ -6,21 +6,25 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance::{Granularity, PlainNode};
 use apexmap_base::sample::{Sample, Status};
 use apexmap_base::terminal::wrap_lines;
-use apexmap_base::units::{exact_bytes, size_of_words};
+use apexmap_base::units::{Unit, exact_bytes, size_of_words};
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
-use apexmap_pages::report::summary::{self, SummaryRow};
+use apexmap_pages::report::summary::{Extreme, SummaryRow};
+use apexmap_pages::report::summary_table;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::{LaunchEnd, Manifest};
 use apexmap_results::disk::tabulate::tabulate;
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::health::Health;
 use apexmap_results::samples::plain_names::{plain_limit, plain_name};
 use apexmap_results::table::columns::{label, point_label};
+use apexmap_results::table::quietness::Quietness;
 use apexmap_run::sweep::counts::RunCounts;
 use apexmap_run::sweep::forecast::{OpenLaunch, OpenPoint};
 use apexmap_study::answers::stream;
 use apexmap_study::calibrate::first_stage_samples;
 use apexmap_theory::machine::{Card, Number};
+use apexmap_theory::statistics::Summary;
 use proptest::prelude::*;
 use std::io::Read;
 use std::path::Path;
@@ -180,35 +184,34 @@ fn groups_limits_and_points_have_plain_names() {
 
 #[test]
 fn a_summary_with_limits_fits_a_narrow_terminal() {
-    let row = |first: bool, rank: &str, plain_limit: &str| SummaryRow {
+    let mut health = Health::default();
+    for verdict in [[Quietness::Quiet; 3], [Quietness::Disturbed; 3]].concat() {
+        health.add(verdict, []);
+    }
+    let rate =
+        |median: f64, interval| Summary { median, interval, ..Summary::from_samples(&[1.0; 6]).expect("six samples") };
+    let row = |first: bool, which: &[Extreme], share: f64| SummaryRow {
         group: "apex_map.two_sided, P = 2, huge".into(),
         plain_name: "2 cores, by messages, 2 MiB pages".into(),
         first,
-        which: rank.into(),
-        place: "alpha = 0.001, L = 16384".into(),
-        at: vec![Some(0.001), Some(16384.0)],
-        median: "106 GB/s".into(),
-        interval: "89.9 to 125 GB/s".into(),
-        corrected: String::new(),
-        quietness: "disturbed, 3 of 6".into(),
-        aggregate: "212 GB/s".into(),
-        cycles: "1679".into(),
-        limit: "a limit".into(),
-        plain_limit: plain_limit.into(),
-        conformant: String::new(),
-        samples: 6,
+        which: which.to_vec(),
+        place: vec![("alpha".into(), Value::Real(0.001)), ("block_words".into(), Value::Integer(16384))],
+        unit: Unit::BytesPerSecond,
+        rate: rate(106e9, Some((89.9e9, 125e9))),
+        health: Some(health.clone()),
+        bytes_per_second: Some(212e9),
+        cycles: Some(1679.0),
+        share: Some((rate(share, None), "outstanding misses".into())),
+        conformance: None,
     };
-    let rows = [
-        row(true, "corner, worst", &format!("18 %, {}", plain_limit("outstanding misses"))),
-        row(false, "best", "296 %, above the limit: card is wrong"),
-    ];
-    let narrow = summary::text(&rows, Some(80));
+    let rows = [row(true, &[Extreme::Corner, Extreme::Worst], 0.18), row(false, &[Extreme::Best], 2.96)];
+    let narrow = summary_table::text(&rows, Some(80));
     assert_fits(80, &["summary"], &narrow);
     let words = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("worst alpha 0.001, L 16384 106 GB/s (89.9 to 125) 18 %, waiting for memory"), "{narrow}");
     assert!(words.contains("296 %, above the limit:") && words.contains("card is wrong"), "{narrow}");
     assert!(!narrow.contains("disturbed") && !narrow.contains("1679"), "{narrow}");
-    let wide = summary::text(&rows, None);
+    let wide = summary_table::text(&rows, None);
     assert!(wide.contains("18 %, waiting for memory (outstanding misses)") && wide.contains("disturbed"), "{wide}");
 }
 

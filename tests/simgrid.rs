@@ -7,7 +7,7 @@ use apexmap_measure::comm::simulated::{
     run,
 };
 use apexmap_measure::comm::{Comm, Messages, PointToPoint, Tag};
-use apexmap_study::simulated::simgrid::platform;
+use apexmap_simulate::simgrid::platform;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;

@@ -4,9 +4,9 @@
 use super::simulated_kernels::simulated_seconds;
 use apexmap_base::point::Point;
 use apexmap_measure::kernels;
+use apexmap_simulate::{computation_costs, machine};
 use apexmap_theory::machine::{Card, Number};
 use apexmap_theory::paper_tables;
-use apexmap_theory::simulation::{computation_costs, machine};
 use apexmap_theory::statistics::distributions::t_quantile;
 
 /// The fitted numbers: name, unit, and the step of differences.

@@ -80,8 +80,8 @@ fn small_points(ranks: usize) -> impl Iterator<Item = Result<Point, String>> {
 }
 
 /// Returns a small point of a kernel.
-fn small_point(kernel: &dyn Kernel, ranks: usize) -> Point {
-    let sizes: &[(&str, u64)] = match kernel.id() {
+fn small_point(kernel: &Kernel, ranks: usize) -> Point {
+    let sizes: &[(&str, u64)] = match kernel.id {
         id if id.starts_with("random_access.") => &[("N_words", 1 << 11), ("Q", 24)],
         id if id.starts_with("apex_map.") => &[("M", (5 << 20) * 64), ("L", 16), ("I", 32), ("N", 2)],
         "calibrate.request" => &[("M", 5 << 10), ("I", 16), ("N", 2)],
@@ -91,7 +91,7 @@ fn small_point(kernel: &dyn Kernel, ranks: usize) -> Point {
         "message_rate.block_cyclic" => &[("messages", 8), ("window", 4), ("block", 2)],
         _ => &[("messages", 8), ("window", 4)],
     };
-    sizes.iter().fold(Point::new(kernel.id(), ranks), |point, &(name, value)| point.with_parameter(name, value))
+    sizes.iter().fold(Point::new(kernel.id, ranks), |point, &(name, value)| point.with_parameter(name, value))
 }
 
 fn check_verified_and_identical(point: &Point) {
@@ -104,7 +104,7 @@ fn check_verified_and_identical(point: &Point) {
 
 #[test]
 fn kernels_whose_time_depends_on_messages_are_simulatable() {
-    let simulatable: Vec<_> = kernels::ALL.iter().filter(|kernel| kernel.is_simulatable()).map(|k| k.id()).collect();
+    let simulatable: Vec<_> = kernels::ALL.iter().filter(|kernel| kernel.is_simulatable()).map(|k| k.id).collect();
     let others = |family: &str| simulatable.iter().filter(|id| kernels::family(id) == family).count();
     assert_eq!(["apex_map", "random_access", "message_rate", "calibrate"].map(others), [2, 7, 7, 7], "{simulatable:?}");
 }

@@ -6,6 +6,7 @@ use apexmap_study::validate::papers::ITEMS;
 use apexmap_theory::paper_tables;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const FOLDER: &str = "examples/papers";
 
@@ -78,7 +79,10 @@ fn the_page_of_the_papers_shows_what_is_simulated_and_what_is_missing() {
     assert!(text.contains("input: 1 of 1 agree"), "{text}");
     // The share of two routers has been counted as a value of the equations.
     assert!(text.contains("simulated: latency [input, counted above]"), "{text}");
-    successful_stdout(&["validate", "--simulated", &results, "--report", &page]);
+    // `cargo test` builds it next to the program.
+    let program = Path::new(env!("CARGO_BIN_EXE_apexmap")).with_file_name("examples").join("papers");
+    let made = Command::new(program).args([&results, &page]).output().expect("the program");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let html = std::fs::read_to_string(scratch.join("page/papers.html")).expect("a page");
     assert!(html.contains("share of HyperTransport"), "the values that are simulated");
     assert!(html.contains("is not simulated"), "the values that are missing");

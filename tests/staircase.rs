@@ -161,7 +161,7 @@ fn a_two_level_tlb_is_visible_with_both_page_sizes() {
 fn a_cache_smaller_than_the_system_reports_gets_its_measured_size() {
     for (l3, noise) in [(16.0, 0.0), (24.0, 0.01), (40.0, 0.01), (64.0, 0.01)] {
         let machine = Machine::new([32.0 * KIB, MIB, l3 * MIB], noise, 1);
-        let (card, unseen, host) = derive(machine, [32.0 * KIB, MIB, 480.0 * MIB]);
+        let (mut card, unseen, host) = derive(machine, [32.0 * KIB, MIB, 480.0 * MIB]);
         let measured = card.get("l3_bytes").expect("a size") / MIB;
         assert!((measured / l3 - 1.0).abs() < 0.03 + 5.0 * noise, "{l3} MiB: {measured} MiB");
         assert_eq!(card.get("l3_measured_bytes"), card.get("l3_bytes"));
@@ -174,6 +174,11 @@ fn a_cache_smaller_than_the_system_reports_gets_its_measured_size() {
         );
         assert_eq!(unseen, Vec::<String>::new());
         assert!(classic::text(&card, None).contains("the system reports 480 MiB"));
+        // Version 0.2.0 wrote the reported size only into the text of the origin.
+        let old = Number { reported: None, ..card.numbers()["l3_bytes"].clone() };
+        card.set("l3_bytes", old).expect("a number");
+        let old_text = classic::text(&card, None);
+        assert_eq!(old_text.matches("the system reports").count(), 2, "L1 and L2 only: {old_text}");
     }
     // The measured size is equal or close to the reported one.
     for (l3, reported) in [(32.0, 32.0), (28.0, 32.0), (36.0, 32.0)] {

@@ -90,13 +90,13 @@ fn at_most_half_of_a_round_is_subtracted_without_negative_times() {
 /// Every pattern reports the time that it subtracted from its real rounds.
 #[test]
 fn every_pattern_measures_its_own_stamping_time() {
-    for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("message_rate.")) {
+    for kernel in kernels::ALL.iter().filter(|kernel| kernel.id.starts_with("message_rate.")) {
         for operation in ["send", "put"] {
             let point =
-                Point::new(kernel.id(), 2).with_parameter("operation", operation).with_parameter("messages", 256u64);
+                Point::new(kernel.id, 2).with_parameter("operation", operation).with_parameter("messages", 256u64);
             let outcome = kernels::run_embedded(&point, 0).expect("a run");
             let stamping = output(&outcome, "stamping_seconds");
-            assert!(stamping > 0.0 && stamping <= output(&outcome, "message_seconds_max"), "{}", kernel.id());
+            assert!(stamping > 0.0 && stamping <= output(&outcome, "message_seconds_max"), "{}", kernel.id);
             assert!(outcome.seconds > 0.0);
         }
     }

@@ -16,8 +16,6 @@ use apexmap_results::samples::Samples;
 use apexmap_results::table::Table;
 use apexmap_results::table::TableBuilder;
 use apexmap_results::table::column::Column;
-use apexmap_results::table::derived_columns::BOUND_BY;
-use apexmap_theory::bounds;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -438,18 +436,4 @@ fn python_reads_the_parquet_file_directly() {
     assert_eq!(lines[1], "a 2 1 1.0 ok 0.25");
     assert_eq!(lines[5], "b 2 2 1.0 timed-out None");
     assert_eq!(lines[11], "c 2 64 1.0 ok 0.5");
-}
-
-#[test]
-fn limits_named_by_an_earlier_version_get_their_current_names() {
-    let (_scratch, folder) = folder();
-    let samples = record(vec![sample(&small_point("apex_map.two_sided", 2), "a", 0, 0.5)]);
-    for earlier in ["lines in flight", "page walks"] {
-        let mut table = tabulate(std::slice::from_ref(&samples), |_| true);
-        table.insert(BOUND_BY, Column::from_words([Some(earlier)]));
-        write(&folder, &table);
-        let read = parquet::read(&folder.samples()).expect("readable");
-        assert!(bounds::NAMES.contains(&read.word(BOUND_BY, 0)), "{earlier}");
-        assert_eq!(read.word(BOUND_BY, 0) == bounds::OUTSTANDING, earlier == "lines in flight");
-    }
 }

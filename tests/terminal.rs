@@ -150,6 +150,25 @@ fn a_place_far_to_the_right_is_shown_with_its_line_and_column() {
 }
 
 #[test]
+fn the_place_of_an_error_is_drawn() {
+    let draw = |text: &str, part: &str| {
+        let start = text.find(part).expect("a part");
+        let error =
+            Error::input("wrong", "correct it").with_location(Path::new("a.toml"), text, start..start + part.len());
+        render(&error, false, 100)
+    };
+    let one = "  × wrong\n   ╭─[a.toml:2:6]\n 1 │ a\n 2 │     b = 7\n   ·         ┬\n   ·         ╰── here\n 3 │ c\n   ╰────\n  help: correct it\n";
+    assert_eq!(draw("a\n\tb = 7\nc\nd", "7"), one);
+    let several = "  × wrong\n   ╭─[a.toml:2:3]\n 1 │     a\n 2 │ ╭─▶ b [\n 3 │ │   1\n 4 │ ├─▶ ] # c\n   · ╰──── here\n 5 │     d\n   ╰────\n  help: correct it\n";
+    assert_eq!(draw("a\nb [\n1\n] # c\nd", "[\n1\n]"), several);
+    assert!(draw("[a\nb", "").contains("\n 1 │ [a\n   · ▲\n   · ╰── here\n 2 │ b\n"));
+    let error = Error::input("wrong", "").with_location(Path::new("a.toml"), "a", 0..1);
+    assert!(
+        render(&error, true, 100).contains("\u{1b}[35;1m┬\u{1b}[0m") && !render(&error, false, 100).contains('\u{1b}')
+    );
+}
+
+#[test]
 fn a_message_with_a_long_list_is_truncated() {
     let error = Error::input("1,".repeat(1_000_000), "2,".repeat(1_000_000));
     assert!(render(&error, false, 100).len() < 10_000);

@@ -56,7 +56,7 @@
 //! - `worker`: reads a job, writes lines
 //! - `other_processors`: the worker for 64-bit ARM under qemu
 //! - `identity`: changes that make samples stale
-//! - `disturbance`: what is recorded while a kernel's clock runs, what it costs, verdicts, rates corrected by the canary
+//! - `disturbance`: what is recorded while a kernel's clock runs, what it costs, verdicts
 //! - `fuzz`: readers on arbitrary bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
 //! - `damage`: results with files that are damaged, copied or written by others: readable data are read, the rest is

@@ -104,7 +104,7 @@ fn a_job_gives_a_greeting_samples_and_a_farewell() {
             assert_eq!((sample.block, sample.repetition, *repetition), (2, repetitions[*index], repetitions[*index]));
             assert_eq!((sample.status, sample.message.as_str()), (Status::Ok, ""));
             assert!(sample.seconds.is_some_and(|seconds| seconds > 0.0));
-            let outputs = apexmap_measure::kernels::find(&sample.point.kernel).expect("a kernel").outputs();
+            let outputs = apexmap_measure::kernels::find(&sample.point.kernel).expect("a kernel").outputs;
             assert!(sample.outputs.keys().all(|name| outputs.iter().any(|output| output.column == name)));
             repetitions[*index] += 1;
         }

@@ -234,7 +234,7 @@ fn an_unknown_choice_is_never_treated_as_another() {
     ];
     for (name, point, words) in choices {
         let kernel = find(&point.kernel).expect("a kernel");
-        let parameter = kernel.parameters().iter().find(|parameter| parameter.name == name).expect("a parameter");
+        let parameter = kernel.parameters.iter().find(|parameter| parameter.name == name).expect("a parameter");
         let Domain::Choice(known) = parameter.domain else { panic!("{name} is no choice") };
         assert_eq!(known.len(), words, "{name}");
         let run = |word: &str| {

@@ -1,7 +1,7 @@
 //! Provenance: the machine and the build that produced a measurement.
 
 use crate::units::{self, plural};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -14,11 +14,25 @@ pub struct Build {
     /// Fingerprints by family of kernels. A family's samples depend only on its own.
     #[serde(default)]
     pub families: BTreeMap<String, String>,
+    /// What the fingerprints are computed from.
+    #[serde(default)]
+    pub hashed: Hashed,
+    /// Commit of the program; for a separate worker, the commit that last changed the measuring code.
     pub commit: String,
     pub compiler: String,
     pub target: String,
     pub opt_level: String,
     pub rustflags: String,
+}
+
+/// What fingerprints are computed from. Equal code has other fingerprints by another way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hashed {
+    /// Whole files, comments included: version 0.2.0.
+    #[default]
+    Files,
+    Tokens,
 }
 
 impl Build {
@@ -79,7 +93,6 @@ pub struct PlainNode {
 pub struct Host {
     pub name: String,
     pub cpu_model: String,
-    #[serde(deserialize_with = "processors_of_any_version")]
     pub processors: Processors,
     /// Memory that this process may use, in bytes; 0 if unknown.
     pub memory_bytes: u64,
@@ -203,22 +216,6 @@ impl fmt::Display for Processors {
     }
 }
 
-/// Reads the processors of any version. The first version was one number, the machine's hardware threads.
-fn processors_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Processors, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum AnyVersion {
-        HardwareThreads(u32),
-        Processors(Processors),
-    }
-    Ok(match AnyVersion::deserialize(deserializer)? {
-        AnyVersion::HardwareThreads(count) => {
-            Processors { machine_hardware_threads: Some(count), ..Processors::default() }
-        }
-        AnyVersion::Processors(processors) => processors,
-    })
-}
-
 /// The place of a rank when its launch began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
@@ -228,7 +225,6 @@ pub struct Placement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// The hardware thread, as the system numbers it.
-    #[serde(alias = "core")]
     pub hardware_thread: Option<u32>,
     /// The first hardware thread of its core.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -232,6 +232,13 @@ pub fn amount_interval((low, high): (f64, f64), unit: Unit) -> String {
     joined_ends(&amount(low, unit), &amount(high, unit))
 }
 
+/// Formats a rate or count with an interval, whose unit is left out where the value has it: `106 GB/s (89.9 to 125)`.
+pub fn quantity_with_interval(value: f64, ends: (f64, f64), unit: Unit) -> String {
+    let (text, ends) = (quantity(value, unit), interval(ends, unit));
+    let unit_of_value = text.split_once(' ').map_or("", |(_, unit)| unit);
+    format!("{text} ({})", ends.strip_suffix(unit_of_value).unwrap_or(&ends).trim_end())
+}
+
 fn joined_ends(low: &str, high: &str) -> String {
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, low)), Some((_, high_unit))) if low == high_unit => format!("{number} to {high}"),

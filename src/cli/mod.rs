@@ -58,6 +58,7 @@ enum Command {
 ///
 /// Returns one of the [`EXIT_CODES`].
 pub fn main() -> ExitCode {
+    apexmap_measure::provenance::set_commit(env!("APEXMAP_COMMIT"));
     // At the limit of file sizes, writes then fail with an error that names the file.
     // SAFETY: no handler is installed.
     let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };

@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             let opened = Opened::open(result)?;
             let samples = opened.samples()?.current();
             print(&rates(&samples, &plot::codes(arguments.codes.as_deref(), &opened)?)?)?;
-            Health::from_samples(&samples).banner().map_or(Ok(()), |banner| print_in_red(&banner))
+            Health::from_samples(&samples).banner().map_or(Ok(()), |banner| print_in_red(&banner.to_string()))
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::compare_folder;
 use super::compare_self::{self, SelfArguments};
+use super::format::pretty;
 use super::opened::Opened;
 use super::plot::style;
-use super::predict::pretty;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell;
@@ -16,9 +16,10 @@ use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
 use apexmap_pages::compare::published_machines;
 use apexmap_pages::compare::ratio::Decision;
-use apexmap_pages::compare::sections::check::{self, RegressionCheck, Verdict};
+use apexmap_pages::compare::sections;
+use apexmap_pages::compare::sections::check::{self, Outcome, RegressionCheck};
 use apexmap_pages::compare::sections::provenance::environment_differences;
-use apexmap_pages::compare::{self, Comparison, compare};
+use apexmap_pages::compare::{Comparison, compare};
 use apexmap_pages::html::make_style_folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -196,8 +197,8 @@ fn compare_with_itself(arguments: &Arguments, sweep: &Path, matching: Matching) 
 
 fn report_verdict(check: &RegressionCheck) -> Result<()> {
     match check.verdict {
-        Verdict::Passed => return Ok(()),
-        Verdict::Undecided => {
+        Outcome::Passed => return Ok(()),
+        Outcome::Undecided => {
             return Err(Error::measurement(
                 format!(
                     "undecided whether {} is slower than {}: {}, and the limit is {} %",
@@ -209,7 +210,7 @@ fn report_verdict(check: &RegressionCheck) -> Result<()> {
                 "measure both on a quiet machine, with more launches (launches = 5 in the sweep's [launch]), or raise the limit",
             ));
         }
-        Verdict::Failed => {}
+        Outcome::Failed => {}
     }
     let mut problems = Vec::new();
     if !check.slower.is_empty() {
@@ -241,13 +242,13 @@ fn write_page(
     check: Option<&RegressionCheck>,
 ) -> Result<String> {
     make_style_folder(&folder.join("figures"), style(&arguments.style))?;
-    let made = compare::write(comparison, folder, &shell::command_line(), check)?;
+    let made = sections::write(comparison, folder, &shell::command_line(), check)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
 }
 
 fn parameter_column(name: &str) -> Result<String> {
     let column = columns::resolve(name);
-    let parameters = || apexmap_measure::kernels::ALL.iter().flat_map(|kernel| kernel.parameters());
+    let parameters = || apexmap_measure::kernels::ALL.iter().flat_map(|kernel| kernel.parameters);
     if parameters().any(|parameter| parameter.column == column) {
         return Ok(column.to_owned());
     }

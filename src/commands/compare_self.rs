@@ -2,7 +2,7 @@
 
 use super::compare_folder;
 use super::conclude::{conclude, display};
-use super::predict::pretty;
+use super::format::pretty;
 use apexmap_base::error::Result;
 use apexmap_base::new_file;
 use apexmap_pages::compare::machine::Machine;

@@ -1,21 +1,8 @@
 //! Prints errors on the terminal: the error, the underlined place, and the next step.
 
-use super::snippet::{Snippet, cut};
+use super::snippet::{Part, Snippet, cut};
 use apexmap_base::error::{Error, ErrorKind};
 use apexmap_base::terminal::{error_width, note_raw, supports_colours, to_printable, wrap_lines};
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, SourceSpan};
-
-#[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("{what}")]
-struct Complaint {
-    what: String,
-    #[help]
-    next: Option<String>,
-    #[source_code]
-    text: Snippet,
-    #[label("here")]
-    span: SourceSpan,
-}
 
 /// Maximum number of characters of the error and of the help. Arguments may be longer, and the error need not repeat them.
 const MAX_CHARACTERS: usize = 4000;
@@ -31,20 +18,28 @@ pub fn render(error: &Error, colour: bool, width: usize) -> String {
         return format!("{error}\n");
     }
     let Some(place) = &error.location else { return format!("error: {error}\n") };
-    let snippet = Snippet::from_place(place);
-    let complaint = Complaint {
-        what: error.message.clone(),
-        next: Some(error.help.clone()).filter(|next| !next.is_empty()),
-        span: snippet.span.clone().into(),
-        text: snippet,
+    let paint = |part: Part, text: &str| if colour { coloured(part, text) } else { text.to_owned() };
+    let fill = |text: &str, first: &str, others: &str| {
+        let options = textwrap::Options::new(width.saturating_sub(2)).initial_indent(first).subsequent_indent(others);
+        textwrap::fill(text, options) + "\n"
     };
-    let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let mut text = String::new();
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(width).with_links(false);
-    match handler.render_report(&mut text, &complaint) {
-        Ok(()) => text,
-        Err(_) => format!("error: {}: {error}\n", to_printable(&place.file.display().to_string())),
+    let [cross, bar] = ["×", "│"].map(|sign| format!("  {} ", paint(Part::Error, sign)));
+    let mut text = fill(&error.message, &cross, &bar) + &Snippet::from_place(place).draw(&paint);
+    if !error.help.is_empty() {
+        text += &fill(&error.help, &paint(Part::Help, "  help: "), "        ");
     }
+    text
+}
+
+fn coloured(part: Part, text: &str) -> String {
+    let code = match part {
+        Part::Error => "31",
+        Part::Help => "36",
+        Part::Mark => "35;1",
+        Part::Number => "2",
+        Part::Place => "36;1;4",
+    };
+    format!("\x1b[{code}m{text}\x1b[0m")
 }
 
 /// Width of an error with a place if standard error is not a terminal.

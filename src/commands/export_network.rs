@@ -2,10 +2,10 @@
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
-use apexmap_study::simulated::goal::{Pattern, schedule};
-use apexmap_study::simulated::simgrid::platform;
+use apexmap_simulate as simulation;
+use apexmap_simulate::goal::{Pattern, schedule};
+use apexmap_simulate::simgrid::platform;
 use apexmap_theory::machine::Card;
-use apexmap_theory::simulation;
 use std::fs;
 use std::path::{Path, PathBuf};
 

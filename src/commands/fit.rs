@@ -1,7 +1,8 @@
 //! `apexmap fit`: fits a model's parameters to a result.
 
+use super::format::{Format, pretty};
 use super::opened::Opened;
-use super::predict::{Format, format_interval, number, pretty};
+use super::predict::{format_interval, number};
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};

@@ -5,6 +5,7 @@ use apexmap_base::terminal::print;
 use apexmap_base::units::plural;
 use apexmap_run::campaign::carriers::manual::{self, Imported};
 use apexmap_run::campaign::{Planner, Request};
+use apexmap_run::sweep::result_state::PointCounts;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -109,7 +110,7 @@ fn import(arguments: &ImportArguments) -> Result<()> {
         plural(tally.launches, "launch"),
         plural(tally.samples, "sample"),
         points,
-        progress.summary()
+        PointCounts::from(&progress)
     ))?;
     let counted = [
         (tally.refused, "output", "refused"),

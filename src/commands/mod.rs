@@ -15,6 +15,7 @@ mod export;
 mod export_network;
 mod fit;
 mod fit_progress;
+mod format;
 mod import;
 mod job;
 mod live;
@@ -54,8 +55,6 @@ macro_rules! commands {
             $($(#[$about])* $name($module::Arguments),)*
         }
 
-        /// # Errors
-        /// Those of the command.
         pub fn run(command: &Command) -> Result<()> {
             match command {
                 $(Command::$name(arguments) => $module::run(arguments),)*

@@ -10,14 +10,15 @@ use apexmap_measure::hardware::Hardware;
 use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
-use apexmap_results::table::columns::{point_label, value_text};
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::table::columns::{self, point_label, value_text};
 use apexmap_run::campaign::plan_time::PlanTime;
 use apexmap_run::campaign::{Campaign, Planner, Request};
 use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::memory::words_beyond_caches;
 use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
+use apexmap_run::sweep::result_state::PointCounts;
 use apexmap_theory::machine::Card;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -97,13 +98,13 @@ fn axes(campaign: &Campaign, text: &mut String) {
         }
     }
     let parameters: Vec<&Parameter> =
-        kernel_ids.iter().filter_map(|id| kernels::find(id).ok()).flat_map(|kernel| kernel.parameters()).collect();
+        kernel_ids.iter().filter_map(|id| kernels::find(id).ok()).flat_map(|kernel| kernel.parameters).collect();
     let mut table = TextTable::new([Align::Left; 2]).with_indent(2).with_width(terminal_width());
     table.add_row(["kernel", &kernel_ids.join(", ")]);
     for (name, mut seen) in values {
         // Points of a grid repeat values in runs. Removing them first leaves few values to sort.
         seen.dedup();
-        seen.sort_by(|a, b| order(a, b));
+        seen.sort_by(|a, b| columns::order(a, b));
         seen.dedup();
         let parameter = parameters.iter().find(|parameter| parameter.name == name).copied();
         let shown: Vec<String> = seen.iter().take(MAX_VALUES).map(|value| value_text(parameter, value)).collect();
@@ -111,14 +112,6 @@ fn axes(campaign: &Campaign, text: &mut String) {
         table.add_row([name, &(shown.join(", ") + &more)]);
     }
     let _ = write!(text, "{table}");
-}
-
-/// Compares numbers by value and words alphabetically.
-fn order(a: &Value, b: &Value) -> Ordering {
-    match (a, b) {
-        (Value::Text(a), Value::Text(b)) => a.cmp(b),
-        _ => a.as_f64().unwrap_or(f64::NAN).total_cmp(&b.as_f64().unwrap_or(f64::NAN)),
-    }
 }
 
 fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
@@ -177,7 +170,7 @@ fn warn_inside_caches(campaign: &Campaign, text: &mut String) {
         return;
     }
     let per_rank = |entry: &Entry| {
-        let parameters = kernels::find(&entry.point.kernel).ok()?.parameters();
+        let parameters = kernels::find(&entry.point.kernel).ok()?.parameters;
         let global = parameters.iter().find(|parameter| matches!(parameter.domain, Domain::Global { .. }))?;
         Some(entry.point.integer(global.name) / entry.point.ranks as u64)
     };
@@ -213,6 +206,14 @@ fn warn_inside_side_cache(campaign: &Campaign, bytes: u64, text: &mut String) {
 }
 
 fn states(campaign: &Campaign, progress: &Progress, text: &mut String) {
-    let (points, stale) = (plural(campaign.plan.entries.len(), "point"), plural(progress.stale, "stale sample"));
-    let _ = writeln!(text, "{points}: {}; {stale} in {}", progress.summary(), campaign.folder.display());
+    let (counts, stale) = (PointCounts::from(progress), plural(progress.stale, "stale sample"));
+    let points = plural(counts.planned, "point");
+    let _ = writeln!(text, "{points}: {counts}; {stale} in {}", campaign.folder.display());
+    let recorded = Manifest::read(&Folder { path: campaign.folder.clone() });
+    if progress.stale > 0 && recorded.is_ok_and(|manifest| manifest.worker.hashed != campaign.worker_info.build.hashed)
+    {
+        text.push_str(
+            "samples become stale this once even if no code changed: fingerprints of the measuring code no longer cover comments\n",
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! `apexmap predict`: predicts rates from a model and a machine card.
 
+use super::format::{Format, pretty, toml};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::terminal::{print, print_data};
@@ -14,14 +15,6 @@ use apexmap_theory::models::scan::{self, Numbers, ScanPoint};
 use apexmap_theory::models::{self, Model, Variable};
 use std::fmt::Write;
 use std::path::PathBuf;
-
-/// Output formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    Table,
-    Json,
-    Toml,
-}
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -99,10 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match arguments.format {
         Format::Table => print(&table(model, &card, &numbers, &rows)),
         Format::Json => print_data(&pretty(&prediction_output(model, &card, &numbers, &rows))?),
-        Format::Toml => print_data(
-            &toml::to_string_pretty(&prediction_output(model, &card, &numbers, &rows))
-                .map_err(|e| Error::internal(format!("cannot write predictions as TOML: {e}")))?,
-        ),
+        Format::Toml => print_data(&toml(&prediction_output(model, &card, &numbers, &rows))?),
     }
 }
 
@@ -114,11 +104,6 @@ fn name_usable_machines(model: &dyn Model, error: Error) -> Error {
         machines => format!("published machines with all numbers of {id}: {}", machines.join(", ")),
     };
     Error { help: format!("{}; {usable}", error.help), ..error }
-}
-
-pub fn pretty(value: &impl serde::Serialize) -> Result<String> {
-    let text = serde_json::to_string_pretty(value);
-    text.map(|text| text + "\n").map_err(|e| Error::internal(format!("cannot write JSON: {e}")))
 }
 
 /// Returns the variable of a model with this name.

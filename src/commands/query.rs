@@ -1,8 +1,8 @@
 //! `apexmap query`: prints medians of groups of samples.
 
 use super::columns::names;
+use super::format::pretty;
 use super::opened::read;
-use super::predict::pretty;
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data, terminal_width};

@@ -10,10 +10,11 @@ use apexmap_base::{new_file, regular_file};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::make_style_folder;
 use apexmap_pages::report::nodes::NodeReport;
-use apexmap_pages::report::{self, ReportOutput, summary};
+use apexmap_pages::report::{self, ReportOutput, summary_table};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::health::Health;
 use apexmap_study::nodes;
 use std::path::{Path, PathBuf};
 
@@ -123,22 +124,22 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
 
 /// Prints the comparison of nodes that each ran the sweep alone.
 fn print_nodes(made: &NodeReport, page: &Path) -> Result<()> {
-    let warnings: String = made.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     print(&nodes::text(&made.check, terminal_width()))?;
-    match made.health.banner() {
-        Some(banner) => print_in_red(&banner)?,
-        None => print(&format!("{}\n", made.health.sentence()))?,
-    }
-    print(&format!("{warnings}report: {}\n", page.display()))
+    print_end(&made.health, &made.warnings, page)
 }
 
 fn print_summary(made: &ReportOutput, page: &Path) -> Result<()> {
-    let warnings: String = made.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
-    print(&summary::text(&made.rows, terminal_width()))?;
+    print(&summary_table::text(&made.rows, terminal_width()))?;
     print(&made.answers)?;
-    match made.health.banner() {
-        Some(banner) => print_in_red(&banner)?,
-        None => print(&format!("{}\n", made.health.sentence()))?,
+    print_end(&made.health, &made.warnings, page)
+}
+
+/// Prints how quiet the machine was, the warnings, and the place of the report.
+fn print_end(health: &Health, warnings: &[String], page: &Path) -> Result<()> {
+    match health.banner() {
+        Some(banner) => print_in_red(&banner.to_string())?,
+        None => print(&format!("{}\n", health.sentence()))?,
     }
+    let warnings: String = warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     print(&format!("{warnings}report: {}\n", page.display()))
 }

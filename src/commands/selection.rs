@@ -20,9 +20,6 @@ impl Selection {
     }
 
     /// Returns the conditions joined to one, or `None` without a condition.
-    ///
-    /// # Errors
-    /// If one of them is invalid. The error shows the place in this one.
     pub fn condition(&self, samples: &Samples) -> Result<Option<String>> {
         for text in &self.conditions {
             samples.condition(text)?;

@@ -72,8 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if view.maps.maps.is_empty() {
         return Err(Error::input(
             format!("{} has no values on the axes of a map", arguments.result.display()),
-            "`apexmap status RESULT --columns` lists its columns"
-                .replace("RESULT", &arguments.result.display().to_string()),
+            format!("`apexmap status {} --columns` lists its columns", arguments.result.display()),
         ));
     }
     let pictures = view.maps.maps.iter().filter(|map| map.has_values()).map(|map| {
@@ -112,9 +111,8 @@ impl View {
         let node = folder.and_then(|folder| Some(Manifest::read(folder).ok()?.plain_node()));
         maps.set_node(&node.unwrap_or_default());
         let newest = maps.add_samples(&chosen);
-        let stamp = samples.stamp_subtitle(String::new());
         // The line of a map has little space.
-        let remark = if stamp.is_empty() { stamp } else { format!(", {}", stamp.trim().replace(" samples)", ")")) };
+        let remark = samples.stamp().map_or(String::new(), |stamp| format!(", {}", stamp.brief()));
         Ok(Self { maps, newest, node_types, samples: chosen.len(), remark })
     }
 

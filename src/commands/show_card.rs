@@ -1,6 +1,6 @@
 //! `apexmap card`: shows a machine card.
 
-use super::predict::pretty;
+use super::format::pretty;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, print_data, terminal_width};
 use apexmap_study::calibrate::{card_csv, card_numbers, card_text, classic};

@@ -52,9 +52,6 @@ fn describe(site: &Site) -> String {
 }
 
 /// Prints the result of each test.
-///
-/// # Errors
-/// If a test fails.
 fn check(site: &Site, out: &std::path::Path) -> Result<()> {
     let interrupt = Interrupt::catch();
     let mut failed = 0;

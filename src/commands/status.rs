@@ -1,9 +1,9 @@
 //! `apexmap status`: shows the samples, launches, jobs and failures of a result.
 
+use super::format::pretty;
 use super::opened::Opened;
-use super::predict::pretty;
 use super::status_nodes;
-use super::status_state::{Facts, JobRow, ResultState, ask};
+use super::status_state::{Facts, JobRow, StatusReport, ask};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::terminal::{note, print, print_data, terminal_width, to_printable};
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let opened = Opened::open(path)?;
     let mut facts = Facts::read(opened.folder()?).map_err(|error| opened.name_error(error))?;
     ask(std::slice::from_mut(&mut facts), &site)?;
-    let state = ResultState { result: path.to_owned(), ..facts.state()? };
+    let state = StatusReport { result: path.to_owned(), ..facts.state()? };
     if arguments.json {
         print_data(&pretty(&state)?)?;
     } else {
@@ -116,12 +116,12 @@ fn find_results(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Describes a result for the terminal.
-fn describe(facts: &Facts, state: &ResultState) -> Result<String> {
+fn describe(facts: &Facts, state: &StatusReport) -> Result<String> {
     if let Some(manifest) = facts.manifest.as_ref().filter(|manifest| manifest.imported.is_some()) {
         return Ok(describe_import(manifest, &facts.folder));
     }
     let mut text = facts.manifest.as_ref().map(title).unwrap_or_default();
-    let _ = writeln!(text, "points: {} planned, {}", state.points.planned, facts.progress.summary());
+    let _ = writeln!(text, "points: {} planned, {}", state.points.planned, state.points);
     let _ = writeln!(
         text,
         "samples: {} successful, {} stale (another build, machine or plan)",

@@ -40,9 +40,6 @@ pub struct NodeStatus {
 }
 
 /// Returns the nodes of the plan by name; empty for other sweeps. `open_job` returns the state of a node that has a job.
-///
-/// # Errors
-/// If the plan cannot be read.
 pub fn list(
     folder: &Folder,
     progress: &Progress,

@@ -20,6 +20,7 @@ use apexmap_run::submit::record::{Job, Line};
 use apexmap_run::submit::{Jobs, Queue, System, log, node_hours};
 use apexmap_run::sweep;
 use apexmap_run::sweep::plan::{Entry, Progress};
+use apexmap_run::sweep::result_state::{PointCounts, ResultState, Work};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -28,56 +29,16 @@ use std::time::UNIX_EPOCH;
 /// Version of the fields of `--json`. It changes when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
 
-/// The progress of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum State {
-    /// All points are measured.
-    Done,
-    /// Points are missing or have failed, and neither a job nor a driver is at work.
-    Incomplete,
-    /// The last job ended because of its set-up.
-    SetUpFault,
-    /// Jobs wait in the queue, and none runs.
-    Queued,
-    /// A job or a driver measures.
-    Running,
-}
-
-impl State {
-    /// Returns the exit code of `apexmap status --exit-code`.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            State::Done => 0,
-            State::Incomplete => 4,
-            State::SetUpFault => 6,
-            State::Queued => 10,
-            State::Running => 11,
-        }
-    }
-
-    /// Returns the word for a list of results.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Done => "done",
-            State::Incomplete => "incomplete",
-            State::SetUpFault => "set-up fault",
-            State::Queued => "queued",
-            State::Running => "running",
-        }
-    }
-}
-
-/// The state of a result.
+/// What is known about a result.
 #[derive(Serialize)]
-pub struct ResultState {
+pub struct StatusReport {
     pub version: u32,
     pub result: PathBuf,
     pub name: Option<String>,
     pub machine: Option<String>,
-    pub state: State,
+    pub state: ResultState,
     pub exit_code: u8,
-    pub points: Points,
+    pub points: PointCounts,
     pub samples: SampleCounts,
     pub jobs: Vec<JobRow>,
     /// The nodes of a sweep that each node runs alone.
@@ -87,16 +48,6 @@ pub struct ResultState {
     pub owner: Option<String>,
     pub node_hours: f64,
     pub failures: Vec<Failure>,
-}
-
-/// Numbers of points.
-#[derive(Serialize)]
-pub struct Points {
-    pub planned: usize,
-    pub done: usize,
-    pub partial: usize,
-    pub missing: usize,
-    pub failed: usize,
 }
 
 /// Numbers of samples.
@@ -274,19 +225,17 @@ impl Facts {
     }
 
     /// Returns the state by the records of the jobs and the last answers of the batch system.
-    pub fn state(&self) -> Result<ResultState> {
+    pub fn state(&self) -> Result<StatusReport> {
         let rows = self.jobs.iter().map(|job| self.job_row(job)).collect::<Result<Vec<_>>>()?;
-        let [done, partial, missing, failed] = self.progress.counts();
+        let mut points = PointCounts::from(&self.progress);
         let is_running = |row: &JobRow| row.state == Some(JobState::Running);
         let is_queued = |row: &JobRow| row.state.is_none_or(JobState::is_alive);
-        let state = match self.jobs.last() {
-            _ if rows.iter().any(is_running) || self.is_locked() => State::Running,
-            _ if done > 0 && partial + missing + failed == 0 => State::Done,
-            _ if rows.iter().any(is_queued) => State::Queued,
-            _ if partial + missing + failed == 0 => State::Done,
-            Some(job) if job.met_setup_fault() => State::SetUpFault,
-            _ => State::Incomplete,
+        let work = Work {
+            is_running: rows.iter().any(is_running) || self.is_locked(),
+            is_queued: rows.iter().any(is_queued),
+            met_setup_fault: self.jobs.last().is_some_and(Job::met_setup_fault),
         };
+        let state = ResultState::new(points, work);
         let open_job = |node: &str| {
             let is_of_node = |job: &&JobRow| job.part == node && job.state.is_none_or(JobState::is_alive);
             let job = rows.iter().rev().find(is_of_node)?;
@@ -294,18 +243,19 @@ impl Facts {
             Some(if is_running { NodeState::Running } else { NodeState::Queued })
         };
         let import = self.manifest.as_ref().filter(|manifest| manifest.imported.is_some());
-        let planned = import.map_or(self.keys.len(), |manifest| manifest.points);
-        let done = import.map_or(done, |manifest| manifest.points);
-        let successful =
-            import.map_or(self.progress.samples(), |manifest| manifest.samples.get(&Status::Ok).copied().unwrap_or(0));
-        Ok(ResultState {
+        let mut successful = self.progress.samples();
+        if let Some(manifest) = import {
+            (points.planned, points.done) = (manifest.points, manifest.points);
+            successful = manifest.samples.get(&Status::Ok).copied().unwrap_or(0);
+        }
+        Ok(StatusReport {
             version: VERSION,
             result: self.folder.path.clone(),
             name: self.manifest.as_ref().map(|manifest| manifest.name.clone()),
             machine: self.manifest.as_ref().map(|manifest| manifest.machine.clone()),
             state,
             exit_code: state.exit_code(),
-            points: Points { planned, done, partial, missing, failed },
+            points,
             samples: SampleCounts { successful, stale: self.progress.stale },
             nodes: status_nodes::list(&self.folder, &self.progress, open_job)?,
             jobs: rows,
@@ -371,9 +321,6 @@ fn can_never_start(state: JobState) -> bool {
 
 /// Asks the batch systems about the open jobs of results: one question for each system and owner. Results about which it was asked
 /// a short time ago are left out. The ends of jobs are recorded.
-///
-/// # Errors
-/// If the time of a question cannot be recorded.
 pub fn ask(results: &mut [Facts], site: &Site) -> Result<()> {
     let mut results_by_system: BTreeMap<(String, Option<String>), Vec<&mut Facts>> = BTreeMap::new();
     for facts in results {

@@ -1,9 +1,8 @@
 //! `apexmap validate`: compares the models with the papers.
 
-use super::predict::{Format, pretty};
+use super::format::{Format, pretty, toml};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, terminal_width};
-use apexmap_pages::papers;
 use apexmap_study::validate;
 use apexmap_study::validate::simulations::Simulations;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
   apexmap validate
   apexmap validate --format json
   apexmap validate --report validation       write an HTML page with figures: validation/validate.html
-  apexmap validate --simulated results/papers --report papers   the papers, simulated: papers/papers.html
+  apexmap validate --simulated results/papers   with the values of `make papers`
 
 Each printed value counts once, in one of seven kinds: identities (arithmetic of printed numbers), model values (a paper's formula, \
 recomputed from its printed inputs), inputs of a card, fitted values, features (shapes, signs, limits), predicted and simulated values. \
@@ -35,18 +34,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let simulations = read_simulations(&arguments.simulated)?;
     let report = validate::validate(simulations.as_ref())?;
     if let Some(folder) = &arguments.report {
-        let page = apexmap_pages::validation::write(&report, folder)?;
-        let mut text = format!("report: {}\n", page.display());
-        if let Some(simulations) = &simulations {
-            text += &format!("the papers, simulated: {}\n", papers::write(&report, simulations, folder)?.display());
-        }
-        return print(&text);
+        return print(&format!("report: {}\n", apexmap_pages::validation::write(&report, folder)?.display()));
     }
     print(&match arguments.format {
         Format::Table => report.text(terminal_width()),
         Format::Json => pretty(&report)?,
-        Format::Toml => toml::to_string_pretty(&report)
-            .map_err(|e| Error::internal(format!("cannot write the validation as TOML: {e}")))?,
+        Format::Toml => toml(&report)?,
     })
 }
 

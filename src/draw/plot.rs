@@ -2,7 +2,9 @@
 
 mod subtitle;
 
-use crate::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Place, Quantity, Series, View};
+use crate::figure::{
+    Axis, Categories, CellText, CurvePoint, Curves, Figure, FigureOptions, Grid, Place, Quantity, Series, View,
+};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::PlainNode;
@@ -173,7 +175,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         FigureKind::Heat => Figure::Heat(on_grid(subtitle, values)?.0),
         FigureKind::Bottleneck => {
             let (grid, cells) = on_grid(subtitle, values)?;
-            Figure::Classes(bottleneck(grid, &cells))
+            Figure::Categories(bottleneck(grid, &cells))
         }
         FigureKind::Elasticity => {
             let (grid, cells) = on_grid(subtitle, values)?;
@@ -210,7 +212,7 @@ pub fn add_codes(samples: &Samples, request: &Request, drawn: Figure, codes: &[C
         let end = if warning.is_empty() { String::new() } else { format!("\n{warning}") };
         grid.subtitle = format!("{words}; {why}: {}{end}", names.join(", "));
     }
-    Ok(Figure::Marked(Box::new(drawn), within))
+    Ok(drawn.with(FigureOptions { places: within, ..FigureOptions::default() }))
 }
 
 /// Adds the bounds of a rate to a surface or to curves. Returns the figure unchanged if the result has no bounds.
@@ -225,10 +227,9 @@ pub fn add_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result
     Ok(match drawn {
         Figure::Surface(measured, view) => {
             let bounds = medians(&grid_cells(request, values)?).values;
-            if bounds.dim() == measured.values.dim() {
-                return Ok(Figure::Layers(measured, bounds, view));
-            }
-            Figure::Surface(measured, view)
+            let fit = bounds.dim() == measured.values.dim();
+            let surface = Figure::Surface(measured, view);
+            if fit { surface.with(FigureOptions { bounds: Some(bounds), ..FigureOptions::default() }) } else { surface }
         }
         Figure::Curves(mut figure_curves) if figure_curves.series.len() <= MAX_BOUNDED => {
             let curves_of = |column: &str, values: &[CellValue]| {
@@ -283,7 +284,7 @@ fn elasticity(request: &Request, grid: Grid, cells: &CellGrid) -> Result<Grid> {
 }
 
 /// Returns the limit that binds most samples of each cell.
-fn bottleneck(grid: Grid, cells: &CellGrid) -> Classes {
+fn bottleneck(grid: Grid, cells: &CellGrid) -> Categories {
     let class = |shown: &CellValue| {
         let samples = &shown.cell.samples;
         let count =
@@ -291,8 +292,8 @@ fn bottleneck(grid: Grid, cells: &CellGrid) -> Classes {
         let most = bounds::NAMES.iter().enumerate().max_by_key(|(_, name)| count(name));
         most.filter(|(_, name)| count(name) > 0).map(|(class, _)| class)
     };
-    let classes = cells.values.map(|shown| shown.as_ref().and_then(class));
-    Classes { grid, classes, names: bounds::NAMES.map(str::to_owned).to_vec() }
+    let cells = cells.values.map(|shown| shown.as_ref().and_then(class));
+    Categories { grid, cells, names: bounds::NAMES.map(str::to_owned).to_vec(), shown: CellText::Value }
 }
 
 /// Returns the quantity of a column. Its scale is logarithmic if the values are positive and span a factor of 8.

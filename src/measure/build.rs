@@ -1,12 +1,12 @@
 //! Passes the build's identity to the program: commit, compiler, and a fingerprint of the measuring code per kernel family.
 //!
 //! Builds with equal fingerprints measure equally; samples with another fingerprint are stale. The fingerprint covers everything
-//! that changes machine code: the sources, the compiler, the target with its features, the optimisation level, flags, features
+//! that changes machine code: the tokens of the sources, the compiler, the target with its features, the optimisation level, flags, features
 //! and the locked versions of the crates that run inside timed regions.
 
 mod fingerprint;
 
-use fingerprint::fingerprints;
+use fingerprint::{fingerprints, sources};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +25,7 @@ const SETTINGS: &[&str] = &[
     "CARGO_FEATURE_MPI",
 ];
 
-/// Paths that the commit refers to; a change in any of them since the commit marks it as dirty. `Cargo.lock` is the workspace's.
+/// Paths that the commit refers to. `Cargo.lock` is the workspace's.
 const MEASURING_CODE: &[&str] = &[".", "../base", LOCK];
 const LOCK: &str = "../../Cargo.lock";
 
@@ -37,7 +37,8 @@ fn main() {
     SETTINGS.iter().for_each(|name| base.update(format!("{name}={:?}\n", std::env::var(name).ok())));
     locked_versions().iter().for_each(|package| base.update(package));
 
-    let all_fingerprints = fingerprints(Path::new("."), &base).expect("the sources of the measuring code can be read");
+    let sources = sources(Path::new(".")).expect("the sources of the measuring code can be read");
+    let all_fingerprints = fingerprints(&sources, &base);
     let families: Vec<String> =
         all_fingerprints.families.iter().map(|(family, fingerprint)| format!("{family}={fingerprint}")).collect();
     set("APEXMAP_BUILD", &all_fingerprints.whole);
@@ -63,19 +64,14 @@ fn locked_versions() -> Vec<String> {
         .collect()
 }
 
-/// Returns the commit of this source code if it has its own repository. A surrounding repository, such as a user's home folder,
-/// is ignored.
+/// Returns the commit that last changed the measuring code, with `-dirty` if it has changed since. Commits of other code must not
+/// rebuild this crate and all above it. A surrounding repository, such as a user's home folder, is ignored.
 fn commit() -> Option<String> {
     let root = std::fs::canonicalize(output("git", &["rev-parse", "--show-toplevel"])).ok()?;
     if root != std::fs::canonicalize("../..").ok()? {
         return None;
     }
-    // In a worktree this file has another path. Cargo would rerun the script on every build if the file did not exist.
-    let log = output("git", &["rev-parse", "--git-path", "logs/HEAD"]);
-    if Path::new(&log).is_file() {
-        println!("cargo::rerun-if-changed={log}");
-    }
-    let mut commit = output("git", &["rev-parse", "--short=12", "HEAD"]);
+    let mut commit = output("git", &[&["log", "-1", "--abbrev=12", "--format=%h", "--"], MEASURING_CODE].concat());
     let status = ["status", "--porcelain", "--untracked-files=no", "--"];
     if !output("git", &[&status[..], MEASURING_CODE].concat()).is_empty() {
         commit.push_str("-dirty");

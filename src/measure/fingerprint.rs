@@ -3,8 +3,12 @@
 //! A family's key covers its own folder and everything outside the folders of other families. A family may therefore import from
 //! `kernels/shared/` and from modules below the kernels, but never from another family.
 //!
+//! A key covers the tokens of a file. Comments, documentation, white space, trailing commas, and the fields of [`DESCRIBING`] are
+//! not in it, because they change no machine code.
+//!
 //! The build script and `tests/identity.rs` also compile this file.
 
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
@@ -16,9 +20,9 @@ const KERNELS: &str = "kernels";
 const SHARED: &str = "shared";
 /// The code of the simulated transport. It is a family for itself, because measurements do not run it.
 const SIMULATED: &[&str] = &["comm/simulated", "worker/simulated.rs"];
-/// Files that are part of no key: the list of kernels with the completion of points, the library's embedded run, and the domains
-/// of parameters. They decide which points are run, and the point itself is part of its sample's key. The command line and the
-/// build script are excluded too.
+/// Files that are part of no key: the list of kernels with the completion of points, the library's embedded run, the domains of
+/// parameters, and what a kernel is. They decide which points are run, and the point itself is part of its sample's key. The
+/// command line and the build script are excluded too.
 pub const IN_NO_KEY: &[&str] = &[
     "build.rs",
     "cli/kernels.rs",
@@ -26,10 +30,16 @@ pub const IN_NO_KEY: &[&str] = &[
     "cli/worker.rs",
     "fingerprint.rs",
     "kernels/embedded.rs",
+    "kernels/facts.rs",
+    "kernels/kernel.rs",
     "kernels/mod.rs",
     "kernels/parameter.rs",
     "main.rs",
 ];
+
+/// Fields whose texts are for people. Texts at a position, such as the meaning in `parameter(...)`, are in the keys: a position does
+/// not say what it is for.
+const DESCRIBING: &[&str] = &["meaning", "method", "place", "summary"];
 
 /// The fingerprints by family, and the fingerprint of all files together.
 pub struct Fingerprints {
@@ -37,36 +47,108 @@ pub struct Fingerprints {
     pub whole: String,
 }
 
-/// Returns the fingerprints of the sources in `folder`. Each hash continues from `base`.
+/// The digests of the source files by their paths.
+pub type Sources = BTreeMap<PathBuf, Vec<u8>>;
+
+/// Reads the sources in `folder`.
 ///
 /// # Errors
-/// Fails if a file or folder cannot be read.
-pub fn fingerprints(folder: &Path, base: &Sha256) -> io::Result<Fingerprints> {
+/// Fails if a file or folder cannot be read, or if a file is not Rust.
+pub fn sources(folder: &Path) -> io::Result<Sources> {
     let mut files = Vec::new();
     collect_files(folder, &mut files)?;
-    files.sort();
+    let digest = |file: PathBuf| {
+        let digest = digest(&std::fs::read_to_string(&file)?)
+            .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {e}", file.display())))?;
+        Ok((file.strip_prefix(folder).unwrap_or(&file).to_owned(), digest))
+    };
+    files.into_iter().map(digest).collect()
+}
 
+/// Returns the fingerprints of the sources. Each hash continues from `base`.
+pub fn fingerprints(sources: &Sources, base: &Sha256) -> Fingerprints {
     let mut whole = base.clone();
-    let mut hashes: BTreeMap<String, Sha256> = BTreeMap::new();
-    let relative_path = |file: &Path| file.strip_prefix(folder).unwrap_or(file).to_owned();
-    files.iter().filter_map(|file| family(&relative_path(file))).for_each(|family| {
-        hashes.entry(family).or_insert_with(|| base.clone());
-    });
-    for file in files {
-        let name = relative_path(&file);
-        if IN_NO_KEY.iter().any(|exempt| name == Path::new(exempt)) {
+    let mut hashes: BTreeMap<String, Sha256> =
+        sources.keys().filter_map(|file| Some((family(file)?, base.clone()))).collect();
+    for (file, digest) in sources {
+        if IN_NO_KEY.iter().any(|exempt| file == Path::new(exempt)) {
             continue;
         }
-        let (own_family, text) = (family(&name), std::fs::read(&file)?);
+        let own_family = family(file);
         let affected = hashes.iter_mut().filter(|(family, _)| own_family.as_ref().is_none_or(|own| own == *family));
         for hash in affected.map(|(_, hash)| hash).chain([&mut whole]) {
-            hash.update(name.to_string_lossy().as_bytes());
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(&text);
+            hash.update(file.to_string_lossy().as_bytes());
+            hash.update(digest);
         }
     }
     let families = hashes.into_iter().map(|(family, hash)| (family, short_digest(hash))).collect();
-    Ok(Fingerprints { families, whole: short_digest(whole) })
+    Fingerprints { families, whole: short_digest(whole) }
+}
+
+/// Returns the digest of the tokens of a source text.
+///
+/// # Errors
+/// If the text is not Rust.
+pub fn digest(text: &str) -> Result<Vec<u8>, proc_macro2::LexError> {
+    let mut hash = Sha256::new();
+    hash_tokens(text.parse()?, &mut hash);
+    Ok(hash.finalize().to_vec())
+}
+
+fn hash_tokens(tokens: TokenStream, hash: &mut Sha256) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut rest = tokens.as_slice();
+    while let [first, others @ ..] = rest {
+        match describing_tokens(rest) {
+            0 => {
+                hash_token(first, hash);
+                rest = others;
+            }
+            count => rest = &rest[count..],
+        }
+    }
+}
+
+fn hash_token(token: &TokenTree, hash: &mut Sha256) {
+    match token {
+        TokenTree::Group(group) => {
+            let (open, close) = match group.delimiter() {
+                Delimiter::Parenthesis => ("(", ")"),
+                Delimiter::Brace => ("{", "}"),
+                Delimiter::Bracket => ("[", "]"),
+                Delimiter::None => ("", ""),
+            };
+            hash.update(open);
+            hash_tokens(group.stream(), hash);
+            hash.update(close);
+        }
+        TokenTree::Punct(punct) => {
+            hash.update(punct.to_string());
+            hash.update(if punct.spacing() == Spacing::Joint { "" } else { "\0" });
+        }
+        word => hash.update(format!("{word}\0")),
+    }
+}
+
+/// Returns the number of tokens at the start of these that change no machine code.
+fn describing_tokens(tokens: &[TokenTree]) -> usize {
+    let is = |token: &TokenTree, sign| matches!(token, TokenTree::Punct(punct) if punct.as_char() == sign);
+    let is_documentation = |token: &TokenTree| {
+        matches!(token, TokenTree::Group(group)
+        if group.delimiter() == Delimiter::Bracket && group.stream().to_string().starts_with("doc ="))
+    };
+    let is_describing = |token: &TokenTree| DESCRIBING.iter().any(|name| token.to_string() == *name);
+    match tokens {
+        [comma] if is(comma, ',') => 1,
+        [hash, attribute, ..] if is(hash, '#') && is_documentation(attribute) => 2,
+        [hash, inner, attribute, ..] if is(hash, '#') && is(inner, '!') && is_documentation(attribute) => 3,
+        [name, colon, TokenTree::Literal(text), ..]
+            if is(colon, ':') && is_describing(name) && text.to_string().starts_with('"') =>
+        {
+            3
+        }
+        _ => 0,
+    }
 }
 
 /// Returns the family of a file in a family's folder, or `None` for a file that all families share.

@@ -2,6 +2,7 @@
 //! Rust, and MPI for the MPI transport.
 
 pub mod affinity;
+mod choice;
 pub mod cli;
 pub mod comm;
 pub mod core_clock;

@@ -6,12 +6,20 @@ use crate::hardware::{
     FilesBelow, Hardware, HardwareThread, PlacementOrder, SystemFiles, base_page_bytes, facts_are_hidden,
     huge_page_bytes, line_words, place_ranks, this_system,
 };
-use apexmap_base::provenance::{Build, Cache, Granularity, Host, MemoryPlacement, Placement, Processors};
+use apexmap_base::provenance::{Build, Cache, Granularity, Hashed, Host, MemoryPlacement, Placement, Processors};
 use apexmap_base::units::WORD_BYTES;
 use nix::unistd::gethostname;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::OnceLock;
+
+/// Commit of the program, if it is more than the measuring code.
+static COMMIT: OnceLock<&str> = OnceLock::new();
+
+/// Sets the commit of the program for [`build`]. The first call counts.
+pub fn set_commit(commit: &'static str) {
+    COMMIT.get_or_init(|| commit);
+}
 
 /// Returns the build of the running program.
 pub fn build() -> Build {
@@ -23,7 +31,8 @@ pub fn build() -> Build {
             .filter_map(|entry| entry.split_once('='))
             .map(|(family, fingerprint)| (family.to_owned(), fingerprint.to_owned()))
             .collect(),
-        commit: env!("APEXMAP_COMMIT").into(),
+        hashed: Hashed::Tokens,
+        commit: (*COMMIT.get().unwrap_or(&env!("APEXMAP_COMMIT"))).into(),
         compiler: env!("APEXMAP_COMPILER").into(),
         target: env!("APEXMAP_TARGET").into(),
         opt_level: env!("APEXMAP_PROFILE").into(),

@@ -174,7 +174,7 @@ fn require_ranks(job: &Job, started: usize) -> Result<()> {
 }
 
 /// Finds the kernel of a point. The point must be complete and have the job's number of ranks, because kernels rely on both.
-fn require_runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
+fn require_runnable(job: &Job, point: &Point) -> Result<&'static Kernel> {
     let kernel = kernels::find(&point.kernel)?;
     let completed = kernels::complete(point.clone());
     let reason = match completed {
@@ -203,7 +203,7 @@ fn run_job<C: Collectives>(
     let job = if comm.rank() == 0 { Some(read_job(job_file)?) } else { None };
     let job = &broadcast_job(comm, job)?;
     require_ranks(job, comm.size())?;
-    let tasks: Vec<(&dyn Kernel, &Point)> =
+    let tasks: Vec<(&Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((require_runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.announce_words(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let places = gather_places(comm, &job.launcher)?;

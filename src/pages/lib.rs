@@ -6,6 +6,5 @@
 pub mod compare;
 pub mod explorer;
 pub mod html;
-pub mod papers;
 pub mod report;
 pub mod validation;

@@ -7,5 +7,4 @@ pub mod answers;
 pub mod calibrate;
 pub mod model_fit;
 pub mod nodes;
-pub mod simulated;
 pub mod validate;

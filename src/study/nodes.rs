@@ -121,7 +121,7 @@ pub fn is_of_each_node(samples: &Samples) -> bool {
 pub fn compare(samples: &Samples) -> Result<NodeCheck> {
     let (mut points, has_kernels) = (Vec::new(), samples.varies("kernel"));
     for (kernel, samples) in samples.kernels() {
-        let about = kernel.about();
+        let about = kernel;
         let parameters = columns::point_columns(samples.table()).into_iter();
         let varying: Vec<&str> =
             parameters.filter(|name| ![NODE, "kernel"].contains(name) && samples.varies(name)).collect();

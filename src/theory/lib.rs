@@ -9,6 +9,5 @@ pub mod fit;
 pub mod machine;
 pub mod models;
 pub mod paper_tables;
-pub mod simulation;
 pub mod statistics;
 pub mod trade;

@@ -77,10 +77,10 @@ fn power(value: u64) -> String {
 
 /// Merges rows that kernels of a family share. Each row gets the list of its kernels; the order is that of the first
 /// occurrence.
-fn merge_rows<'a>(family: &[&'a dyn Kernel], rows: impl Fn(&'a dyn Kernel) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
+fn merge_rows<'a>(family: &[&'a Kernel], rows: impl Fn(&'a Kernel) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
     let mut merged: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
     for kernel in family {
-        let name = kernel.id().split_once('.').map_or(kernel.id(), |(_, name)| name);
+        let name = kernel.id.split_once('.').map_or(kernel.id, |(_, name)| name);
         for row in rows(*kernel) {
             match merged.iter_mut().find(|(merged_row, _)| *merged_row == row) {
                 Some((_, kernels)) => kernels.push(name),
@@ -92,46 +92,46 @@ fn merge_rows<'a>(family: &[&'a dyn Kernel], rows: impl Fn(&'a dyn Kernel) -> Ve
     merged.into_iter().map(|(row, names)| [row, vec![kernels(names)]].concat()).collect()
 }
 
-fn describe(name: &str, family: &[&dyn Kernel]) -> String {
+fn describe(name: &str, family: &[&Kernel]) -> String {
     let mut text = format!("\n## Family {name}\n");
-    for about in family.iter().map(|kernel| kernel.about()) {
-        let ranks = if about.ranks == Ranks::One { "one rank" } else { "any number of ranks" };
-        let _ = writeln!(text, "\n### {}\n\n{}. Runs on {ranks}.\n", about.id, about.summary);
+    for kernel in family {
+        let ranks = if kernel.ranks == Ranks::One { "one rank" } else { "any number of ranks" };
+        let _ = writeln!(text, "\n### {}\n\n{}. Runs on {ranks}.\n", kernel.id, kernel.summary);
         // Kernels of a family may share a method; it is printed once.
-        let first = family.iter().map(|kernel| kernel.about()).find(|other| other.method == about.method);
-        match first.filter(|first| first.id != about.id) {
+        let first = family.iter().find(|other| other.method == kernel.method);
+        match first.filter(|first| first.id != kernel.id) {
             Some(first) => {
                 let _ = writeln!(text, "Method: that of [`{}`](#{}).\n", first.id, first.id.replace('.', ""));
             }
             None => {
-                let _ = writeln!(text, "{}\n", about.method);
+                let _ = writeln!(text, "{}\n", kernel.method);
             }
         }
-        let _ = writeln!(text, "Source: {}, {}.", about.source.short, about.place);
+        let _ = writeln!(text, "Source: {}, {}.", kernel.source.short, kernel.place);
     }
     let _ = writeln!(text, "\n### Parameters of {name}");
     text += &table(&["parameter", "meaning", "values", "default", "column", "kernels"]);
-    let parameters = |kernel: &dyn Kernel| {
+    let parameters = |kernel: &Kernel| {
         let describe_parameter = |parameter: &Parameter| {
             let (values, default) = values(parameter);
             let (name, column) = (format!("`{}`", parameter.name), format!("`{}`", parameter.column));
             vec![name, parameter.meaning.to_owned(), values, default, column]
         };
-        kernel.parameters().iter().map(describe_parameter).collect()
+        kernel.parameters.iter().map(describe_parameter).collect()
     };
     for cells in merge_rows(family, parameters) {
         row(&mut text, &cells);
     }
     let _ = writeln!(text, "\n### Outputs of {name}\n\nEach kernel also reports time and rates. Headline columns:\n");
-    for about in family.iter().map(|kernel| kernel.about()) {
-        let _ = writeln!(text, "* `{}`: `{}`", about.id, about.headline);
+    for kernel in family {
+        let _ = writeln!(text, "* `{}`: `{}`", kernel.id, kernel.headline);
     }
     text += &table(&["output", "unit", "meaning", "kernels"]);
-    let outputs = |kernel: &dyn Kernel| {
+    let outputs = |kernel: &Kernel| {
         let describe_output = |output: &Output| {
             vec![format!("`{}`", output.column), output.unit.symbol().to_owned(), output.meaning.to_owned()]
         };
-        kernel.outputs().iter().map(describe_output).collect()
+        kernel.outputs.iter().map(describe_output).collect()
     };
     for cells in merge_rows(family, outputs) {
         row(&mut text, &cells);
@@ -142,13 +142,13 @@ fn describe(name: &str, family: &[&dyn Kernel]) -> String {
 #[test]
 fn kernels_page_lists_every_kernel_with_its_parameters_and_outputs() {
     let mut text = table(&["kernel", "what it measures", "ranks"]);
-    for about in kernels::ALL.iter().map(|kernel| kernel.about()) {
-        let ranks = if about.ranks == Ranks::One { "one" } else { "any" };
-        let anchor = about.id.replace('.', "");
-        row(&mut text, &[format!("[`{}`](#{anchor})", about.id).as_str(), about.summary, ranks]);
+    for kernel in kernels::ALL {
+        let ranks = if kernel.ranks == Ranks::One { "one" } else { "any" };
+        let anchor = kernel.id.replace('.', "");
+        row(&mut text, &[format!("[`{}`](#{anchor})", kernel.id).as_str(), kernel.summary, ranks]);
     }
-    for family in kernels::ALL.chunk_by(|kernel, next| family(kernel.id()) == family(next.id())) {
-        text += &describe(self::family(family[0].id()), family);
+    for family in kernels::ALL.chunk_by(|kernel, next| family(kernel.id) == family(next.id)) {
+        text += &describe(self::family(family[0].id), family);
     }
     check("docs/kernels.md", "kernels", &text);
 }

@@ -1,4 +1,4 @@
-// Tests of the explorer's modules under node, against vectors of the crate: node modules.mjs MODULES VECTORS
+// Tests of the modules of pages under node, against vectors of the crate: node modules.mjs MODULES VECTORS
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -7,16 +7,18 @@ import vm from "node:vm";
 
 const [modules, vectorFile] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${modules}/${name}.mjs`));
-for (const name of ["d3-array", "d3-contour"]) vm.runInThisContext(readFileSync(`${modules}/vendor/${name}.min.js`, "utf8"));
+for (const name of ["d3-array", "d3-contour"]) vm.runInThisContext(readFileSync(`${modules}/explorer/vendor/${name}.min.js`, "utf8"));
 const vectors = JSON.parse(readFileSync(vectorFile, "utf8"));
-const { amount, interval } = await load("format");
-const { colourAt, layOut, levels, place, readableOn, roundOutwards, scaleOf } = await load("scale");
-const { commonValues, firstPlace, gridOf, mediansOf, sliceAxes, step } = await load("grid");
-const { chooseAxis, fromAddress, initialState, toAddress } = await load("state");
-const { interpolator, isoLines } = await load("contour");
-const { mapGeometry } = await load("map");
-const { sliceGeometry, slicePoints, sliceScale } = await load("slice");
-const { intervalText, readoutOf, shareText, tableColumns } = await load("readout");
+const { amount, interval } = await load("html/format");
+const { colourMap, layOut, levels, place, readableOn, roundOutwards, scaleOf } = await load("html/scale");
+const { BOX_HEIGHT, projectionOf } = await load("html/camera");
+const { pointNear } = await load("html/surface");
+const { commonValues, firstPlace, gridOf, mediansOf, sliceAxes, step } = await load("explorer/grid");
+const { chooseAxis, fromAddress, initialState, toAddress } = await load("explorer/state");
+const { interpolator, isoLines } = await load("explorer/contour");
+const { mapGeometry } = await load("explorer/map");
+const { sliceGeometry, slicePoints, sliceScale } = await load("explorer/slice");
+const { intervalText, readoutOf, shareText, tableColumns } = await load("explorer/readout");
 
 const close = (actual, expected, name) =>
   assert.ok(Math.abs(actual - expected) <= 1e-9 * Math.max(1, Math.abs(expected)), `${name}: ${actual} is not ${expected}`);
@@ -88,10 +90,11 @@ test("a line ends at the border and at a gap", () => {
 test("a colour is the crate's at its stops, and text on it is readable", () => {
   const stops = vectors.data.colours;
   assert.equal(stops.length, 33);
-  assert.deepEqual(colourAt(stops, 0), [1, 3, 5].map((at) => parseInt(stops[0].slice(at, at + 2), 16)));
-  assert.deepEqual(colourAt(stops, 7), colourAt(stops, 1));
-  assert.equal(readableOn(colourAt(stops, 0)), "#ffffff");
-  assert.equal(readableOn(colourAt(stops, 1)), "#000000");
+  const colourAt = colourMap(stops);
+  assert.deepEqual(colourAt(0), [1, 3, 5].map((at) => parseInt(stops[0].slice(at, at + 2), 16)));
+  assert.deepEqual(colourAt(7), colourAt(1));
+  assert.equal(readableOn(colourAt(0)), "#ffffff");
+  assert.equal(readableOn(colourAt(1)), "#000000");
 });
 
 test("every cell of a result is in exactly one map", () => {
@@ -193,4 +196,19 @@ test("the readout has everything about a cell, and says what is not known", () =
   assert.equal(shareText({ share: null }, cell), "");
   assert.deepEqual(tableColumns(kernel, { colour: 0, x: 0, y: null }).map(([name]) => name),
     ["L", "median", "95 % interval", "n", "launches", "quietness", "fraction of the bound", "terms of the models"]);
+});
+
+test("a camera in front of the box sees x to the right, and a cell in front hides a point", () => {
+  const { project, outerEdges } = projectionOf({ azimuth: -90, elevation: 0 }, 100, [50, 60]);
+  const middle = project([0.5, 0.5, BOX_HEIGHT / 2]);
+  close(middle.x, 50, "x of the middle");
+  close(middle.y, 60, "y of the middle");
+  close(project([1, 0.5, BOX_HEIGHT / 2]).x, 100, "x of the right side");
+  assert.ok(project([0.5, 0, 0]).depth > project([0.5, 1, 0]).depth, "y goes away from the reader");
+  assert.equal(outerEdges(2).length, 2);
+  const cell = [[0, 0], [10, 0], [10, 10], [0, 10]].map(([x, y], k) => ({ x, y, depth: 1, i: k, j: 0 }));
+  const points = [{ x: 5, y: 5, depth: 0, i: 8, j: 8 }, { x: 9, y: 9, depth: 2, i: 9, j: 9 }];
+  assert.equal(pointNear({ points, cells: [cell] }, 5, 5), 1);
+  assert.equal(pointNear({ points, cells: [] }, 5, 5), 0);
+  assert.equal(pointNear({ points, cells: [] }, 90, 90), -1);
 });

@@ -8,9 +8,9 @@ use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source::Source;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::comm::Collectives;
 use apexmap_measure::comm::arena::{Arena, Pages};
-use apexmap_measure::comm::{Collectives, World};
-use apexmap_measure::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use apexmap_measure::kernels::{Domain, Kernel, Outcome, Output, Parameter, Work};
 use apexmap_measure::on_transport;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -22,7 +22,8 @@ const SOURCE: Source =
 /// Names the contents of the arena, so that they are filled once per launch and not before every run.
 const CONTENTS: u64 = 0x7374_7269_6465;
 
-const ABOUT: About = About {
+/// Everything that is not named here is as in `Kernel::DEFAULT`: any number of ranks, no messages, no bounds.
+pub const STRIDE: Kernel = Kernel {
     id: "example.stride",
     summary: "Every S-th word of a rank's memory, in order",
     source: &SOURCE,
@@ -44,13 +45,25 @@ const ABOUT: About = About {
         },
     ],
     outputs: &[Output { column: "words_read", unit: Unit::Words, meaning: "read by rank 0" }],
-    ranks: Ranks::Any,
-    headline: "operations_per_second",
     method: "Every rank sums up every S-th word of its share of M words; the time is that of the slowest rank. The sum was \
              compared with its known value.",
+    refuse: |point| match point.integer("M").is_multiple_of(point.ranks as u64) {
+        true => Ok(()),
+        false => Err(format!("M = {} is no multiple of P = {}", point.integer("M"), point.ranks)),
+    },
+    work: |point| {
+        let operations = (reads(point) * point.ranks as u64) as f64;
+        Work {
+            operations,
+            operation: "read",
+            bytes: operations * WORD_BYTES as f64,
+            byte_definition: "8 bytes per read",
+        }
+    },
+    arena_words: local_words,
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..Kernel::DEFAULT
 };
-
-pub struct Stride;
 
 fn local_words(point: &Point) -> u64 {
     point.integer("M") / point.ranks as u64
@@ -59,41 +72,6 @@ fn local_words(point: &Point) -> u64 {
 /// Returns the number of words that a rank reads.
 fn reads(point: &Point) -> u64 {
     local_words(point).div_ceil(point.integer("S"))
-}
-
-impl Kernel for Stride {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        match point.integer("M").is_multiple_of(point.ranks as u64) {
-            true => Ok(()),
-            false => Err(format!("M = {} is no multiple of P = {}", point.integer("M"), point.ranks)),
-        }
-    }
-
-    fn work(&self, point: &Point) -> Work {
-        let operations = (reads(point) * point.ranks as u64) as f64;
-        Work {
-            operations,
-            operation: "read",
-            bytes: operations * WORD_BYTES as f64,
-            byte_definition: "8 bytes per read",
-        }
-    }
-
-    fn memory(&self, point: &Point) -> u64 {
-        local_words(point) * WORD_BYTES
-    }
-
-    fn arena_words(&self, point: &Point) -> u64 {
-        local_words(point)
-    }
-
-    fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {
-        on_transport!(&world.transport, comm => run(*comm, point, world.arena))
-    }
 }
 
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {

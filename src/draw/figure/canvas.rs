@@ -45,7 +45,6 @@ impl<'a> Canvas<'a> {
         if self.sheet.style.is_dark() { on_dark(colour) } else { colour }
     }
 
-    /// Draws a filled polygon.
     pub fn polygon(&mut self, points: &[Xy], colour: RGBColor, opacity: f64) -> Result<()> {
         self.painter.polygon(points, self.shade(colour), opacity)
     }
@@ -94,7 +93,6 @@ impl<'a> Canvas<'a> {
         self.painter.rect(rect, self.shade(colour))
     }
 
-    /// Draws a translucent rectangle.
     pub fn veil(&mut self, rect: Rect, colour: RGBColor, opacity: f64) -> Result<()> {
         let Rect { left, top, right, bottom } = rect;
         self.polygon(&[(left, top), (right, top), (right, bottom), (left, bottom)], colour, opacity)

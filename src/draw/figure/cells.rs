@@ -1,9 +1,6 @@
 //! Maps of cells: axes and one rectangle per point.
 
-use plotters::style::RGBColor;
-
 use super::canvas::Canvas;
-use super::colour::WHITE;
 use super::frame::{self, Frame, FrameAxis};
 use super::geometry::Rect;
 use super::grid::{Axis, Grid};
@@ -66,10 +63,4 @@ impl Cells {
             canvas.spot(self.rect(j, i).centre(), row);
         }
     }
-}
-
-/// Draws a cell in its colour, with a white outline that separates it from its neighbours.
-pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
-    canvas.fill(rect, colour)?;
-    canvas.outline(rect, WHITE, 1.0)
 }

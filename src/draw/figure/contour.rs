@@ -37,6 +37,15 @@ impl Bands {
     pub fn band_colour(&self, k: usize) -> RGBColor {
         (self.colour)((k as f64 + 0.5) / (self.levels.len() - 1) as f64)
     }
+
+    /// Returns the colour bar of the bands. `names` are the labels of the levels.
+    pub fn bar(&self, names: Vec<String>, title: String) -> ColourBar {
+        let count = self.levels.len() - 1;
+        let share = |k: usize| k as f64 / count as f64;
+        let parts = (0..count).map(|k| (share(k), self.band_colour(k))).collect();
+        let ticks = names.into_iter().enumerate().map(|(k, name)| (share(k), name)).collect();
+        ColourBar { parts, ticks, title }
+    }
 }
 
 /// A grid in bands of magnitudes. Its scale also covers `range`.
@@ -64,44 +73,52 @@ impl Drawable for Contour<'_> {
 
 pub fn draw_bands(canvas: &mut Canvas, grid: &Grid, bands: &Bands) -> Result<()> {
     grid.check_two_by_two("contour plot")?;
-    let (z, levels) = (bands.z, &bands.levels);
-    let names = ticks::labels(levels, grid.z.unit, false);
+    let names = ticks::labels(&bands.levels, grid.z.unit, false);
     let top = canvas.header(&grid.title, &grid.subtitle)?;
     let (x, y) = (FrameAxis::new(&grid.x, grid.x.scale()?), FrameAxis::new(&grid.y, grid.y.scale()?));
     let frame = frame::draw_axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
-    let triangles = triangles(grid, &frame, &z);
-    if triangles.is_empty() {
-        frame::remark(canvas, &frame.area, "no four neighbouring points were measured")?;
-    }
-    let places: Vec<f64> = levels.iter().map(|level| z.place(*level)).collect();
-    fill(canvas, &triangles, &places, bands)?;
-    let lines = named_lines(&triangles, &places, &names);
-    for (line, _) in &lines {
-        canvas.line(line, INK, 1.0)?;
-    }
-    canvas.outline(frame.area, INK, 1.0)?;
+    let lines = draw_area(canvas, grid, &frame, bands, &names, "no four neighbouring points were measured")?;
     let mut marks = draw_marks(canvas, grid, &frame, &bands.marks)?;
     let placed = place::lay_out(grid, &frame, &bands.places);
     label_lines(canvas, &lines, grid, &frame, Placed::rects(&placed))?;
     draw_places(canvas, &placed)?;
     marks.extend((!placed.is_empty()).then_some(Mark::Estimate));
-    let count = levels.len() - 1;
-    let share = |k: usize| k as f64 / count as f64;
-    let parts = (0..count).map(|k| (share(k), bands.band_colour(k))).collect();
-    let ticks = names.into_iter().enumerate().map(|(k, name)| (share(k), name)).collect();
-    ColourBar { parts, ticks, title: grid.z.title() }.draw(canvas, &frame.area, marks.len())?;
+    bands.bar(names, grid.z.title()).draw(canvas, &frame.area, marks.len())?;
     frame::draw_key(canvas, &frame.area, &marks)
 }
 
+/// Draws the bands and lines of a grid in a frame, or the remark if there are none. Returns the lines with their labels.
+pub fn draw_area<'a>(
+    canvas: &mut Canvas,
+    grid: &Grid,
+    frame: &Frame,
+    bands: &Bands,
+    names: &'a [String],
+    remark: &str,
+) -> Result<Vec<(Vec<Xy>, &'a str)>> {
+    let triangles = triangles(grid, frame, &bands.z);
+    if triangles.is_empty() {
+        frame::remark(canvas, &frame.area, remark)?;
+    }
+    let places: Vec<f64> = bands.levels.iter().map(|level| bands.z.place(*level)).collect();
+    fill(canvas, &triangles, &places, bands)?;
+    let lines = named_lines(&triangles, &places, names);
+    for (line, _) in &lines {
+        canvas.line(line, INK, 1.0)?;
+    }
+    canvas.outline(frame.area, INK, 1.0)?;
+    Ok(lines)
+}
+
 /// Returns the grid's triangles in pixels. Their values are positions on the z scale.
-pub fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
+fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
     let x: Vec<f64> = grid.x.values.iter().map(|v| frame.point(*v, frame.y.low).0).collect();
     let y: Vec<f64> = grid.y.values.iter().map(|v| frame.point(frame.x.low, *v).1).collect();
     bands::triangles(&x, &y, &grid.values.mapv(|v| z.place(v)))
 }
 
 /// Fills the bands. `levels` are the positions of their limits on the z scale.
-pub fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], bands: &Bands) -> Result<()> {
+fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], bands: &Bands) -> Result<()> {
     let count = levels.len() - 1;
     for triangle in triangles {
         for k in 0..count {
@@ -115,7 +132,7 @@ pub fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], band
 }
 
 /// Returns all iso-lines with their labels, the longest first.
-pub fn named_lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
+fn named_lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
     let mut lines: Vec<(Vec<Xy>, &str)> = Vec::new();
     for k in 1..levels.len() - 1 {
         let level_lines = bands::iso_lines(triangles, levels[k]);

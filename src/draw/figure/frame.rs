@@ -300,15 +300,21 @@ fn draw_triangle(canvas: &mut Canvas, (x, y): Xy, direction: f64) -> Result<()> 
 /// Draws a pale rectangle with slanted lines, the sign of an unknown value.
 pub fn hatch(canvas: &mut Canvas, rect: Rect) -> Result<()> {
     canvas.fill(rect, HATCH)?;
+    slanted_lines(canvas, rect, 7.0, HATCH_LINE)?;
+    canvas.outline(rect, HATCH_LINE, 0.7)
+}
+
+/// Draws lines through a rectangle, `step` pixels apart along its sides.
+pub fn slanted_lines(canvas: &mut Canvas, rect: Rect, step: f64, colour: RGBColor) -> Result<()> {
     // Lines x + y = c, clipped to the rectangle.
     let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
-    let mut c = (first / 7.0).ceil() * 7.0;
+    let mut c = (first / step).ceil() * step;
     while c < last {
         let (from, to) = ((c - rect.left).min(rect.bottom), (c - rect.right).max(rect.top));
-        canvas.line(&[(c - from, from), (c - to, to)], HATCH_LINE, 1.0)?;
-        c += 7.0;
+        canvas.line(&[(c - from, from), (c - to, to)], colour, 1.0)?;
+        c += step;
     }
-    canvas.outline(rect, HATCH_LINE, 0.7)
+    Ok(())
 }
 
 /// Writes a remark in the middle of an otherwise empty frame.

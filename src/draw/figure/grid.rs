@@ -65,6 +65,13 @@ impl Axis {
 }
 
 impl Grid {
+    /// Creates a grid whose cells have no value.
+    pub fn without_values(title: String, subtitle: String, x: Axis, y: Axis) -> Self {
+        let values = Array2::from_elem((y.values.len(), x.values.len()), f64::NAN);
+        let z = Quantity { label: String::new(), unit: Unit::None, log: false };
+        Self { title, subtitle, x, y, z, values, failed: Vec::new() }
+    }
+
     /// Returns the grid with its axes exchanged.
     pub fn transpose(&self) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use plotters::style::RGBColor;
 
 use super::canvas::Canvas;
-use super::cells::{Cells, tile};
+use super::cells::Cells;
 use super::colour::{INK, diverging, readable_on, viridis};
 use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Mark};
@@ -13,6 +13,7 @@ use super::place::{self, Place, Placed, draw_places};
 use super::table::{self, FigureTable};
 use super::text::{Font, Side};
 use super::ticks::{self, Scale};
+use super::tiles::tile;
 use apexmap_base::error::Result;
 
 /// The meaning of colours.
@@ -116,7 +117,7 @@ fn draw_cells(
             continue;
         }
         let colour = palette.colour(z.place(*value));
-        tile(canvas, rect, colour)?;
+        tile(canvas, rect, colour, false)?;
         let words = format_value(*value);
         let text_rect = Rect::from_centre(rect.centre(), Font::new(size).width(&words), size);
         if fits(&words, &rect, size) && !covered.iter().any(|other| other.overlaps(&text_rect)) {

@@ -6,10 +6,9 @@ pub mod bands;
 mod bitmap;
 mod camera;
 mod canvas;
+mod categories;
 mod cells;
-mod classes;
 pub mod colour;
-mod compared_cells;
 mod contour;
 mod curves;
 mod drawable;
@@ -25,7 +24,6 @@ mod panels;
 mod pdf;
 mod place;
 mod ratios;
-mod regions;
 mod series_style;
 mod sheet;
 mod solid;
@@ -35,8 +33,8 @@ mod svg;
 pub mod table;
 pub mod text;
 pub mod ticks;
+mod tiles;
 pub mod view;
-mod winners;
 
 use apexmap_base::new_file;
 use std::path::Path;
@@ -45,18 +43,16 @@ use ndarray::Array2;
 
 use apexmap_base::error::{Error, Result};
 pub use canvas::Spot;
-pub use classes::Classes;
+pub use categories::{Categories, CellText, MAX_WINNERS};
 pub use curves::{CurvePoint, Curves, Series};
 pub use grid::{Axis, Grid, Quantity};
 pub use landmark::{Landmark, LandmarkStyle};
 pub use panels::{MAX_PANELS, Panels};
 pub use place::Place;
-pub use ratios::Ratios;
-pub use regions::Regions;
+pub use ratios::{RatioForm, Ratios};
 pub use sheet::{Sheet, Style};
 pub use strip::{Strip, StripItem};
 pub use view::View;
-pub use winners::{MAX_WINNERS, Winners};
 
 use bitmap::Bitmap;
 use canvas::Canvas;
@@ -66,7 +62,7 @@ use drawable::Drawable;
 use heat::{Heat, Palette};
 use painter::Painter;
 use pdf::Pdf;
-use ratios::{RatioContour, RatioMap, RatioSurface};
+use ratios::RatioFigure;
 use surface::Surface;
 use svg::Svg;
 use table::FigureTable;
@@ -85,20 +81,12 @@ pub enum Figure {
     Ratio(Grid),
     /// Heat map of elasticities: red below 0, white at 0, blue above; the scale reaches at least to 1.
     Elasticity(Grid),
-    /// Map of the bottleneck of each cell, by name.
-    Regions(Regions),
     /// Lines with markers and 95 % intervals, over one axis.
     Curves(Curves),
-    /// Ratio of one machine to another: a map of cells (Apex-Map paper, Figures 5 and 6).
-    RatioMap(Ratios),
-    /// Ratio of one machine to another as a 3-D surface.
-    RatioSurface(Ratios, View),
-    /// Ratio of one machine to another as filled contours.
-    RatioContour(Ratios),
-    /// A ratio over one axis, with a line at 1.
-    RatioCurve(Curves),
-    /// Map of the fastest machine of each cell.
-    Winners(Winners),
+    /// Ratio of one machine to another (Apex-Map paper, Figures 5 and 6).
+    Ratios(Ratios, RatioForm),
+    /// Map of the category of each cell, such as the limit that binds or the fastest machine.
+    Categories(Categories),
     /// Values of named items, such as nodes, from the lowest to the highest.
     Strip(Strip),
     /// Contours side by side on one scale (Apex-Map paper, Figure 7).
@@ -107,51 +95,64 @@ pub enum Figure {
     Model(Curves),
     /// Triples of series in one colour: a measurement as markers, its bound as a line, and the attainable rate as dots.
     Limited(Curves),
-    /// A surface, and above it a net of the bounds of its points, by [y, x].
-    Layers(Grid, Array2<f64>, View),
-    /// A class and a value for each cell.
-    Classes(Classes),
-    /// A contour plot or a heat map of magnitudes with named places; those outside the axes are not drawn.
-    Marked(Box<Figure>, Vec<Place>),
-    /// A surface, contour or heat map whose heights and colours span this range, so that figures can be compared.
-    Within(Box<Figure>, (f64, f64)),
+    /// A figure with options that not every figure has.
+    With(Box<Figure>, FigureOptions),
+}
+
+/// Options of figures. Figures without such an option ignore it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FigureOptions {
+    /// The range that heights and colours of a surface, contour plot or heat map span, so that figures can be compared.
+    pub range: Option<(f64, f64)>,
+    /// Named places on a contour plot or a heat map of magnitudes; those outside the axes are not drawn.
+    pub places: Vec<Place>,
+    /// Bounds of the points of a surface by [y, x], drawn as a net above it.
+    pub bounds: Option<Array2<f64>>,
+    /// A value at which curves have a horizontal line.
+    pub level: Option<f64>,
 }
 
 impl Figure {
+    /// Returns the figure with these options.
+    pub fn with(self, options: FigureOptions) -> Self {
+        Self::With(Box::new(self), options)
+    }
+
     /// Returns the figure's values.
     pub fn table(&self) -> FigureTable {
-        self.drawable(None, &[]).table()
+        self.as_drawable().table()
     }
 
     /// Returns a short description of the figure.
     pub fn description(&self) -> String {
-        self.drawable(None, &[]).description()
+        self.as_drawable().description()
     }
 
-    /// `range` is the range of magnitudes; `None` takes it from the data.
-    fn drawable<'a>(&'a self, range: Option<(f64, f64)>, places: &'a [Place]) -> Box<dyn Drawable + 'a> {
-        let curve_plot = |curves, together, level| Box::new(CurvePlot { curves, group_size: together, level });
+    fn as_drawable(&self) -> Box<dyn Drawable + '_> {
+        const NONE: &FigureOptions = &FigureOptions { range: None, places: Vec::new(), bounds: None, level: None };
+        self.drawable(NONE)
+    }
+
+    fn drawable<'a>(&'a self, options: &'a FigureOptions) -> Box<dyn Drawable + 'a> {
+        let FigureOptions { range, places, bounds, level } = options;
+        let heat = |grid, palette| Box::new(Heat { grid, range: *range, palette, places });
+        let curve_plot = |curves, group_size| Box::new(CurvePlot { curves, group_size, level: *level });
         match self {
-            Figure::Surface(grid, view) => Box::new(Surface { grid, bounds: None, view: *view, range }),
-            Figure::Layers(grid, bounds, view) => Box::new(Surface { grid, bounds: Some(bounds), view: *view, range }),
-            Figure::Contour(grid) => Box::new(Contour { grid, range, places }),
-            Figure::Heat(grid) => Box::new(Heat { grid, range, palette: Palette::Magnitude, places }),
-            Figure::Ratio(grid) => Box::new(Heat { grid, range, palette: Palette::Ratio, places: &[] }),
-            Figure::Elasticity(grid) => Box::new(Heat { grid, range, palette: Palette::Elasticity, places: &[] }),
-            Figure::Curves(curves) => curve_plot(curves, 1, None),
-            Figure::Model(curves) => curve_plot(curves, 2, None),
-            Figure::Limited(curves) => curve_plot(curves, 3, None),
-            Figure::RatioCurve(curves) => curve_plot(curves, 1, Some(1.0)),
-            Figure::Regions(regions) => Box::new(regions),
-            Figure::Classes(classes) => Box::new(classes),
-            Figure::RatioMap(ratios) => Box::new(RatioMap(ratios)),
-            Figure::RatioSurface(ratios, view) => Box::new(RatioSurface(ratios, *view)),
-            Figure::RatioContour(ratios) => Box::new(RatioContour(ratios)),
-            Figure::Winners(winners) => Box::new(winners),
-            Figure::Strip(strip) => Box::new(strip),
-            Figure::Panels(panels) => Box::new(panels),
-            Figure::Marked(figure, places) => figure.drawable(range, places),
-            Figure::Within(figure, range) => figure.drawable(Some(*range), places),
+            Self::Surface(grid, view) => {
+                Box::new(Surface { grid, bounds: bounds.as_ref(), view: *view, range: *range })
+            }
+            Self::Contour(grid) => Box::new(Contour { grid, range: *range, places }),
+            Self::Heat(grid) => heat(grid, Palette::Magnitude),
+            Self::Ratio(grid) => heat(grid, Palette::Ratio),
+            Self::Elasticity(grid) => heat(grid, Palette::Elasticity),
+            Self::Curves(curves) => curve_plot(curves, 1),
+            Self::Model(curves) => curve_plot(curves, 2),
+            Self::Limited(curves) => curve_plot(curves, 3),
+            Self::Categories(categories) => Box::new(categories),
+            Self::Ratios(ratios, form) => Box::new(RatioFigure { ratios, form: *form }),
+            Self::Strip(strip) => Box::new(strip),
+            Self::Panels(panels) => Box::new(panels),
+            Self::With(figure, options) => figure.drawable(options),
         }
     }
 }
@@ -172,7 +173,7 @@ pub struct Drawing {
 /// If the data cannot be drawn: axes that do not ascend, values that are not positive on a log scale, only gaps, or too
 /// many curves. The error names the cause.
 /// # Panics
-/// If the bounds of a [`Figure::Layers`] have more rows or columns than its grid.
+/// If [`FigureOptions::bounds`] has more rows or columns than the grid.
 pub fn svg(figure: &Figure) -> Result<String> {
     Ok(drawing(figure, Style::Screen)?.svg)
 }
@@ -180,14 +181,14 @@ pub fn svg(figure: &Figure) -> Result<String> {
 /// Draws the figure on a painter of its sheet. Returns the positions of its values.
 fn draw(figure: &Figure, painter: &mut dyn Painter, sheet: Sheet) -> Result<Vec<Spot>> {
     let mut canvas = Canvas::new(painter, sheet)?;
-    figure.drawable(None, &[]).draw(&mut canvas)?;
+    figure.as_drawable().draw(&mut canvas)?;
     Ok(canvas.spots)
 }
 
 /// Returns the sheet of a figure in a style.
 fn sheet(figure: &Figure, style: Style) -> Result<Sheet> {
     text::register()?;
-    let drawable = figure.drawable(None, &[]);
+    let drawable = figure.as_drawable();
     Ok(Sheet::new(style, |width| drawable.room(width)))
 }
 

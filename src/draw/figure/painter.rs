@@ -7,13 +7,11 @@ use super::text::{Font, Side};
 use apexmap_base::error::Result;
 
 pub trait Painter {
-    /// Draws a filled polygon.
     fn polygon(&mut self, corners: &[Xy], colour: RGBColor, opacity: f64) -> Result<()>;
 
     /// Draws a line from point to point.
     fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()>;
 
-    /// Draws a filled rectangle.
     fn rect(&mut self, rect: Rect, colour: RGBColor) -> Result<()>;
 
     /// Draws a disc with a rim between the radii `radius` and `outer`.

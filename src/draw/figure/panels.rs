@@ -1,11 +1,10 @@
 //! Contours of several machines side by side on one scale (Apex-Map paper, Figure 7).
 
-use super::bands;
 use super::canvas::Canvas;
 use super::colour::INK;
 use super::contour::{self, Bands};
 use super::drawable::Drawable;
-use super::frame::{self, ColourBar, Frame, Ticks};
+use super::frame::{self, Frame, Ticks};
 use super::geometry::Rect;
 use super::grid::{Axis, Grid};
 use super::table::{self, FigureTable, column};
@@ -92,10 +91,7 @@ impl Drawable for &Panels {
             (sheet.margin + text::AXIS / 2.0, frame.area.centre().1),
             font,
         )?;
-        let count = (bands.levels.len() - 1) as f64;
-        let parts = (0..bands.levels.len() - 1).map(|k| (k as f64 / count, bands.band_colour(k))).collect();
-        let ticks = names.into_iter().enumerate().map(|(k, name)| (k as f64 / count, name)).collect();
-        ColourBar { parts, ticks, title: first.z.title() }.draw(canvas, &frame.area, 0)
+        bands.bar(names, first.z.title()).draw(canvas, &frame.area, 0)
     }
 
     /// Returns the values of all panels, one below the other, in one unit.
@@ -122,17 +118,7 @@ impl Drawable for &Panels {
 
 /// Draws the contours of one machine below its name.
 fn draw_panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, names: &[String]) -> Result<()> {
-    let triangles: Vec<[bands::Corner; 3]> = contour::triangles(grid, frame, &bands.z);
-    let places: Vec<f64> = bands.levels.iter().map(|level| bands.z.place(*level)).collect();
-    if triangles.is_empty() {
-        frame::remark(canvas, &frame.area, "no four neighbouring points")?;
-    }
-    contour::fill(canvas, &triangles, &places, bands)?;
-    let lines = contour::named_lines(&triangles, &places, names);
-    for (line, _) in &lines {
-        canvas.line(line, INK, 1.0)?;
-    }
-    canvas.outline(frame.area, INK, 1.0)?;
+    let lines = contour::draw_area(canvas, grid, frame, bands, names, "no four neighbouring points")?;
     for ((j, i), value) in grid.values.indexed_iter() {
         if !value.is_nan() {
             frame::draw_dot(canvas, frame.point(grid.x.values[i], grid.y.values[j]))?;

@@ -4,7 +4,6 @@
 use super::canvas::Canvas;
 use super::cells::Cells;
 use super::colour::{INK, diverging};
-use super::compared_cells::{Key, draw_key, label, tile, type_size};
 use super::contour::{self, Bands};
 use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Mark};
@@ -16,6 +15,7 @@ use super::surface;
 use super::table::{self, FigureTable};
 use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
+use super::tiles::{Key, draw_key, label, tile, type_size};
 use super::view::View;
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
@@ -31,6 +31,17 @@ pub struct Ratios {
     pub undecided_label: &'static str,
     /// The machine that did not finish, for each of the grid's `failed`.
     pub unfinished: Vec<String>,
+}
+
+/// How ratios are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RatioForm {
+    /// Cells, striped where the difference from 1 is not significant.
+    Map,
+    /// Filled contours.
+    Contour,
+    /// A 3-D surface, with a line along it at 1.
+    Surface(View),
 }
 
 impl Ratios {
@@ -51,30 +62,6 @@ impl Ratios {
         let fine = Scale::for_ratios(ratios(), 0.5, &self.grid.z.label)?;
         if fine.high <= 4.0 { Ok(fine) } else { Scale::for_ratios(ratios(), 1.0, &self.grid.z.label) }
     }
-
-    /// Returns the table of the grid with one more column: whether the ratio is decided, or who did not finish.
-    fn table(&self) -> FigureTable {
-        let mut table = FigureTable::from_grid(&self.grid);
-        table.head.push("differs from 1".into());
-        for (row, cell) in table.rows.iter_mut().zip(self.grid.filled_cells()) {
-            let unfinished = self.grid.failed.iter().position(|failed| *failed == cell);
-            row.push(match unfinished {
-                Some(k) => format!("not finished: {}", self.unfinished[k]),
-                None if self.undecided.contains(&cell) => self.undecided_label.into(),
-                None if self.grid.values[cell] == 1.0 => "no".into(),
-                None => "yes".into(),
-            });
-        }
-        table
-    }
-
-    fn description(&self) -> String {
-        let open = match self.undecided.len() {
-            0 => String::new(),
-            count => format!(" {count} of them are not significant."),
-        };
-        format!("Ratios. {}{open}", table::extremes(&self.grid))
-    }
 }
 
 /// Returns levels at powers of a root of two, 1 among them, in at most twelve bands.
@@ -86,111 +73,105 @@ fn levels(scale: &Scale) -> Vec<f64> {
     (-most..=most).map(|k| (f64::from(k) * step).exp2()).collect()
 }
 
-/// A map of ratios, striped where the difference from 1 is not significant.
-pub struct RatioMap<'a>(pub &'a Ratios);
-
-impl Drawable for RatioMap<'_> {
-    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
-        let ratios = self.0;
-        let grid = &ratios.grid;
-        grid.check()?;
-        let z = ratios.scale()?;
-        let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
-        let (frame, cell) = (&area.frame, |j: usize, i: usize| area.rect(j, i));
-        let format_ratio = |ratio: f64| ticks::short(ratio, Unit::None);
-        let values = || grid.values.indexed_iter().filter(|(_, ratio)| !ratio.is_nan());
-        let size = type_size(values().map(|((j, i), ratio)| (format_ratio(*ratio), cell(j, i))));
-        let mut small = false;
-        for ((j, i), ratio) in grid.values.indexed_iter() {
-            let rect = cell(j, i);
-            if ratio.is_nan() {
-                frame::hatch(canvas, rect)?;
-                continue;
-            }
-            let colour = diverging(z.place(*ratio));
-            let undecided = ratios.undecided.contains(&(j, i));
-            tile(canvas, rect, colour, undecided)?;
-            if !label(canvas, rect, colour, &format_ratio(*ratio), size)? && !undecided {
-                frame::draw_mark(canvas, rect.centre(), if *ratio > 1.0 { Mark::Faster } else { Mark::Slower })?;
-                small = true;
-            }
-        }
-        area.record_spots(canvas, grid);
-        for ((j, i), who) in grid.failed.iter().zip(&ratios.unfinished) {
-            draw_unfinished(canvas, cell(*j, *i), who)?;
-        }
-        canvas.outline(frame.area, INK, 1.0)?;
-        let mut key: Vec<Key> = if small { vec![Key::Faster, Key::Slower] } else { Vec::new() };
-        if !ratios.undecided.is_empty() {
-            key.push(Key::Undecided(ratios.undecided_label));
-        }
-        if !grid.failed.is_empty() {
-            key.push(Key::Unfinished);
-        }
-        let has_gaps = grid.values.indexed_iter().any(|(cell, ratio)| ratio.is_nan() && !grid.failed.contains(&cell));
-        if has_gaps {
-            key.push(Key::Missing);
-        }
-        let sets = ticks::tick_sets(&z, &[], Unit::None, z.high >= 4.0);
-        let bar = ColourBar::gradient(&z, diverging, (sets, &plain_quantity()), grid.z.title(), &frame.area);
-        bar.draw(canvas, &frame.area, key.len())?;
-        draw_key(canvas, &frame.area, &key)
-    }
-
-    fn table(&self) -> FigureTable {
-        self.0.table()
-    }
-
-    fn description(&self) -> String {
-        self.0.description()
-    }
+/// Ratios in one of their forms.
+pub struct RatioFigure<'a> {
+    pub ratios: &'a Ratios,
+    pub form: RatioForm,
 }
 
-/// Filled contours of the ratio.
-pub struct RatioContour<'a>(pub &'a Ratios);
-
-impl Drawable for RatioContour<'_> {
+impl Drawable for RatioFigure<'_> {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
-        let ratios = self.0;
+        let ratios = self.ratios;
         ratios.grid.check()?;
-        let levels = levels(&ratios.scale()?);
-        let z = Scale { low: levels[0], high: levels[levels.len() - 1], log: true };
-        let bands = Bands { z, levels, colour: diverging, marks: ratios.marks(), places: Vec::new() };
-        contour::draw_bands(canvas, &ratios.grid, &bands)
+        let z = ratios.scale()?;
+        match self.form {
+            RatioForm::Map => draw_map(canvas, ratios, &z),
+            RatioForm::Contour => {
+                let levels = levels(&z);
+                let z = Scale { low: levels[0], high: levels[levels.len() - 1], log: true };
+                let bands = Bands { z, levels, colour: diverging, marks: ratios.marks(), places: Vec::new() };
+                contour::draw_bands(canvas, &ratios.grid, &bands)
+            }
+            RatioForm::Surface(view) => {
+                let [x, y, _] = ratios.grid.scales(None)?;
+                let marks = ratios.marks();
+                let look = Look { colour: diverging, bounds: None, level: Some(0.5), marks: &marks };
+                surface::draw_coloured(canvas, &ratios.grid, view, [x, y, z], look)
+            }
+        }
     }
 
+    /// Returns the table of the grid with one more column: whether the ratio is decided, or who did not finish.
     fn table(&self) -> FigureTable {
-        self.0.table()
+        let Ratios { grid, undecided, undecided_label, unfinished } = self.ratios;
+        let mut table = FigureTable::from_grid(grid);
+        table.head.push("differs from 1".into());
+        for (row, cell) in table.rows.iter_mut().zip(grid.filled_cells()) {
+            row.push(match grid.failed.iter().position(|failed| *failed == cell) {
+                Some(k) => format!("not finished: {}", unfinished[k]),
+                None if undecided.contains(&cell) => (*undecided_label).into(),
+                None if grid.values[cell] == 1.0 => "no".into(),
+                None => "yes".into(),
+            });
+        }
+        table
     }
 
     fn description(&self) -> String {
-        self.0.description()
-    }
-}
-
-/// A surface of the ratio, with a line along it at 1.
-pub struct RatioSurface<'a>(pub &'a Ratios, pub View);
-
-impl Drawable for RatioSurface<'_> {
-    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
-        let RatioSurface(ratios, view) = *self;
-        let [x, y, _] = ratios.grid.scales(None)?;
-        let marks = ratios.marks();
-        let look = Look { colour: diverging, bounds: None, level: Some(0.5), marks: &marks };
-        surface::draw_coloured(canvas, &ratios.grid, view, [x, y, ratios.scale()?], look)
-    }
-
-    fn table(&self) -> FigureTable {
-        self.0.table()
-    }
-
-    fn description(&self) -> String {
-        self.0.description()
+        let open = match self.ratios.undecided.len() {
+            0 => String::new(),
+            count => format!(" {count} of them are not significant."),
+        };
+        format!("Ratios. {}{open}", table::extremes(&self.ratios.grid))
     }
 
     fn room(&self, _width: f64) -> Room {
-        Room::Solid
+        if matches!(self.form, RatioForm::Surface(_)) { Room::Solid } else { Room::Flat }
     }
+}
+
+fn draw_map(canvas: &mut Canvas, ratios: &Ratios, z: &Scale) -> Result<()> {
+    let grid = &ratios.grid;
+    let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
+    let (frame, cell) = (&area.frame, |j: usize, i: usize| area.rect(j, i));
+    let format_ratio = |ratio: f64| ticks::short(ratio, Unit::None);
+    let values = || grid.values.indexed_iter().filter(|(_, ratio)| !ratio.is_nan());
+    let size = type_size(values().map(|((j, i), ratio)| (format_ratio(*ratio), cell(j, i))));
+    let mut small = false;
+    for ((j, i), ratio) in grid.values.indexed_iter() {
+        let rect = cell(j, i);
+        if ratio.is_nan() {
+            frame::hatch(canvas, rect)?;
+            continue;
+        }
+        let colour = diverging(z.place(*ratio));
+        let undecided = ratios.undecided.contains(&(j, i));
+        tile(canvas, rect, colour, undecided)?;
+        if !label(canvas, rect, colour, &format_ratio(*ratio), size)? && !undecided {
+            frame::draw_mark(canvas, rect.centre(), if *ratio > 1.0 { Mark::Faster } else { Mark::Slower })?;
+            small = true;
+        }
+    }
+    area.record_spots(canvas, grid);
+    for ((j, i), who) in grid.failed.iter().zip(&ratios.unfinished) {
+        draw_unfinished(canvas, cell(*j, *i), who)?;
+    }
+    canvas.outline(frame.area, INK, 1.0)?;
+    let mut key: Vec<Key> = if small { vec![Key::Faster, Key::Slower] } else { Vec::new() };
+    if !ratios.undecided.is_empty() {
+        key.push(Key::Undecided(ratios.undecided_label));
+    }
+    if !grid.failed.is_empty() {
+        key.push(Key::Unfinished);
+    }
+    let has_gaps = grid.values.indexed_iter().any(|(cell, ratio)| ratio.is_nan() && !grid.failed.contains(&cell));
+    if has_gaps {
+        key.push(Key::Missing);
+    }
+    let sets = ticks::tick_sets(z, &[], Unit::None, z.high >= 4.0);
+    let bar = ColourBar::gradient(z, diverging, (sets, &plain_quantity()), grid.z.title(), &frame.area);
+    bar.draw(canvas, &frame.area, key.len())?;
+    draw_key(canvas, &frame.area, &key)
 }
 
 /// Returns the quantity of ratios: its ticks are plain numbers.

@@ -71,7 +71,6 @@ impl SeriesStyle {
         Self { colour, shape, dashes, part }
     }
 
-    /// Draws a line in this style.
     pub fn line(self, canvas: &mut Canvas, points: &[Xy]) -> Result<()> {
         canvas.dashed_line(points, self.colour, 1.8, self.dashes)
     }

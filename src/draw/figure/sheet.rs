@@ -22,7 +22,6 @@ impl Style {
     pub const ALL: [(&'static str, Style); 4] =
         [("screen", Style::Screen), ("paper", Style::Paper), ("slide", Style::Slide), ("slide-dark", Style::SlideDark)];
 
-    /// Returns whether the ground is dark.
     pub fn is_dark(self) -> bool {
         self == Style::SlideDark
     }
@@ -153,7 +152,6 @@ impl Sheet {
         }
     }
 
-    /// Returns whether title and subtitle are drawn.
     pub fn has_header(&self) -> bool {
         self.subtitle_lines > 0
     }

@@ -21,7 +21,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let lines: Vec<(&str, &str)> = ALL.iter().map(|kernel| (kernel.id(), kernel.about().summary)).collect();
+    let lines: Vec<(&str, &str)> = ALL.iter().map(|kernel| (kernel.id, kernel.summary)).collect();
     let Some(wanted) = &arguments.kernel else {
         return print(&format!(
             "{}\nParameters, outputs and source: apexmap kernels FAMILY|ID\n",
@@ -36,17 +36,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&text)
 }
 
-fn describe(kernel: &dyn Kernel, text: &mut String) {
-    let about = kernel.about();
-    let _ = writeln!(text, "{}\n  {}", about.id, about.summary);
-    let _ = writeln!(text, "  source: {}, \"{}\", {}", about.source.authors, about.source.title, about.place);
-    let ranks = if about.ranks == Ranks::One { "one" } else { "any number" };
+fn describe(kernel: &Kernel, text: &mut String) {
+    let _ = writeln!(text, "{}\n  {}", kernel.id, kernel.summary);
+    let _ = writeln!(text, "  source: {}, \"{}\", {}", kernel.source.authors, kernel.source.title, kernel.place);
+    let ranks = if kernel.ranks == Ranks::One { "one" } else { "any number" };
     let table = || TextTable::new([Align::Left; 2]).with_indent(4).with_width(terminal_width());
     let (mut parameters, mut outputs) = (table(), table());
-    for parameter in kernel.parameters() {
+    for parameter in kernel.parameters {
         parameters.add_row([parameter.name, &format!("{} ({})", parameter.meaning, describe_domain(parameter))]);
     }
-    kernel.outputs().iter().for_each(|output| outputs.add_row([output.column, output.meaning]));
+    kernel.outputs.iter().for_each(|output| outputs.add_row([output.column, output.meaning]));
     let _ =
         writeln!(text, "  ranks: {ranks}\n  parameters:\n{parameters}  outputs, besides seconds and rates:\n{outputs}");
 }

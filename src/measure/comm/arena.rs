@@ -1,5 +1,6 @@
 //! The memory of a rank: allocated once per launch, on the requested pages, and filled once.
 
+use crate::choice::choice;
 use crate::crew::Crew;
 use crate::hardware::{Hardware, base_page_bytes, huge_page_bytes, memory_areas, pages_by_node, set_memory_node};
 use crate::progress;
@@ -9,21 +10,13 @@ use apexmap_base::sample::Phase;
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
 
-/// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pages {
-    /// Transparent huge pages (2 MiB on x86_64), requested with madvise.
-    Huge,
-    /// The system's base pages (4 KiB on x86_64), even if huge pages are the default.
-    Base,
-}
-
-impl Pages {
-    /// The values of the `pages` parameter; the first is the default.
-    pub const NAMES: &[&str] = &["huge", "base"];
-
-    pub fn from_name(name: &str) -> Self {
-        if name == "base" { Pages::Base } else { Pages::Huge }
+choice! {
+    /// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
+    pub enum Pages("pages") {
+        /// Transparent huge pages (2 MiB on x86_64), requested with madvise.
+        Huge = "huge",
+        /// The system's base pages (4 KiB on x86_64), even if huge pages are the default.
+        Base = "base",
     }
 }
 
@@ -38,6 +31,11 @@ pub struct GrantedPages {
 
 impl GrantedPages {
     const UNKNOWN: Self = Self { page_bytes: None, huge_share: None };
+
+    /// Returns what is certain without the system's account: a request for base pages is never refused.
+    fn unread(requested: Pages) -> Self {
+        Self { page_bytes: (requested == Pages::Base).then(base_page_bytes), ..Self::UNKNOWN }
+    }
 
     /// Returns the outputs of a kernel: `page_bytes` and `huge_share`, each if known.
     pub fn outputs(self) -> impl Iterator<Item = (&'static str, Value)> {
@@ -226,7 +224,7 @@ impl Arena {
             if is_simulated {
                 return Ok(region);
             }
-            region.granted = read_granted_pages(region.words_mut());
+            region.granted = read_granted_pages(region.words_mut()).unwrap_or_else(|| GrantedPages::unread(pages));
             require_node(node, region.words())?;
         }
         Ok(region)
@@ -347,9 +345,9 @@ pub fn allocated_bytes(words: u64) -> u64 {
     huge_page_portion(bytes, page).max(bytes) as u64
 }
 
-/// Reads which pages back these words from the system's account of this process.
-fn read_granted_pages(words: &[u64]) -> GrantedPages {
-    let Some(areas) = memory_areas() else { return GrantedPages::UNKNOWN };
+/// Reads which pages back these words from the system's account of this process; `None` if it has none.
+fn read_granted_pages(words: &[u64]) -> Option<GrantedPages> {
+    let areas = memory_areas()?;
     let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);
     // The system may report the memory of neighbouring ranks as one area, so the share is computed over the area's resident
     // pages.
@@ -360,7 +358,7 @@ fn read_granted_pages(words: &[u64]) -> GrantedPages {
         base = area.page_bytes;
     }
     if resident == 0 {
-        return GrantedPages::UNKNOWN;
+        return None;
     }
     let share = (huge as f64 / resident as f64).min(1.0);
     let page_bytes = match share {
@@ -368,5 +366,5 @@ fn read_granted_pages(words: &[u64]) -> GrantedPages {
         s if s <= 0.05 => Some(base),
         _ => None,
     };
-    GrantedPages { page_bytes, huge_share: Some(share) }
+    Some(GrantedPages { page_bytes, huge_share: Some(share) })
 }

@@ -6,6 +6,8 @@
 pub mod apex_map;
 pub mod calibrate;
 mod embedded;
+mod facts;
+mod kernel;
 pub mod message_rate;
 pub mod node_binding;
 mod parameter;
@@ -13,20 +15,20 @@ pub mod random_access;
 pub mod shared;
 
 pub use embedded::run_embedded;
+pub use facts::{Computations, Divided, Division, Pattern, Traffic, Windows};
+pub use kernel::Kernel;
 pub(crate) use node_binding::run_on_nodes;
-use parameter::{Choices, parameter};
+use parameter::parameter;
 pub use parameter::{Domain, Parameter};
 
 pub use crate::comm::Rings;
-use crate::comm::World;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{NODE, Point, Value};
-use apexmap_base::source::Source;
 use apexmap_base::units::{Unit, plural};
 use std::collections::BTreeMap;
 
 /// All kernels of the program. Help, validation, plans, reports and tests derive from this list.
-pub const ALL: &[&dyn Kernel] = &[
+pub const ALL: &[&Kernel] = &[
     &apex_map::SEQUENTIAL,
     &apex_map::TWO_SIDED,
     &apex_map::ONE_SIDED,
@@ -74,8 +76,18 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::network::poll::KERNEL,
     &calibrate::network::copy::KERNEL,
     &calibrate::network::barrier::KERNEL,
-    &calibrate::network::bisection::Bisection,
+    &calibrate::network::bisection::KERNEL,
 ];
+// [`Kernel::DEFAULT`] has no description. A kernel that leaves a part of it out does not compile.
+const _: () = {
+    let mut number = 0;
+    while number < ALL.len() {
+        let kernel = ALL[number];
+        assert!(!kernel.id.is_empty() && !kernel.summary.is_empty() && !kernel.method.is_empty());
+        assert!(!kernel.source.title.is_empty() && !kernel.place.is_empty());
+        number += 1;
+    }
+};
 
 /// Returns the family of a kernel: `apex_map` for `apex_map.sequential`.
 pub fn family(id: &str) -> &str {
@@ -86,9 +98,9 @@ pub fn family(id: &str) -> &str {
 ///
 /// # Errors
 /// Fails if no kernel has this id; the error lists all ids.
-pub fn find(id: &str) -> Result<&'static dyn Kernel> {
-    ALL.iter().copied().find(|kernel| kernel.id() == id).ok_or_else(|| {
-        let ids: Vec<_> = ALL.iter().map(|kernel| kernel.id()).collect();
+pub fn find(id: &str) -> Result<&'static Kernel> {
+    ALL.iter().copied().find(|kernel| kernel.id == id).ok_or_else(|| {
+        let ids: Vec<_> = ALL.iter().map(|kernel| kernel.id).collect();
         Error::input(format!("there is no kernel \"{id}\""), format!("use one of {}", ids.join(", ")))
     })
 }
@@ -165,123 +177,10 @@ pub enum Ranks {
 pub struct Outcome {
     /// Time of the slowest rank, in seconds.
     pub seconds: f64,
-    /// The values of [`About::outputs`], by column.
+    /// The values of [`Kernel::outputs`], by column.
     pub outputs: BTreeMap<&'static str, Value>,
     /// The verdict of the verification; `Err` describes the wrong results.
     pub verdict: std::result::Result<(), String>,
-}
-
-/// The description of a kernel, for help, validation, stores and reports.
-#[derive(Clone, Copy, Debug)]
-pub struct About {
-    /// `family.variant`, unique.
-    pub id: &'static str,
-    /// The measured quantity, in one line.
-    pub summary: &'static str,
-    /// The paper or definition that the kernel follows.
-    pub source: &'static Source,
-    /// Table, figure or section of the source.
-    pub place: &'static str,
-    /// The parameters that a point may set; the others get their defaults.
-    pub parameters: &'static [Parameter],
-    /// The values that a run reports in addition to its time.
-    pub outputs: &'static [Output],
-    /// The number of ranks that the kernel runs on.
-    pub ranks: Ranks,
-    /// The column that figures and summaries show by default.
-    pub headline: &'static str,
-    /// The definition of a sample, of its timed region and of the verification: a paragraph for the report.
-    pub method: &'static str,
-}
-
-/// A kernel: it runs and times the work at a point.
-pub trait Kernel: Sync {
-    /// Returns the description for help, validation, results and reports.
-    fn about(&self) -> &'static About;
-    /// Checks a combination of parameters. Each parameter is already within its domain.
-    ///
-    /// # Errors
-    /// Returns why the combination cannot be run, and which values would be accepted.
-    fn check(&self, point: &Point) -> std::result::Result<(), String>;
-    /// Returns operations and bytes of one complete run, over all ranks.
-    ///
-    /// # Panics
-    /// Panics if the point is not complete; see [`complete`].
-    fn work(&self, point: &Point) -> Work;
-    /// Returns the work of a run with these outputs, for kernels that may do less than the point asks.
-    fn work_done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
-        let _ = outputs;
-        self.work(point)
-    }
-    /// Returns whether its time on simulated ranks has a meaning: its ranks exchange messages, and it charges its computations.
-    fn is_simulatable(&self) -> bool {
-        false
-    }
-    /// Returns the memory per rank, in bytes.
-    ///
-    /// # Panics
-    /// Panics if the point is not complete.
-    fn memory(&self, point: &Point) -> u64;
-    /// Returns the memory of all ranks together, in bytes, for kernels whose ranks need different amounts.
-    ///
-    /// # Panics
-    /// Panics if the point is not complete.
-    fn total_memory(&self, point: &Point) -> u64 {
-        self.memory(point).saturating_mul(point.ranks as u64)
-    }
-    /// Returns the memory of a simulated rank, in bytes: without prepared receives and without places for its verification.
-    ///
-    /// # Panics
-    /// Panics if the point is not complete.
-    fn simulated_memory(&self, point: &Point) -> u64 {
-        self.memory(point)
-    }
-    /// Returns the words (8 bytes) of this memory that come from the arena, which is allocated and filled once per launch, for
-    /// the largest point.
-    ///
-    /// # Panics
-    /// Panics if the point is not complete.
-    fn arena_words(&self, point: &Point) -> u64;
-    /// Returns the rings that carry its messages if ranks are threads. Plans add their memory to [`Kernel::memory`].
-    ///
-    /// # Panics
-    /// Panics if the point is not complete.
-    fn rings(&self, point: &Point) -> Vec<Rings> {
-        let _ = point;
-        Vec::new()
-    }
-    /// Returns whether its operations access memory sequentially, so that their bytes alone give a very rough estimate of the
-    /// time.
-    fn accesses_in_order(&self) -> bool {
-        false
-    }
-    /// Runs the point once. Collective over the world's ranks. `stream` is the number of the run, so that each run draws other
-    /// values. [`run_embedded`] creates a world of threads.
-    ///
-    /// # Errors
-    /// Fails if memory or the transport fails. A wrong result is not an error but a [verdict](Outcome::verdict).
-    ///
-    /// # Panics
-    /// Panics if the point is not complete.
-    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome>;
-
-    /// Returns [`About::id`].
-    fn id(&self) -> &'static str {
-        self.about().id
-    }
-    /// Returns [`About::parameters`].
-    fn parameters(&self) -> &'static [Parameter] {
-        self.about().parameters
-    }
-    /// Returns [`About::outputs`].
-    fn outputs(&self) -> &'static [Output] {
-        self.about().outputs
-    }
-}
-
-/// For kernels without messages.
-fn no_rings(_: &Point) -> Vec<Rings> {
-    Vec::new()
 }
 
 /// Requires an even number of ranks, for kernels that pair the first half of the ranks with the second.
@@ -293,10 +192,9 @@ fn require_even_ranks(point: &Point) -> std::result::Result<(), String> {
 }
 
 /// Returns advice with the kernels of the same family that run on several ranks.
-fn suggest_multi_rank_kernels(kernel: &dyn Kernel) -> String {
-    let is_candidate =
-        |other: &&&dyn Kernel| family(other.id()) == family(kernel.id()) && other.about().ranks == Ranks::Any;
-    let ids: Vec<&str> = ALL.iter().filter(is_candidate).map(|other| other.id()).collect();
+fn suggest_multi_rank_kernels(kernel: &Kernel) -> String {
+    let is_candidate = |other: &&&Kernel| family(other.id) == family(kernel.id) && other.ranks == Ranks::Any;
+    let ids: Vec<&str> = ALL.iter().filter(is_candidate).map(|other| other.id).collect();
     if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 
@@ -306,16 +204,16 @@ fn suggest_multi_rank_kernels(kernel: &dyn Kernel) -> String {
 /// Returns the fault of the point, in one sentence.
 pub fn complete(point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.message)?;
-    let parameters = kernel.parameters();
+    let parameters = kernel.parameters;
     let is_known = |name: &str| name == NODE || parameters.iter().chain(&LAUNCH_PARAMETERS).any(|p| p.name == name);
     if let Some(name) = point.params.keys().find(|name| !is_known(name)) {
         let names: Vec<_> = parameters.iter().map(|p| p.name).collect();
-        return Err(format!("{} has no parameter {name}; it has {}", kernel.id(), names.join(", ")));
+        return Err(format!("{} has no parameter {name}; it has {}", kernel.id, names.join(", ")));
     }
     let point = fill_defaults(point)?;
     kernel.check(&point)?;
     if point.params.contains_key(MEMORY_NODE) && kernel.arena_words(&point) == 0 {
-        return Err(format!("{} has no memory that memory_node could place; leave it out", kernel.id()));
+        return Err(format!("{} has no memory that memory_node could place; leave it out", kernel.id));
     }
     Ok(point)
 }
@@ -327,7 +225,7 @@ pub fn complete(point: Point) -> std::result::Result<Point, String> {
 /// Returns the fault of the point, in one sentence.
 pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.message)?;
-    for parameter in kernel.parameters() {
+    for parameter in kernel.parameters {
         if let Some(value) = point.params.get(parameter.name).cloned().or_else(|| parameter.default_value()) {
             point.params.insert(parameter.name.to_owned(), parameter.convert(&value)?);
         }
@@ -341,10 +239,10 @@ pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, String> {
     if point.ranks == 0 {
         return Err("at least one rank is needed".into());
     }
-    if kernel.about().ranks == Ranks::One && point.ranks != 1 {
+    if kernel.ranks == Ranks::One && point.ranks != 1 {
         return Err(format!(
             "{} runs on one rank, not on {}{}",
-            kernel.id(),
+            kernel.id,
             point.ranks,
             suggest_multi_rank_kernels(kernel)
         ));
@@ -355,7 +253,7 @@ pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, String> {
 
 /// Sets the missing parameters whose defaults depend on the other parameters of the point.
 pub fn choose_defaults(point: &mut Point) {
-    let parameters = find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters());
+    let parameters = find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters);
     for parameter in parameters {
         if let (Domain::Chosen { choose, .. }, false) = (parameter.domain, point.params.contains_key(parameter.name)) {
             let value = choose(point);

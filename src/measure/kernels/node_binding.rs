@@ -16,7 +16,7 @@ use apexmap_base::units::plural;
 ///
 /// # Panics
 /// Panics if the point is not complete.
-pub(crate) fn run_on_nodes(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+pub(crate) fn run_on_nodes(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     let node_parameter = |name: &str| match point.params.get(name) {
         Some(Value::Integer(node)) => Some(*node as usize),
         _ => None,

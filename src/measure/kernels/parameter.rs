@@ -59,35 +59,6 @@ pub enum Domain {
     Choice(&'static [&'static str]),
 }
 
-/// The words of a [`Domain::Choice`] with their meaning for the kernel. One list keeps words and meanings together.
-pub(crate) struct Choices<T: 'static>(pub &'static [(&'static str, T)]);
-
-impl<T: Copy> Choices<T> {
-    /// Returns only the words, for the domain.
-    ///
-    /// # Panics
-    /// Panics if the list does not have `N` words. In a constant, this is a compile-time error.
-    pub(crate) const fn words<const N: usize>(&self) -> [&'static str; N] {
-        assert!(self.0.len() == N);
-        let (mut words, mut number) = ([""; N], 0);
-        while number < N {
-            words[number] = self.0[number].0;
-            number += 1;
-        }
-        words
-    }
-
-    /// Returns the meaning of the point's word.
-    ///
-    /// # Panics
-    /// Panics if the point is not complete.
-    pub(crate) fn meaning(&self, point: &Point, name: &str) -> T {
-        let word = point.text(name);
-        let choice = self.0.iter().find(|(choice_word, _)| *choice_word == word);
-        choice.unwrap_or_else(|| panic!("{name} = \"{word}\" is none of its choices")).1
-    }
-}
-
 /// A parameter of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {

@@ -42,7 +42,7 @@ pub fn run_job(job_file: &Path, ranks: usize) -> Result<()> {
             "write it with `apexmap run --simulate CARD`",
         ));
     };
-    let kernels: Vec<&dyn Kernel> =
+    let kernels: Vec<&Kernel> =
         job.tasks.iter().map(|task| require_runnable(job, &task.point)).collect::<Result<_>>()?;
     let record = job.launch_record();
     let launch = Launch {
@@ -80,7 +80,7 @@ type RankResult = std::result::Result<Result<Outcome>, String>;
 fn run_point(
     machine: &Machine,
     costs: simulated::ComputationCosts,
-    kernel: &dyn Kernel,
+    kernel: &Kernel,
     point: &Point,
     stream: u64,
 ) -> Result<(Vec<RankResult>, Account)> {
@@ -108,7 +108,7 @@ fn with_spread(
     mut outcome: Outcome,
     job: &Job,
     task: &Task,
-    kernel: &dyn Kernel,
+    kernel: &Kernel,
     stream: u64,
 ) -> Result<std::result::Result<Outcome, String>> {
     let mut logarithms = Vec::new();

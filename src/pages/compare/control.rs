@@ -1,13 +1,13 @@
 //! The control of comparisons: launches of one build on one machine, alternately called A and B. Every difference found between
 //! them is false. Their rate shows whether the intervals of comparisons are wide enough on this machine.
 
-use super::Comparison;
+use super::comparison::Comparison;
 use super::points::PointData;
-use super::ratio::{FALSE_FINDINGS, GeometricMean, Ratio, format_with_interval, ratio};
+use super::ratio::{FALSE_FINDINGS, GeometricMean, TestedRatio, format_with_interval, ratio};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{plural, short_number};
 use apexmap_results::samples::Samples;
-use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 use std::collections::BTreeSet;
@@ -61,22 +61,20 @@ pub fn count_findings(comparison: &Comparison) -> Result<Control> {
         .filter_map(|point| Some((point.by_machine[1].as_ref()?, point.by_machine[0].as_ref()?)))
         .collect();
     let over = &comparison.ratios[1];
-    let ratios = over.ratios.values().map(|tested| tested.ratio);
-    let ratios: Vec<Ratio> = ratios.filter(|ratio| ratio.interval.is_some()).collect();
+    let ratios: Vec<&TestedRatio> = over.ratios.values().filter(|tested| tested.ratio.interval.is_some()).collect();
     let Some(GeometricMean { value, interval: ratio_interval, .. }) = over.mean.filter(|_| !ratios.is_empty()) else {
         return Err(Error::input(
             "no point of this control has an interval",
             "measure more launches of each side: --launches 3",
         ));
     };
-    let found_count = ratios.iter().filter(|ratio| ratio.is_decided()).count();
-    let p: Vec<f64> = ratios.iter().filter_map(|ratio| ratio.p).collect();
+    let found_count = ratios.iter().filter(|tested| tested.ratio.is_decided()).count();
     Ok(Control {
         points: ratios.len(),
         found: found_count,
         rate: found_count as f64 / ratios.len() as f64,
         interval: binomial(found_count, ratios.len()),
-        found_adjusted: adjust_p_values(&p).into_iter().filter(|q| *q <= FALSE_FINDINGS).count(),
+        found_adjusted: ratios.iter().filter(|tested| tested.q.is_some_and(|q| q <= FALSE_FINDINGS)).count(),
         over_all_ways: rate_over_all_ways(&pairs, &mut tests),
         untested: comparison.points.points.len() - ratios.len(),
         launches: pairs

@@ -39,7 +39,7 @@ impl MatchedGroup {
 
     /// Returns the values of an axis, ascending.
     pub fn values(&self, points: &Points, axis: usize) -> Vec<f64> {
-        numbers(points, &self.points, &self.axes[axis])
+        points.numbers(self.points.iter().copied(), &self.axes[axis])
     }
 
     /// Returns an axis for figures.
@@ -64,14 +64,6 @@ impl MatchedGroup {
     }
 }
 
-/// Returns the distinct numbers of some points in a column, ascending.
-fn numbers(points: &Points, members: &[usize], column: &str) -> Vec<f64> {
-    let mut values: Vec<f64> = members.iter().filter_map(|&index| points.points[index].number(column)).collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    values
-}
-
 /// Returns label, unit and scale of a column; the scale is logarithmic if the values spread widely.
 pub fn quantity(column: &str, values: &[f64]) -> Quantity {
     let quantity = plot::quantity(column, values.iter().copied());
@@ -82,7 +74,7 @@ pub fn quantity(column: &str, values: &[f64]) -> Quantity {
 pub fn group_points(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
     let mut groups = Vec::new();
     for kernel in kernels::ALL.iter().copied() {
-        let Some((class, _)) = points.classes.iter().find(|(_, first)| **first == kernel.id()) else { continue };
+        let Some((class, _)) = points.classes.iter().find(|(_, first)| **first == kernel.id) else { continue };
         let members: Vec<usize> =
             chosen.iter().copied().filter(|&index| points.points[index].class == *class).collect();
         if !members.is_empty() {
@@ -93,7 +85,7 @@ pub fn group_points(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
 }
 
 /// Groups the points of one class of kernels.
-fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
+fn group_class(points: &Points, kernel: &Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
     let design = points.design(members);
     let surface = [ALPHA, BLOCK];
     // The number of index arrays follows from alpha, L and P.
@@ -107,11 +99,11 @@ fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usi
         varying.into_iter().partition(|name| has_surface(kernel) || is_word(name));
     let mut groups = Vec::new();
     for (values, members) in points.split_by(members, &keys) {
-        let is_surface = surface.iter().all(|name| numbers(points, &members, name).len() > 1);
+        let is_surface = surface.iter().all(|name| points.numbers(members.iter().copied(), name).len() > 1);
         let key: Vec<(String, Value)> = keys.iter().map(|name| name.to_string()).zip(values).collect();
         let name = plain_name(&key, &PlainNode::default());
         // The names of single kernels are in the plain name.
-        let label = match class == kernel.id() {
+        let label = match class == kernel.id {
             true => plain_name(
                 &[vec![("kernel".to_owned(), Value::Text(class.to_owned()))], key].concat(),
                 &PlainNode::default(),
@@ -120,8 +112,8 @@ fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usi
         };
         let group = MatchedGroup {
             label,
-            kernel: kernel.id(),
-            headline: kernel.about().headline,
+            kernel: kernel.id,
+            headline: kernel.headline,
             axes: surface.iter().rev().map(|name| name.to_string()).collect(),
             points: members,
         };
@@ -138,7 +130,7 @@ fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usi
 
 /// Splits a group by all numbers except the two with the most values. A parameter that follows from others is not an axis.
 fn split(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>) -> Vec<MatchedGroup> {
-    let distinct = |axis: &&str| numbers(points, &group.points, axis).len();
+    let distinct = |axis: &&str| points.numbers(group.points.iter().copied(), axis).len();
     let mut free: Vec<&str> = axes.into_iter().filter(|axis| distinct(axis) > 1).collect();
     free.sort_by_key(|axis| std::cmp::Reverse(distinct(axis)));
     let mut kept: Vec<&str> = Vec::new();

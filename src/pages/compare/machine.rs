@@ -18,6 +18,37 @@ pub enum Origin {
     Published,
 }
 
+/// Source of a rate of a published machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Predicted by a model outside of the domain of a number.
+    Extrapolated,
+    /// Predicted by a model where the numbers of the card hold.
+    Predicted,
+    /// Printed in a paper.
+    Printed,
+}
+
+impl Source {
+    /// The column of published samples with the word of their source; the column `origin` describes it.
+    pub const COLUMN: &str = "rate_source";
+    const ALL: [Self; 3] = [Self::Extrapolated, Self::Predicted, Self::Printed];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Printed => "published",
+            Self::Predicted => "predicted",
+            Self::Extrapolated => "extrapolated",
+        }
+    }
+
+    /// Returns the sources of samples; none if they were measured or simulated.
+    pub fn of_samples(samples: &Samples) -> BTreeSet<Self> {
+        let words = samples.words(Self::COLUMN);
+        Self::ALL.into_iter().filter(|source| words.iter().any(|word| *word == source.word())).collect()
+    }
+}
+
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -88,6 +119,21 @@ impl Machine {
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.is_measured())?;
         Some(manifest.first_host())
+    }
+
+    /// Returns the cards of simulated ranks, as in `card Red Storm`; `None` if all ranks were real.
+    pub fn simulated_cards(&self) -> Option<String> {
+        let simulated = self.samples.with_word("transport", &["simulated"]);
+        // The worker stores the card in place of a library.
+        let card = |library: &str| library.strip_prefix("simulated, ").unwrap_or(library).to_owned();
+        let cards: Vec<String> = simulated.words("library").into_iter().map(card).collect();
+        (!cards.is_empty()).then(|| cards.join("; "))
+    }
+
+    /// Returns the descriptions of the rates from a source.
+    pub fn origins(&self, source: Source) -> Vec<String> {
+        let of_source = self.samples.with_word(Source::COLUMN, &[source.word()]);
+        of_source.words("origin").into_iter().map(str::to_owned).collect()
     }
 
     /// Returns the times of the first and the last sample (seconds since 1970), and the median load average.

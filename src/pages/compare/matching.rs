@@ -98,18 +98,17 @@ pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points>
         roles: roles(machines, matching.ranks)?,
         own_sizes: BTreeSet::new(),
     };
-    let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
+    let mut classes: BTreeMap<String, Vec<&'static Kernel>> = BTreeMap::new();
     let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(group_by_kernel).collect();
     for kernel in
-        kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|groups| groups.contains_key(kernel.id())))
+        kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|groups| groups.contains_key(kernel.id)))
     {
-        let class = if matching.allowed.kernel { kernels::family(kernel.id()) } else { kernel.id() };
+        let class = if matching.allowed.kernel { kernels::family(kernel.id) } else { kernel.id };
         classes.entry(class.to_owned()).or_default().push(kernel);
     }
     for (class, kernels) in classes {
         let of_class = |(machine, by_kernel): (&Machine, &HashMap<&'static str, Samples>)| {
-            let rows =
-                kernels.iter().filter_map(|kernel| by_kernel.get(kernel.id())).flat_map(|samples| samples.rows());
+            let rows = kernels.iter().filter_map(|kernel| by_kernel.get(kernel.id)).flat_map(|samples| samples.rows());
             machine.samples.with_rows(rows.copied().collect())
         };
         let samples: Vec<Samples> = machines.iter().zip(&by_kernel).map(of_class).collect();
@@ -120,10 +119,10 @@ pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points>
                 result.own_sizes.insert(columns::short(size).to_owned());
             }
         }
-        result.classes.insert(class.clone(), kernels[0].id());
+        result.classes.insert(class.clone(), kernels[0].id);
         let mut indices: HashMap<Vec<Part>, usize> = HashMap::new();
         for (machine_index, machine) in machines.iter().enumerate().filter(|(index, _)| !samples[*index].is_empty()) {
-            let headline = kernels[0].about().headline;
+            let headline = kernels[0].headline;
             for (mut values, mut data, unusable) in
                 point_data(machine, &samples[machine_index], &columns, headline, matching)?
             {
@@ -154,20 +153,20 @@ fn values(point: &Point) -> Vec<Value> {
 
 /// Groups the samples of a machine by kernel.
 fn group_by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
-    machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id(), samples)).collect()
+    machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id, samples)).collect()
 }
 
 /// Returns the columns that match the points of a class: the rank count, and parameters that all machines report.
 fn matching_columns(
     machines: &[Machine],
     samples: &[Samples],
-    kernels: &[&'static dyn Kernel],
+    kernels: &[&'static Kernel],
     matching: &Matching,
     class: &str,
     unreported: &mut Vec<(String, String, Vec<String>)>,
 ) -> Vec<String> {
     let mut columns = vec!["ranks"];
-    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters()) {
+    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters) {
         let by_allowance = matching.allowed.page_size && parameter.column == "pages";
         // Other seeds give the same point.
         if !columns.contains(&parameter.column) && parameter.column != "seed" && !by_allowance {
@@ -267,8 +266,8 @@ fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
 
 /// Returns the sizes that each machine has its own value of: sizes that a sweep adapts to the machine, if every machine has one
 /// value per rank and the values differ between machines.
-fn own_sizes(samples: &[Samples], kernels: &[&'static dyn Kernel], columns: &[String]) -> Vec<&'static str> {
-    let parameters = kernels.iter().flat_map(|kernel| kernel.parameters());
+fn own_sizes(samples: &[Samples], kernels: &[&'static Kernel], columns: &[String]) -> Vec<&'static str> {
+    let parameters = kernels.iter().flat_map(|kernel| kernel.parameters);
     let made = parameters.filter(|p| matches!(p.domain, Domain::Global { .. } | Domain::Size { .. }));
     let differs = |column: &str| {
         let values: Vec<BTreeSet<u64>> = samples

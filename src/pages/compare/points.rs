@@ -1,5 +1,6 @@
 //! Data of each machine at a point: speeds by launch, and the measurement conditions.
 
+use super::machine::Source;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_measure::kernels;
@@ -69,7 +70,7 @@ impl PointData {
 
     /// Returns whether a card determines the value: simulated or predicted, not printed in a paper.
     pub fn is_of_card(&self) -> bool {
-        self.exact && self.facts.origins.iter().all(|origin| origin.starts_with("predicted"))
+        self.exact && self.facts.sources.iter().all(|source| *source == Source::Predicted)
     }
 
     /// Returns whether both were measured in the same run.
@@ -90,12 +91,10 @@ pub struct Point {
 }
 
 impl Point {
-    /// Returns the value in a column.
     pub fn value(&self, column: &str) -> Option<&Value> {
         self.values.iter().find(|(name, _)| name == column).map(|(_, value)| value)
     }
 
-    /// Returns the number in a column.
     pub fn number(&self, column: &str) -> Option<f64> {
         self.value(column)?.as_f64()
     }
@@ -158,7 +157,7 @@ impl Points {
     /// Returns the headline column of a class.
     pub fn headline(&self, class: &str) -> &'static str {
         let kernel = self.classes.get(class).and_then(|id| kernels::find(id).ok());
-        kernel.map_or("seconds", |kernel| kernel.about().headline)
+        kernel.map_or("seconds", |kernel| kernel.headline)
     }
 
     /// Returns all columns, in the order of the points.
@@ -210,6 +209,14 @@ impl Points {
         let class = |index: &usize| self.classes.keys().position(|class| *class == self.points[*index].class);
         design.add("kernel", members.iter().map(|index| class(index).map(|class| class as u64)).collect());
         design
+    }
+
+    /// Returns the distinct numbers of some points in a column, ascending.
+    pub fn numbers(&self, members: impl IntoIterator<Item = usize>, column: &str) -> Vec<f64> {
+        let mut values: Vec<f64> = members.into_iter().filter_map(|index| self.points[index].number(column)).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
     }
 
     /// Splits the points by their values in some columns, sorted by these values.
@@ -282,7 +289,7 @@ pub struct Facts {
     pub builds: BTreeSet<String>,
     pub kernels: BTreeSet<String>,
     /// Sources of published numbers.
-    pub origins: BTreeSet<String>,
+    pub sources: BTreeSet<Source>,
 }
 
 impl Facts {
@@ -300,7 +307,7 @@ impl Facts {
             transports: words("transport"),
             builds: words("build"),
             kernels: words("kernel"),
-            origins: words("origin"),
+            sources: Source::of_samples(samples),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Published machines as sides of a comparison: rates from the papers' tables, and predictions from their cards.
 
-use super::machine::{Machine, Origin};
+use super::machine::{Machine, Origin, Source};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_measure::kernels::{self, Kernel};
+use apexmap_measure::kernels::{self, Kernel, Pattern};
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells::Cell;
 use apexmap_results::table::TableBuilder;
 use apexmap_results::table::columns::{self, ALPHA};
 use apexmap_theory::machine::{Card, KERNEL};
@@ -103,6 +104,7 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
                 parameters: std::iter::once((printed.column, axis_value * printed.times)).chain(fixed).collect(),
                 column: "operations_per_second",
                 rate: gups * 1e9,
+                source: Source::Printed,
                 origin: printed.source.to_owned(),
             });
         }
@@ -112,11 +114,7 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         for id in model.about().explains {
             let Ok(kernel) = kernels::find(id) else { continue };
             let mut predictor = Predictor { model: *model, numbers: &numbers, kernel, others, refused: &mut refused };
-            match (kernel.about().headline, model.about().column) {
-                (headline, column) if headline == column => predictor.predict(&mut rates)?,
-                ("bytes_per_second", "operations_per_second") => predictor.predict_messages(&mut rates)?,
-                _ => {}
-            }
+            predictor.predict(&mut rates)?;
         }
     }
     Ok(Machine {
@@ -138,6 +136,7 @@ struct Rate {
     parameters: Vec<(&'static str, f64)>,
     column: &'static str,
     rate: f64,
+    source: Source,
     origin: String,
 }
 
@@ -152,6 +151,7 @@ fn samples(rates: &[Rate]) -> Samples {
         }
         table.set(rate.column, &Value::Real(rate.rate));
         table.set("status", &Value::from("ok"));
+        table.set(Source::COLUMN, &Value::from(rate.source.word()));
         table.set("origin", &Value::from(rate.origin.as_str()));
     }
     table.finish().into()
@@ -161,95 +161,124 @@ fn samples(rates: &[Rate]) -> Samples {
 struct Predictor<'a> {
     model: &'static dyn Model,
     numbers: &'a Numbers,
-    kernel: &'static dyn Kernel,
+    kernel: &'static Kernel,
     others: &'a [Machine],
     refused: &'a mut Vec<String>,
 }
 
+/// A point to predict.
+struct Wanted<'a> {
+    /// The variables of the model.
+    x: Vec<f64>,
+    parameters: Vec<(&'static str, f64)>,
+    /// The kernel's headline per rate of the model.
+    factor: f64,
+    /// The machine that measured the point, if any.
+    other: Option<&'a Machine>,
+}
+
 impl<'a> Predictor<'a> {
-    /// Adds predictions at points without printed rates.
+    /// Adds predictions at points without a rate, if the model predicts the kernel's headline or its message rate.
     fn predict(&mut self, rates: &mut Vec<Rate>) -> Result<()> {
-        let about = self.model.about();
-        let names: Vec<&'static str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
-        // A variable that the kernel fixes is no parameter of its points.
-        let is_free = |name: &str| self.model.kernel_value(self.kernel.id(), name).is_none();
-        let free: Vec<bool> = about.variables.iter().map(|variable| is_free(variable.name)).collect();
-        let only_free = |values: &[f64]| -> Vec<f64> {
-            values.iter().zip(&free).filter(|(_, free)| **free).map(|(value, _)| *value).collect()
+        let (kernel, headline) = (self.kernel.id, self.kernel.headline);
+        let points = match (headline, self.model.about().column) {
+            (headline, column) if headline == column => self.points()?,
+            ("bytes_per_second", "operations_per_second") => self.message_points()?,
+            _ => return Ok(()),
         };
-        let number = |rate: &Rate, name: &str| {
-            rate.parameters.iter().find(|(column, _)| *column == name).map_or(f64::NAN, |(_, value)| *value)
-        };
-        let mut done: Vec<Vec<f64>> = rates
-            .iter()
-            .filter(|rate| rate.kernel == self.kernel.id())
-            .map(|rate| only_free(&names.iter().map(|name| number(rate, name)).collect::<Vec<f64>>()))
-            .collect();
-        for (x, other) in self.points(&names)? {
-            let key = only_free(&x);
-            if done.contains(&key) {
+        for Wanted { x, parameters, factor, other } in points {
+            let has_rate =
+                |rate: &Rate| rate.kernel == kernel && parameters.iter().all(|value| rate.parameters.contains(value));
+            if rates.iter().any(has_rate) {
                 continue;
             }
-            let Some((rate, origin)) = self.rate(&x, other) else { continue };
-            let columns = names.iter().copied().zip(x.iter().copied()).zip(&free);
-            let parameters = columns.filter(|(_, free)| **free).map(|(parameter, _)| parameter).collect();
-            rates.push(Rate { kernel: self.kernel.id(), parameters, column: about.column, rate, origin });
-            done.push(key);
+            let Some((rate, source, origin)) = self.rate(&x, other) else { continue };
+            rates.push(Rate { kernel, parameters, column: headline, rate: rate * factor, source, origin });
         }
         Ok(())
     }
 
-    /// Adds message rates, times the bytes of a message, at the points that other machines measured: the headline of these
-    /// kernels is a bandwidth. Streams have no parameter for their senders, which are the first half of the ranks.
-    fn predict_messages(&mut self, rates: &mut Vec<Rate>) -> Result<()> {
-        let senders = columns::resolve("senders");
+    /// Returns the points that other machines measured with this kernel, or powers of two of ranks if all machines are published
+    /// and the model has defaults for the other variables.
+    fn points(&self) -> Result<Vec<Wanted<'a>>> {
+        let variables = self.model.about().variables;
+        let names: Vec<&'static str> = variables.iter().map(|variable| columns::resolve(variable.name)).collect();
+        // A variable that the kernel fixes is no parameter of its points.
+        let is_free = |name: &str| self.model.kernel_value(self.kernel.id, name).is_none();
+        let wanted = |x: Vec<f64>, other: Option<&'a Machine>| {
+            let columns = names.iter().copied().zip(x.iter().copied()).zip(variables);
+            let free = columns.filter(|(_, variable)| is_free(variable.name));
+            Wanted { parameters: free.map(|(parameter, _)| parameter).collect(), x, factor: 1.0, other }
+        };
+        let mut points = Vec::new();
         for other in self.others {
-            let samples = other.samples.with_kernel(self.kernel.id());
+            points.extend(self.measured_points(other, &names)?.into_iter().map(|x| wanted(x, Some(other))));
+        }
+        if self.others.iter().all(|other| other.origin == Origin::Published) {
+            for ranks in (0..18).map(|power| f64::from(1u32 << power)) {
+                let given = |name: &str| match name {
+                    "P" => Some(ranks),
+                    _ => self.model.kernel_value(self.kernel.id, name).or_else(|| self.numbers.default_of(name)),
+                };
+                points.extend(self.model.variables(&given).ok().map(|x| wanted(x, None)));
+            }
+        }
+        Ok(points)
+    }
+
+    /// Returns the points of messages that other machines measured. The model predicts message rates, and the headline of these
+    /// kernels is a bandwidth. Streams have no parameter for their senders, which are the first half of the ranks.
+    fn message_points(&self) -> Result<Vec<Wanted<'a>>> {
+        let senders = columns::resolve("senders");
+        let mut points = Vec::new();
+        for other in self.others {
             let mut names = vec!["ranks", "message_bytes"];
-            names.extend(samples.column(senders).map(|_| senders));
-            let is_stream = self.kernel.id() == "message_rate.streaming";
-            if samples.is_empty()
-                || names.iter().any(|name| samples.column(name).is_none())
-                || names.len() < 3 && !is_stream
-            {
+            names.extend(other.samples.with_kernel(self.kernel.id).column(senders).map(|_| senders));
+            if names.len() < 3 && self.kernel.pattern != Some(Pattern::OneWay) {
                 continue;
             }
-            for cell in samples.cells(&names)? {
-                let Some(values) = cell.by.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() else { continue };
+            for values in self.measured_points(other, &names)? {
                 let (ranks, bytes) = (values[0], values[1]);
                 let sending = values.get(2).copied().unwrap_or(ranks / 2.0);
                 let variable = |name: &str| match name {
                     "message_bytes" => Some(bytes),
                     "senders" => Some(sending),
-                    _ => self.model.kernel_value(self.kernel.id(), name),
+                    _ => self.model.kernel_value(self.kernel.id, name),
                 };
                 let Ok(x) = self.model.variables(&variable) else { continue };
-                let parameters: Vec<(&'static str, f64)> = names.iter().copied().zip(values).collect();
-                let is_same = |rate: &Rate| rate.kernel == self.kernel.id() && rate.parameters == parameters;
-                if rates.iter().any(is_same) {
-                    continue;
-                }
-                let Some((rate, origin)) = self.rate(&x, Some(other)) else { continue };
-                let column = self.kernel.about().headline;
-                rates.push(Rate { kernel: self.kernel.id(), parameters, column, rate: rate * bytes, origin });
+                let parameters = names.iter().copied().zip(values).collect();
+                points.push(Wanted { x, parameters, factor: bytes, other: Some(other) });
             }
         }
-        Ok(())
+        Ok(points)
+    }
+
+    /// Returns the values of these columns at which a machine measured the kernel; empty if it does not report one of them.
+    fn measured_points(&self, machine: &Machine, names: &[&str]) -> Result<Vec<Vec<f64>>> {
+        let samples = machine.samples.with_kernel(self.kernel.id);
+        if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
+            return Ok(Vec::new());
+        }
+        let values = |cell: Cell| cell.by.iter().map(Value::as_f64).collect();
+        Ok(samples.cells(names)?.into_iter().filter_map(values).collect())
     }
 
     /// Returns the rate at a point of another machine with its origin. Keeps the reason if the numbers do not hold there.
-    fn rate(&mut self, x: &[f64], other: Option<&Machine>) -> Option<(f64, String)> {
-        let samples = other.map(|other| other.samples.with_kernel(self.kernel.id()));
+    fn rate(&mut self, x: &[f64], other: Option<&Machine>) -> Option<(f64, Source, String)> {
+        let samples = other.map(|other| other.samples.with_kernel(self.kernel.id));
         let option = |name: &str| match name {
-            KERNEL => Some(Value::from(self.kernel.id())),
+            KERNEL => Some(Value::from(self.kernel.id)),
             _ => samples.as_ref().and_then(|samples| samples.common_value(columns::resolve(name))),
         };
         match scan_point(self.model, self.numbers, x.to_vec(), &option) {
             Ok(row) => {
                 let rate = row.prediction.value;
-                let origin = domains::label(&row.extrapolations).unwrap_or_else(|| "predicted".to_owned());
-                let origin = format!("{origin}: {} with the numbers of the card", self.model.about().id);
-                (rate.is_finite() && rate > 0.0).then_some((rate, origin))
+                let (source, label) = match domains::label(&row.extrapolations) {
+                    Some(label) => (Source::Extrapolated, label),
+                    None => (Source::Predicted, "predicted".to_owned()),
+                };
+                let origin = format!("{label}: {} with the numbers of the card", self.model.about().id);
+                (rate.is_finite() && rate > 0.0).then_some((rate, source, origin))
             }
             Err(refusal) => {
                 let reason = format!("{}; {}", refusal.message, refusal.help);
@@ -259,32 +288,6 @@ impl<'a> Predictor<'a> {
                 None
             }
         }
-    }
-
-    /// Returns the points to predict: those that other machines measured with this kernel, or powers of two of ranks if all machines
-    /// are published and the model has defaults for the other variables.
-    fn points(&self, names: &[&str]) -> Result<Vec<(Vec<f64>, Option<&'a Machine>)>> {
-        let mut wanted: Vec<(Vec<f64>, Option<&'a Machine>)> = Vec::new();
-        for other in self.others {
-            let samples = other.samples.with_kernel(self.kernel.id());
-            if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
-                continue;
-            }
-            for cell in samples.cells(names)? {
-                let x: Option<Vec<f64>> = cell.by.iter().map(Value::as_f64).collect();
-                wanted.extend(x.map(|x| (x, Some(other))));
-            }
-        }
-        if self.others.iter().all(|other| other.origin == Origin::Published) {
-            for ranks in (0..18).map(|power| f64::from(1u32 << power)) {
-                let given = |name: &str| match name {
-                    "P" => Some(ranks),
-                    _ => self.model.kernel_value(self.kernel.id(), name).or_else(|| self.numbers.default_of(name)),
-                };
-                wanted.extend(self.model.variables(&given).ok().map(|x| (x, None)));
-            }
-        }
-        Ok(wanted)
     }
 }
 

@@ -11,7 +11,7 @@
 //! The parts always add up, for any terms and any distance between the sums. If the sides are exchanged, they only change their
 //! signs. They do not depend on an order of the terms. A term may be zero on one side or both.
 
-use super::Comparison;
+use super::comparison::Comparison;
 use super::machine::Machine;
 use apexmap_study::model_fit::values_at;
 use apexmap_theory::models::Model;

@@ -2,10 +2,10 @@
 
 use super::Explorer;
 use super::terms::{AppliedModel, CellTerms, terms_at};
+use crate::html::map_colours;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::plural;
-use apexmap_draw::figure::colour;
 use apexmap_draw::plot::quantity;
 use apexmap_measure::kernels::Kernel;
 use apexmap_results::samples::Samples;
@@ -14,7 +14,6 @@ use apexmap_results::samples::estimate::unknown_interval_basis;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, Role};
 use apexmap_results::table::derived_columns::{BOUND_BY, SHARE, bound_column};
-use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::statistics::Summary;
 use serde::Serialize;
@@ -23,8 +22,6 @@ use serde::Serialize;
 const MAX_CELLS: usize = 10_000;
 /// Maximum number of medians of an HTML page, about 35 bytes each. The panel then adds at most 1.4 MB.
 const MAX_MEDIANS: usize = 40_000;
-/// Number of colours that the script interpolates between.
-const COLOURS: usize = 33;
 
 /// The cells of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -115,9 +112,6 @@ fn is_zero(count: &usize) -> bool {
 
 impl Explorer {
     /// Adds the predictions of models to the cells of these samples.
-    ///
-    /// # Errors
-    /// If the samples do not have a variable of a model; this is an internal error.
     pub fn add_terms(&mut self, samples: &Samples, models: &[AppliedModel]) -> Result<()> {
         for cell in self.kernels.iter_mut().flat_map(|kernel| &mut kernel.cells) {
             if let Some(row) = cell.first_row {
@@ -129,14 +123,11 @@ impl Explorer {
 }
 
 /// Returns the data of the panel, without predictions; `None` if no number varies in the result.
-///
-/// # Errors
-/// If a column is missing; this is an internal error.
 pub fn explorer(samples: &Samples) -> Result<Option<Explorer>> {
     let (mut kernels, mut notes): (Vec<KernelCells>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut cells_left, mut medians_left) = (MAX_CELLS, MAX_MEDIANS);
     for (kernel, samples) in samples.kernels() {
-        let id = kernel.id();
+        let id = kernel.id;
         let axes = samples.axes();
         let Some((x, y)) = default_axes(&samples, &axes) else { continue };
         let mut cells = samples.cells(&axes)?;
@@ -161,8 +152,7 @@ pub fn explorer(samples: &Samples) -> Result<Option<Explorer>> {
         medians_left = medians_left.saturating_sub(cells.len() * names.len());
         kernels.push(kernel_cells(&samples, (&axes, x, y), &names, &cells)?);
     }
-    let colours = colour::hexadecimal(colour::viridis, COLOURS);
-    Ok((!kernels.is_empty()).then_some(Explorer { colours, kernels, notes }))
+    Ok((!kernels.is_empty()).then(|| Explorer { colours: map_colours(), kernels, notes }))
 }
 
 /// Returns the axes of the first map: L and alpha if they vary, otherwise the first numbers. `None` if no number varies.
@@ -198,8 +188,8 @@ fn keep_slices(mut cells: Vec<Cell>, x: usize, y: Option<usize>, most: usize) ->
 }
 
 /// Returns the columns of numbers that were measured or computed: the headline, its share of the bound, then others that vary.
-fn quantity_columns(samples: &Samples, kernel: &dyn Kernel) -> Vec<String> {
-    let first = [kernel.about().headline, SHARE];
+fn quantity_columns(samples: &Samples, kernel: &Kernel) -> Vec<String> {
+    let first = [kernel.headline, SHARE];
     let is_result = |name: &&str| matches!(columns::describe(name).role, Role::Output | Role::Rate | Role::Bound);
     let others =
         samples.table().names().iter().map(String::as_str).filter(|name| !first.contains(name)).filter(is_result);
@@ -247,18 +237,13 @@ fn axis(samples: &Samples, name: &str, index: usize, cells: &[Cell]) -> Axis {
     let numbers: Vec<f64> =
         if numeric { values.iter().filter_map(|value| value.as_f64()).collect() } else { Vec::new() };
     let described = samples.describe(name);
-    let assignment = format!("{} = ", columns::short(name));
-    let value_name = |value: &Value| {
-        let label = columns::label(name, value);
-        label.strip_prefix(&assignment).map_or(label.clone(), str::to_owned)
-    };
     Axis {
         log: quantity(name, numbers.iter().copied()).log,
         symbol: described.symbol,
         label: described.label,
         numeric,
         values: values.iter().map(|value| value.to_string()).collect(),
-        names: values.iter().map(value_name).collect(),
+        names: values.iter().map(|value| columns::value_name(name, value)).collect(),
         numbers,
         name: name.to_owned(),
     }
@@ -270,15 +255,14 @@ fn explorer_cell(cell: &Cell, axes: &[Axis], names: &[String]) -> ExplorerCell {
         let text = value.to_string();
         axis.values.iter().position(|candidate| *candidate == text).unwrap_or_default()
     };
-    let health = Health::from_samples(samples);
-    let watched = samples.has(QUIETNESS);
+    let health = Health::from_judged(samples);
     ExplorerCell {
         at: axes.iter().zip(&cell.by).map(index).collect(),
         n: samples.len(),
         launches: samples.launches().len(),
         failed: cell.failures.len(),
-        quietness: if watched { health.brief() } else { String::new() },
-        disturbed: watched && health.verdict() == Quietness::Disturbed,
+        quietness: health.as_ref().map_or(String::new(), Health::brief),
+        disturbed: health.is_some_and(|health| health.verdict() == Quietness::Disturbed),
         bound_by: samples.first_word(BOUND_BY).to_owned(),
         summaries: names.iter().map(|name| cell.summary(name).and_then(ValueSummary::from_summary)).collect(),
         terms: Vec::new(),

@@ -1,10 +1,10 @@
 // The map on a canvas: a tile in the colour of its median for each cell, lines of equal value, axes and a colour bar.
-import { amount } from "./format.mjs";
-import { colourAt, layOut, levels, place, readableOn } from "./scale.mjs";
+import { amount } from "../html/format.mjs";
+import { colourMap, layOut, levels, place, readableOn, rgb, ticksOf } from "../html/scale.mjs";
+import { circle, colourBar, cross, stroke, widthOf, write, writeColumns, writeRows, writeUpwards } from "../html/canvas.mjs";
 import { medianOf } from "./grid.mjs";
 import { interpolator, isoLines } from "./contour.mjs";
 
-const FONT = "12px system-ui, sans-serif";
 // Space for a character of a label, in pixels.
 const CHARACTER = 7;
 // An axis without numbers: one row.
@@ -46,7 +46,6 @@ function hasTitle(width) {
 }
 
 export function drawMap(context, view) {
-  context.font = FONT;
   drawTiles(context, view);
   drawActive(context, view);
   drawLines(context, view);
@@ -56,18 +55,20 @@ export function drawMap(context, view) {
 
 function drawTiles(context, view) {
   const { grid, geometry, state, scale, theme } = view;
+  const colourAt = colourMap(view.colours);
   grid.cells.forEach((cells, row) => cells.forEach((cell, column) => {
     const rect = geometry.rect([row, column]);
     const median = medianOf(cell, state.colour);
     if (scale && Number.isFinite(place(scale, median))) {
-      const colour = colourAt(view.colours, place(scale, median));
-      context.fillStyle = `rgb(${colour.join(",")})`;
+      const colour = colourAt(place(scale, median));
+      context.fillStyle = rgb(colour);
       context.fillRect(rect.left, rect.top, rect.width, rect.height);
       if (cell.disturbed) drawCorner(context, rect, readableOn(colour));
     } else {
       drawHatch(context, rect, theme);
     }
-    if (cell && cell.failed && !cell.n) drawCross(context, rect, theme.ink);
+    const centre = [rect.left + rect.width / 2, rect.top + rect.height / 2];
+    if (cell && cell.failed && !cell.n) cross(context, centre, 5, theme.ink, 2);
     context.strokeStyle = theme.paper;
     context.lineWidth = 1;
     context.strokeRect(rect.left, rect.top, rect.width, rect.height);
@@ -105,18 +106,6 @@ function drawHatch(context, rect, theme) {
   context.restore();
 }
 
-function drawCross(context, rect, colour) {
-  const [x, y] = [rect.left + rect.width / 2, rect.top + rect.height / 2];
-  context.strokeStyle = colour;
-  context.lineWidth = 2;
-  context.beginPath();
-  for (const sign of [-1, 1]) {
-    context.moveTo(x - 5, y - 5 * sign);
-    context.lineTo(x + 5, y + 5 * sign);
-  }
-  context.stroke();
-}
-
 // Returns the lines of a map at each level, in grid coordinates.
 export function contoursOf(grid, quantity, scale) {
   const values = grid.cells.map((cells) => cells.map((cell) => place(scale, medianOf(cell, quantity))));
@@ -129,9 +118,7 @@ function drawLines(context, { geometry, state, contours, kernel }) {
   for (const { level, lines: onGrid } of contours) {
     const lines = onGrid.map((line) => line.map(([x, y]) => [geometry.toX(toX(x)), geometry.toY(toY(y))]));
     for (const [colour, width] of [["rgba(255,255,255,.65)", 3], ["#000000", 1]]) {
-      context.strokeStyle = colour;
-      context.lineWidth = width;
-      for (const line of lines) strokeLine(context, line);
+      for (const line of lines) stroke(context, line, colour, width);
     }
     const longest = lines.reduce((best, line) => (line.length > best.length ? line : best), []);
     if (longest.length > 1) labels.push([amount(level, kernel.quantities[state.colour].unit), longest]);
@@ -139,17 +126,11 @@ function drawLines(context, { geometry, state, contours, kernel }) {
   drawLabels(context, labels, geometry.area);
 }
 
-function strokeLine(context, line) {
-  context.beginPath();
-  line.forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
-  context.stroke();
-}
-
 // Labels each line at a point in its middle where no other label is.
 function drawLabels(context, labels, area) {
   const taken = [];
   for (const [text, line] of labels) {
-    const width = context.measureText(text).width + 6;
+    const width = widthOf(context, text) + 6;
     const free = line.map(([x, y]) => ({ x, y, width })).filter(({ x, y }) =>
       x - width / 2 > area.left && x + width / 2 < area.left + area.width && y > area.top + 8 && y < area.top + area.height - 8 &&
       taken.every((other) => Math.abs(other.x - x) > (other.width + width) / 2 || Math.abs(other.y - y) > 16));
@@ -159,34 +140,6 @@ function drawLabels(context, labels, area) {
     context.fillStyle = "rgba(255,255,255,.85)";
     context.fillRect(label.x - width / 2, label.y - 8, width, 16);
     write(context, text, label.x, label.y, "#000000");
-  }
-}
-
-export function write(context, text, x, y, colour, align = "center") {
-  context.fillStyle = colour;
-  context.textAlign = align;
-  context.textBaseline = "middle";
-  context.fillText(text, x, y);
-}
-
-// Writes the labels of an axis along the bottom, as many as fit.
-export function writeColumns(context, labels, y, colour, right) {
-  const widest = Math.max(...labels.map(([text]) => context.measureText(text).width)) + 8;
-  let last = -Infinity;
-  for (const [text, x] of labels) {
-    if (x - last < widest || x + widest / 2 > right + 12) continue;
-    write(context, text, x, y, colour);
-    last = x;
-  }
-}
-
-// Writes labels along the left side, as many as fit, from the bottom up.
-export function writeRows(context, labels, x, colour) {
-  let last = Infinity;
-  for (const [text, y] of labels) {
-    if (last - y < 16) continue;
-    write(context, text, x, y, colour, "right");
-    last = y;
   }
 }
 
@@ -204,30 +157,15 @@ function drawAxes(context, { kernel, state, grid, geometry, size, theme }) {
   const y = kernel.axes[state.y];
   const rows = grid.rows.map((index, k) => [y.names[index], geometry.toY(geometry.y.centres[k])]);
   writeRows(context, rows, area.left - 6, theme.ink);
-  if (!hasTitle(size.width)) return;
-  context.save();
-  context.translate(10, area.top + area.height / 2);
-  context.rotate(-Math.PI / 2);
-  write(context, y.label, 0, 0, theme.ink);
-  context.restore();
+  if (hasTitle(size.width)) writeUpwards(context, y.label, 10, area.top + area.height / 2, theme.ink);
 }
 
-function drawColourBar(context, { kernel, state, geometry, scale, colours, theme }) {
-  const { area } = geometry;
+function drawColourBar(context, { kernel, state, geometry: { area }, scale, colours, theme }) {
   const left = area.left + area.width + 8;
-  for (let y = 0; y < area.height; y++) {
-    context.fillStyle = `rgb(${colourAt(colours, 1 - y / area.height).join(",")})`;
-    context.fillRect(left, area.top + y, 12, 1.5);
-  }
-  context.strokeStyle = theme.ink;
-  context.strokeRect(left, area.top, 12, area.height);
-  let last = Infinity;
-  for (const level of levels(scale)) {
-    const y = area.top + (1 - place(scale, level)) * area.height;
-    if (y < area.top - 1 || y > area.top + area.height + 1 || last - y < 16) continue;
-    write(context, amount(level, kernel.quantities[state.colour].unit), left + 16, y, theme.ink, "left");
-    last = y;
-  }
+  colourBar(context, colours, { ...area, left, width: 12 }, theme.ink);
+  const { unit } = kernel.quantities[state.colour];
+  const labels = ticksOf(scale).map((level) => [amount(level, unit), area.top + (1 - place(scale, level)) * area.height]);
+  writeRows(context, labels, left + 16, theme.ink, "left");
 }
 
 function drawActive(context, { geometry, active, theme, state }) {
@@ -238,12 +176,5 @@ function drawActive(context, { geometry, active, theme, state }) {
     context.strokeRect(rect.left, rect.top, rect.width, rect.height);
   }
   if (!state.pin) return;
-  const [x, y] = geometry.centre(active);
-  context.beginPath();
-  context.arc(x, y, 5, 0, 2 * Math.PI);
-  context.fillStyle = theme.mark;
-  context.fill();
-  context.strokeStyle = theme.paper;
-  context.lineWidth = 2;
-  context.stroke();
+  circle(context, geometry.centre(active), 5, theme.mark, theme.paper, 2);
 }

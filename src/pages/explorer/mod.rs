@@ -6,6 +6,7 @@
 mod cells;
 mod terms;
 
+use crate::html::{Module, join_modules};
 use serde::Serialize;
 
 pub use cells::{Axis, ExplorerCell, KernelCells, Quantity, ValueSummary, explorer};
@@ -28,26 +29,17 @@ pub const STYLE: &str = include_str!("explorer.css");
 const LICENCE: &str = include_str!("vendor/LICENSE");
 const LIBRARIES: [&str; 2] = [include_str!("vendor/d3-array.min.js"), include_str!("vendor/d3-contour.min.js")];
 /// The modules of the panel, each after those that it imports.
-const MODULES: [&str; 9] = [
-    include_str!("format.mjs"),
-    include_str!("scale.mjs"),
-    include_str!("grid.mjs"),
-    include_str!("state.mjs"),
-    include_str!("contour.mjs"),
-    include_str!("map.mjs"),
-    include_str!("slice.mjs"),
-    include_str!("readout.mjs"),
-    include_str!("panel.mjs"),
+const MODULES: [Module; 7] = [
+    ("grid", include_str!("grid.mjs")),
+    ("state", include_str!("state.mjs")),
+    ("contour", include_str!("contour.mjs")),
+    ("map", include_str!("map.mjs")),
+    ("slice", include_str!("slice.mjs")),
+    ("readout", include_str!("readout.mjs")),
+    ("panel", include_str!("panel.mjs")),
 ];
 
-/// Returns the script of the panel: the libraries, and the modules in one scope without their imports and exports.
+/// Returns the script of the panel, for [`render_with`](crate::html::render_with): the libraries, the modules, and the start.
 pub fn script() -> String {
-    let mut script = format!("/*\n{LICENCE}*/\n{}\n", LIBRARIES.concat());
-    script.push_str("(function () {\n");
-    for line in MODULES.iter().flat_map(|module| module.lines()).filter(|line| !line.starts_with("import ")) {
-        script.push_str(line.strip_prefix("export ").unwrap_or(line));
-        script.push('\n');
-    }
-    script.push_str("startExplorer();\n})();\n");
-    script
+    format!("/*\n{LICENCE}*/\n{}\n{}modules.panel.startExplorer();\n", LIBRARIES.concat(), join_modules(&MODULES))
 }

@@ -1,6 +1,7 @@
 // The panel: controls, and the map, slices, readout and table that show the same cell. `page` is that of page.js.
 import { firstPlace, gridOf, mediansOf, sliceAxes, step } from "./grid.mjs";
-import { roundOutwards, scaleOf } from "./scale.mjs";
+import { roundOutwards, scaleOf } from "../html/scale.mjs";
+import { onFrame, sizeCanvas, themeOf } from "../html/canvas.mjs";
 import { chooseAxis, fromAddress, initialState, toAddress } from "./state.mjs";
 import { contoursOf, drawMap, mapGeometry } from "./map.mjs";
 import { drawSlice, sliceGeometry, slicePoints, sliceScale } from "./slice.mjs";
@@ -12,6 +13,7 @@ class Explorer {
   constructor(section) {
     this.section = section;
     this.data = JSON.parse(section.querySelector("script").textContent);
+    this.redraw = onFrame(() => this.draw());
     this.build();
     const fromLink = fromAddress(this.data, location.hash);
     this.show(fromLink || initialState(this.data));
@@ -241,31 +243,15 @@ class Explorer {
     if (!this.section.querySelector(".tools")) page.enhanceTable(this.table);
   }
 
-  redraw() {
-    if (this.pending) return;
-    this.pending = true;
-    requestAnimationFrame(() => {
-      this.pending = false;
-      this.draw();
-    });
-  }
-
-  // Sizes a canvas for its place on the page and the density of the screen.
+  // Sizes a canvas for its place on the page.
   prepare(canvas, heightOf) {
-    const width = canvas.parentElement.clientWidth;
+    const width = canvas.clientWidth;
     const size = { width, height: heightOf(width) };
-    const density = devicePixelRatio || 1;
-    canvas.width = Math.round(size.width * density);
-    canvas.height = Math.round(size.height * density);
-    Object.assign(canvas.style, { width: size.width + "px", height: size.height + "px" });
-    const context = canvas.getContext("2d");
-    context.setTransform(density, 0, 0, density, 0, 0);
-    return { context, size };
+    return { context: sizeCanvas(canvas, size), size };
   }
 
   draw() {
-    const style = getComputedStyle(this.panel);
-    const theme = Object.fromEntries(["ink", "soft", "line", "paper", "panel", "mark", "link"].map((name) => [name, this.colour(style, name)]));
+    const theme = themeOf(this.panel);
     const { kernel, state, grid, scale, active } = this;
     this.section.dataset.cells = grid.cells.flat().filter(Boolean).length;
     const empty = !grid.rows.length;
@@ -302,13 +288,6 @@ class Explorer {
       this.slices[side].ariaLabel = `${label} over ${axis.symbol}, through the cell of the readout`;
       if (scale) drawSlice(context, { points: points[side], axis, geometry, scale, unit, active, theme });
     }
-  }
-
-  // Canvases need plain colours; `light-dark()` is resolved by an element that has it as its colour.
-  colour(style, name) {
-    this.probe ??= this.panel.appendChild(page.make("i", { hidden: "" }));
-    this.probe.style.color = `var(--${name})`;
-    return getComputedStyle(this.probe).color;
   }
 }
 

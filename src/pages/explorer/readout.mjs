@@ -1,5 +1,5 @@
 // The values of a cell as text: for the readout, the table and screen readers.
-import { amount, interval, shortNumber } from "./format.mjs";
+import { amount, interval, shortNumber } from "../html/format.mjs";
 
 // Returns the values of all axes: [["L", "64"], ["alpha", "0.1"]]. `at` has an index for each axis.
 export function placeOf(kernel, at) {

@@ -1,7 +1,7 @@
 // A slice of the map on a canvas: medians along one axis with intervals, the bound, and the prediction of the first model.
-import { amount } from "./format.mjs";
-import { levels, place, roundOutwards, scaleOf } from "./scale.mjs";
-import { write, writeColumns, writeRows } from "./map.mjs";
+import { amount } from "../html/format.mjs";
+import { place, roundOutwards, scaleOf, ticksOf } from "../html/scale.mjs";
+import { circle, stroke, write, writeColumns, writeRows } from "../html/canvas.mjs";
 
 // Returns the points of the slice through the active cell along x or y.
 export function slicePoints(kernel, state, grid, active, side) {
@@ -42,10 +42,9 @@ export function sliceGeometry(points, axis, { width, height }) {
 
 export function drawSlice(context, { points, axis, geometry, scale, unit, active, theme }) {
   const { area, toX } = geometry;
-  context.font = "12px system-ui, sans-serif";
   const toY = (value) => area.top + (1 - place(scale, value)) * area.height;
-  const steps = levels(scale).filter((level) => level >= scale.low && level <= scale.high);
-  for (const level of steps) stroke(context, [[area.left, toY(level)], [area.left + area.width, toY(level)]], theme.line, 1);
+  const steps = ticksOf(scale);
+  for (const level of steps) stroke(context, [[area.left, toY(level)], [area.left + area.width, toY(level)]], theme.line);
   writeRows(context, steps.map((level) => [amount(level, unit), toY(level)]), area.left - 6, theme.ink);
   writeColumns(context, points.map((point) => [point.name, toX(point.number)]), area.top + area.height + 12, theme.ink, area.left + area.width);
   write(context, axis.label, area.left + area.width / 2, area.top + area.height + 30, theme.ink);
@@ -57,11 +56,7 @@ export function drawSlice(context, { points, axis, geometry, scale, unit, active
   const chosen = points.find((point) => point.position[0] === active[0] && point.position[1] === active[1]);
   stroke(context, [[toX(chosen.number), area.top], [toX(chosen.number), area.top + area.height]], theme.mark, 1.5);
   if (Number.isFinite(place(scale, chosen.median))) {
-    context.beginPath();
-    context.arc(toX(chosen.number), toY(chosen.median), 6, 0, 2 * Math.PI);
-    context.strokeStyle = theme.mark;
-    context.lineWidth = 2.5;
-    context.stroke();
+    circle(context, [toX(chosen.number), toY(chosen.median)], 6, null, theme.mark, 2.5);
   }
 }
 
@@ -81,21 +76,5 @@ function drawPoint(context, point, x, toY, theme, scale) {
   if (Number.isFinite(point.low) && Number.isFinite(place(scale, point.low))) {
     stroke(context, [[x, toY(point.low)], [x, toY(point.high)]], theme.link, 3);
   }
-  context.beginPath();
-  context.arc(x, toY(point.median), 3.5, 0, 2 * Math.PI);
-  context.fillStyle = point.disturbed ? theme.paper : theme.link;
-  context.fill();
-  context.strokeStyle = theme.link;
-  context.lineWidth = 1.5;
-  context.stroke();
-}
-
-function stroke(context, line, colour, width, dashes = []) {
-  context.strokeStyle = colour;
-  context.lineWidth = width;
-  context.setLineDash(dashes);
-  context.beginPath();
-  line.forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
-  context.stroke();
-  context.setLineDash([]);
+  circle(context, [x, toY(point.median)], 3.5, point.disturbed ? theme.paper : theme.link, theme.link, 1.5);
 }

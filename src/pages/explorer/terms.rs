@@ -36,9 +36,6 @@ pub struct CellTerms {
 }
 
 /// Returns the finite predictions at the point of these samples.
-///
-/// # Errors
-/// If the samples do not have a variable of a model; this is an internal error, because the model was applied to them.
 pub fn terms_at(samples: &Samples, models: &[AppliedModel]) -> Result<Vec<CellTerms>> {
     let Some(row) = samples.rows().first() else { return Ok(Vec::new()) };
     let relevant = models.iter().filter(|applied| applied.rows.contains(row));

@@ -37,14 +37,17 @@ impl Corners {
         blocks: &[f64],
         cell: impl Fn(usize, f64, f64) -> CornerCell,
     ) -> Option<Self> {
-        let ([reused, .., random], [short, .., long]) = (alphas, blocks) else { return None };
-        let corners =
-            [("none", random, short), ("temporal", reused, short), ("spatial", random, long), ("both", reused, long)];
-        let rows = corners.map(|(locality, &alpha, &block)| CornerRow {
+        let rows = corner_places(alphas, blocks)?.map(|(locality, alpha, block)| CornerRow {
             locality,
             place: format!("alpha = {}, L = {}", short_number(alpha), short_number(block)),
             cells: (0..groups.len()).map(|group| cell(group, alpha, block)).collect(),
         });
         Some(Self { groups, rows: rows.into() })
     }
+}
+
+/// Returns the locality, alpha and L of the corners of a map over these values, both ascending; `None` unless both axes have two values.
+pub fn corner_places(alphas: &[f64], blocks: &[f64]) -> Option<[(&'static str, f64, f64); 4]> {
+    let (&[reused, .., random], &[short, .., long]) = (alphas, blocks) else { return None };
+    Some([("none", random, short), ("temporal", reused, short), ("spatial", random, long), ("both", reused, long)])
 }

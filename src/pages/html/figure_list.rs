@@ -18,9 +18,6 @@ use std::path::Path;
 const LIST: &str = ".made";
 
 /// Makes the subfolder of a folder of figures for this style. Reports then write all figures in this style too.
-///
-/// # Errors
-/// If the folder cannot be made.
 pub fn make_style_folder(figures: &Path, style: Style) -> Result<()> {
     let Some(folder) = style.folder().map(|name| figures.join(name)) else { return Ok(()) };
     std::fs::create_dir_all(&folder).map_err(|e| Error::file("create", &folder, e))
@@ -33,9 +30,6 @@ fn style_folders() -> impl Iterator<Item = &'static str> {
 
 /// Removes figures that an earlier report wrote and `page`, the new one, does not contain, and lists the current ones. Keeps
 /// other files: figures of `apexmap plot`, and files that were changed since.
-///
-/// # Errors
-/// If a file cannot be read, removed or written.
 pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
     let mut current = String::new();
     for name in figures(page) {

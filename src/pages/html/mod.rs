@@ -1,8 +1,8 @@
 //! The style, the figures and the other parts that all HTML pages share.
 //!
 //! A template extends `page.html`, takes its parts from `parts.html`, and is filled with a context of plain data. The template
-//! engine escapes all text from files. An HTML page is one file. It loads nothing and runs one script, `page.js`, which adds
-//! interaction; without the script all content is visible.
+//! engine escapes all text from files. An HTML page is one file. It loads nothing and runs one script, which adds interaction; without
+//! the script all content is visible. The script is `page.js` and small ES modules (`*.mjs`), which tests also run under node.
 
 mod banner;
 mod corners;
@@ -19,9 +19,9 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 pub use banner::Banner;
-pub use corners::{CornerCell, Corners};
+pub use corners::{CornerCell, Corners, corner_places};
 pub use figure_list::{make_style_folder, remove_unmade};
-pub use viewer::{Viewer, ViewerSurface};
+pub use viewer::{Viewer, ViewerSurface, map_colours};
 
 /// A figure in an HTML page, also written as SVG and PNG next to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,9 +57,6 @@ const MAX_ROWS: usize = 5000;
 const MAX_SVG_BYTES: usize = 600_000;
 
 /// Draws a figure for an HTML page and writes its files into a folder. Also writes it in each style that has a subfolder.
-///
-/// # Errors
-/// If the figure has nothing to draw or its files cannot be written.
 pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
     let (drawing, png) = files(folder, drawn, &file, Style::Screen)?;
     for (_, style) in Style::ALL {
@@ -91,9 +88,6 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
 
 /// Returns the figure, or `None` if its values cannot be drawn. In that case, adds the reason to `undrawn`; the HTML page is
 /// complete without the figure.
-///
-/// # Errors
-/// If files cannot be written.
 pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) -> Result<Option<T>> {
     match drawn {
         Err(error) if error.kind == ErrorKind::Input => {
@@ -122,22 +116,56 @@ fn pixels(png: &[u8], (width, height): (f64, f64)) -> String {
 }
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("viewer.js"));
+/// The name and the text of an ES module.
+pub type Module = (&'static str, &'static str);
+
+/// The modules of all pages, each after those that it imports.
+const MODULES: [Module; 6] = [
+    ("format", include_str!("format.mjs")),
+    ("scale", include_str!("scale.mjs")),
+    ("canvas", include_str!("canvas.mjs")),
+    ("camera", include_str!("camera.mjs")),
+    ("surface", include_str!("surface.mjs")),
+    ("viewer", include_str!("viewer.mjs")),
+];
+
+/// Returns ES modules as parts of one script: each is a function with its own scope, whose exports are in `modules.NAME`.
+pub fn join_modules(modules: &[Module]) -> String {
+    let mut script = String::new();
+    for (name, text) in modules {
+        let mut exports = Vec::new();
+        script.push_str(&format!("modules.{name} = (function () {{\n"));
+        for line in text.lines() {
+            let import = line.strip_prefix("import ").and_then(|import| import.split_once(" from "));
+            let export = line.strip_prefix("export ");
+            script.push_str(&match (import, export) {
+                (Some((names, file)), _) => {
+                    let stem = Path::new(file).file_stem().unwrap_or_default();
+                    format!("const {names} = modules.{};", stem.display())
+                }
+                (None, Some(export)) => {
+                    exports.extend(export.split(|c: char| !c.is_alphanumeric() && c != '_').nth(1));
+                    export.to_owned()
+                }
+                (None, None) => line.to_owned(),
+            });
+            script.push('\n');
+        }
+        script.push_str(&format!("return {{ {} }};\n}})();\n", exports.join(", ")));
+    }
+    script
+}
 
 /// Renders a template that extends `page.html`.
-///
-/// # Errors
-/// If the template uses a name that the context does not define; this is an internal error.
 pub fn render(template: &str, context: &impl Serialize) -> Result<String> {
     render_with(template, context, "", "")
 }
 
-/// Renders a template whose page needs this style and script in addition to those of all pages.
-///
-/// # Errors
-/// As [`render`].
+/// Renders a template whose page needs this style and script in addition to those of all pages. The script may contain further modules.
 pub fn render_with(template: &str, context: &impl Serialize, style: &str, script: &str) -> Result<String> {
-    let (style, script) = (format!("{STYLE}{style}"), format!("{SCRIPT}{script}"));
+    let style = format!("{STYLE}{style}");
+    let (page, modules) = (include_str!("page.js"), join_modules(&MODULES));
+    let script = format!("{page}\nconst modules = {{}};\n{modules}modules.viewer.startViewers();\n{script}");
     fill(template, context, style, script).map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
 }
 

@@ -59,11 +59,13 @@ const MAX_TICKS: usize = 10;
 /// Number of colours that the script interpolates between.
 const COLOURS: usize = 33;
 
+/// Returns the colours of maps as `#rrggbb`, from the smallest to the largest value, evenly spaced.
+pub fn map_colours() -> Vec<String> {
+    colour::hexadecimal(colour::viridis, COLOURS)
+}
+
 impl ViewerSurface {
     /// Makes the surface of a grid, with the colours and scales of its figures.
-    ///
-    /// # Errors
-    /// If the grid has nothing to draw.
     pub fn from_grid(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
         let [x, y, z] = grid.scales(None)?;
         let view = View::of_grid(grid);
@@ -77,7 +79,7 @@ impl ViewerSurface {
             home: (view.azimuth, view.elevation),
             values: grid.values.rows().into_iter().map(|row| row.iter().map(finite).collect()).collect(),
             failed: grid.failed.clone(),
-            colours: colour::hexadecimal(colour::viridis, COLOURS),
+            colours: map_colours(),
         })
     }
 }

@@ -47,9 +47,6 @@ pub struct Embedded {
 
 impl Embedded {
     /// Returns the files of a result, or the reason why its page cannot hold them.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
     pub fn from_folder(folder: &Folder, manifest: &Manifest) -> Result<std::result::Result<Self, String>> {
         let is_current = match &manifest.compaction {
             Some(compaction) => folder.samples().is_file() && compaction.is_current(folder)?,

@@ -9,6 +9,7 @@ pub mod embedded;
 mod facts;
 mod failures;
 mod first_screen;
+mod head;
 mod input;
 mod ladder;
 mod live;
@@ -25,12 +26,13 @@ pub mod regimes;
 pub mod share;
 mod sources;
 pub mod summary;
+pub mod summary_table;
 mod warnings;
 
 use crate::explorer::{self, Explorer};
-use crate::html::{self, Banner, Corners, Picture, Viewer};
+use crate::html::{self, Corners, Picture, Viewer};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{self, plural};
+use apexmap_base::units;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -41,9 +43,8 @@ use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
 use apexmap_study::answers;
 use apexmap_theory::trade::{self, Trade};
-use embedded::Embedded;
-use failures::Failure;
 use first_screen::FirstScreen;
+use head::Head;
 use input::Input;
 use model_fits::PlannedFits;
 use overview::Overview;
@@ -51,13 +52,14 @@ use placement::PlacedLaunch;
 use regimes::Regime;
 use serde::Serialize;
 use sources::Sources;
+use summary::SummaryRow;
 
 const TEMPLATE: &str = include_str!("report.html");
 
 /// The output of a report, for the end of a run.
 pub struct ReportOutput {
     /// Corners, worst and best point of every group.
-    pub rows: Vec<summary::SummaryRow>,
+    pub rows: Vec<SummaryRow>,
     /// Quietness of the machine.
     pub health: Health,
     /// Answers to the question of a ready sweep, as lines.
@@ -81,16 +83,11 @@ struct Context<'a> {
     /// The panel of all cells; `None` if no number varies.
     explorer: Option<Explorer>,
     first: FirstScreen,
-    /// The result, from which the page can be drawn again.
-    embedded: Option<Embedded>,
-    /// The reason why the page does not hold its result.
-    unembedded: Option<String>,
-    /// Version of the program that made the page from whose data this one was drawn; `None` for the page of a folder.
-    redrawn: Option<&'a str>,
+    launches: Vec<PlacedLaunch<'a>>,
     /// The first section of a calibration's report.
     classic: Option<classic::ClassicNumbers>,
     corners: Option<Corners>,
-    summary: &'a [summary::SummaryRow],
+    summary: Vec<serde_json::Value>,
     /// Whether the samples have a verdict about disturbances.
     watched: bool,
     /// Groups with the quietness of the machine during their samples.
@@ -101,25 +98,8 @@ struct Context<'a> {
     ruled: bool,
     shares: Option<share::Shares>,
     explained: model_fits::ModelSection,
-    failures: Vec<Failure>,
-    /// How medians and intervals were computed.
-    intervals: String,
     /// Figures that could not be drawn, with the reason.
     undrawn: Vec<String>,
-}
-
-/// The measurement: what, where and when.
-#[derive(Serialize)]
-struct Head<'a> {
-    manifest: &'a Manifest,
-    made: String,
-    facts: Vec<(&'static str, String)>,
-    health: String,
-    /// Banner for a disturbed machine, shown in red.
-    disturbed: Option<Banner>,
-    warnings: Vec<String>,
-    launches: Vec<PlacedLaunch<'a>>,
-    samples_good: usize,
 }
 
 /// The surfaces that are drawn, and the names of the others.
@@ -155,18 +135,12 @@ struct Section {
 
 /// Draws all figures of a result and writes its report: first without the fits of models, which may take long, then with them. Calls
 /// `progress` with a line before each fit.
-///
-/// # Errors
-/// If the result has no manifest, or if a file cannot be written.
 pub fn make(folder: &Folder, samples: &Samples, progress: &dyn Fn(&str)) -> Result<ReportOutput> {
     make_from(folder, samples, None, progress)
 }
 
 /// Makes the report as [`make`] does, from a folder with the data of an older page. `redrawn` is the version of the program that made
 /// that page.
-///
-/// # Errors
-/// As [`make`].
 pub fn make_from(
     folder: &Folder,
     samples: &Samples,
@@ -194,30 +168,27 @@ pub fn make_from(
     let explained = fits.pending();
     let first =
         FirstScreen::take(&input, classic.is_some(), !viewer.surfaces.is_empty(), &mut parameters, &mut surfaces)?;
-    let embedded = Embedded::from_folder(folder, &manifest)?;
+    let mut warnings = warnings::list(&manifest, &current, samples.len() - current.len());
+    warnings.extend(card.iter().cloned());
     let mut context = Context {
-        head: Head::from_input(&input, samples.len() - current.len(), &card),
+        head: Head::new((folder, &manifest), &current, &input.health, warnings, redrawn)?,
         overview,
         first,
-        unembedded: embedded.as_ref().err().cloned(),
-        embedded: embedded.ok(),
-        redrawn,
+        launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
         classic,
         viewer,
         explorer: explorer::explorer(&current)?,
-        corners: corners::from_groups(&input.groups, &input.node)?,
-        summary: &summary,
+        corners: corners::from_groups(&input.groups, &summary, &input.node),
+        summary: summary.iter().map(SummaryRow::page_row).collect(),
         watched: current.has(QUIETNESS),
         quietness: quietness(&input),
         causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::short_number(cause.limit()))).into(),
-        ruled: summary.iter().any(|row| !row.conformant.is_empty()),
+        ruled: summary.iter().any(|row| row.conformance.is_some()),
         shares: share::section(&input)?,
         surfaces,
         explained,
         parameters,
         sources: Sources::from_samples(&current),
-        failures: failures::list(&current),
-        intervals: current.method(),
         undrawn: Vec::new(),
     };
     if context.explained.pending > 0 {
@@ -255,36 +226,6 @@ fn render(context: &Context) -> Result<String> {
     }
 }
 
-/// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one.
-fn disturbed_banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
-    let text = health.banner()?;
-    if let Some(reason) = text.strip_prefix("SIMULATED: ") {
-        return Some(simulated_banner(reason, manifest));
-    }
-    if let Some(reason) = text.strip_prefix("IMPORTED: ") {
-        let notes = manifest.imported.iter().flat_map(|import| import.notes.clone());
-        let line = "IMPORTED: values of another program".into();
-        return Some(Banner { line, details: std::iter::once(reason.to_owned()).chain(notes).collect() });
-    }
-    Some(Banner { line: health.headline(), details: vec![text.trim_start_matches("DISTURBED: ").to_owned()] })
-}
-
-/// Returns the banner of simulated ranks: what the machine assumes, and which points were not compared with another simulator.
-fn simulated_banner(reason: &str, manifest: &Manifest) -> Banner {
-    let (mut line, mut details) = ("SIMULATED: predictions, no measurement".to_owned(), vec![reason.to_owned()]);
-    if let Some(machine) = &manifest.simulated {
-        details.extend(machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}.")));
-        if machine.untested_points > 0 {
-            let points = plural(manifest.points, "point");
-            line += &format!("; {} of {points} outside of what was tested", machine.untested_points);
-            let reason =
-                |(text, count): (&String, &usize)| format!("Not tested at {}: {text}.", plural(*count, "point"));
-            details.extend(machine.untested.iter().map(reason));
-        }
-    }
-    Banner { line, details }
-}
-
 /// Returns the groups with disturbed samples, with the causes.
 fn quietness(input: &Input) -> Vec<(String, String)> {
     let health_of = |group: &SampleGroup| (group.plain_label(&input.node), Health::from_samples(&group.samples));
@@ -292,30 +233,14 @@ fn quietness(input: &Input) -> Vec<(String, String)> {
     disturbed.map(|(label, health)| (label, health.sentence())).collect()
 }
 
-impl<'a> Head<'a> {
-    fn from_input(input: &Input<'a>, stale: usize, card: &[String]) -> Self {
-        let Input { manifest, samples, ref health, .. } = *input;
-        Self {
-            made: html::utc(manifest.unix_seconds),
-            facts: facts::list(manifest, samples),
-            health: health.sentence(),
-            disturbed: disturbed_banner(manifest, health),
-            warnings: warnings::list(manifest, samples, stale).into_iter().chain(card.iter().cloned()).collect(),
-            launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
-            samples_good: samples.good().len(),
-            manifest,
-        }
-    }
-}
-
 impl Surfaces {
     fn draw(input: &Input) -> Result<Self> {
         let drawable: Vec<&SampleGroup> =
             input.groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
-        let most = surface_limit(&drawable);
+        let shown = pictures::evenly_spread(drawable.len(), surface_limit(&drawable));
         let (mut sections, mut bottlenecks, mut unshown) = (Vec::new(), Vec::new(), Vec::new());
         for (number, group) in drawable.iter().enumerate() {
-            if is_shown(number, drawable.len(), most) {
+            if shown.contains(&number) {
                 let pictures = pictures::draw_group(input, group)?;
                 bottlenecks.extend(pictures.bottleneck);
                 sections.push(section(input, group, pictures.slices, pictures.views)?);
@@ -337,12 +262,6 @@ impl Parameters {
         effects.extend(nic_figures::draw_streams(input)?);
         Ok(Self { effects, own })
     }
-}
-
-/// Returns whether a group is drawn. If there are too many groups, some are drawn, evenly spread, including the first and the
-/// last.
-fn is_shown(number: usize, groups: usize, most: usize) -> bool {
-    groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1).max(1) == number)
 }
 
 /// Returns the number of these surfaces that fit into a report.

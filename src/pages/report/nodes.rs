@@ -1,14 +1,12 @@
 //! The report of a sweep that each node ran alone: one page that names the slow nodes.
 
-use super::embedded::Embedded;
-use super::failures::{self, Failure};
-use super::{disturbed_banner, facts, manifest, warnings};
-use crate::html::{self, Banner, Picture};
+use super::head::Head;
+use super::{manifest, warnings};
+use crate::html::{self, Picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::{self, NumberStyle, Unit, plural};
 use apexmap_draw::figure::{Figure, Quantity, Strip, StripItem};
 use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_study::nodes::{self, MIN_DIFFERENCE, NodeCheck, NodePoint, NodeRow, NodeValue, percent, remarks};
@@ -23,29 +21,18 @@ const MAX_ROWS: usize = 4000;
 
 #[derive(Serialize)]
 struct Context<'a> {
-    manifest: &'a Manifest,
-    machine: &'a str,
-    made: String,
-    redrawn: Option<&'a str>,
+    #[serde(flatten)]
+    head: Head<'a>,
     sentence: String,
     rule: String,
     slow: bool,
     typed: bool,
-    disturbed: Option<Banner>,
-    health: String,
-    warnings: Vec<String>,
     pictures: Vec<Picture>,
     undrawn: Vec<String>,
     nodes: Vec<Row>,
     point_count: usize,
     points: Vec<PointTable>,
     points_left_out: usize,
-    failures: Vec<Failure>,
-    samples_good: usize,
-    intervals: String,
-    facts: Vec<(&'static str, String)>,
-    embedded: Option<Embedded>,
-    unembedded: Option<String>,
 }
 
 /// A node as text.
@@ -94,9 +81,6 @@ pub struct NodeReport {
 }
 
 /// Writes the report of a sweep that each node ran alone. `redrawn`: see [`make_from`](super::make_from).
-///
-/// # Errors
-/// If the result has no manifest, or if a file cannot be written.
 pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result<NodeReport> {
     let manifest = manifest(folder)?;
     let current = samples.current();
@@ -106,33 +90,20 @@ pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result
     let mut undrawn = Vec::new();
     let shown = choose_points(&check);
     let pictures = draw(folder, &check, &shown, &current, &mut undrawn)?;
-    let embedded = Embedded::from_folder(folder, &manifest)?;
     let mut labels: Vec<&str> = check.points.iter().map(|point| point.point.as_str()).collect();
     labels.dedup();
     let context = Context {
-        machine: &manifest.machine,
-        made: html::utc(manifest.unix_seconds),
-        redrawn,
+        head: Head::new((folder, &manifest), &current, &health, warnings.clone(), redrawn)?,
         sentence: check.sentence(),
         rule: check.rule(),
         slow: !check.slow_nodes().is_empty(),
         typed: check.has_types(),
-        disturbed: disturbed_banner(&manifest, &health),
-        health: health.sentence(),
-        warnings: warnings.clone(),
         pictures,
         undrawn,
         nodes: check.nodes.iter().map(row).collect(),
         point_count: labels.len(),
         points_left_out: check.points.len() - shown.len(),
         points: shown.into_iter().map(point_table).collect(),
-        failures: failures::list(&current),
-        samples_good: current.good().len(),
-        intervals: current.method(),
-        facts: facts::list(&manifest, &current),
-        unembedded: embedded.as_ref().err().cloned(),
-        embedded: embedded.ok(),
-        manifest: &manifest,
     };
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;

@@ -2,6 +2,7 @@
 
 use super::input::Input;
 use super::sources::distinct;
+use crate::html::capitalize;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::{NumberStyle, Unit, number, plural, quantity, short_number};
@@ -66,7 +67,7 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     let types = samples.words(NODE_TYPE).len();
     let is_simulated = samples.describe_simulation().is_some();
     let origin = match &manifest.imported {
-        Some(import) => format!("{} for", import.label().replacen("imported", "Imported", 1)),
+        Some(import) => format!("{} for", capitalize(&import.label())),
         None if is_simulated => "Simulated with the card of".into(),
         None => "Measured on".into(),
     };
@@ -203,7 +204,7 @@ type Effect = (String, f64);
 fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     let mut effects_by_kernel = Vec::new();
     for (kernel, samples) in samples.kernels() {
-        let about = kernel.about();
+        let about = kernel;
         let mut names: Vec<&str> = samples.key_columns().into_iter().filter(|name| *name != "kernel").collect();
         names.extend([ALPHA, BLOCK]);
         // Samples without one of these columns would be missing in all cells.

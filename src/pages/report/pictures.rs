@@ -5,7 +5,7 @@ use super::input::Input;
 use crate::html::{Picture, capitalize, file_name, picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::{self, Unit};
-use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity, Series};
+use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity};
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, add_codes, figure};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
@@ -42,7 +42,8 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
             && curves.series.len() > MAX_CURVES
         {
             caption.push_str(&format!(" {MAX_CURVES} of {} curves.", curves.series.len()));
-            thin(&mut curves.series);
+            let kept = evenly_spread(curves.series.len(), MAX_CURVES);
+            curves.series = kept.into_iter().map(|index| curves.series[index].clone()).collect();
         }
         if kind == FigureKind::Surface {
             drawn = add_bounds(&group.samples, &request, drawn)?;
@@ -90,12 +91,10 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
     Ok(GroupPictures { slices, views, bottleneck })
 }
 
-/// Keeps [`MAX_CURVES`] curves, evenly spread, including the first and the last.
-fn thin(series: &mut Vec<Series>) {
-    let last = series.len() - 1;
-    let kept: Vec<usize> = (0..MAX_CURVES).map(|k| k * last / (MAX_CURVES - 1)).collect();
-    let mut indices = 0..;
-    series.retain(|_| indices.next().is_some_and(|k| kept.contains(&k)));
+/// Returns at most `most` of this number of indices, evenly spread, including the first and the last.
+pub fn evenly_spread(count: usize, most: usize) -> Vec<usize> {
+    let spread = |k: usize| k * (count - 1) / (most - 1).max(1);
+    if count <= most { (0..count).collect() } else { (0..most).map(spread).collect() }
 }
 
 /// Draws the effect of every other parameter that the sweep varies, in one figure for all kernels with the same headline.
@@ -103,7 +102,7 @@ pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
     let (folder, samples) = (input.folder, input.samples);
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
     for (kernel, samples) in samples.kernels() {
-        let (headline, rows) = (kernel.about().headline, samples.rows());
+        let (headline, rows) = (kernel.headline, samples.rows());
         match by_headline.iter_mut().find(|(column, _)| *column == headline) {
             Some((_, group_rows)) => group_rows.extend(rows),
             None => by_headline.push((headline, rows.to_vec())),

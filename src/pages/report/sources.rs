@@ -1,6 +1,6 @@
 //! The section on methods and sources.
 
-use apexmap_measure::kernels::{self, About};
+use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 use apexmap_theory::bounds;
@@ -19,16 +19,16 @@ pub struct Sources {
 impl Sources {
     /// Returns those of the kernels of these samples.
     pub fn from_samples(samples: &Samples) -> Self {
-        let abouts: Vec<&About> = samples.kernels().iter().map(|(kernel, _)| kernel.about()).collect();
-        let rate = |about: &&About| {
-            format!("{}: {}", kernels::family(about.id), columns::describe_of(about.headline, [about.id]).label)
+        let used: Vec<&Kernel> = samples.kernels().into_iter().map(|(kernel, _)| kernel).collect();
+        let rate = |kernel: &&Kernel| {
+            format!("{}: {}", kernels::family(kernel.id), columns::describe_of(kernel.headline, [kernel.id]).label)
         };
         Self {
-            methods: distinct(abouts.iter().map(|about| about.method)),
-            sources: abouts.iter().map(|about| cite(about)).collect(),
-            rates: distinct(abouts.iter().map(rate)),
+            methods: distinct(used.iter().map(|kernel| kernel.method)),
+            sources: used.iter().map(|kernel| cite(kernel)).collect(),
+            rates: distinct(used.iter().map(rate)),
             unbounded: samples.describe_origin().is_none()
-                && abouts.iter().any(|about| bounds::family(about.id).is_some()),
+                && used.iter().any(|kernel| bounds::family(kernel.id).is_some()),
         }
     }
 }
@@ -44,9 +44,9 @@ pub fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
-fn cite(about: &'static About) -> String {
+fn cite(kernel: &Kernel) -> String {
     format!(
         "{}: {}. {}, \u{201c}{},\u{201d} {}.",
-        about.id, about.summary, about.source.authors, about.source.title, about.place
+        kernel.id, kernel.summary, kernel.source.authors, kernel.source.title, kernel.place
     )
 }

@@ -1,9 +1,10 @@
-//! The summary table at the end of a run and in a report: the corners of every group's surface, its best and its worst point.
+//! The summary at the end of a run and in a report: the corners of every group's surface, its best and its worst point.
 
 use super::share;
+use crate::html::corner_places;
 use apexmap_base::error::Result;
+use apexmap_base::point::Value;
 use apexmap_base::provenance::PlainNode;
-use apexmap_base::text_table::{Align, MIN_WRAPPED_WIDTH, TextTable};
 use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
@@ -11,44 +12,170 @@ use apexmap_results::samples::estimate::unknown_interval_basis;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
 use apexmap_results::samples::plain_names::plain_limit;
-use apexmap_results::table::derived_columns::{BOUND_BY, SHARE, corrected_column};
-use apexmap_results::table::disturbance_columns::QUIETNESS;
-use apexmap_results::table::quietness::Quietness;
+use apexmap_results::table::columns;
+use apexmap_results::table::derived_columns::{BOUND_BY, SHARE};
 use apexmap_theory::statistics::Summary;
-use serde::Serialize;
+use serde_json::json;
 
-/// A point as text.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A point of a group, and its numbers.
+#[derive(Clone, Debug, PartialEq)]
 pub struct SummaryRow {
     pub group: String,
     /// Name of the group in plain words.
     pub plain_name: String,
     /// Whether it is the first row of its group.
     pub first: bool,
-    /// `corner`, `best`, `worst`, or two of them.
-    pub which: String,
-    pub place: String,
-    /// Values of the axes: alpha and L of a surface.
-    #[serde(skip)]
-    pub at: Vec<Option<f64>>,
-    /// The median of the kernel's headline.
-    pub median: String,
-    /// 95 % interval; empty with too few samples.
-    pub interval: String,
-    /// Median rate as corrected with the canary; empty without a correction.
-    pub corrected: String,
-    /// Verdict about the samples, with the number of disturbed ones; empty if the run has no verdict.
-    pub quietness: String,
+    /// Why the point is shown; empty for the only point of a group.
+    pub which: Vec<Extreme>,
+    /// Axes of the group, and the point's values on them.
+    pub place: Vec<(String, Value)>,
+    pub unit: Unit,
+    /// The kernel's headline.
+    pub rate: Summary,
+    /// Verdict about the samples; `None` if the run has none.
+    pub health: Option<Health>,
     /// Bandwidth of all ranks.
-    pub aggregate: String,
-    pub cycles: String,
-    /// Fraction of the bound, and the bottleneck; empty without a bound.
-    pub limit: String,
-    /// The same in plain words.
-    pub plain_limit: String,
-    /// RandomAccess: whether the runs followed all rules of the definition, and the broken rules. Empty for other kernels.
-    pub conformant: String,
-    pub samples: usize,
+    pub bytes_per_second: Option<f64>,
+    pub cycles: Option<f64>,
+    /// Fraction of the bound, and the bottleneck; `None` without a bound.
+    pub share: Option<(Summary, String)>,
+    /// Whether the runs followed all rules of the definition; `None` for kernels without rules.
+    pub conformance: Option<Conformance>,
+}
+
+/// Why a point is in the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extreme {
+    Corner,
+    Worst,
+    Best,
+}
+
+impl Extreme {
+    /// Returns the word for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Corner => "corner",
+            Self::Worst => "worst",
+            Self::Best => "best",
+        }
+    }
+}
+
+/// Whether runs of RandomAccess followed all rules of the definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conformance {
+    Conformant,
+    /// The rules that the runs broke, as far as they are known.
+    Broken(Vec<String>),
+}
+
+impl SummaryRow {
+    /// Returns the row as text, for the table of a page.
+    pub fn page_row(&self) -> serde_json::Value {
+        json!({
+            "group": self.group,
+            "plain_name": self.plain_name,
+            "first": self.first,
+            "which": self.which(),
+            "place": self.place(),
+            "median": self.median(),
+            "interval": self.interval(),
+            "quietness": self.quietness(),
+            "aggregate": self.aggregate(),
+            "cycles": self.cycles(),
+            "limit": self.limit(),
+            "conformant": self.conformant(),
+            "samples": self.rate.n,
+        })
+    }
+
+    /// Returns `corner, worst`.
+    pub fn which(&self) -> String {
+        self.which.iter().map(|extreme| extreme.name()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns `alpha = 0.001, L = 64`.
+    pub fn place(&self) -> String {
+        self.place.iter().map(|(column, value)| columns::label(column, value)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns `alpha 0.001, L 64`.
+    pub fn short_place(&self) -> String {
+        let part = |(column, value): &(String, Value)| {
+            format!("{} {}", columns::short(column), columns::value_name(column, value))
+        };
+        self.place.iter().map(part).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns whether the point is at these values of alpha and L.
+    pub fn is_at(&self, alpha: f64, block: f64) -> bool {
+        matches!(self.place.as_slice(), [(_, a), (_, l)] if a.as_f64() == Some(alpha) && l.as_f64() == Some(block))
+    }
+
+    /// Returns the median: `106 GB/s`.
+    pub fn median(&self) -> String {
+        units::quantity(self.rate.median, self.unit)
+    }
+
+    /// Returns the 95 % interval; empty with too few samples.
+    pub fn interval(&self) -> String {
+        match unknown_interval_basis(&self.rate) {
+            Some(over) => format!("not known: {over}"),
+            None => self.rate.interval.map(|ends| units::interval(ends, self.unit)).unwrap_or_default(),
+        }
+    }
+
+    /// Returns median and interval: `106 GB/s (89.9 to 125 GB/s)`.
+    pub fn wide_rate(&self) -> String {
+        match self.interval() {
+            interval if interval.is_empty() => self.median(),
+            interval => format!("{} ({interval})", self.median()),
+        }
+    }
+
+    /// Returns median and interval: `106 GB/s (89.9 to 125)`.
+    pub fn narrow_rate(&self) -> String {
+        match (unknown_interval_basis(&self.rate), self.rate.interval) {
+            (None, Some(ends)) => units::quantity_with_interval(self.rate.median, ends, self.unit),
+            _ => self.wide_rate(),
+        }
+    }
+
+    /// Returns `disturbed, 3 of 6`; empty without a verdict.
+    pub fn quietness(&self) -> String {
+        self.health.as_ref().map_or(String::new(), Health::brief)
+    }
+
+    /// Returns the bandwidth of all ranks; empty if unknown.
+    pub fn aggregate(&self) -> String {
+        self.bytes_per_second.map(|rate| units::quantity(rate, Unit::BytesPerSecond)).unwrap_or_default()
+    }
+
+    /// Returns the cycles of an operation; empty if unknown.
+    pub fn cycles(&self) -> String {
+        self.cycles.map(units::short_number).unwrap_or_default()
+    }
+
+    /// Returns `84 %, memory bandwidth`; empty without a bound.
+    pub fn limit(&self) -> String {
+        self.share.as_ref().map_or(String::new(), |(share, bound_by)| limit(share, bound_by))
+    }
+
+    /// Returns the same with the bottleneck in plain words.
+    pub fn plain_limit(&self) -> String {
+        self.share.as_ref().map_or(String::new(), |(share, bound_by)| limit(share, &plain_limit(bound_by)))
+    }
+
+    /// Returns `yes`, or `no` with the rules that the runs broke; empty for kernels without rules.
+    pub fn conformant(&self) -> String {
+        match &self.conformance {
+            None => String::new(),
+            Some(Conformance::Conformant) => "yes".into(),
+            Some(Conformance::Broken(rules)) if rules.is_empty() => "no".into(),
+            Some(Conformance::Broken(rules)) => format!("no: {}", rules.join("; ")),
+        }
+    }
 }
 
 /// Returns the four corners of a surface, from the least locality to the most, with the worst point before and the best point
@@ -68,67 +195,45 @@ pub fn rows(group: &SampleGroup, node: &PlainNode) -> Result<Vec<SummaryRow>> {
     if !picks.contains(&last) {
         picks.push(last);
     }
-    let kind_of = |index: usize| {
-        if last == 0 {
-            return String::new();
-        }
-        let words = [(corners.contains(&index), "corner"), (index == 0, "worst"), (index == last, "best")];
-        words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+    let extremes_of = |index: usize| {
+        let found =
+            [(corners.contains(&index), Extreme::Corner), (index == 0, Extreme::Worst), (index == last, Extreme::Best)];
+        found.into_iter().filter(|(is, _)| *is && last > 0).map(|(_, extreme)| extreme).collect()
     };
     let plain_name = group.plain_label(node);
     let rows = picks.iter().map(|&index| SummaryRow {
         plain_name: plain_name.clone(),
-        ..row(group, index == picks[0], kind_of(index), &points[index])
+        first: index == picks[0],
+        which: extremes_of(index),
+        ..row(group, &points[index])
     });
     Ok(rows.collect())
 }
 
 /// Returns the indices of the corner points: alpha descending, then L ascending.
 fn corners(group: &SampleGroup, points: &[(Cell, Summary)]) -> Vec<usize> {
-    let ends = |values: &[f64]| [values.first().copied(), values.last().copied()].map(Option::unwrap_or_default);
-    let ([least, most], [short, long]) = (ends(&group.alphas), ends(&group.blocks));
-    let position = |alpha: f64, block: f64| {
-        points.iter().position(|(cell, _)| {
-            let values: Vec<Option<f64>> = cell.by.iter().map(|value| value.as_f64()).collect();
-            values == [Some(alpha), Some(block)]
-        })
-    };
-    [(most, short), (most, long), (least, short), (least, long)]
-        .into_iter()
-        .filter_map(|(a, l)| position(a, l))
-        .collect()
+    let Some(places) = corner_places(&group.alphas, &group.blocks) else { return Vec::new() };
+    let mut places = places.map(|(_, alpha, block)| [alpha, block]);
+    places.sort_by(|a, b| b[0].total_cmp(&a[0]).then(a[1].total_cmp(&b[1])));
+    let is_at = |cell: &Cell, place: [f64; 2]| cell.by.iter().map(|value| value.as_f64()).eq(place.map(Some));
+    places.into_iter().filter_map(|place| points.iter().position(|(cell, _)| is_at(cell, place))).collect()
 }
 
-fn row(group: &SampleGroup, first: bool, kind: String, (cell, summary): &(Cell, Summary)) -> SummaryRow {
-    let median_of = |column: &str| cell.samples.median(column);
-    let unit = group.samples.describe(group.headline).unit;
-    let rate = |value: f64| units::quantity(value, unit);
+fn row(group: &SampleGroup, (cell, summary): &(Cell, Summary)) -> SummaryRow {
     let share = cell.summary(SHARE);
-    let bound_by = cell.samples.first_word(BOUND_BY);
     SummaryRow {
         group: group.label(),
         plain_name: String::new(),
-        first,
-        which: kind,
-        place: group.place(cell),
-        at: cell.by.iter().map(|value| value.as_f64()).collect(),
-        median: rate(summary.median),
-        interval: match unknown_interval_basis(summary) {
-            Some(over) => format!("not known: {over}"),
-            None => summary.interval.map(|ends| units::interval(ends, unit)).unwrap_or_default(),
-        },
-        corrected: median_of(&corrected_column(group.headline)).map(rate).unwrap_or_default(),
-        quietness: if cell.samples.has(QUIETNESS) {
-            Health::from_samples(&cell.samples).brief()
-        } else {
-            String::new()
-        },
-        aggregate: median_of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
-        cycles: median_of("cycles_per_operation").map(units::short_number).unwrap_or_default(),
-        limit: share.map(|share| limit(&share, bound_by)).unwrap_or_default(),
-        plain_limit: share.map(|share| limit(&share, &plain_limit(bound_by))).unwrap_or_default(),
-        conformant: conformant(&cell.samples),
-        samples: summary.n,
+        first: false,
+        which: Vec::new(),
+        place: group.axes.iter().cloned().zip(cell.by.iter().cloned()).collect(),
+        unit: group.samples.describe(group.headline).unit,
+        rate: summary.clone(),
+        health: Health::from_judged(&cell.samples),
+        bytes_per_second: cell.samples.median("bytes_per_second"),
+        cycles: cell.samples.median("cycles_per_operation"),
+        share: share.map(|share| (share, cell.samples.first_word(BOUND_BY).to_owned())),
+        conformance: conformance(&cell.samples),
     }
 }
 
@@ -142,139 +247,14 @@ fn limit(share: &Summary, bound_by: &str) -> String {
     }
 }
 
-/// Returns `yes`, or `no` with the rules that the runs broke.
-fn conformant(samples: &Samples) -> String {
+fn conformance(samples: &Samples) -> Option<Conformance> {
     let kept: Vec<f64> = samples.numbers("conformant").into_iter().filter(|kept| !kept.is_nan()).collect();
     if kept.is_empty() {
-        return String::new();
+        return None;
     }
     if kept.iter().all(|&kept| kept == 1.0) {
-        return "yes".into();
+        return Some(Conformance::Conformant);
     }
     let broken = samples.values("rules_broken").into_iter().map(|rules| rules.to_string());
-    match broken.filter(|rules| rules != "none").collect::<Vec<_>>() {
-        rules if rules.is_empty() => "no".into(),
-        rules => format!("no: {}", rules.join("; ")),
-    }
-}
-
-/// Maximum number of groups on a terminal.
-const MAX_TERMINAL_GROUPS: usize = 6;
-/// Terminals narrower than this show only the most important columns, with short cells.
-const WIDE_TERMINAL: usize = 110;
-/// Spaces before each row, below the name of its group.
-const INDENT: usize = 2;
-
-/// A column of the table on a terminal.
-struct Column {
-    head: &'static str,
-    align: Align,
-    cells: Vec<String>,
-}
-
-impl Column {
-    fn new(head: &'static str, align: Align, cells: impl Iterator<Item = String>) -> Self {
-        Self { head, align, cells: cells.collect() }
-    }
-
-    fn width(&self) -> usize {
-        let widths = self.cells.iter().map(|cell| cell.chars().count());
-        widths.chain([self.head.chars().count()]).max().unwrap_or(0)
-    }
-}
-
-/// Formats the rows of the first groups as aligned text, below the names of their groups. Lines fit into `width` if the most
-/// important columns do.
-pub fn text(rows: &[SummaryRow], width: Option<usize>) -> String {
-    let firsts = rows.iter().enumerate().filter(|(_, row)| row.first);
-    let end = firsts.map(|(index, _)| index).nth(MAX_TERMINAL_GROUPS).unwrap_or(rows.len());
-    let (rows, rest) = rows.split_at(end);
-    let narrow = width.filter(|&width| width < WIDE_TERMINAL);
-    let columns = match narrow {
-        Some(width) => fitting_columns(narrow_columns(rows), width),
-        None => wide_columns(rows),
-    };
-    let mut table = TextTable::new(columns.iter().map(|column| column.align)).with_indent(INDENT).with_width(width);
-    table.add_row(columns.iter().map(|column| column.head));
-    for (index, row) in rows.iter().enumerate() {
-        if row.first {
-            let full = format!("{} ({})", row.plain_name, row.group);
-            let fits = width.is_none_or(|width| full.chars().count() <= width);
-            table.add_heading(if fits { &full } else { &row.plain_name });
-        }
-        table.add_row(columns.iter().map(|column| column.cells[index].as_str()));
-    }
-    let mut text = table.to_string();
-    if !rest.is_empty() {
-        let groups = rest.iter().filter(|row| row.first).count();
-        text.push_str(&format!("{} in the report\n", units::plural(groups, "more group")));
-    }
-    text
-}
-
-fn wide_columns(rows: &[SummaryRow]) -> Vec<Column> {
-    let column = |head, align, cell: fn(&SummaryRow) -> String| Column::new(head, align, rows.iter().map(cell));
-    let rate = |row: &SummaryRow| match row.interval.as_str() {
-        "" => row.median.clone(),
-        interval => format!("{} ({interval})", row.median),
-    };
-    let mut columns = vec![
-        column("", Align::Left, |row| row.which.clone()),
-        column("configuration", Align::Left, |row| row.place.clone()),
-        column("median (95 % CI)", Align::Left, rate),
-        column("total", Align::Right, |row| row.aggregate.clone()),
-        column("cycles/op", Align::Right, |row| row.cycles.clone()),
-    ];
-    columns.extend(conditional_columns(rows));
-    columns.push(column("n", Align::Right, |row| row.samples.to_string()));
-    columns
-}
-
-/// Returns columns that only some results have: conformance, quietness and, last, the fraction of the limit.
-fn conditional_columns(rows: &[SummaryRow]) -> Vec<Column> {
-    let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
-    let ruled = rows.iter().any(|row| !row.conformant.is_empty());
-    let noisy = rows.iter().any(|row| !row.quietness.is_empty() && !row.quietness.starts_with(Quietness::Quiet.name()));
-    // Limits are known only with a machine card.
-    let limited = rows.iter().any(|row| !row.limit.is_empty());
-    let mut columns = Vec::new();
-    columns.extend(ruled.then(|| column("conformant", |row| row.conformant.clone())));
-    columns.extend(noisy.then(|| column("quietness", |row| row.quietness.clone())));
-    columns.extend(limited.then(|| column("% of bound", |row| row.plain_limit.clone())));
-    columns
-}
-
-/// Returns the most important columns, with short cells: `alpha 1, L 64`, `106 GB/s (89.9 to 125)`.
-fn narrow_columns(rows: &[SummaryRow]) -> Vec<Column> {
-    let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
-    let rate = |row: &SummaryRow| {
-        let unit = row.median.split_once(' ').map_or("", |(_, unit)| unit);
-        match row.interval.as_str() {
-            "" => row.median.clone(),
-            interval => format!("{} ({})", row.median, interval.strip_suffix(unit).unwrap_or(interval).trim_end()),
-        }
-    };
-    let mut columns = vec![
-        column("", |row| row.which.trim_start_matches("corner, ").to_owned()),
-        column("", |row| row.place.replace(" = ", " ")),
-        column("median (95 % CI)", rate),
-    ];
-    columns.extend(conditional_columns(rows));
-    columns
-}
-
-/// Removes conditional columns until the others fit. The last one, the fraction of the limit, is removed last.
-fn fitting_columns(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
-    let needed = |columns: &[Column]| {
-        let last = columns.len() - 1;
-        let widths = columns.iter().enumerate().map(|(index, column)| match column.head {
-            "% of bound" if index == last => column.width().min(MIN_WRAPPED_WIDTH),
-            _ => column.width(),
-        });
-        INDENT + widths.sum::<usize>() + 2 * last
-    };
-    while columns.len() > 3 && needed(&columns) > width {
-        columns.remove((columns.len() - 2).max(3));
-    }
-    columns
+    Some(Conformance::Broken(broken.filter(|rules| rules != "none").collect()))
 }

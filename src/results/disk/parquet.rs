@@ -5,11 +5,9 @@
 use crate::disk::parquet_pages::{self, Chunk};
 use crate::table::Table;
 use crate::table::column::{Column, Kind};
-use crate::table::derived_columns::BOUND_BY;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::parallel::map_in_order;
 use apexmap_base::regular_file;
-use apexmap_theory::bounds;
 use polars_arrow::array::{Array, ArrayRef, BooleanArray, MutablePlString, PrimitiveArray, Utf8ViewArray};
 use polars_arrow::datatypes::{ArrowDataType, ArrowSchema, Field};
 use polars_arrow::record_batch::RecordBatch;
@@ -142,7 +140,7 @@ fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::R
         if rows != metadata.num_rows {
             return Err(format!("the column {} has {rows} rows instead of {}", field.name, metadata.num_rows));
         }
-        Ok(column(&field.name, &field.dtype, &arrays).map(|column| (index, column)))
+        Ok(column(&field.dtype, &arrays).map(|column| (index, column)))
     };
     let mut table = Table::default();
     map_in_order(
@@ -180,16 +178,10 @@ fn read_arrays(
 }
 
 /// Converts arrays of this type to a column; `None` for types other than numbers, booleans and strings.
-fn column(name: &str, dtype: &ArrowDataType, arrays: &[Box<dyn Array>]) -> Option<Column> {
+fn column(dtype: &ArrowDataType, arrays: &[Box<dyn Array>]) -> Option<Column> {
     use ArrowDataType as Type;
     Some(match dtype {
-        Type::Utf8View => {
-            let words = downcast_arrays::<Utf8ViewArray>(arrays).flat_map(|array| array.iter());
-            match name {
-                BOUND_BY => Column::from_words(words.map(|word| word.map(bounds::current_name))),
-                _ => Column::from_words(words),
-            }
-        }
+        Type::Utf8View => Column::from_words(downcast_arrays::<Utf8ViewArray>(arrays).flat_map(|array| array.iter())),
         Type::UInt8 => whole_column::<u8>(arrays),
         Type::UInt16 => whole_column::<u16>(arrays),
         Type::UInt32 => whole_column::<u32>(arrays),

@@ -216,6 +216,6 @@ fn cached_column(names: &mut Names, index: usize, name: &str, find: impl FnOnce(
 
 /// Returns the column of a parameter, which a sample has under the paper's name.
 fn parameter_column(table: &mut TableBuilder, kernel: &str, name: &str) -> ColumnHandle {
-    let parameters = kernels::find(kernel).map(|kernel| kernel.parameters()).unwrap_or(&[]);
+    let parameters = kernels::find(kernel).map(|kernel| kernel.parameters).unwrap_or(&[]);
     table.column(parameters.iter().find(|p| p.name == name).map_or(name, |p| p.column))
 }

@@ -77,7 +77,7 @@ fn points(text: &str, parameters: usize) -> Result<Vec<Vec<f64>>, String> {
 }
 
 /// A kernel, and options with their values.
-type Split = (&'static dyn Kernel, Vec<(String, String)>);
+type Split = (&'static Kernel, Vec<(String, String)>);
 
 /// Splits the name of a region, as `apexmap export` writes it: `apex_map.two_sided pages=huge`. Values may contain spaces.
 fn split_region(name: &str) -> Option<Split> {
@@ -117,11 +117,11 @@ impl File {
             let row = Row::new(&self.regions[region], Statistic::Sample);
             return numbers.fold(row, |row, (name, &number)| row.with(&own_name(name), whole_or_real(number)));
         };
-        let row = Row::new(kernel.id(), Statistic::Sample);
+        let row = Row::new(kernel.id, Statistic::Sample);
         let row = options.iter().fold(row, |row, (name, value)| row.with(&known_name(name, true), value.as_str()));
         numbers.fold(row, |row, (name, &number)| {
             let value = whole_or_real(number);
-            let parameter = kernel.parameters().iter().find(|parameter| parameter.name == name);
+            let parameter = kernel.parameters.iter().find(|parameter| parameter.name == name);
             let converted = parameter.and_then(|parameter| parameter.convert(&value).ok());
             row.with(&known_name(name, true), converted.unwrap_or(value))
         })

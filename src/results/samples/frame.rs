@@ -25,7 +25,7 @@ impl Samples {
         let mut table = Table::default();
         for read in frame.columns() {
             let name = read.name().as_str();
-            let column = frame::column(name, read).ok().flatten().ok_or_else(|| {
+            let column = frame::column(read).ok().flatten().ok_or_else(|| {
                 Error::input(
                     format!("the column \"{name}\" of the DataFrame holds {}, which samples cannot hold", read.dtype()),
                     "cast it to numbers or strings, or drop it",

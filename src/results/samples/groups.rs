@@ -70,8 +70,8 @@ pub fn key_label(key: &[(String, Value)]) -> String {
 }
 
 /// Returns whether a kernel has a surface over alpha and L.
-pub fn has_surface(kernel: &dyn Kernel) -> bool {
-    [ALPHA, BLOCK].iter().all(|name| kernel.parameters().iter().any(|parameter| parameter.column == *name))
+pub fn has_surface(kernel: &Kernel) -> bool {
+    [ALPHA, BLOCK].iter().all(|name| kernel.parameters.iter().any(|parameter| parameter.column == *name))
 }
 
 impl Samples {
@@ -125,7 +125,7 @@ impl Samples {
                 groups.push(SampleGroup {
                     node_type,
                     key: names.iter().map(|name| name.to_string()).zip(cell.by).collect(),
-                    headline: kernel.about().headline,
+                    headline: kernel.headline,
                     axes: axes.into_iter().map(str::to_owned).collect(),
                     alphas: cell.samples.distinct_numbers(ALPHA),
                     blocks: cell.samples.distinct_numbers(BLOCK),

@@ -11,7 +11,7 @@ impl Samples {
         let mut headlines: Vec<&str> = Vec::new();
         for word in self.words("kernel") {
             let headline = match kernels::find(word) {
-                Ok(kernel) => Some(kernel.about().headline),
+                Ok(kernel) => Some(kernel.headline),
                 Err(_) => {
                     let column = self.with_kernel(word).first_imported_value().map(str::to_owned);
                     self.table.names().iter().find(|name| Some(*name) == column.as_ref()).map(String::as_str)

@@ -1,6 +1,8 @@
-//! Summarises how quiet the machine was over many samples, in one sentence.
+//! Summarises how quiet the machine was over many samples, in one sentence, and warns about numbers that are no measurement of a quiet
+//! machine.
 
 use crate::samples::Samples;
+use crate::samples::stamp::{Banner, Stamp};
 use crate::table::columns::{IMPORTED_FROM, NODE_TYPE, STATISTIC};
 use crate::table::cost::{self, Verdict};
 use crate::table::disturbance_columns::{CONDITIONS, DISTURBED_BY, QUIETNESS};
@@ -24,18 +26,17 @@ pub struct Health {
     plain_causes: BTreeMap<&'static str, usize>,
     /// Logarithms of the times of disturbed samples relative to quiet ones of the same point, in disjoint pairs.
     log_ratios: Vec<f64>,
-    /// The machine of simulated ranks.
-    simulated: Option<String>,
-    /// The programs that measured imported values.
-    imported: Option<String>,
+    /// The simulation or the programs that gave the numbers, if apexmap did not measure them.
+    origin: Option<Stamp>,
 }
 
 impl Health {
     /// Counts measured samples. Failed samples do not count.
     pub fn from_samples(samples: &Samples) -> Self {
         let (table, good) = (samples.table(), samples.good());
-        let (simulated, imported) = (samples.describe_simulation(), samples.describe_import());
-        let mut health = Self { simulated, imported, ..Self::default() };
+        let simulated = samples.simulated_machine().map(Stamp::Simulated);
+        let origin = simulated.or_else(|| samples.imported_programs().map(Stamp::Imported));
+        let mut health = Self { origin, ..Self::default() };
         let names = |column, row| table.word(column, row).split(", ").filter(|cause| !cause.is_empty());
         for &row in good.rows() {
             let verdict = Quietness::from_name(table.word(QUIETNESS, row)).unwrap_or(Quietness::Unknown);
@@ -49,6 +50,11 @@ impl Health {
             health.log_ratios.extend(pairs.map(|(disturbed, quiet)| (disturbed / quiet).ln()));
         }
         health
+    }
+
+    /// Counts measured samples; `None` if they have no verdict.
+    pub fn from_judged(samples: &Samples) -> Option<Self> {
+        samples.has(QUIETNESS).then(|| Self::from_samples(samples))
     }
 
     /// Counts one more sample.
@@ -101,14 +107,15 @@ impl Health {
     /// Returns a summary: `disturbed: 38 of 112 samples (slow memory 30, run delay 12); they were 9 % slower (6 to 13)`
     pub fn sentence(&self) -> String {
         let total = plural(self.sample_count(), "sample");
-        if let Some(machine) = &self.simulated {
-            return format!("{machine}: {total} in virtual time, which nothing disturbs");
-        }
-        if let Some(program) = &self.imported {
-            return format!(
-                "{program}: {}, of which nothing is known about disturbance",
-                total.replace("sample", "value")
-            );
+        match &self.origin {
+            Some(Stamp::Simulated(machine)) => {
+                return format!("simulated, {machine}: {total} in virtual time, which nothing disturbs");
+            }
+            Some(Stamp::Imported(programs)) => {
+                let values = plural(self.sample_count(), "value");
+                return format!("imported from {programs}: {values}, of which nothing is known about disturbance");
+            }
+            Some(Stamp::Disturbed { .. }) | None => {}
         }
         let (name, disturbed) = (self.verdict().name(), self.disturbed_count());
         let (causes, cost) = (list(&self.causes), self.cost());
@@ -148,29 +155,42 @@ impl Health {
     /// Returns the warning to show above numbers of a disturbed machine: what it cost, the most frequent cause in plain words, then
     /// the counts of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks and imported values, it
     /// says that apexmap measured nothing.
-    pub fn banner(&self) -> Option<String> {
-        if let Some(machine) = &self.simulated {
-            return Some(format!("SIMULATED: {}", simulation_warning(machine)));
-        }
-        if let Some(program) = &self.imported {
-            return Some(format!("IMPORTED: the numbers are {program}. apexmap did not measure or verify them."));
-        }
-        if self.verdict() != Quietness::Disturbed {
-            return None;
-        }
-        let disturbed = self.disturbed_count();
-        let most = self.plain_causes.iter().max_by_key(|(words, count)| (**count, std::cmp::Reverse(**words)));
-        let cause = match most {
-            Some((words, &count)) if count == disturbed => format!(" Cause: {words}."),
-            Some((words, count)) => format!(" Most frequent cause: {words} ({count})."),
-            None => String::new(),
+    pub fn banner(&self) -> Option<Banner> {
+        let kind = self.stamp()?;
+        let (headline, reason) = match &kind {
+            Stamp::Disturbed { disturbed, samples } => {
+                let headline = format!("{disturbed} of {}; {}", plural(*samples, "sample"), self.cost());
+                let reason = format!("{headline}.{} Details: {}.", self.main_cause(), list(&self.causes));
+                (headline, reason)
+            }
+            Stamp::Simulated(machine) => {
+                let numbers = "The numbers are predictions of the card, not measurements.";
+                let reason = format!("the ranks ran in virtual time (simulated, {machine}). {numbers}");
+                ("predictions, no measurement".into(), reason)
+            }
+            Stamp::Imported(programs) => {
+                let reason =
+                    format!("the numbers are imported from {programs}. apexmap did not measure or verify them.");
+                ("values of another program".into(), reason)
+            }
         };
-        Some(format!("{}.{cause} Details: {}.", self.headline(), list(&self.causes)))
+        Some(Banner { kind, headline, reason })
     }
 
-    /// Returns the first sentence of the banner of a disturbed machine, without a full stop.
-    pub fn headline(&self) -> String {
-        format!("DISTURBED: {} of {}; {}", self.disturbed_count(), plural(self.sample_count(), "sample"), self.cost())
+    /// Returns a sentence about the most frequent cause in plain words.
+    fn main_cause(&self) -> String {
+        let most = self.plain_causes.iter().max_by_key(|(words, count)| (**count, std::cmp::Reverse(**words)));
+        match most {
+            Some((words, &count)) if count == self.disturbed_count() => format!(" Cause: {words}."),
+            Some((words, count)) => format!(" Most frequent cause: {words} ({count})."),
+            None => String::new(),
+        }
+    }
+
+    fn stamp(&self) -> Option<Stamp> {
+        let disturbed = Stamp::Disturbed { disturbed: self.disturbed_count(), samples: self.sample_count() };
+        let is_disturbed = self.verdict() == Quietness::Disturbed;
+        self.origin.clone().or_else(|| is_disturbed.then_some(disturbed))
     }
 }
 
@@ -181,22 +201,32 @@ fn list(causes: &CauseCounts) -> String {
     causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Explains the numbers of simulated ranks.
-fn simulation_warning(machine: &str) -> String {
-    format!("the ranks ran in virtual time ({machine}). The numbers are predictions of the card, not measurements.")
-}
-
 impl Samples {
     /// Returns the machine of simulated ranks, as in `simulated, card Red Storm`; `None` if all ranks were real.
     pub fn describe_simulation(&self) -> Option<String> {
-        let simulated = self.with_word("transport", &["simulated"]);
-        let machines: Vec<&str> = simulated.words("library").into_iter().collect();
-        (!machines.is_empty()).then(|| machines.join("; "))
+        Some(format!("simulated, {}", self.simulated_machine()?))
     }
 
     /// Returns the programs that measured imported values, as in `imported from stream 5.10 (best of its runs, not medians)`; `None`
     /// if apexmap measured all.
     pub fn describe_import(&self) -> Option<String> {
+        Some(format!("imported from {}", self.imported_programs()?))
+    }
+
+    /// Returns the simulation or the program that gave the numbers; `None` if apexmap measured them.
+    pub fn describe_origin(&self) -> Option<String> {
+        self.describe_simulation().or_else(|| self.describe_import())
+    }
+
+    fn simulated_machine(&self) -> Option<String> {
+        let simulated = self.with_word("transport", &["simulated"]);
+        let libraries = simulated.words("library");
+        // The stored name of the library: `simulated, card Red Storm`.
+        let machines = libraries.iter().map(|library| library.strip_prefix("simulated, ").unwrap_or(library));
+        (!libraries.is_empty()).then(|| machines.collect::<Vec<_>>().join("; "))
+    }
+
+    fn imported_programs(&self) -> Option<String> {
         let programs = self.words(IMPORTED_FROM);
         let statistics = self.words(STATISTIC);
         let describe = |statistic: &&&str| match **statistic {
@@ -210,27 +240,22 @@ impl Samples {
             true => String::new(),
             false => format!(" ({partly}{}, not medians)", kinds.join(" and ")),
         };
-        (!programs.is_empty()).then(|| format!("imported from {}{kinds}", programs.join(" and ")))
+        (!programs.is_empty()).then(|| format!("{}{kinds}", programs.join(" and ")))
     }
 
-    /// Returns the simulation or the program that gave the numbers; `None` if apexmap measured them.
-    pub fn describe_origin(&self) -> Option<String> {
-        self.describe_simulation().or_else(|| self.describe_import())
+    /// Returns the short warning about the result of these samples, even if these samples were not disturbed; `None` for a
+    /// measurement on a quiet machine.
+    pub fn stamp(&self) -> Option<&Stamp> {
+        let of_result = || {
+            let whole = self.with_rows((0..self.table().rows).collect());
+            Health::from_samples(&whole.current()).stamp()
+        };
+        self.whole.stamp.get_or_init(of_result).as_ref()
     }
 
-    /// Returns the subtitle of a figure of these samples. If their result was disturbed, a separate line `DISTURBED (359 of
-    /// 756 samples)` is added, even if these samples were not; for simulated ranks, `SIMULATED, card Red Storm`, and
-    /// for imported values, `IMPORTED from hpcc 1.5.0`.
+    /// Returns the subtitle of a figure of these samples, with the stamp in a separate line.
     pub fn stamp_subtitle(&self, subtitle: String) -> String {
-        let stamp = self.whole.stamp.get_or_init(|| {
-            let health = Health::from_samples(&self.with_rows((0..self.table().rows).collect()).current());
-            let (disturbed, total) = (health.disturbed_count(), plural(health.sample_count(), "sample"));
-            let is_disturbed = health.verdict() == Quietness::Disturbed;
-            let simulated = health.simulated.map(|machine| machine.replacen("simulated", "SIMULATED", 1));
-            let imported = health.imported.map(|program| program.replacen("imported", "IMPORTED", 1));
-            simulated.or(imported).or_else(|| is_disturbed.then(|| format!("DISTURBED ({disturbed} of {total})")))
-        });
-        match stamp {
+        match self.stamp() {
             None => subtitle,
             Some(stamp) if subtitle.contains('\n') => format!("{subtitle}. {stamp}"),
             Some(stamp) => format!("{subtitle}\n{stamp}"),

@@ -31,8 +31,10 @@ pub mod node_types;
 pub mod plain_names;
 pub mod remarks;
 mod selection;
+pub mod stamp;
 
 use crate::samples::design::Design;
+use crate::samples::stamp::Stamp;
 use crate::table::Table;
 use crate::table::column::Column;
 use crate::table::columns::{self, NODE_TYPE};
@@ -60,7 +62,7 @@ pub struct Samples {
 struct WholeTable {
     correlation: OnceLock<Option<Autocorrelation>>,
     clock_step: OnceLock<f64>,
-    stamp: OnceLock<Option<String>>,
+    stamp: OnceLock<Option<Stamp>>,
 }
 
 impl From<Table> for Samples {
@@ -160,10 +162,10 @@ impl Samples {
     }
 
     /// Returns the known kernels and their samples.
-    pub fn kernels(&self) -> Vec<(&'static dyn Kernel, Samples)> {
+    pub fn kernels(&self) -> Vec<(&'static Kernel, Samples)> {
         let names = self.table.words("kernel");
-        let is_present = |kernel: &&&'static dyn Kernel| names.iter().any(|word| word == kernel.id());
-        let with_samples = |kernel: &&'static dyn Kernel| (*kernel, self.with_kernel(kernel.id()));
+        let is_present = |kernel: &&&'static Kernel| names.iter().any(|word| word == kernel.id);
+        let with_samples = |kernel: &&'static Kernel| (*kernel, self.with_kernel(kernel.id));
         kernels::ALL.iter().filter(is_present).map(with_samples).filter(|(_, samples)| !samples.is_empty()).collect()
     }
 

@@ -5,32 +5,23 @@ use crate::table::columns::{NODE_TYPE, caption, label};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::{Granularity, PlainNode};
 use apexmap_base::units::{bytes, plural};
-
-/// How ranks of a kernel reach memory, for kernels whose id would not say it in plain words.
-const KERNELS: [(&str, &str); 4] = [
-    ("apex_map.sequential", ""),
-    ("apex_map.two_sided", "by messages"),
-    ("apex_map.one_sided", "by one-sided gets"),
-    ("apex_map.chains", "dependent accesses"),
-];
-
-/// Kernels whose ranks use several cores each.
-const THREADED: [&str; 2] = ["random_access.shared", "random_access.nodes"];
+use apexmap_measure::kernels;
 
 /// Returns the name of a group in plain words: `1 core, 2 MiB pages`, `2 cores, by messages`. `key` has the columns that
 /// distinguish the group, as [`SampleGroup::key`]. Use [`SampleGroup::label`] where the name must show the values of the columns.
 pub fn plain_name(key: &[(String, Value)], node: &PlainNode) -> String {
-    let kernel = key.iter().find_map(|(column, value)| match value {
+    let id = key.iter().find_map(|(column, value)| match value {
         Value::Text(id) if column == "kernel" => Some(id.as_str()),
         _ => None,
     });
+    // Imported results may have kernels of other programs.
+    let kernel = id.and_then(|id| kernels::find(id).ok());
     let (mut first, mut rest) = (Vec::new(), Vec::new());
-    match kernel.map(|id| (id, KERNELS.iter().find(|(listed, _)| *listed == id))) {
-        Some((_, Some((_, way)))) => rest.extend((!way.is_empty()).then(|| (*way).to_owned())),
-        Some((id, None)) => first.push(caption(id)),
-        None => {}
+    match kernel.and_then(|kernel| kernel.plain_way) {
+        Some(way) => rest.extend((!way.is_empty()).then(|| way.to_owned())),
+        None => first.extend(id.map(caption)),
     }
-    let is_threaded = kernel.is_some_and(|id| THREADED.contains(&id));
+    let is_threaded = kernel.is_some_and(|kernel| kernel.is_threaded);
     for (column, value) in key {
         match (column.as_str(), value) {
             ("kernel", _) => {}

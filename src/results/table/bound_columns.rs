@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 /// Returns the limits at the point of a row; `None` if its kernel has no bounds or the row has not all parameters.
 pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> Option<Terms> {
     let kernel = kernels::find(table.word("kernel", row)).ok()?;
-    let mut point = Point::new(kernel.id(), table.number("ranks", row) as usize);
-    for parameter in kernel.parameters() {
+    let mut point = Point::new(kernel.id, table.number("ranks", row) as usize);
+    for parameter in kernel.parameters {
         // Results of earlier versions do not have newer parameters.
         let value = table.value(parameter.column, row).or_else(|| parameter.default_value())?;
         let value = match (value, parameter.domain) {
@@ -27,7 +27,7 @@ pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> 
         point.params.insert(parameter.name.to_owned(), value);
     }
     let value = |output: &Output| Some((output.column.to_owned(), table.value(output.column, row)?));
-    terms(&point, &kernel.outputs().iter().filter_map(value).collect(), launch, limits)
+    terms(&point, &kernel.outputs.iter().filter_map(value).collect(), launch, limits)
 }
 
 /// Returns the limits at a point with these outputs.

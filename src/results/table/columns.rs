@@ -57,7 +57,7 @@ pub struct ColumnDescription {
     pub role: Role,
 }
 
-const SAMPLE: [(&str, Unit, &str); 18] = [
+const SAMPLE: [(&str, Unit, &str); 17] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
     ("kernel", Unit::None, "the kernel"),
     ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
@@ -74,11 +74,6 @@ const SAMPLE: [(&str, Unit, &str); 18] = [
         quietness::CONDITIONS,
         Unit::None,
         "causes above their limit that cost the run no time, by the samples with and without them",
-    ),
-    (
-        derived_columns::CORRECTION,
-        Unit::None,
-        "ratio of the corrected rate to the measured one: slowdown of the machine according to the canary",
     ),
     ("simulation_wall_seconds", Unit::Seconds, "wall time of the simulation of a sample; seconds are virtual time"),
     ("simulation_messages", Unit::None, "messages of the simulation of a sample"),
@@ -143,11 +138,8 @@ impl Registry {
             registry.add(parameter.column, parameter.name, parameter.unit, axis(parameter), Role::Parameter);
             registry.parameters.entry(parameter.column).or_insert(parameter);
         }
-        for (role, rates) in [
-            (Role::Rate, &derived_columns::COLUMNS[..]),
-            (Role::Rate, &derived_columns::CORRECTED),
-            (Role::Bound, &derived_columns::BOUNDS[..]),
-        ] {
+        for (role, rates) in [(Role::Rate, &derived_columns::COLUMNS[..]), (Role::Bound, &derived_columns::BOUNDS[..])]
+        {
             rates.iter().for_each(|rate| registry.add(rate.column, rate.column, rate.unit, rate.label.into(), role));
         }
         for (role, columns) in [(Role::Sample, &SAMPLE[..]), (Role::Launch, &LAUNCH[..])] {
@@ -156,7 +148,7 @@ impl Registry {
         for fact in Fact::ALL.iter().map(|fact| fact.info()) {
             registry.add(fact.column, fact.column, fact.unit, fact.meaning.into(), Role::Sample);
         }
-        for output in kernels::ALL.iter().flat_map(|kernel| kernel.outputs()) {
+        for output in kernels::ALL.iter().flat_map(|kernel| kernel.outputs) {
             registry.add(output.column, output.column, output.unit, output.meaning.into(), Role::Output);
         }
         registry
@@ -179,7 +171,7 @@ impl Registry {
 }
 
 fn parameters() -> impl Iterator<Item = &'static Parameter> {
-    kernels::ALL.iter().flat_map(|kernel| kernel.parameters())
+    kernels::ALL.iter().flat_map(|kernel| kernel.parameters)
 }
 
 /// Returns the symbol of a parameter and the first clause of its meaning. A name that says no more than its clause or its unit
@@ -279,8 +271,13 @@ pub fn label(column: &str, value: &Value) -> String {
     match value {
         // The name of a kernel needs no label.
         Value::Text(word) if column == "kernel" => caption(word),
-        value => format!("{} = {}", short(column), value_text(REGISTRY.parameter(column), value)),
+        value => format!("{} = {}", short(column), value_name(column, value)),
     }
+}
+
+/// Formats a value without its parameter: `0.1`, `4096`, `512 MiB`.
+pub fn value_name(column: &str, value: &Value) -> String {
+    value_text(REGISTRY.parameter(column), value)
 }
 
 /// Returns whether the values of a column are sizes of memory in words; figures show these in bytes.
@@ -303,7 +300,7 @@ pub fn value_text(parameter: Option<&Parameter>, value: &Value) -> String {
 /// of the number of ranks.
 pub fn point_label(point: &Point, is_shown: impl Fn(&str) -> bool) -> String {
     let ranks = is_shown("P").then(|| format!("P = {}", point.ranks));
-    let parameters = kernels::find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters());
+    let parameters = kernels::find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters);
     let text = |(name, value): (&String, &Value)| {
         let parameter = parameters.iter().chain(&kernels::LAUNCH_PARAMETERS).find(|parameter| parameter.name == name);
         format!("{name} = {}", value_text(parameter, value))

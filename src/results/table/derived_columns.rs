@@ -27,30 +27,6 @@ pub const COLUMNS: [DerivedColumn; 6] = [
     derived_column("cycles_per_operation", Unit::Cycles, "cycles per operation, per process"),
 ];
 
-/// Rates that also have a corrected column, for a slow machine.
-pub const CORRECTABLE: [&str; 3] = ["operations_per_second", "bytes_per_second", "bytes_per_second_per_rank"];
-/// Columns of the corrected rates, in the order of [`CORRECTABLE`].
-pub const CORRECTED: [DerivedColumn; 3] = [
-    derived_column(
-        "operations_per_second_corrected",
-        Unit::PerSecond,
-        "aggregate rate of operations, corrected by the canary",
-    ),
-    derived_column("bytes_per_second_corrected", Unit::BytesPerSecond, "aggregate bandwidth, corrected by the canary"),
-    derived_column(
-        "bytes_per_second_per_rank_corrected",
-        Unit::BytesPerSecond,
-        "bandwidth per process, corrected by the canary",
-    ),
-];
-/// Returns the column of the corrected rate.
-pub fn corrected_column(rate: &str) -> String {
-    format!("{rate}_corrected")
-}
-
-/// Column of the ratio of the corrected rate to the measured one.
-pub const CORRECTION: &str = "correction";
-
 /// Column of the name of the limit that binds.
 pub const BOUND_BY: &str = "bound_by";
 /// Column of the ratio of the measured rate to its bound.

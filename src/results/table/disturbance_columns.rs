@@ -1,15 +1,13 @@
-//! Columns about disturbance: causes, conditions, verdict, and rates corrected for a slow machine.
+//! Columns about disturbance: causes, conditions and verdict.
 
 use crate::table::Table;
 use crate::table::column::{Column, ColumnBuilder, Kind};
-use crate::table::correction::{self, Run};
 use crate::table::cost::{Signs, free_causes};
-use crate::table::derived_columns::{self, CORRECTED, CORRECTION};
 pub use crate::table::quietness::{CONDITIONS, DISTURBED_BY, QUIETNESS};
 use crate::table::quietness::{Cause, Reference, ReferenceValues, amounts, judge};
 use apexmap_base::disturbance::{Fact, Facts};
-use apexmap_base::sample::{Launch, Status};
-use std::collections::{BTreeMap, HashMap};
+use apexmap_base::sample::Launch;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// References for the speed of the quiet machine, by host of rank 0 and number of ranks.
@@ -83,7 +81,6 @@ pub fn add_columns(table: &mut Table, references: References) {
     let rows: Vec<(Range<usize>, Row)> =
         references.spans.iter().map(|span| (span.rows.clone(), to_row(span))).collect();
     add_verdicts(table, &rows);
-    add_corrections(table, &rows);
 }
 
 /// Facts of samples, from their columns.
@@ -126,45 +123,4 @@ fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
     for (name, column) in [(QUIETNESS, verdicts), (DISTURBED_BY, by), (CONDITIONS, conditions)] {
         table.insert(name, column.finish());
     }
-}
-
-/// Key of a point, and type of the nodes that measured it. Runs on unlike nodes are corrected apart.
-type KeyAndNodes = (u64, Option<u64>);
-
-fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
-    let facts = FactColumns::from_table(table, &[Fact::CacheCanary, Fact::MemoryCanary]);
-    let mut points: BTreeMap<KeyAndNodes, Vec<(usize, &Reference)>> = BTreeMap::new();
-    let node_type = table.column("node_type");
-    if let (Some(key), Some(canary)) = (table.column("key"), table.column(Fact::CacheCanary.info().column)) {
-        for (rows, context) in rows {
-            let good = |&row: &usize| {
-                canary.bits(row).is_some()
-                    && table.word("status", row) == Status::Ok.name()
-                    && table.number("seconds", row) > 0.0
-            };
-            for row in rows.clone().filter(good) {
-                let Some(code) = key.bits(row) else { continue };
-                points
-                    .entry((code, node_type.and_then(|column| column.bits(row))))
-                    .or_default()
-                    .push((row, &context.reference));
-            }
-        }
-    }
-    let mut factors = vec![f64::NAN; table.rows];
-    for point in points.into_values() {
-        let facts: Vec<Facts> = point.iter().map(|(row, _)| facts.facts(*row)).collect();
-        let seconds = |row: &usize| table.number("seconds", *row);
-        let runs = point.iter().zip(&facts);
-        let runs: Vec<Run> =
-            runs.map(|((row, reference), facts)| Run { seconds: seconds(row), facts, reference }).collect();
-        for ((row, _), factor) in point.iter().zip(correction::factors(&runs)) {
-            factors[*row] = factor;
-        }
-    }
-    for (corrected, rate) in CORRECTED.iter().zip(derived_columns::CORRECTABLE) {
-        let numbers = factors.iter().enumerate().map(|(row, factor)| factor * table.number(rate, row));
-        table.insert(corrected.column, Column::from_numbers(numbers.collect::<Vec<_>>()));
-    }
-    table.insert(CORRECTION, Column::from_numbers(factors));
 }

@@ -2,8 +2,6 @@
 
 use super::Table;
 use super::column::{Column, Kind};
-use super::derived_columns::BOUND_BY;
-use apexmap_theory::bounds;
 use polars::prelude::*;
 
 /// Converts some rows of a table: real numbers to f64, whole numbers to u64, words to strings, missing values to nulls.
@@ -32,14 +30,10 @@ fn series(name: &str, column: &Column, rows: impl Iterator<Item = usize>) -> pol
 }
 
 /// Converts a column of a DataFrame; `None` unless it holds numbers, booleans or strings.
-pub fn column(name: &str, read: &polars::prelude::Column) -> PolarsResult<Option<Column>> {
+pub fn column(read: &polars::prelude::Column) -> PolarsResult<Option<Column>> {
     let kind = read.dtype().clone();
     if kind == DataType::String {
-        let words = read.str()?.iter();
-        return Ok(Some(match name {
-            BOUND_BY => Column::from_words(words.map(|word| word.map(bounds::current_name))),
-            _ => Column::from_words(words),
-        }));
+        return Ok(Some(Column::from_words(read.str()?.iter())));
     }
     if kind.is_unsigned_integer() {
         let whole = read.cast(&DataType::UInt64)?;

@@ -4,7 +4,6 @@ pub mod bound_columns;
 pub mod builder;
 pub mod column;
 pub mod columns;
-pub mod correction;
 pub mod cost;
 pub mod derived_columns;
 pub mod disturbance_columns;

@@ -128,7 +128,7 @@ pub fn estimate_on(point: &Point, hardware_threads: usize) -> f64 {
     let number = |name: &str| point.params.get(name).and_then(Value::as_f64);
     let remote_factor = 1.0 + 4.0 * remote_share(point.ranks, number("alpha").unwrap_or(1.0));
     let oversubscription = (point.ranks as f64 / hardware_threads as f64).max(1.0);
-    let seconds_per_operation = if kernel.accesses_in_order() { 0.0 } else { 5e-8 };
+    let seconds_per_operation = if kernel.accesses_in_order { 0.0 } else { 5e-8 };
     let seconds = remote_factor * oversubscription * (work.operations * seconds_per_operation + work.bytes / 8e9)
         / point.ranks as f64;
     OVERHEAD + limit_to_time_bound(point, seconds / 2.0) * 2.0

@@ -108,7 +108,7 @@ fn check_launches(file: &File, launch: &LaunchSpec, points: usize, page: &TomlSo
 }
 
 /// Returns the kernels that the file names in any table, in the order of the program's list.
-pub(super) fn select_kernels(file: &File, page: &TomlSource) -> Result<Vec<&'static dyn Kernel>> {
+pub(super) fn select_kernels(file: &File, page: &TomlSource) -> Result<Vec<&'static Kernel>> {
     let mut ids = BTreeSet::new();
     let mut add_kernel = |scalar: &Scalar, span| kernel_id(scalar, span, page).map(|id| ids.insert(id.to_string()));
     for (_, scalar) in file.fixed.iter().filter(|(name, _)| name.get_ref() == "kernel") {
@@ -131,12 +131,12 @@ pub(super) fn select_kernels(file: &File, page: &TomlSource) -> Result<Vec<&'sta
         }
     }
     if ids.is_empty() {
-        let kernel_ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+        let kernel_ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
         let advice =
             format!("add kernel = \"{}\" to [fixed]; the kernels are {}", kernel_ids[0], kernel_ids.join(", "));
         return Err(page.error_at(0..0, "the sweep names no kernel", advice));
     }
-    Ok(kernels::ALL.iter().copied().filter(|kernel| ids.contains(kernel.id())).collect())
+    Ok(kernels::ALL.iter().copied().filter(|kernel| ids.contains(kernel.id)).collect())
 }
 
 /// Returns the main grid, and one grid for each include.
@@ -272,7 +272,7 @@ fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes) -> Point {
     let ranks = point.ranks;
     let node = |name: &str| Some((name.to_owned(), setting(name)?.value.clone()));
     point.params.extend(["memory_node", "core_node"].into_iter().filter_map(node));
-    let parameters = kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters());
+    let parameters = kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters);
     for parameter in parameters {
         let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| Some(s.value_on(ranks)));
         point.params.extend(value.map(|value| (parameter.name.to_owned(), value)));
@@ -312,12 +312,12 @@ impl Filter {
 }
 
 /// Parses a condition about the points of some kernels.
-pub(super) fn condition(text: &Spanned<String>, kernels: &[&dyn Kernel], page: &TomlSource) -> Result<Condition> {
+pub(super) fn condition(text: &Spanned<String>, kernels: &[&Kernel], page: &TomlSource) -> Result<Condition> {
     let word_type = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
-    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
     let mut names = vec![("kernel", word_type(&ids)), ("ranks", NameType::Number), ("P", NameType::Number)];
     names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| (parameter.name, NameType::Number)));
-    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters()) {
+    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             names.push((
                 parameter.name,

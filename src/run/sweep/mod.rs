@@ -26,6 +26,7 @@ pub mod protocol;
 mod read;
 pub mod ready;
 pub mod remote_memory;
+pub mod result_state;
 mod settings;
 pub mod simulation;
 mod spec;

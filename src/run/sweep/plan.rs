@@ -7,7 +7,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Launch, Status};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::comm::simulated::ComputationCosts;
+use apexmap_measure::comm::simulated::{ComputationCosts, link_bytes};
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::kernels;
 pub use apexmap_measure::worker::Info as WorkerInfo;
@@ -277,12 +277,6 @@ impl Progress {
         counts
     }
 
-    /// Formats the counts: `18 done, 0 partial, 0 missing, 0 failed`.
-    pub fn summary(&self) -> String {
-        let count_text = |(state, count): (State, usize)| format!("{count} {}", state.name());
-        State::ALL.into_iter().zip(self.counts()).map(count_text).collect::<Vec<_>>().join(", ")
-    }
-
     /// Returns the number of successful samples of the plan's points.
     pub fn samples(&self) -> usize {
         self.points.keys().map(|key| self.count(key)).sum()
@@ -297,7 +291,7 @@ pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, 
     let points = entries.iter().map(|&entry| &plan.entries[entry].point);
     let bytes = memory::launch_bytes(points, plan.context.transport, ranks);
     let machine = plan.context.simulation.as_ref().and_then(|simulation| simulation.machine(size).ok());
-    let of_links = machine.map_or(0, |machine| machine.link_bytes(ranks));
+    let of_links = machine.map_or(0, |machine| link_bytes(&machine, ranks));
     (bytes.saturating_add(of_links), ranks)
 }
 

@@ -4,8 +4,8 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_measure::comm::simulated::{ComputationCosts, Machine, Mapping};
 use apexmap_measure::kernels;
+use apexmap_simulate as simulation;
 use apexmap_theory::machine::Card;
-use apexmap_theory::simulation;
 use std::sync::Arc;
 
 /// The card of the machine whose ranks are simulated.

@@ -26,11 +26,11 @@ const RANKS: Parameter = Parameter {
 
 /// Returns every name that a table of parameters may contain, with its meaning.
 pub fn all_parameters() -> Vec<(&'static str, String)> {
-    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
     let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
     names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
     names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| (parameter.name, parameter.meaning.into())));
-    for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters()) {
+    for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             names.push((parameter.name, parameter.meaning.into()));
         }
@@ -61,7 +61,7 @@ impl Setting {
 /// Reads the parameters of a sweep's kernels.
 pub struct Values<'a> {
     pub page: &'a TomlSource<'a>,
-    pub kernels: Vec<&'static dyn Kernel>,
+    pub kernels: Vec<&'static Kernel>,
     pub machine: Machine,
 }
 
@@ -72,17 +72,17 @@ impl Values<'_> {
         if text == "P" {
             return Ok("ranks".into());
         }
-        let has_parameter = |kernel: &&dyn Kernel| kernel.parameters().iter().any(|p| p.name == text);
+        let has_parameter = |kernel: &&Kernel| kernel.parameters.iter().any(|p| p.name == text);
         let is_launch_parameter = kernels::LAUNCH_PARAMETERS.iter().any(|parameter| parameter.name == text);
         if matches!(text, "ranks" | "kernel") || is_launch_parameter || self.kernels.iter().any(has_parameter) {
             return Ok(text.to_owned());
         }
         let name_error = |message: String, help: String| Err(self.page.error_at(name.span(), message, help));
-        let selected: Vec<_> = self.kernels.iter().map(|kernel| kernel.id()).collect();
+        let selected: Vec<_> = self.kernels.iter().map(|kernel| kernel.id).collect();
         if let Some(other) = kernels::ALL.iter().copied().find(has_parameter) {
             return name_error(
                 format!("{} has no parameter \"{text}\"", selected.join(", ")),
-                format!("leave it out, or add the kernel {}, which has it", other.id()),
+                format!("leave it out, or add the kernel {}, which has it", other.id),
             );
         }
         if matches!(text, "where" | "exclude" | "name" | "title") {
@@ -93,7 +93,7 @@ impl Values<'_> {
         }
         let mut names = vec!["kernel", "ranks"];
         names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| parameter.name));
-        names.extend(self.kernels.iter().flat_map(|kernel| kernel.parameters()).map(|p| p.name));
+        names.extend(self.kernels.iter().flat_map(|kernel| kernel.parameters).map(|p| p.name));
         names.sort_unstable();
         names.dedup();
         name_error(format!("there is no parameter \"{text}\""), suggest(text, &names))
@@ -154,7 +154,7 @@ impl Values<'_> {
     fn kernel_setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         let (mut accepted, mut rejection): (Option<Setting>, Option<(String, String)>) = (None, None);
         for kernel in &self.kernels {
-            let Some(parameter) = kernel.parameters().iter().find(|p| p.name == name) else { continue };
+            let Some(parameter) = kernel.parameters.iter().find(|p| p.name == name) else { continue };
             match read_value(parameter, scalar) {
                 Ok(setting) if accepted.as_ref().is_some_and(|other| *other != setting) => {
                     return Err(self.page.error_at(
@@ -164,7 +164,7 @@ impl Values<'_> {
                     ));
                 }
                 Ok(setting) => accepted = Some(setting),
-                Err(message) => rejection = Some((message, advice(kernel.id(), parameter, scalar))),
+                Err(message) => rejection = Some((message, advice(kernel.id, parameter, scalar))),
             }
         }
         let (message, help) = rejection.unwrap_or_default();
@@ -293,7 +293,7 @@ impl Values<'_> {
     }
 
     fn step(&self, name: &str, step: &Spanned<Scalar>) -> Result<f64> {
-        let unit = |kernel: &&dyn Kernel| kernel.parameters().iter().find(|p| p.name == name).map(|p| p.unit);
+        let unit = |kernel: &&Kernel| kernel.parameters.iter().find(|p| p.name == name).map(|p| p.unit);
         let unit = self.kernels.iter().find_map(unit).unwrap_or(Unit::None);
         let step_error = |message: String| {
             self.page.error_at(step.span(), message, "write a number greater than 0, with a unit if it has one")
@@ -332,7 +332,7 @@ fn round_to_twelve_digits(number: f64, from: f64, to: f64) -> f64 {
 
 /// Reads the id of an existing kernel.
 pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &TomlSource) -> Result<Value> {
-    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
     match scalar {
         Scalar::Text(id) if ids.contains(&id.as_str()) => Ok(Value::from(id.as_str())),
         Scalar::Text(id) => Err(page.error_at(span, format!("there is no kernel \"{id}\""), suggest(id, &ids))),

@@ -1,15 +1,16 @@
 //! The text of a card for people: one line per number, and one for all steps of a ladder.
 
-use super::OVER_LAUNCHES;
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::{Unit, amount};
+use apexmap_base::units::{Unit, amount, amount_interval};
 use apexmap_results::export::csv;
 use apexmap_theory::machine::{Card, DISTURBED, Number, NumberName, UNKNOWN, Word};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Narrower terminals get other layouts.
-pub const WIDE_TERMINAL: usize = 110;
+/// Returns whether text for a terminal has the layout of wide ones.
+pub fn is_wide(width: Option<usize>) -> bool {
+    width.is_none_or(|width| width >= 110)
+}
 
 /// Minimum number of steps that are shown as one ladder.
 const MIN_STEPS: usize = 3;
@@ -36,17 +37,18 @@ pub fn card_numbers(card: &Card, width: Option<usize>) -> String {
         }
     }
     ladders.retain(|_, steps| steps.len() >= MIN_STEPS);
+    let spread = if is_wide(width) { spread } else { amount_interval };
     let mut rows: BTreeMap<String, [String; 4]> = BTreeMap::new();
     for name in &names {
         if !step(name).is_some_and(|(ladder, _)| ladders.contains_key(&ladder)) {
-            rows.insert(name.to_string(), number(card, name));
+            rows.insert(name.to_string(), number(card, name, spread));
         }
     }
     let mut folded = 0;
     for (ladder, steps) in &mut ladders {
         steps.sort_by(|a, b| a.0.total_cmp(&b.0));
         folded += steps.len();
-        rows.extend(range(card, ladder, steps).map(|row| (ladder.clone(), row)));
+        rows.extend(range(card, ladder, steps, spread).map(|row| (ladder.clone(), row)));
     }
     let mut text = table(rows.into_values(), width).to_string();
     if let Some(unknown) = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()) {
@@ -62,7 +64,7 @@ pub fn card_numbers(card: &Card, width: Option<usize>) -> String {
 }
 
 fn table(rows: impl Iterator<Item = [String; 4]>, width: Option<usize>) -> TextTable {
-    if width.is_none_or(|width| width >= WIDE_TERMINAL) {
+    if is_wide(width) {
         let columns = [Align::Left, Align::Right, Align::Left, Align::Left];
         let mut table = TextTable::new(columns).with_indent(2).with_width(width);
         rows.for_each(|row| table.add_row(row));
@@ -71,18 +73,9 @@ fn table(rows: impl Iterator<Item = [String; 4]>, width: Option<usize>) -> TextT
     let mut table = TextTable::new([Align::Right, Align::Left, Align::Left]).with_indent(4).with_width(width);
     for [name, value, interval, meaning] in rows {
         table.add_heading(format!("  {name}"));
-        table.add_row([value, short_interval(&interval), meaning]);
+        table.add_row([value, interval, meaning]);
     }
     table
-}
-
-/// Shortens an interval for narrow terminals: `range 99 ns to 121 ns` becomes `range 99 to 121 ns`.
-pub fn short_interval(text: &str) -> String {
-    let (start, end) = text.split_once(" to ").unwrap_or((text, ""));
-    match (start.rsplit_once(' '), end.rsplit_once(' ')) {
-        (Some((low, unit)), Some((_, end_unit))) if unit == end_unit => format!("{low} to {end}"),
-        _ => text.to_owned(),
-    }
 }
 
 /// Returns one row per number, in the units of the card: number, value, unit, low, high (the 95 % interval), least, greatest
@@ -100,34 +93,39 @@ pub fn card_csv(card: &Card) -> String {
 }
 
 /// Returns name, value, interval and meaning.
-fn number(card: &Card, name: &NumberName) -> [String; 4] {
+fn number(card: &Card, name: &NumberName, spread: Spread) -> [String; 4] {
     let (text, unit) = (name.to_string(), name.entry.unit);
     let value = card.get(&text).map_or_else(String::new, |value| amount(value, unit));
-    let range = card.range(&text).map(|(least, greatest)| format!("range {}", spread(least, greatest, unit)));
-    let interval = || card.interval(&text).map(|(low, high)| spread(low, high, unit));
-    let interval = range.or_else(|| not_known(card, &text)).or_else(interval).unwrap_or_default();
+    let interval = interval(card, &text, |ends| spread(ends, unit));
     [text, value, interval, name.entry.meaning.to_owned()]
 }
 
-/// Returns `not known (2 launches)` for a number without a meaningful interval.
-pub fn not_known(card: &Card, name: &str) -> Option<String> {
-    let over = || {
-        let how = &card.numbers().get(name)?.how;
-        how.rsplit_once(OVER_LAUNCHES).and_then(|(_, rest)| rest.split(',').next())
-    };
-    (!card.is_known(name)).then(|| over().map_or_else(|| "not known".into(), |over| format!("not known ({over})")))
+/// Returns the 95 % interval of a number, `not known (2 launches)` if it says nothing, or the range of a few launches or runs in
+/// its place. The text is empty for a number without any.
+pub fn interval(card: &Card, name: &str, spread: impl Fn((f64, f64)) -> String) -> String {
+    if let Some(ends) = card.range(name) {
+        return format!("range {}", spread(ends));
+    }
+    if card.is_known(name) {
+        return card.interval(name).map(spread).unwrap_or_default();
+    }
+    let launches = card.numbers().get(name).and_then(|number| number.launches).filter(|&launches| launches > 1);
+    launches.map_or_else(|| "not known".into(), |launches| format!("not known ({launches} launches)"))
 }
 
-fn range(card: &Card, ladder: &str, steps: &[(f64, &NumberName)]) -> Option<[String; 4]> {
+fn range(card: &Card, ladder: &str, steps: &[(f64, &NumberName)], spread: Spread) -> Option<[String; 4]> {
     let values = || steps.iter().filter_map(|(_, name)| card.get(&name.to_string()));
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let ((_, first), (_, last)) = steps.first().zip(steps.last())?;
     let step_text = |name: &NumberName| name.qualifier[0].to_string().replace("_per_cent", " %");
     let meaning = format!("{}; {} to {}", first.entry.meaning, step_text(first), step_text(last));
-    Some([ladder.to_owned(), format!("{} steps", steps.len()), spread(low, high, first.entry.unit), meaning])
+    Some([ladder.to_owned(), format!("{} steps", steps.len()), spread((low, high), first.entry.unit), meaning])
 }
 
-fn spread(low: f64, high: f64, unit: Unit) -> String {
+/// Formats the ends of an interval.
+type Spread = fn((f64, f64), Unit) -> String;
+
+fn spread((low, high): (f64, f64), unit: Unit) -> String {
     format!("{} to {}", amount(low, unit), amount(high, unit))
 }
 

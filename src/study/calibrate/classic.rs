@@ -2,14 +2,14 @@
 //! reach, loaded latency, and latency from core to core.
 
 use super::Probe;
-use super::card_text::{WIDE_TERMINAL, not_known, short_interval};
+use super::card_text::{interval, is_wide};
 use super::derived_numbers::lines;
 use super::node::{STREAM_RULE, last_caches};
-use super::parts;
 use apexmap_base::provenance::Host;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit, WORD_BYTES, amount, plural, short_number};
-use apexmap_theory::machine::{Card, DISTURBED, Entry, NumberName, Word, catalogue};
+use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};
+use apexmap_theory::machine::{Card, DISTURBED, Entry, NumberName, Word};
 use serde::Serialize;
 
 /// A line of the table. Cells may be empty.
@@ -21,12 +21,15 @@ pub struct Row {
     pub value: String,
     /// 95 % interval, or the range of a few launches or runs.
     pub interval: String,
+    /// The same for narrow terminals, with one unit for both ends.
+    #[serde(skip)]
+    pub short_interval: String,
     pub note: String,
 }
 
 /// Keys in a card's provenance: bytes of each STREAM array over all ranks, and bytes of the last-level caches.
 const ARRAYS: &str = "stream_array_bytes";
-const CACHES: &str = "last_cache_bytes";
+const LAST_CACHES: &str = "last_cache_bytes";
 
 /// Keys in a card's provenance: bytes of the tables of all ranks together, each with its number.
 const TABLES: [(&str, &Entry, Option<Word>); 3] = [
@@ -50,7 +53,7 @@ pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
         Some(words * WORD_BYTES as f64 * probe.ranks as f64)
     };
     let tables = TABLES.map(|(name, entry, word)| (name, table(NumberName::new(entry).with_qualifier(word))));
-    let streamed = [(ARRAYS, arrays), (CACHES, last_caches(host).map(|bytes| bytes as f64))];
+    let streamed = [(ARRAYS, arrays), (LAST_CACHES, last_caches(host).map(|bytes| bytes as f64))];
     for (name, bytes) in streamed.into_iter().chain(tables) {
         card.provenance.extend(bytes.map(|bytes| (name.to_owned(), (bytes as i64).into())));
     }
@@ -107,7 +110,7 @@ pub fn text(card: &Card, width: Option<usize>) -> String {
 
 /// Returns the rows as a table. On narrow terminals, groups are headings and cells are short.
 fn text_table(rows: Vec<Row>, width: Option<usize>) -> TextTable {
-    if width.is_none_or(|width| width >= WIDE_TERMINAL) {
+    if is_wide(width) {
         let columns = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Left];
         let mut table = TextTable::new(columns).with_indent(2).with_width(width);
         table.add_row(["", "", "", "95 % interval", ""]);
@@ -117,38 +120,36 @@ fn text_table(rows: Vec<Row>, width: Option<usize>) -> TextTable {
     let columns = [Align::Left, Align::Right, Align::Left, Align::Left];
     let mut table = TextTable::new(columns).with_indent(2).with_width(width);
     table.add_row(["", "", "95 % interval", ""]);
-    for Row { group, name, value, interval, note } in rows {
+    for Row { group, name, value, short_interval, note, .. } in rows {
         if !group.is_empty() {
             table.add_heading(group);
         }
         let name = name.replace(" TLB,", ",");
         match value.as_str() {
             NO_STEP => table.add_row([name, String::new(), String::new(), format!("{NO_STEP}; {note}")]),
-            _ => table.add_row([name, value, short_interval(&interval), note]),
+            _ => table.add_row([name, value, short_interval, note]),
         }
     }
     table
 }
 
-fn row(name: impl Into<String>, value: String, interval: String, note: impl Into<String>) -> Row {
-    Row { group: String::new(), name: name.into(), value, interval, note: note.into() }
+/// Returns a row without an interval.
+fn row(name: impl Into<String>, value: String, note: impl Into<String>) -> Row {
+    let [group, interval, short_interval] = Default::default();
+    Row { group, name: name.into(), value, interval, short_interval, note: note.into() }
 }
 
 /// Returns a number of a card as a row.
 fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl Into<String>) -> Option<Row> {
     let (id, unit) = (number.to_string(), number.entry.unit);
-    let range = card.range(&id).map(|ends| range_text(spread(ends, unit)));
-    let interval = || card.interval(&id).map(|ends| spread(ends, unit));
-    let interval = range.or_else(|| not_known(card, &id)).or_else(interval).unwrap_or_default();
-    let how = card.numbers().get(&id).and_then(|number| parts::unsteady_runs(&number.how));
-    let unsettled = how.map_or_else(String::new, |runs| format!("not steady in {runs} runs"));
-    let notes: Vec<String> = [note.into(), unsettled].into_iter().filter(|note| !note.is_empty()).collect();
-    Some(row(name, amount(card.get(&id)?, unit), interval, notes.join("; ")))
-}
-
-/// Formats the range that few launches show in place of an interval, which says little for them.
-fn range_text(spread: String) -> String {
-    format!("range {spread}")
+    let unsteady = card.numbers().get(&id).and_then(|number| number.unsteady_runs.zip(number.runs));
+    let unsteady = unsteady.map(|(unsteady, runs)| format!("not steady in {unsteady} of {runs} runs"));
+    let notes: Vec<String> = [note.into()].into_iter().filter(|note| !note.is_empty()).chain(unsteady).collect();
+    Some(Row {
+        interval: interval(card, &id, |ends| spread(ends, unit)),
+        short_interval: interval(card, &id, |ends| units::amount_interval(ends, unit)),
+        ..row(name, amount(card.get(&id)?, unit), notes.join("; "))
+    })
 }
 
 fn spread((low, high): (f64, f64), unit: Unit) -> String {
@@ -168,7 +169,7 @@ fn stream(card: &Card) -> Vec<Row> {
     let recorded =
         |name: &str| card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
     let arrays = recorded(ARRAYS).map_or_else(String::new, |arrays| {
-        let rule = recorded(CACHES).filter(|caches| *caches > 0.0).map_or_else(String::new, |caches| {
+        let rule = recorded(LAST_CACHES).filter(|caches| *caches > 0.0).map_or_else(String::new, |caches| {
             let times = arrays / caches;
             let below = if times < STREAM_RULE as f64 { "; STREAM's rule asks for at least 4 x" } else { "" };
             format!(", {} x the last-level caches{below}", short_number(times))
@@ -212,11 +213,13 @@ fn gups(card: &Card) -> Vec<Row> {
     let single = card.get(catalogue::LOCAL_SECONDS.name).map(|seconds| {
         let unit = Unit::UpdatesPerSecond;
         let inverse = |(low, high): (f64, f64)| spread((1.0 / high, 1.0 / low), unit);
-        let range = card.range(catalogue::LOCAL_SECONDS.name).map(|ends| range_text(inverse(ends)));
-        let interval = || card.interval(catalogue::LOCAL_SECONDS.name).map(inverse);
-        let interval =
-            range.or_else(|| not_known(card, catalogue::LOCAL_SECONDS.name)).or_else(interval).unwrap_or_default();
-        row("GUPS, one core", amount(1.0 / seconds, unit), interval, format!("table {single}"))
+        let interval = interval(card, catalogue::LOCAL_SECONDS.name, inverse);
+        let short_interval = interval.clone();
+        Row {
+            interval,
+            short_interval,
+            ..row("GUPS, one core", amount(1.0 / seconds, unit), format!("table {single}"))
+        }
     });
     // Old cards have only the last number. It is not a row of this table without the others.
     let shown = star.is_some() || shared.is_some();
@@ -255,23 +258,16 @@ fn sizes(card: &Card) -> Vec<Row> {
     if lines(card).is_empty() {
         return Vec::new();
     }
-    let to_row = |(level, measured, size): (&str, &'static Entry, &Entry)| {
-        let system_size = card.get(size.name);
-        let reported =
-            system_size.map(units::bytes).map_or_else(String::new, |size| format!("the system reports {size}"));
-        // A number that contradicts the system's contains the system's size.
-        let how = card.numbers().get(size.name).map(|number| number.how.clone());
-        let other = how.and_then(|how| how.rsplit_once("; the system reports ").map(|(_, size)| size.to_owned()));
-        let reported = other.map_or(reported, |size| format!("the system reports {size}"));
-        number(card, &NumberName::new(measured), level, reported.clone())
-            .or_else(|| system_size.map(|_| row(level, NO_STEP.into(), String::new(), reported)))
+    let to_row = |CacheLevel { level, size, measured }: CacheLevel| {
+        let level = format!("L{level}");
+        let reported = card.reported(size.name).map_or_else(String::new, |bytes| {
+            let size = if bytes > 0.0 { units::bytes(bytes) } else { "nothing".to_owned() };
+            format!("the system reports {size}")
+        });
+        number(card, &NumberName::new(measured), level.as_str(), reported.clone())
+            .or_else(|| card.get(size.name).map(|_| row(level, NO_STEP.into(), reported)))
     };
-    let levels = [
-        ("L1", catalogue::L1_MEASURED_BYTES, catalogue::L1_BYTES),
-        ("L2", catalogue::L2_MEASURED_BYTES, catalogue::L2_BYTES),
-        ("L3", catalogue::L3_MEASURED_BYTES, catalogue::L3_BYTES),
-    ];
-    levels.into_iter().filter_map(to_row).collect()
+    CACHES.into_iter().filter_map(to_row).collect()
 }
 
 fn translation(card: &Card) -> Vec<Row> {
@@ -295,7 +291,7 @@ fn translation(card: &Card) -> Vec<Row> {
         let most = most.filter_map(|name| name.qualifier.first().map(bytes_of)).fold(0.0, f64::max);
         if !has_step && most > 0.0 {
             let note = format!("in up to {}, {:.0} pages", units::bytes(most), most / page);
-            rows.push(row(format!("{size} pages"), NO_STEP.into(), String::new(), note));
+            rows.push(row(format!("{size} pages"), NO_STEP.into(), note));
         }
     }
     rows

@@ -6,7 +6,8 @@ use super::staircase::{Rung, Step, places, rungs, step};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_base::units;
-use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
+use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};
+use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word};
 
 /// A cache that serves less than this share of the reported size contradicts the system.
 const MIN_SHARE: f64 = 0.6;
@@ -51,12 +52,10 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
         return Ok(unseen);
     }
     let bends = places(&ladder);
-    let levels = ["l1", "l2", "l3"];
-    let system_reports = levels.iter().any(|level| card.get(&format!("{level}_bytes")).is_some());
+    let system_reports = CACHES.iter().any(|cache| card.get(cache.size.name).is_some());
     let mut nearer = 0.0;
-    for level in levels {
-        let name = format!("{level}_bytes");
-        let reported = card.get(&name);
+    for CacheLevel { level, size, measured: measured_size } in CACHES {
+        let reported = card.get(size.name);
         if system_reports && reported.is_none() {
             continue;
         }
@@ -67,8 +66,8 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
         let Some(measured) = measured else {
             nearer = reported.or(position).unwrap_or(nearer);
             unseen.extend(reported.map(|size| {
-                let (level, size) = (level.to_uppercase(), units::bytes(size));
-                format!("{level}: the system reports {size}, but the latency of random reads shows no clear step")
+                let size = units::bytes(size);
+                format!("L{level}: the system reports {size}, but the latency of random reads shows no clear step")
             }));
             continue;
         };
@@ -77,11 +76,15 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
         if reported.is_none_or(differs) {
             let system_size = reported.map_or_else(|| "nothing".to_owned(), units::bytes);
             card.set(
-                &name,
-                Number { how: format!("{}; the system reports {system_size}", measured.how), ..measured.clone() },
+                size.name,
+                Number {
+                    how: format!("{}; the system reports {system_size}", measured.how),
+                    reported: Some(reported.unwrap_or(0.0)),
+                    ..measured.clone()
+                },
             )?;
         }
-        card.set(&format!("{level}_measured_bytes"), measured)?;
+        card.set(measured_size.name, measured)?;
     }
     Ok(unseen)
 }

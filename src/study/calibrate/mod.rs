@@ -9,7 +9,7 @@ pub mod ladders;
 pub(crate) mod levels;
 mod node;
 mod order;
-mod parts;
+mod probe;
 pub mod residence;
 mod shapes;
 mod stages;
@@ -20,143 +20,21 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::{Granularity, Host};
 use apexmap_base::units;
-use apexmap_measure::kernels::{self, Parameter};
 use apexmap_results::samples::Samples;
-use apexmap_results::samples::estimate;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, NODE_TYPE};
 use apexmap_results::table::quietness::Quietness;
-use apexmap_theory::machine::{Card, DISTURBED, Domain, Entry, Number, NumberName, UNKNOWN, Word, catalogue};
+use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};
+use apexmap_theory::machine::{Card, DISTURBED, Domain, Number, NumberName, UNKNOWN, Word};
 use apexmap_theory::statistics::Summary;
 use std::fmt::Write;
 
 pub use card_text::{card_csv, card_numbers, card_text};
 pub use node::node_probes;
 pub use order::contradictions;
+pub use probe::Probe;
 pub use shapes::shapes;
 pub use stages::{first_stage_samples, merge_stages, second_stage};
-
-/// A number of a card, and the point whose samples give it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Probe {
-    /// Name on the card.
-    pub number: NumberName,
-    pub kernel: &'static str,
-    pub ranks: usize,
-    pub settings: Vec<(&'static str, Value)>,
-    /// Column whose median gives the number.
-    pub column: &'static str,
-    /// Factor of the median, or of its inverse if `inverse` is set.
-    pub factor: f64,
-    pub inverse: bool,
-}
-
-impl Probe {
-    /// Creates a probe for a number without a qualifier.
-    fn new(number: &'static Entry, kernel: &'static str, ranks: usize) -> Self {
-        Self::from_number(NumberName::new(number), kernel, ranks)
-    }
-
-    fn from_number(number: NumberName, kernel: &'static str, ranks: usize) -> Self {
-        let (column, settings) = ("operation_seconds", Vec::new());
-        Self { number, kernel, ranks, settings, column, factor: 1.0, inverse: false }
-    }
-
-    fn set(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.settings.push((name, value.into()));
-        self
-    }
-
-    fn read_column(self, column: &'static str) -> Self {
-        Self { column, ..self }
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        kernels::find(self.kernel).map_or(&[], |kernel| kernel.parameters())
-    }
-
-    /// Returns the point of this probe; several numbers may come from one point.
-    fn point(&self) -> (&str, usize, &[(&'static str, Value)]) {
-        (self.kernel, self.ranks, &self.settings)
-    }
-
-    /// Returns the samples of this point.
-    fn select(&self, samples: &Samples) -> Samples {
-        let table = samples.table();
-        let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);
-        let matches = |row: usize, (name, value): &(&str, Value)| {
-            let measured = column(name).and_then(|column| table.value(column, row));
-            match (&measured, value) {
-                (Some(Value::Text(measured)), Value::Text(value)) => measured == value,
-                (Some(measured), value) => measured.as_f64() == value.as_f64(),
-                (None, _) => false,
-            }
-        };
-        let unset = |p: &&Parameter| self.settings.iter().all(|(name, _)| *name != p.name);
-        let belongs = |row: usize| {
-            table.word("kernel", row) == self.kernel
-                && table.number("ranks", row) == self.ranks as f64
-                && self.settings.iter().all(|setting| matches(row, setting))
-                && self
-                    .parameters()
-                    .iter()
-                    .filter(unset)
-                    .all(|p| p.default_value().is_none_or(|value| matches(row, &(p.name, value))))
-        };
-        samples.filter_rows(belongs)
-    }
-
-    /// Returns median, interval and best run, or `None` without samples.
-    fn estimate(&self, samples: &Samples) -> Option<Number> {
-        let chosen = self.select(samples).good();
-        let summary = chosen.summary(self.column)?;
-        let Summary { min, median, max, interval, .. } = summary;
-        let value = |value: f64| if self.inverse { self.factor / value } else { self.factor * value };
-        let best = if self.column.ends_with("per_second") { max } else { min };
-        let mut how = self.how(&summary);
-        how.extend(parts::unsteady_remark(&chosen));
-        let number = Number::new(value(median), self.number.entry.unit.symbol(), how).with_best(value(best));
-        let number = match range_of_few(&chosen, self.column, &summary).map(|(low, high)| (value(low), value(high))) {
-            Some((a, b)) => number.with_range(a.min(b), a.max(b)),
-            None => number,
-        };
-        Some(match interval.map(|(low, high)| (value(low), value(high))) {
-            Some((a, b)) => number.with_interval(a.min(b), a.max(b)),
-            None => number,
-        })
-    }
-
-    fn how(&self, summary: &Summary) -> String {
-        let settings = self.settings.iter().map(|(name, value)| format!(", {name} = {value}"));
-        let settings: String = settings.collect();
-        let quantity = match (self.inverse, self.factor) {
-            (false, 1.0) => self.column.to_owned(),
-            (false, times) => format!("{} x {}", units::short_number(times), self.column),
-            (true, times) => format!("{} over {}", units::short_number(times), self.column),
-        };
-        let source = match summary.launches {
-            1 => format!("median of {} runs within one launch", summary.n),
-            launches => format!("{OVER_LAUNCHES}{launches} launches, {} runs", summary.n),
-        };
-        format!("{quantity} of {} on {} ranks{settings}; {source}", self.kernel, self.ranks)
-    }
-}
-
-/// Fewer launches than this, or fewer samples of a single launch, are shown with their range.
-const FEW_LAUNCHES: usize = 6;
-
-/// Returns the least and the greatest of few launches' medians, or of few samples of a single launch.
-fn range_of_few(samples: &Samples, column: &str, summary: &Summary) -> Option<(f64, f64)> {
-    let medians = estimate::medians(&samples.launch_values(column));
-    match medians.len() {
-        0 => None,
-        1 => (2..FEW_LAUNCHES).contains(&summary.n).then_some((summary.min, summary.max)),
-        launches => (launches < FEW_LAUNCHES)
-            .then(|| medians.iter().fold((f64::INFINITY, 0.0), |(a, b), &m| (m.min(a), m.max(b)))),
-    }
-}
-/// Origin of a number over several launches; the number of launches follows.
-const OVER_LAUNCHES: &str = "geometric mean of the medians of ";
 
 /// Concurrent chases: enough to use all of a core's parallel misses.
 const CHASES: u64 = 32;
@@ -361,7 +239,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     }
     card.domain = domain(samples);
     if let Some(banner) = Health::from_samples(samples).banner() {
-        card.provenance.insert(DISTURBED.into(), banner.into());
+        card.provenance.insert(DISTURBED.into(), banner.to_string().into());
     }
     if let Some(hertz) = host.cycle_hertz {
         card.set(catalogue::CLOCK_HZ.name, Number::new(hertz, "Hz", host.cycle_source.clone()))?;
@@ -386,9 +264,9 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     ] {
         card.set(name, whole(bytes as f64, "B"))?;
     }
-    for (level, name) in [(1, catalogue::L1_BYTES.name), (2, catalogue::L2_BYTES.name), (3, catalogue::L3_BYTES.name)] {
+    for CacheLevel { level, size, .. } in CACHES {
         if let Some(cache) = host.caches.iter().find(|cache| cache.level == level) {
-            card.set(name, whole(cache.bytes as f64, "B"))?;
+            card.set(size.name, whole(cache.bytes as f64, "B"))?;
         }
     }
     set_numbers(&mut card, probes, samples)?;

@@ -8,7 +8,8 @@ use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue, unit_of}
 /// in an impossible order.
 pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
     let contradiction = |cache: &Cache| {
-        let (reported, measured) = (cache.bytes as f64, card.get(&format!("l{}_bytes", cache.level))?);
+        let on_card = catalogue::CACHES.iter().find(|on_card| on_card.level == cache.level)?;
+        let (reported, measured) = (cache.bytes as f64, card.get(on_card.size.name)?);
         let (level, reported_text, measured_text) = (cache.level, units::bytes(reported), units::bytes(measured));
         (measured != reported).then(|| {
             format!(

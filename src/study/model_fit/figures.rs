@@ -2,7 +2,9 @@
 
 use super::varying_variables;
 use apexmap_base::units::Unit;
-use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Regions, Series, View};
+use apexmap_draw::figure::{
+    Axis, Categories, CellText, CurvePoint, Curves, Figure, FigureOptions, Grid, Quantity, Series, View,
+};
 use apexmap_results::table::columns;
 use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::models::Model;
@@ -222,7 +224,12 @@ impl<'a> Plane<'a> {
             for (name, words, values) in [(rates, rates, measured.clone()), ("model", "predicted", predicted.clone())] {
                 let grid = self.grid(words, z.clone(), values).transpose();
                 let caption = format!("The surface as {words}; both surfaces have the same scale.");
-                add(name, &caption, Figure::Within(Box::new(Figure::Surface(grid, View::default())), range));
+                add(
+                    name,
+                    &caption,
+                    Figure::Surface(grid, View::default())
+                        .with(FigureOptions { range: Some(range), ..FigureOptions::default() }),
+                );
             }
         }
         let ratio = |label: &str| Quantity { label: label.into(), unit: Unit::None, log: true };
@@ -244,10 +251,10 @@ impl<'a> Plane<'a> {
                 Figure::Ratio(self.grid("residuals of held-out points", ratio(&label), left_out)),
             );
         }
-        if let Some(regions) = self.regions() {
+        if let Some(bottlenecks) = self.bottlenecks() {
             let caption = "The bottleneck at each point: the model's term that takes most of the time, or sets the \
                  bound.";
-            add("bottleneck", caption, Figure::Regions(regions));
+            add("bottleneck", caption, Figure::Categories(bottlenecks));
         }
         shown
     }
@@ -265,19 +272,19 @@ impl<'a> Plane<'a> {
     }
 
     /// Returns the bottleneck at each point; `None` if it is the same everywhere.
-    fn regions(&self) -> Option<Regions> {
+    fn bottlenecks(&self) -> Option<Categories> {
         let mut names: Vec<&'static str> = self.points.iter().map(|point| point.bottleneck).collect();
         names.sort_unstable();
         names.dedup();
         let class = |point: &&Point| names.iter().position(|name| *name == point.bottleneck);
         let cells = self.cell_points.map(|cell_points| cell_points.first().and_then(class));
-        (names.len() > 1).then(|| Regions {
-            title: format!("{}: bottleneck", self.model.about().id),
-            subtitle: self.subtitle.clone(),
-            x: axis(self.model, self.x),
-            y: axis(self.model, self.y),
-            names: names.into_iter().map(str::to_owned).collect(),
+        let [x, y] = [self.x, self.y].map(|variable| axis(self.model, variable));
+        let title = format!("{}: bottleneck", self.model.about().id);
+        (names.len() > 1).then(|| Categories {
+            grid: Grid::without_values(title, self.subtitle.clone(), x, y),
             cells,
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            shown: CellText::Name,
         })
     }
 }

@@ -14,6 +14,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, Unit};
+use apexmap_measure::kernels::random_access::roles::LOADS;
 use apexmap_results::samples::Mixture;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns::{self, NODE_TYPE, USED_NODES};
@@ -221,7 +222,7 @@ fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     if number == catalogue::L3_CORES.name {
         return host.caches.iter().find(|cache| cache.level == 3).map(|cache| f64::from(cache.shared_by));
     }
-    let level = number.strip_prefix('l')?.strip_suffix("_bytes")?.parse::<u32>().ok()?;
+    let level = catalogue::CACHES.iter().find(|cache| cache.size.name == number)?.level;
     let caches = &host.caches;
     // Without a third level, its size is that of the second level, and it serves nothing.
     let most = caches.iter().map(|cache| cache.level).max()?;
@@ -231,9 +232,10 @@ fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
 /// Returns a number that samples hold in addition to their rate: the load of a core with a role. It is the load of one
 /// dimension only if three cores route.
 fn loads(samples: &Samples, number: &str) -> Option<f64> {
-    let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
+    let roles = [catalogue::ROLE_0_SECONDS, catalogue::ROLE_1_SECONDS, catalogue::ROLE_2_SECONDS];
+    let core = roles.iter().position(|entry| entry.name == number)?;
     let three = samples.filter_rows(|row| samples.table().number("node_routers", row) == 3.0);
-    three.median(&format!("core{role}_load_seconds"))
+    three.median(LOADS[core])
 }
 
 /// Decides which parameters are held, fitted or unknown. `held` comes first, then the parameters to fit (`free` ones

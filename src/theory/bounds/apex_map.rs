@@ -7,6 +7,7 @@
 use super::*;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use apexmap_base::units::WORD_BYTES;
+use apexmap_measure::kernels::Ranks;
 use apexmap_measure::kernels::apex_map::access::Access;
 use apexmap_measure::numerics::power_law::crossing_share;
 
@@ -91,7 +92,7 @@ pub const FAMILY: Family = Family {
     terms,
 };
 
-fn terms(case: &Case, terms: &mut Terms) {
+fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     let (limits, point) = (case.limits, case.point);
     // A card has no limits of stores. With neighbours, the rate is that of the first rank, not of all ranks.
     if Access::from_point(point) != Access::Read || point.params.contains_key("neighbours") {
@@ -106,7 +107,9 @@ fn terms(case: &Case, terms: &mut Terms) {
     // A minimum: a block of three words, for example, may lie in two lines.
     let lines = (bytes / limits.line_bytes).max(1.0);
     let threads = case.carrier.0 == "threads";
-    let two_sided = point.kernel == "apex_map.two_sided";
+    let has_remote_accesses = kernel.ranks == Ranks::Any;
+    let gets = kernel.windows.carry_operations(point);
+    let two_sided = has_remote_accesses && !gets;
 
     // An access loads its index and the words of the block. Between threads, the rank that answers a request copies the
     // block: it loads and stores the block once more.
@@ -131,12 +134,12 @@ fn terms(case: &Case, terms: &mut Terms) {
             (!limits.reads_on_base.is_empty()).then(|| read * limits.walks.max_rung_cost(&by_cores)),
         );
     }
-    // `sequential` and `chains` use a single index array repeatedly. All other kernels stream through N arrays, so a region
-    // that is smaller than the arrays holds none of the indices to come.
+    // Kernels of one rank use a single index array repeatedly. All others stream through N arrays, so a region that is smaller
+    // than the arrays holds none of the indices to come.
     let array_bytes = (point.integer("N") * point.integer("I") * WORD_BYTES) as f64;
-    let streamed = !["apex_map.sequential", "apex_map.chains"].contains(&point.kernel.as_str());
-    let indices =
-        |region: f64| if streamed && array_bytes > region { WORD_BYTES as f64 / limits.line_bytes } else { 0.0 };
+    let indices = |region: f64| {
+        if has_remote_accesses && array_bytes > region { WORD_BYTES as f64 / limits.line_bytes } else { 0.0 }
+    };
     for &(region, line) in limits.lines.rungs() {
         if let Some(level) = limits.level(region) {
             let beyond = read * lines * (1.0 - by_cores.max_share_within(region));
@@ -154,14 +157,13 @@ fn terms(case: &Case, terms: &mut Terms) {
         terms.add(POLLS, concurrency, poll.map(|poll| poll / point.integer("poll_every") as f64));
     }
     if point.ranks > 1 {
-        add_remote_terms(case, remote_share, bytes, terms);
+        add_remote_terms(case, gets, remote_share, bytes, terms);
     }
 }
 
-fn add_remote_terms(case: &Case, share: f64, bytes: f64, terms: &mut Terms) {
+fn add_remote_terms(case: &Case, gets: bool, share: f64, bytes: f64, terms: &mut Terms) {
     let (ranks, messages) = (case.point.ranks as f64, case.messages());
     let cost = |select: fn(&Messages) -> Option<f64>| messages.and_then(select);
-    let gets = case.point.kernel == "apex_map.one_sided";
     let costs = messages.map(|m| if gets { m.get } else { m.send });
     let (operations_per_access, latency) = match gets {
         true => (1.0, cost(|m| m.get_latency)),

@@ -2,6 +2,7 @@
 
 use super::*;
 use apexmap_base::source::NIC_MESSAGE_RATE;
+use apexmap_measure::kernels::Pattern;
 
 pub const FAMILY: Family = Family {
     name: "message_rate",
@@ -44,7 +45,7 @@ pub const FAMILY: Family = Family {
     terms,
 };
 
-fn terms(case: &Case, terms: &mut Terms) {
+fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     let (point, messages) = (case.point, case.messages());
     let (ranks, bytes) = (point.ranks as f64, point.integer("message_bytes") as f64);
     let put = point.text("operation") == "put";
@@ -55,16 +56,17 @@ fn terms(case: &Case, terms: &mut Terms) {
     let byte = costs.and_then(|c| c.byte);
     // Messages in progress at the same time, and ranks that send at the same time.
     let pairs = case.concurrent_ranks(ranks / 2.0);
-    let (flows, sources) = match point.kernel.as_str() {
-        "message_rate.ping_pong" => {
+    let Some(pattern) = kernel.pattern else { return };
+    let (flows, sources) = match pattern {
+        Pattern::PingPong => {
             terms.add(LATENCY, ranks / 2.0, if put { cost(|m| m.put_latency) } else { cost(|m| m.send_latency) });
             terms.add(LINK, pairs, byte.map(|byte| bytes * byte));
             return add_read_terms(case, pairs, terms);
         }
-        "message_rate.streaming" => (pairs, pairs),
-        "message_rate.bidirectional" => (2.0 * pairs, 2.0 * pairs),
-        "message_rate.random" => (case.concurrent_ranks(ranks), case.concurrent_ranks(ranks)),
-        _ => {
+        Pattern::OneWay => (pairs, pairs),
+        Pattern::BothWays => (2.0 * pairs, 2.0 * pairs),
+        Pattern::Random => (case.concurrent_ranks(ranks), case.concurrent_ranks(ranks)),
+        Pattern::OneToMany => {
             let senders = point.integer("senders") as f64;
             // A put costs time on its sender only. A send also costs time on its receiver, one of many.
             (case.concurrent_ranks(if put { senders } else { ranks - senders }), case.concurrent_ranks(senders))
@@ -72,7 +74,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     };
     terms.add(MESSAGES, flows, message);
     terms.add(LINK, flows, byte.map(|byte| bytes * byte));
-    if flows != sources || point.kernel == "message_rate.random" {
+    if flows != sources || pattern == Pattern::Random {
         terms.add(INJECTION, sources, if put { message } else { cost(|m| m.inject) });
     }
     add_read_terms(case, flows, terms);

@@ -21,7 +21,7 @@ pub use limits::{Limits, Messages};
 
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source::Source;
-use apexmap_measure::kernels;
+use apexmap_measure::kernels::{self, Kernel};
 use std::collections::BTreeMap;
 
 /// The families that have bounds.
@@ -55,7 +55,7 @@ pub struct Family {
     /// First part of the kernels' ids, before the dot.
     pub name: &'static str,
     pub limits: &'static [Limit],
-    terms: fn(&Case, &mut Terms),
+    terms: fn(&Case, &Kernel, &mut Terms),
 }
 
 /// Definition of a limit.
@@ -159,13 +159,8 @@ impl Terms {
 pub fn terms(case: &Case) -> Option<Terms> {
     let family = family(&case.point.kernel)?;
     let mut terms = Terms::default();
-    (family.terms)(case, &mut terms);
+    (family.terms)(case, kernels::find(&case.point.kernel).ok()?, &mut terms);
     Some(terms)
-}
-
-/// Returns the current name of a limit. Older results may use an earlier name.
-pub fn current_name(name: &str) -> &str {
-    if name == "lines in flight" { OUTSTANDING } else { name }
 }
 
 /// Returns the family of a kernel.

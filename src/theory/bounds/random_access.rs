@@ -5,6 +5,7 @@
 use super::*;
 use apexmap_base::source::{BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use apexmap_base::units::WORD_BYTES;
+use apexmap_measure::kernels::Division;
 
 pub const FAMILY: Family = Family {
     name: "random_access",
@@ -65,23 +66,15 @@ pub const FAMILY: Family = Family {
     terms,
 };
 
-fn terms(case: &Case, terms: &mut Terms) {
+fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     let (limits, point) = (case.limits, case.point);
-    let kernel = point.kernel.as_str();
     let (ranks, table) = (point.ranks as f64, (point.integer("N_words") * WORD_BYTES) as f64);
     let on_node = ranks / case.nodes as f64;
-    // Threads that share a table are one rank. With several ranks, each rank has a part of the table; with `star`, a whole
-    // one.
-    let (workers, part, on_each_node) = match kernel {
-        "random_access.shared" => (case.output("cores_used").unwrap_or(1.0), table, table),
-        "random_access.star" => (ranks, table, table * on_node),
-        // Each rank has a thread per core.
-        "random_access.nodes" => {
-            (ranks * case.output("cores_used").unwrap_or(1.0), table / ranks, table / case.nodes as f64)
-        }
-        _ => (ranks, table / ranks, table / case.nodes as f64),
-    };
-    let concurrency = case.concurrent_ranks(workers);
+    let threads = if kernel.is_threaded { case.output("cores_used").unwrap_or(1.0) } else { 1.0 };
+    let has_parts = !matches!(kernel.division, Division::EachRank);
+    let (part, on_each_node) =
+        if has_parts { (table / ranks, table / case.nodes as f64) } else { (table, table * on_node) };
+    let concurrency = case.concurrent_ranks(ranks * threads);
 
     let generate = limits.generate.filter(|_| point.text("stream") == "lfsr");
     terms.add(ISSUE, concurrency, limits.issue_seconds(1.0, WORD_BYTES as f64, 1.0));
@@ -95,37 +88,24 @@ fn terms(case: &Case, terms: &mut Terms) {
     let from_memory = 1.0 - (limits.cached_bytes(on_node) / on_each_node).min(1.0);
     let node = limits.node_bandwidth.map(|bandwidth| 2.0 * limits.line_bytes * from_memory / bandwidth);
     terms.add(MEMORY, case.nodes as f64, node);
-    if point.ranks > 1 && kernel != "random_access.star" {
-        add_remote_terms(case, terms);
+    if point.ranks > 1 && has_parts {
+        add_remote_terms(case, kernel, terms);
     }
 }
 
-fn add_remote_terms(case: &Case, terms: &mut Terms) {
+fn add_remote_terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     let ranks = case.point.ranks as f64;
     let (concurrency, messages) = (case.concurrent_ranks(ranks), case.messages());
-    let costs = messages.map(|m| if case.point.kernel == "random_access.one_sided" { m.put } else { m.send });
+    let costs = messages.map(|m| if kernel.windows.carry_operations(case.point) { m.put } else { m.send });
     let (message, byte) = (costs.and_then(|c| c.message), costs.and_then(|c| c.byte));
     let output = |name: &str| case.output(name).unwrap_or(0.0);
     terms.add(MESSAGES, concurrency, message.map(|message| output("messages_per_update") * message));
     // All ranks wait at the same time, even if they share cores.
-    if let Some(stages) = stages(case.point) {
+    if let Some(stages) = (kernel.stages)(case.point) {
         let latency = messages.and_then(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min));
-        terms.add(LATENCY, ranks, latency.map(|latency| stages * latency / case.point.integer("Q") as f64));
+        terms.add(LATENCY, ranks, latency.map(|latency| stages as f64 * latency / case.point.integer("Q") as f64));
     }
     terms.add(LINK, concurrency, byte.map(|byte| output("bytes_sent_per_update") * byte));
     let bisection = messages.and_then(|m| m.bisection).filter(|(_, halved_ranks)| *halved_ranks == case.point.ranks);
     terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| WORD_BYTES as f64 / (4.0 * bandwidth)));
-}
-
-/// Returns the minimum number of stages of a round; `None` for kernels without rounds.
-fn stages(point: &Point) -> Option<f64> {
-    let dimensions = u64::from(point.ranks.ilog2());
-    match point.kernel.as_str() {
-        "random_access.alltoallv" => Some(1.0),
-        "random_access.hypercube" => Some(dimensions as f64),
-        // Numbers of ranks that are not powers of two may have fewer factors than the requested dimensions.
-        "random_access.exchange" if !point.ranks.is_power_of_two() => Some(1.0),
-        "random_access.exchange" => Some(point.integer("d").min(dimensions) as f64),
-        _ => None,
-    }
 }

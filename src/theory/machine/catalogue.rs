@@ -272,6 +272,21 @@ catalogue! {
     STAGE_SECONDS = entry("stage_seconds", Unit::Seconds, "one stage of a hypercube exchange, copying included (T_C)");
 }
 
+/// The numbers of a level of caches.
+#[derive(Clone, Copy)]
+pub struct CacheLevel {
+    pub level: u32,
+    pub size: &'static Entry,
+    /// The size that random reads show.
+    pub measured: &'static Entry,
+}
+
+pub const CACHES: [CacheLevel; 3] = [
+    CacheLevel { level: 1, size: L1_BYTES, measured: L1_MEASURED_BYTES },
+    CacheLevel { level: 2, size: L2_BYTES, measured: L2_MEASURED_BYTES },
+    CacheLevel { level: 3, size: L3_BYTES, measured: L3_MEASURED_BYTES },
+];
+
 /// Inverse of [`NETWORK_BANDWIDTH_BYTES_PER_SECOND`], which models fit.
 pub const NETWORK_SECONDS_PER_BYTE: &str = "network_seconds_per_byte";
 

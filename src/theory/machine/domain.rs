@@ -81,7 +81,7 @@ impl Domain {
 
     /// Rejects unknown variables and empty ranges.
     pub(super) fn check(&self) -> Result<()> {
-        let parameters = || kernels::ALL.iter().flat_map(|kernel| kernel.parameters()).map(|parameter| parameter.name);
+        let parameters = || kernels::ALL.iter().flat_map(|kernel| kernel.parameters).map(|parameter| parameter.name);
         for (name, extent) in &self.0 {
             if !OF_MODELS.contains(&name.as_str()) && !parameters().any(|parameter| parameter == name) {
                 let names: Vec<&str> = OF_MODELS.into_iter().chain(parameters()).collect();

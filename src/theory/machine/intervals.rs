@@ -22,6 +22,12 @@ impl Card {
         ends(name).or_else(|| ends(&inverse(name)?).map(|(least, greatest)| (1.0 / greatest, 1.0 / least)))
     }
 
+    /// Returns the size that the system reports, in the base unit; 0 if it reports none. This is the number itself, if it was not
+    /// measured. Earlier versions wrote no reported size beside a measured one.
+    pub fn reported(&self, name: &str) -> Option<f64> {
+        self.base(name, |number| number.reported.or(Some(number.value).filter(|_| number.low.is_none())))
+    }
+
     /// Returns whether a number is known: it has no interval, or an interval that is narrow enough to be useful.
     pub fn is_known(&self, name: &str) -> bool {
         self.interval(name).is_none_or(units::is_informative)

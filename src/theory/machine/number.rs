@@ -28,6 +28,18 @@ pub struct Number {
     /// Best of the runs, in the unit of the value. Bounds use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<f64>,
+    /// Size that the system reports, in the unit of the value, if the value is measured and contradicts it; 0 if it reports none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<f64>,
+    /// Launches of the measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launches: Option<usize>,
+    /// Runs of all launches together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<usize>,
+    /// Runs in parts of which no two in a row took the same time, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsteady_runs: Option<usize>,
     /// Origin of the number: a method or a place in a paper.
     pub how: String,
     /// Where the number holds, if it does not have the domain of the card.
@@ -45,6 +57,10 @@ impl Number {
             high: None,
             range: None,
             best: None,
+            reported: None,
+            launches: None,
+            runs: None,
+            unsteady_runs: None,
             how: how.into(),
             domain: None,
         }
@@ -106,11 +122,11 @@ pub fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
         Some(_) => {}
     }
     let [least, greatest] = [number.range.map(|ends| ends.0), number.range.map(|ends| ends.1)];
-    let values = [Some(number.value), number.low, number.high, least, greatest, number.best];
+    let values = [Some(number.value), number.low, number.high, least, greatest, number.best, number.reported];
     if values.iter().flatten().any(|value| !value.is_finite() || *value < 0.0) {
         return Err(Error::input(
             format!("{name} must be finite and not negative"),
-            "correct value, low, high, range or best",
+            "correct value, low, high, range, best or reported",
         ));
     }
     let within = match (number.low, number.high) {

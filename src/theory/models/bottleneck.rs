@@ -40,7 +40,8 @@ impl Model for Bottleneck {
                 Parameter::new_fitted(catalogue::REMOTE_SECONDS.name, "t_s + t_r + t_op", 1e-10, 1.0, 500e-9),
                 Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
                 Parameter::new_given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e5, 1e17, 1e12),
-                Parameter::new_given(catalogue::UPDATE_WIRE_BYTES.name, "b", 1.0, 4096.0, 46.0),
+                Parameter::new_given(catalogue::UPDATE_WIRE_BYTES.name, "b", 1.0, 4096.0, 46.0)
+                    .with_value_if_missing(WORD_BYTES as f64),
             ],
             explains: &["random_access.base", "random_access.one_sided"],
             column: "operations_per_second",
@@ -80,7 +81,6 @@ impl Model for Bottleneck {
             .or(card.get(catalogue::BISECTION_BYTES_PER_SECOND.name));
         let value = |parameter: &Parameter| match (card.get(parameter.number), either) {
             (None, Some(_)) if parameter.symbol == "link" || parameter.symbol == "B" => Some(f64::NAN),
-            (None, _) if parameter.symbol == "b" => Some(WORD_BYTES as f64),
             _ => super::card_number(card, parameter.number),
         };
         super::parameter_values(self.about().parameters, card, value)

@@ -6,8 +6,8 @@ use crate::machine::{Card, NumberName, Word, catalogue, entry_of};
 /// is smaller: other users, code, stack and indices occupy a part of the cache. The pages that a core's translations cover
 /// follow from their measured reach.
 pub fn card_number(card: &Card, number: &str) -> Option<f64> {
-    let level = number.strip_suffix("_bytes").filter(|level| ["l1", "l2", "l3"].contains(level));
-    let measured = level.and_then(|level| card.get(&format!("{level}_measured_bytes")));
+    let cache = catalogue::CACHES.iter().find(|cache| cache.size.name == number);
+    let measured = cache.and_then(|cache| card.get(cache.measured.name));
     let sum = || {
         if number == catalogue::TLB_ENTRIES.name {
             let reach = NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]);

@@ -119,6 +119,8 @@ pub struct Parameter {
     pub breaks: Break,
     /// Value if no source gives one.
     pub default: Option<f64>,
+    /// Value for predictions from a card without the number. NaN makes the predictions that need it NaN.
+    pub if_missing: Option<f64>,
     /// Whether the first guess is typical of machines. Fits assume it, with a label, if the points do not identify the parameter,
     /// or if it is given and neither a card nor the machine gives it.
     pub is_first_guess_typical: bool,
@@ -138,17 +140,16 @@ pub enum Break {
 impl Parameter {
     /// Creates a parameter that fits estimate between these bounds.
     pub const fn new_fitted(number: &'static str, symbol: &'static str, min: f64, max: f64, first: f64) -> Self {
-        let breaks = Break::Unrelated;
-        let first_guess = first;
         Self {
             number,
             symbol,
             min,
             max,
-            first_guess,
+            first_guess: first,
             is_given: false,
-            breaks,
+            breaks: Break::Unrelated,
             default: None,
+            if_missing: None,
             is_first_guess_typical: false,
         }
     }
@@ -156,6 +157,11 @@ impl Parameter {
     /// Allows fits to assume the first guess.
     pub const fn with_typical_guess(self) -> Self {
         Self { is_first_guess_typical: true, ..self }
+    }
+
+    /// Allows predictions from cards without the number.
+    pub const fn with_value_if_missing(self, value: f64) -> Self {
+        Self { if_missing: Some(value), ..self }
     }
 
     /// Creates a parameter that is taken from a machine card or the machine.
@@ -299,7 +305,7 @@ pub trait Model: Sync {
     }
 }
 
-/// Returns a value for each parameter.
+/// Returns a value for each parameter, that of a missing number included.
 ///
 /// # Errors
 /// If some have no value. The error names all of them.
@@ -308,10 +314,10 @@ fn parameter_values(
     card: &Card,
     value: impl Fn(&Parameter) -> Option<f64>,
 ) -> Result<Vec<f64>> {
-    let values: Vec<Option<f64>> = parameters.iter().map(value).collect();
-    let missing =
-        parameters.iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(parameter, _)| parameter.number);
-    let lacking: Vec<&str> = missing.collect();
+    let values: Vec<Option<f64>> =
+        parameters.iter().map(|parameter| value(parameter).or(parameter.if_missing)).collect();
+    let missing = parameters.iter().zip(&values).filter(|(_, value)| value.is_none());
+    let lacking: Vec<&str> = missing.map(|(parameter, _)| parameter.number).collect();
     if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.missing_error(&lacking)) }
 }
 

@@ -3,9 +3,8 @@
 //! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1). The linear cost is the standard
 //! one.
 
-use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, parameter_values, variable};
-use crate::machine::{Card, catalogue};
-use apexmap_base::error::Result;
+use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, variable};
+use crate::machine::catalogue;
 use apexmap_base::source;
 use apexmap_base::units::Unit;
 
@@ -26,16 +25,20 @@ impl Model for PointToPoint {
             parameters: &[
                 Parameter::new_fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 2e-6),
                 Parameter::new_fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "1/bandwidth", 1e-13, 1e-5, 1e-9),
+                // Without numbers of a switch on the card, the model has no switch.
                 Parameter {
                     breaks: Break::ZeroWithoutBreak,
+                    if_missing: Some(0.0),
                     ..Parameter::new_fitted(catalogue::RENDEZVOUS_SECONDS.name, "rendezvous", 1e-12, 1.0, 1e-6)
                 },
                 Parameter {
                     breaks: Break::ZeroWithoutBreak,
+                    if_missing: Some(0.0),
                     ..Parameter::new_fitted(catalogue::EAGER_SECONDS_PER_BYTE.name, "eager copy", 1e-13, 1e-5, 1e-10)
                 },
                 Parameter {
                     breaks: Break::Location("message_bytes"),
+                    if_missing: Some(f64::INFINITY),
                     ..Parameter::new_given(catalogue::EAGER_BYTES.name, "eager limit", 1.0, 1e9, 4096.0)
                 },
             ],
@@ -47,17 +50,6 @@ impl Model for PointToPoint {
             assumes: "one message at a time; one switch of protocol",
         };
         &ABOUT
-    }
-
-    /// Without numbers of a switch on the card, the model has no switch.
-    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        parameter_values(self.about().parameters, card, |parameter| {
-            card.get(parameter.number).or(match parameter.breaks {
-                Break::Unrelated => None,
-                Break::Location(_) => Some(f64::INFINITY),
-                Break::ZeroWithoutBreak => Some(0.0),
-            })
-        })
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

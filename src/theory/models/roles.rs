@@ -5,10 +5,10 @@
 //! multiplies.
 
 use super::{
-    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, card_number, parameter_values,
-    tightest_bound, topology, variable, variable_value,
+    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, tightest_bound, topology, variable,
+    variable_value,
 };
-use crate::machine::{Card, catalogue};
+use crate::machine::catalogue;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -95,13 +95,17 @@ pub fn hops(nodes: f64) -> f64 {
     topology::sides(nodes as u64, 3).iter().map(|&side| 1.0 - 1.0 / side as f64).sum()
 }
 
+const fn optional(number: &'static str, symbol: &'static str, min: f64, max: f64, first: f64) -> Parameter {
+    Parameter::new_given(number, symbol, min, max, first).with_value_if_missing(f64::NAN)
+}
+
 /// Numbers of the network, the last parameters of a model.
 const NETWORK: [Parameter; 5] = [
-    Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
-    Parameter::new_given(catalogue::PACKET_UNIT_BYTES.name, "unit", 1.0, 4096.0, 32.0),
-    Parameter::new_given(catalogue::PACKET_MOST_BYTES.name, "most", 32.0, 1e6, 256.0),
-    Parameter::new_given(catalogue::PACKET_HEADER_BYTES.name, "header", 0.0, 4096.0, 16.0),
-    Parameter::new_given(catalogue::PACKET_ACKNOWLEDGEMENT_BYTES.name, "ack", 0.0, 4096.0, 14.0),
+    optional(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
+    optional(catalogue::PACKET_UNIT_BYTES.name, "unit", 1.0, 4096.0, 32.0),
+    optional(catalogue::PACKET_MOST_BYTES.name, "most", 32.0, 1e6, 256.0),
+    optional(catalogue::PACKET_HEADER_BYTES.name, "header", 0.0, 4096.0, 16.0),
+    optional(catalogue::PACKET_ACKNOWLEDGEMENT_BYTES.name, "ack", 0.0, 4096.0, 14.0),
 ];
 
 /// Returns the bytes on the network per update of a bucket (Section 4.1). Packets are multiples of a unit, header included,
@@ -124,15 +128,7 @@ fn network_bound(nodes: f64, dimensions: usize, bucket: f64, numbers: [f64; 5]) 
 }
 
 /// The time to find an owner by division, the paper's t_div.
-const DIVISION: Parameter = Parameter::new_given(catalogue::DIVISION_SECONDS.name, "t_div", 1e-11, 1e-3, 20e-9);
-
-/// Returns the parameters of a card. Those of division and of the network may be missing.
-fn from_card(model: &dyn Model, card: &Card) -> Result<Vec<f64>> {
-    parameter_values(model.about().parameters, card, |parameter| {
-        let is_optional = *parameter == DIVISION || NETWORK.contains(parameter);
-        card_number(card, parameter.number).or(is_optional.then_some(f64::NAN))
-    })
-}
+const DIVISION: Parameter = optional(catalogue::DIVISION_SECONDS.name, "t_div", 1e-11, 1e-3, 20e-9);
 
 /// Cores with roles: N divided by the time of the slowest core, or the network bound. A core that updates takes its part of
 /// t_r + t_u + t_op3, with t_r amortised over a bucket. A core that routes takes the loads of its dimensions.
@@ -242,10 +238,6 @@ impl Model for Roles {
         Ok(x)
     }
 
-    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        from_card(self, card)
-    }
-
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [nodes, look_ahead, owner_by, cores, routers, dimensions] = array(x);
         let rate_with = |routers: f64| {
@@ -329,9 +321,5 @@ impl Model for Routed {
         let processor = bound(nodes / (local + routing), if local >= routing { "computation" } else { "routing" });
         network_bound(nodes, 3, bucket(nodes, look_ahead), numbers)
             .map_or(processor, |network| tightest_bound(&[processor, network]))
-    }
-
-    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        from_card(self, card)
     }
 }

@@ -1,7 +1,6 @@
 //! The costs of a simulated machine.
 
 use super::mapping::Mapping;
-use super::timetable::Timetable;
 use super::topology::{Link, Topology};
 use serde::{Deserialize, Serialize};
 
@@ -232,15 +231,6 @@ impl Machine {
         let nodes = ranks.div_ceil(self.ranks_per_node);
         let links: usize = (0..WAYS).map(|way| self.topology.links(0, way * nodes / WAYS)).sum();
         links as f64 / WAYS as f64
-    }
-
-    /// Returns the maximum memory of the links between these ranks, in bytes.
-    pub fn link_bytes(&self, ranks: usize) -> u64 {
-        // A hash map is between 7/16 and 7/8 full, and has one byte besides each entry.
-        const ENTRY: u64 = (size_of::<(Link, Timetable)>() as u64 + 1) * 16 / 7;
-        let links =
-            if self.link.is_contended { self.topology.max_links(ranks.div_ceil(self.ranks_per_node)) } else { 0 };
-        links.saturating_mul(ENTRY)
     }
 
     /// Returns the costs between two ranks.

@@ -22,7 +22,7 @@ pub use machine::{
 };
 pub use mapping::Mapping;
 pub use messages::SimulatedMessages;
-pub use network::{Network, Passage, Sending};
+pub use network::{Network, Passage, Sending, link_bytes};
 pub use timetable::Timetable;
 pub use topology::{Link, MAX_PLACES, MAX_SIZE, Topology};
 

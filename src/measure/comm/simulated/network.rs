@@ -160,6 +160,15 @@ impl Network {
     }
 }
 
+/// Returns the maximum memory of the links between these ranks, in bytes.
+pub fn link_bytes(machine: &Machine, ranks: usize) -> u64 {
+    // A hash map is between 7/16 and 7/8 full, and has one byte besides each entry.
+    const ENTRY: u64 = (size_of::<(Link, Timetable)>() as u64 + 1) * 16 / 7;
+    let nodes = ranks.div_ceil(machine.ranks_per_node);
+    let links = if machine.link.is_contended { machine.topology.max_links(nodes) } else { 0 };
+    links.saturating_mul(ENTRY)
+}
+
 /// A hash of links and of pairs of ranks. No user chooses these numbers.
 #[derive(Default)]
 struct NumberHasher(u64);

@@ -1,7 +1,8 @@
 //! The kinds of access to a block, and the bytes that they request and transfer.
 
+use crate::choice::choice;
 use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Choices, Domain, Parameter, parameter};
+use crate::kernels::{Domain, Parameter, parameter};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::WORD_BYTES;
 
@@ -11,16 +12,8 @@ pub(super) const ACCESS: Parameter = parameter(
     "access: read (sum of the words), write, update (add to each word), copy (accesses form pairs: the first block, from the first \
      half of M, is copied to the second block, in the second half) or non_temporal \
      (write past the caches, on x86_64)",
-    Domain::Choice(&ACCESS_NAMES),
+    Domain::Choice(Access::WORDS),
 );
-const CHOICES: Choices<Access> = Choices(&[
-    ("read", Access::Read),
-    ("write", Access::Write),
-    ("update", Access::Update),
-    ("copy", Access::Copy),
-    ("non_temporal", Access::NonTemporal),
-]);
-const ACCESS_NAMES: [&str; 5] = CHOICES.words();
 pub(super) const WRITE_SHARE: Parameter = parameter(
     "write_share",
     "write_per_cent",
@@ -28,28 +21,19 @@ pub(super) const WRITE_SHARE: Parameter = parameter(
     Domain::Integer { min: 0, max: 100, default: 100 },
 );
 
-/// The kind of access to a block of words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// The words are summed.
-    Read,
-    /// Each word is set to the number of the access.
-    Write,
-    /// The number of the access is added to each word.
-    Update,
-    /// Accesses form pairs. The first block, from the first half of the memory, is copied to the second block, in the second half.
-    Copy,
-    /// The same as [`Access::Write`], with stores that bypass the caches.
-    NonTemporal,
-}
-
-impl Access {
-    /// Reads the kind of access of a point. Points of earlier versions do not have the parameter; their accesses are reads.
-    ///
-    /// # Panics
-    /// If the value is not one of the parameter's choices.
-    pub fn from_point(point: &Point) -> Self {
-        if point.params.contains_key("access") { CHOICES.meaning(point, "access") } else { Access::Read }
+choice! {
+    /// The kind of access to a block of words. Points of earlier versions do not have the parameter; their accesses are reads.
+    pub enum Access("access", absent: Read) {
+        /// The words are summed.
+        Read = "read",
+        /// Each word is set to the number of the access.
+        Write = "write",
+        /// The number of the access is added to each word.
+        Update = "update",
+        /// Accesses form pairs. The first block, from the first half of the memory, is copied to the second block, in the second half.
+        Copy = "copy",
+        /// The same as [`Access::Write`], with stores that bypass the caches.
+        NonTemporal = "non_temporal",
     }
 }
 

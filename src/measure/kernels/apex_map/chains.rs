@@ -12,15 +12,13 @@ use super::sums::lanes::Lanes;
 use super::sums::vectors::{Kind, Width};
 use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, time_accesses};
-use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, contents, memory, with_outputs};
+use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, Sum, buffer_bytes, contents, memory, with_outputs};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::no_rings;
-use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, Ranks, output, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
 use apexmap_base::units::Unit;
 
 const CHAINS: Parameter = parameter(
@@ -36,31 +34,22 @@ const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
     "time between consecutive accesses of a chain: the latency under this load",
 )]);
 
-const ABOUT: About = About {
+pub const CHAINS_KERNEL: Kernel = Kernel {
     id: "apex_map.chains",
     summary: "Apex-Map with dependent accesses: at most one outstanding access per chain",
-    source: &source::APEX_MAP,
     place: "Section 2",
     parameters: &[M, ALPHA, L, I, N, CHAINS, PAGES, SEED],
     outputs: &ALL_OUTPUTS,
     ranks: Ranks::One,
-    headline: HEADLINE,
-    method: METHOD,
-};
-
-pub const CHAINS_KERNEL: Variant = Variant {
-    about: &ABOUT,
-    arrays: Arrays::OneByOne,
+    plain_way: Some("dependent accesses"),
     refuse: |point| match point.integer("chains") {
         chains if chains.is_power_of_two() => Ok(()),
         chains => Err(format!("chains = {chains} is not a power of two; use {}", chains.next_power_of_two())),
     },
-    rank_0_alone: false,
-    is_simulatable: false,
     // The steps, one per access.
-    buffers: |point| point.integer("I").div_ceil(point.integer("L")),
-    rings: no_rings,
+    buffer_bytes: |point| buffer_bytes(point, Arrays::OneByOne, point.integer("I").div_ceil(point.integer("L"))),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {

@@ -31,11 +31,9 @@ use super::shared::accesses::{
     memory, simulated_words, tally, timing,
 };
 use super::shared::sums::{self, Sum, sum_all};
-use super::{About, Kernel, Outcome, Output, Work};
-use crate::comm::World;
-use crate::kernels::Rings;
-use apexmap_base::error::Result;
+use super::{Kernel, Output, Traffic, Work};
 use apexmap_base::point::Point;
+use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 use timing::Arrays;
 
@@ -63,64 +61,35 @@ const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; 
     outputs
 }
 
-/// A variant of Apex-Map: the properties that distinguish it from the others.
-pub struct Variant {
-    about: &'static About,
-    arrays: Arrays,
-    /// Refuses points that this variant cannot run, in addition to those that no variant can run.
-    refuse: fn(&Point) -> std::result::Result<(), String>,
-    /// Whether only the accesses of rank 0 count.
-    rank_0_alone: bool,
-    /// The same as [`Kernel::is_simulatable`].
-    is_simulatable: bool,
-    /// Returns the blocks of L words that a rank needs in addition to its share of the global memory.
-    buffers: fn(&Point) -> u64,
-    /// The same as [`Kernel::rings`].
-    rings: fn(&Point) -> Vec<Rings>,
-    run: fn(&Point, u64, &mut World) -> Result<Outcome>,
+/// What variants of Apex-Map have in common.
+const FAMILY: Kernel = Kernel {
+    source: &source::APEX_MAP,
+    outputs: OUTPUTS,
+    headline: HEADLINE,
+    method: METHOD,
+    family_check: |_, point| check(point),
+    work: |point| work(point, point.ranks),
+    arena_words: local_words,
+    simulated_memory: |kernel, point| {
+        let computed = local_words(point) - simulated_words(point);
+        kernel.memory(point).saturating_sub(computed.saturating_mul(WORD_BYTES))
+    },
+    traffic: Traffic::RandomOthers,
+    ..Kernel::DEFAULT
+};
+
+/// Returns the work of the accesses of `ranks` ranks.
+fn work(point: &Point, ranks: usize) -> Work {
+    let operations = ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
+    let (words, byte_definition) = access::words_per_access(point);
+    Work { operations, operation: "access", bytes: operations * words * WORD_BYTES as f64, byte_definition }
 }
 
-impl Kernel for Variant {
-    fn about(&self) -> &'static About {
-        self.about
-    }
-
-    fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        check(point)?;
-        (self.refuse)(point)
-    }
-
-    fn work(&self, point: &Point) -> Work {
-        let ranks = if self.rank_0_alone { 1 } else { point.ranks };
-        let operations = ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
-        let (words, byte_definition) = access::words_per_access(point);
-        Work { operations, operation: "access", bytes: operations * words * WORD_BYTES as f64, byte_definition }
-    }
-
-    fn memory(&self, point: &Point) -> u64 {
-        let drawn = if self.arrays == Arrays::AllBefore { point.integer("N") } else { 1 };
-        let buffers = buffer_words(point, drawn, (self.buffers)(point));
-        local_words(point).saturating_add(buffers).saturating_mul(WORD_BYTES)
-    }
-
-    fn simulated_memory(&self, point: &Point) -> u64 {
-        let computed = local_words(point) - simulated_words(point);
-        self.memory(point).saturating_sub(computed.saturating_mul(WORD_BYTES))
-    }
-
-    fn arena_words(&self, point: &Point) -> u64 {
-        local_words(point)
-    }
-
-    fn rings(&self, point: &Point) -> Vec<Rings> {
-        (self.rings)(point)
-    }
-
-    fn is_simulatable(&self) -> bool {
-        self.is_simulatable
-    }
-
-    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-        (self.run)(point, stream, world)
-    }
+/// Returns the memory that a rank needs in addition to its share of the global memory: index arrays, and `blocks` blocks of L words.
+fn buffer_bytes(point: &Point, arrays: Arrays, blocks: u64) -> u64 {
+    let drawn = match arrays {
+        Arrays::AllBefore => point.integer("N"),
+        Arrays::OneByOne => 1,
+    };
+    buffer_words(point, drawn, blocks).saturating_mul(WORD_BYTES)
 }

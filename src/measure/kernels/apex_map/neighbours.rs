@@ -14,14 +14,14 @@ mod single_rank;
 use super::draw::Location;
 use super::tally::PassTally;
 use super::timing::{Arrays, time};
-use super::{ALPHA, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all, with_outputs};
+use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, buffer_bytes, memory, sum_all, with_outputs, work};
+use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Mailboxes, Tag};
-use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Rings, output, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, Rings, output, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
 use apexmap_base::units::Unit;
 use background::{MESSAGE_WORDS, Neighbour};
 use single_rank::SingleRank;
@@ -31,8 +31,9 @@ const NEIGHBOURS: Parameter = parameter(
     "neighbours",
     "activity of all ranks except rank 0 during the run: stream (read memory from end to end), probe (read random words), send (send \
      messages of 4 KiB to each other), or idle",
-    Domain::Choice(&["stream", "probe", "send", "idle"]),
+    Domain::Choice(Activity::WORDS),
 );
+choice!(enum Activity("neighbours") { Stream = "stream", Probe = "probe", Send = "send", Idle = "idle" });
 
 const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
     "background_bytes_per_second",
@@ -40,35 +41,30 @@ const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
     "bytes read or received by all other ranks together, per second",
 )]);
 
-const ABOUT: About = About {
+pub const KERNEL: Kernel = Kernel {
     id: "apex_map.neighbours",
     summary: "Apex-Map on one core while the other ranks read memory, probe it or send",
-    source: &source::APEX_MAP,
     place: "Section 2",
     parameters: &[M, ALPHA, L, I, N, NEIGHBOURS, PAGES, SEED],
     outputs: &ALL_OUTPUTS,
-    ranks: Ranks::Any,
     headline: "bytes_per_second",
-    method: METHOD,
-};
-
-pub const KERNEL: Variant = Variant {
-    about: &ABOUT,
-    arrays: Arrays::OneByOne,
-    refuse: |point| match (point.ranks, point.text("neighbours")) {
+    refuse: |point| match (point.ranks, Activity::from_point(point)) {
         (1, _) => Err("needs at least two ranks: the others are the neighbours".into()),
-        (2, "send") => Err("needs at least three ranks: neighbours send to each other".into()),
+        (2, Activity::Send) => Err("needs at least three ranks: neighbours send to each other".into()),
         _ => Ok(()),
     },
-    rank_0_alone: true,
-    is_simulatable: false,
+    // Only the accesses of rank 0 count.
+    work: |point| work(point, 1),
     // A few messages and the random offsets, in blocks of L words.
-    buffers: |point| (16 * MESSAGE_WORDS as u64).div_ceil(point.integer("L")),
-    rings: |point| match point.text("neighbours") {
-        "send" => vec![Rings { places: 4, receivers: 1 }],
-        _ => Vec::new(),
+    buffer_bytes: |point| {
+        buffer_bytes(point, Arrays::OneByOne, (16 * MESSAGE_WORDS as u64).div_ceil(point.integer("L")))
+    },
+    rings: |point| match Activity::from_point(point) {
+        Activity::Send => vec![Rings { places: 4, receivers: 1 }],
+        Activity::Stream | Activity::Probe | Activity::Idle => Vec::new(),
     },
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 /// Runs the kernel at a point. Collective.
@@ -77,8 +73,8 @@ pub fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena
     let mut own = point.clone().with_parameter("M", super::local_words(point));
     own.ranks = 1;
     let (memory, granted) = memory(&own, 0, arena)?;
-    let sends = point.text("neighbours") == "send";
-    let mut mailbox = sends.then(|| comm.mailbox(Tag::Data(0), 4, 4, MESSAGE_WORDS));
+    let activity = Activity::from_point(point);
+    let mut mailbox = (activity == Activity::Send).then(|| comm.mailbox(Tag::Data(0), 4, 4, MESSAGE_WORDS));
     let block = point.integer("L") as usize;
     comm.barrier();
     let mut outcome = None;
@@ -96,11 +92,11 @@ pub fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena
     } else {
         let start = comm.wall_time();
         let mut neighbour = Neighbour::new(comm, memory, stream);
-        match point.text("neighbours") {
-            "stream" => neighbour.stream(),
-            "probe" => neighbour.probe(),
-            "send" => mailbox.as_mut().into_iter().for_each(|(inbox, outbox)| neighbour.send(inbox, outbox)),
-            _ => neighbour.idle(),
+        match activity {
+            Activity::Stream => neighbour.stream(),
+            Activity::Probe => neighbour.probe(),
+            Activity::Send => mailbox.as_mut().into_iter().for_each(|(inbox, outbox)| neighbour.send(inbox, outbox)),
+            Activity::Idle => neighbour.idle(),
         }
         report = [neighbour.bytes, (comm.wall_time() - start).to_bits(), neighbour.wrong, neighbour.lost];
     }

@@ -5,31 +5,21 @@
 //!   [`one_sided`](crate::kernels::shared::accesses::one_sided).
 
 use super::timing::Arrays;
-use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant};
+use super::{ALPHA, B, FAMILY, I, L, M, N, PAGES, SEED, buffer_bytes};
 use crate::kernels::shared::accesses::one_sided::run;
-use crate::kernels::{About, Ranks, no_rings};
+use crate::kernels::{Computations, Kernel, Windows};
 use crate::on_transport;
-use apexmap_base::source;
 
-const ABOUT: About = About {
+pub const ONE_SIDED: Kernel = Kernel {
     id: "apex_map.one_sided",
     summary: "Apex-Map with one-sided gets: one get per remote block",
-    source: &source::APEX_MAP,
     place: "Section 4, Table 1",
     parameters: &[M, ALPHA, L, I, N, B, PAGES, SEED],
-    outputs: OUTPUTS,
-    ranks: Ranks::Any,
-    headline: HEADLINE,
-    method: METHOD,
-};
-
-pub const ONE_SIDED: Variant = Variant {
-    about: &ABOUT,
-    arrays: Arrays::AllBefore,
-    refuse: |_| Ok(()),
-    rank_0_alone: false,
-    is_simulatable: true,
-    buffers: |point| point.integer("B"),
-    rings: no_rings,
+    plain_way: Some("by one-sided gets"),
+    windows: Windows::Always,
+    simulation: Some(Computations::Blocks),
+    waits_for_each_message: |point| point.integer("B") == 1,
+    buffer_bytes: |point| buffer_bytes(point, Arrays::AllBefore, point.integer("B")),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };

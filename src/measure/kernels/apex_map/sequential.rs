@@ -11,39 +11,31 @@ use super::draw::Location;
 use super::tally::PassTally;
 use super::timing::{Arrays, time};
 use super::writes::{self, ALL_OUTPUTS};
-use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, PAGES, SEED, Variant, memory, sum_all};
+use super::{ALPHA, FAMILY, I, L, M, N, PAGES, SEED, buffer_bytes, memory, sum_all};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::{About, Outcome, Ranks, no_rings};
+use crate::kernels::{Kernel, Outcome, Ranks};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
-use apexmap_base::source;
 
-const ABOUT: About = About {
+pub const SEQUENTIAL: Kernel = Kernel {
     id: "apex_map.sequential",
     summary: "Apex-Map on one process: blocks of local memory, read or written",
-    source: &source::APEX_MAP,
     place: "Section 2, Table 1",
     parameters: &[M, ALPHA, L, I, N, ACCESS, WRITE_SHARE, PAGES, SEED],
     outputs: &ALL_OUTPUTS,
     ranks: Ranks::One,
-    headline: HEADLINE,
-    method: METHOD,
-};
-
-pub const SEQUENTIAL: Variant = Variant {
-    about: &ABOUT,
-    arrays: Arrays::OneByOne,
+    plain_way: Some(""),
     refuse: access::check,
-    rank_0_alone: false,
-    is_simulatable: false,
     // Offsets of the blocks, one word per access.
-    buffers: |point| {
-        if Access::from_point(point) == Access::Read { 0 } else { point.integer("I").div_ceil(point.integer("L")) }
+    buffer_bytes: |point| {
+        let reads = Access::from_point(point) == Access::Read;
+        let blocks = if reads { 0 } else { point.integer("I").div_ceil(point.integer("L")) };
+        buffer_bytes(point, Arrays::OneByOne, blocks)
     },
-    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {

@@ -75,7 +75,7 @@ pub fn run<C: Collectives>(
     arena: &mut Arena,
     timed: Loop,
 ) -> Result<Outcome> {
-    let pages = Pages::from_name(point.text("pages"));
+    let pages = Pages::from_point(point);
     let words = local_words(point) as usize;
     let (memory, granted) = arena.words_mut(pages, words, 0, |word| contents(0, word as u64))?;
     let block = point.integer("L") as usize;

@@ -4,20 +4,16 @@
 //!   acknowledged, as in OSU's program: each side waits for the other's messages instead.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, WINDOW, about,
-    run_both_directions,
+    BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, WINDOW, family, run_both_directions,
 };
-use crate::kernels::require_even_ranks;
+use crate::kernels::Kernel;
 use crate::on_transport;
 
-pub const KERNEL: MessagePattern = MessagePattern {
-    about: &about(
-        "message_rate.bidirectional",
-        "Message rate in both directions simultaneously between pairs of ranks",
-        "Section 5.1, Figure 6",
-        &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
-    ),
-    refuse: require_even_ranks,
-    fan_out: |point| (point.ranks as u64, 1),
+pub const KERNEL: Kernel = Kernel {
+    id: "message_rate.bidirectional",
+    summary: "Message rate in both directions simultaneously between pairs of ranks",
+    place: "Section 5.1, Figure 6",
+    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     run: |point, _, world| on_transport!(&world.transport, comm => run_both_directions(*comm, point, world.arena)),
+    ..family(BOTH_WAYS)
 };

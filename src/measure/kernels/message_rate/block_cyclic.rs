@@ -6,23 +6,21 @@
 //!   a division.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Route, SENDERS, Shape, WINDOW,
-    about, refuse_uneven_nodes, remote_nodes, run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, OPERATION, Route, SENDERS, Shape, WINDOW,
+    family, refuse_uneven_nodes, remote_nodes, run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: MessagePattern = MessagePattern {
-    about: &about(
-        "message_rate.block_cyclic",
-        "Message rate from one node to all other nodes in turn, in blocks",
-        "Section 5.1, Figures 4 and 9",
-        &[MESSAGE_BYTES, WINDOW, MESSAGES, BLOCK, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
-    ),
+pub const KERNEL: Kernel = Kernel {
+    id: "message_rate.block_cyclic",
+    summary: "Message rate from one node to all other nodes in turn, in blocks",
+    place: "Section 5.1, Figures 4 and 9",
+    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, BLOCK, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     refuse: |point| {
         let (window, block) = (point.integer("window"), point.integer("block"));
         if window % block != 0 {
@@ -30,8 +28,8 @@ pub const KERNEL: MessagePattern = MessagePattern {
         }
         refuse_uneven_nodes(point)
     },
-    fan_out: |point| (point.integer("senders"), remote_nodes(point)),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..family(ONE_TO_MANY)
 };
 
 const BLOCK: Parameter = parameter(

@@ -4,26 +4,25 @@
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (a) and 8.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Route, SENDERS, Shape, WINDOW,
-    about, refuse_uneven_nodes, remote_nodes, run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, OPERATION, Route, SENDERS, Shape, WINDOW,
+    family, refuse_uneven_nodes, remote_nodes, run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::Outcome;
+use crate::kernels::{Kernel, Outcome, Traffic};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: MessagePattern = MessagePattern {
-    about: &about(
-        "message_rate.cyclic",
-        "Message rate from one node to all other nodes in turn",
-        "Section 5.1, Figures 3 (a) and 8",
-        &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
-    ),
+pub const KERNEL: Kernel = Kernel {
+    id: "message_rate.cyclic",
+    summary: "Message rate from one node to all other nodes in turn",
+    place: "Section 5.1, Figures 3 (a) and 8",
+    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     refuse: refuse_uneven_nodes,
-    fan_out: |point| (point.integer("senders"), remote_nodes(point)),
+    traffic: Traffic::AllOthers,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..family(ONE_TO_MANY)
 };
 
 /// The route of Figure 3 (a): an outer loop over the window and an inner loop over the remote nodes.

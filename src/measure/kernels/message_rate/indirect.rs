@@ -5,12 +5,12 @@
 //!   permutation of the other nodes, so each node receives the same number of messages as in Figure 3 (a).
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Route, SEED, SENDERS, Shape,
-    WINDOW, about, refuse_uneven_nodes, remote_nodes, run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, OPERATION, Route, SEED, SENDERS, Shape, WINDOW,
+    family, refuse_uneven_nodes, remote_nodes, run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::Outcome;
+use crate::kernels::{Kernel, Outcome, Traffic};
 use crate::numerics::mix::seed;
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -19,16 +19,15 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
-pub const KERNEL: MessagePattern = MessagePattern {
-    about: &about(
-        "message_rate.indirect",
-        "Message rate from one node to all other nodes in the order of an indirection vector",
-        "Section 5.1, Figures 3 (b) and 10",
-        &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
-    ),
+pub const KERNEL: Kernel = Kernel {
+    id: "message_rate.indirect",
+    summary: "Message rate from one node to all other nodes in the order of an indirection vector",
+    place: "Section 5.1, Figures 3 (b) and 10",
+    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     refuse: refuse_uneven_nodes,
-    fan_out: |point| (point.integer("senders"), remote_nodes(point)),
+    traffic: Traffic::RandomOthers,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..family(ONE_TO_MANY)
 };
 
 /// The route of Figure 3 (b).

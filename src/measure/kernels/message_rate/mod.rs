@@ -17,10 +17,10 @@ pub mod streaming;
 
 use super::shared::messages::route::{Route, Stream};
 use super::shared::messages::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, OUTPUTS, SEED, Shape, WINDOW,
-    content, measure, run_both_directions, run_route,
+    BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, ONE_WAY, OPERATION, PING_PONG,
+    RANDOM, SEED, Shape, WINDOW, content, is_put, measure, remote_nodes, run_both_directions, run_route,
 };
-use super::{About, Domain, Parameter, Ranks, parameter};
+use super::{Domain, Kernel, Parameter, parameter};
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
@@ -30,9 +30,6 @@ const SENDERS: Parameter = parameter(
     "senders: ranks per node; each rank of the first node sends to its counterparts on the other nodes",
     Domain::Integer { min: 1, max: 1 << 16, default: 1 },
 );
-
-/// The column that the paper's figures show over message size.
-const HEADLINE: &str = "bytes_per_second";
 
 const METHOD: &str = "Senders write messages in rounds. In a round, a sender sends a window of messages to each destination, \
     each from its own buffer, and waits until all of them have arrived. Two-sided: receives are posted at the start of a \
@@ -45,24 +42,10 @@ const METHOD: &str = "Senders write messages in rounds. In a round, a sender sen
     without messages, and subtracted from the times, but at most half of a round. Bytes are those of the messages' content; each \
     message is counted once, at its sender.";
 
-/// Describes a pattern. All other properties are the same for all patterns.
-const fn about(
-    id: &'static str,
-    summary: &'static str,
-    place: &'static str,
-    parameters: &'static [Parameter],
-) -> About {
-    About {
-        id,
-        summary,
-        source: &source::NIC_MESSAGE_RATE,
-        place,
-        parameters,
-        outputs: OUTPUTS,
-        ranks: Ranks::Any,
-        headline: HEADLINE,
-        method: METHOD,
-    }
+/// Returns a kernel of a pattern with the description that all of them have in common.
+const fn family(pattern: Kernel) -> Kernel {
+    // The headline is the column that the paper's figures show over message size.
+    Kernel { source: &source::NIC_MESSAGE_RATE, headline: "bytes_per_second", method: METHOD, ..pattern }
 }
 
 /// Refuses a number of ranks that is not two or more nodes of `senders` ranks.
@@ -75,9 +58,4 @@ fn refuse_uneven_nodes(point: &Point) -> std::result::Result<(), String> {
         ));
     }
     Ok(())
-}
-
-/// Returns the number of nodes except the senders' own, the paper's `numNids`; 0 for a damaged point with too few ranks.
-fn remote_nodes(point: &Point) -> u64 {
-    (point.ranks as u64 / point.integer("senders")).saturating_sub(1)
 }

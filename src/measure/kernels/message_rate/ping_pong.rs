@@ -8,28 +8,26 @@
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
-use super::{BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Shape, WINDOW, about};
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, PING_PONG, Shape, WINDOW, family, is_put,
+};
 use crate::comm::arena::Arena;
 use crate::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
-use crate::kernels::{About, Domain, Outcome, Parameter, require_even_ranks};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: MessagePattern = MessagePattern {
-    about: &About {
-        method: METHOD,
-        ..about(
-            "message_rate.ping_pong",
-            "Latency and bandwidth of a message and its answer between pairs of ranks",
-            "Section 5.1, Figure 5",
-            &[MESSAGE_BYTES, ROUND_TRIP_WINDOW, ROUND_TRIPS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
-        )
-    },
-    refuse: require_even_ranks,
-    fan_out: |point| (point.ranks as u64, 1),
+pub const KERNEL: Kernel = Kernel {
+    id: "message_rate.ping_pong",
+    summary: "Latency and bandwidth of a message and its answer between pairs of ranks",
+    place: "Section 5.1, Figure 5",
+    parameters: &[MESSAGE_BYTES, ROUND_TRIP_WINDOW, ROUND_TRIPS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    method: METHOD,
+    waits_for_each_message: |_| true,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..family(PING_PONG)
 };
 
 const ROUND_TRIP_WINDOW: Parameter = Parameter {
@@ -62,7 +60,7 @@ pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) ->
         }
     };
     let (items, messages) = (buffers * shape.stride, 2.0 * shape.window as f64);
-    if point.text("operation") == "put" {
+    if is_put(point) {
         let (mut origin, mut memory) = (Buffer::new(items)?, Buffer::new(items)?);
         fill_all(origin.items_mut());
         return comm.rma_window(origin.items_mut(), memory.items_mut(), |window| {

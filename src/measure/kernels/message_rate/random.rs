@@ -5,12 +5,12 @@
 //!   rounds use them.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Route, SEED, Shape, WINDOW,
-    about, run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, RANDOM, Route, SEED, Shape, WINDOW, family,
+    run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::Outcome;
+use crate::kernels::{Kernel, Outcome, Traffic};
 use crate::numerics::mix::seed;
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -18,19 +18,18 @@ use apexmap_base::point::Point;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-pub const KERNEL: MessagePattern = MessagePattern {
-    about: &about(
-        "message_rate.random",
-        "Message rate from all ranks to random other ranks",
-        "Section 7",
-        &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
-    ),
+pub const KERNEL: Kernel = Kernel {
+    id: "message_rate.random",
+    summary: "Message rate from all ranks to random other ranks",
+    place: "Section 7",
+    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     refuse: |point| match point.ranks {
         1 => Err("needs at least two ranks".into()),
         _ => Ok(()),
     },
-    fan_out: |point| (point.ranks as u64, 1),
+    traffic: Traffic::RandomOthers,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..family(RANDOM)
 };
 
 /// A route to random ranks.

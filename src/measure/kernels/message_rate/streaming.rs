@@ -5,26 +5,22 @@
 //!   multiple-pair message rate.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Shape, Stream, WINDOW, about,
-    run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_WAY, OPERATION, Shape, Stream, WINDOW, family, run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::{Outcome, require_even_ranks};
+use crate::kernels::{Kernel, Outcome};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: MessagePattern = MessagePattern {
-    about: &about(
-        "message_rate.streaming",
-        "Message rate in one direction: windows of messages between pairs of ranks",
-        "Section 5.1, Figure 7",
-        &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
-    ),
-    refuse: require_even_ranks,
-    fan_out: |point| (point.ranks as u64 / 2, 1),
+pub const KERNEL: Kernel = Kernel {
+    id: "message_rate.streaming",
+    summary: "Message rate in one direction: windows of messages between pairs of ranks",
+    place: "Section 5.1, Figure 7",
+    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..family(ONE_WAY)
 };
 
 /// Runs the kernel at a point. Collective.

@@ -6,39 +6,38 @@
 use super::layout::Owners;
 use super::table::Table;
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
+    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
+    Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
 
 use crate::comm::arena::Arena;
 use crate::comm::{Collectives, Computation};
 use crate::kernels::shared::updates::round_lists::RoundLists;
-use crate::kernels::{Outcome, Ranks, no_rings};
+use crate::kernels::{Kernel, Outcome, Traffic};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.alltoallv",
-        "RandomAccess in rounds: one all-to-all exchange of Q updates per rank",
-        &source::HYPERCUBE_RANDOM_ACCESS,
-        "Section 2, Figure 1 (1d)",
-        Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, OWNER_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED],
-    ),
-    table: Division::OverRanks,
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.alltoallv",
+    summary: "RandomAccess in rounds: one all-to-all exchange of Q updates per rank",
+    source: &source::HYPERCUBE_RANDOM_ACCESS,
+    place: "Section 2, Figure 1 (1d)",
+    parameters: &[N_WORDS, UPDATES, TIME_BOUND, Q, OWNER_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED],
+    traffic: Traffic::AllOthers,
+    // Simulated ranks exchange with one rank after the other.
+    waits_for_each_message: |_| true,
+    stages: |_| Some(1),
     refuse: refuse_unusable_shift,
-    buffers: |point| 4 * point.integer("Q") + 2 * point.ranks as u64,
-    rings: no_rings,
-    is_simulatable: true,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    buffer_bytes: |point| bytes(4 * point.integer("Q") + 2 * point.ranks as u64),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
-    let owners = problem.find_owners(point.text("owner_by"));
+    let owners = problem.find_owners(point);
     let mut lists = RoundLists::new(problem.look_ahead, comm.size());
     measure(comm, &problem, arena, Rules::STRICT, |table| pass(&mut lists, comm, &problem, owners, table))
 }
@@ -71,5 +70,5 @@ fn pass<C: Collectives>(
         tally.end_round(lists.received.len(), problem.look_ahead);
     }
     let words = lists.values.len() + lists.owners.len() / 2 + lists.sorted.len() + lists.received.capacity();
-    Tally { buffers: (words + 2 * lists.counts.len()) as u64, ..tally }
+    Tally { buffer_bytes: bytes((words + 2 * lists.counts.len()) as u64), ..tally }
 }

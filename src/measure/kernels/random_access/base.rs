@@ -12,53 +12,55 @@
 use super::layout::Owners;
 use super::table::Table;
 use super::{
-    Algorithm, B, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
-    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
+    B, FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
 
+use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, Traffic, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.base",
-        "RandomAccess with direct messages between all ranks, each with one or many updates",
-        &source::HPCC_RANDOM_ACCESS,
-        "Figures 6 and 7",
-        Ranks::Any,
-        &[
-            N_WORDS, UPDATES, TIME_BOUND, Q, SENDING, OWNER_BY, B, SMSG, STREAM, INDEX, OPERATION, STARTS, OFFSET,
-            PAGES, SEED,
-        ],
-    ),
-    table: Division::OverRanks,
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.base",
+    summary: "RandomAccess with direct messages between all ranks, each with one or many updates",
+    source: &source::HPCC_RANDOM_ACCESS,
+    place: "Figures 6 and 7",
+    parameters: &[
+        N_WORDS, UPDATES, TIME_BOUND, Q, SENDING, OWNER_BY, B, SMSG, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES,
+        SEED,
+    ],
+    traffic: Traffic::RandomOthers,
     refuse: refuse_unusable_shift,
-    buffers: |point| {
+    buffer_bytes: |point| {
         let messages = (point.integer("B") + point.integer("SMSG")) * message_words(point) as u64;
-        messages + 4 * point.integer("Q") + 2 * point.ranks as u64
+        bytes(messages + 4 * point.integer("Q") + 2 * point.ranks as u64)
     },
     rings: |point| {
         vec![Rings { places: point.integer("B").max(point.integer("SMSG")), receivers: point.ranks as u64 - 1 }]
     },
-    is_simulatable: true,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const SENDING: Parameter = parameter(
     "sending",
     "sending",
     "sending of updates: bucketed (in buckets of up to Q updates, the fullest first) or immediate (each update separately)",
-    Domain::Choice(&["bucketed", "immediate"]),
+    Domain::Choice(Sending::WORDS),
 );
+choice!(enum Sending("sending") { Bucketed = "bucketed", Immediate = "immediate" });
 
 /// Returns the maximum number of words of a message.
 fn message_words(point: &Point) -> usize {
-    if point.text("sending") == "immediate" { 1 } else { point.integer("Q") as usize }
+    match Sending::from_point(point) {
+        Sending::Immediate => 1,
+        Sending::Bucketed => point.integer("Q") as usize,
+    }
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
@@ -67,17 +69,17 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let (inbox, outbox) = comm.mailbox(Tag::Data(0), count("B"), count("SMSG"), message_words(point));
     let mut rank = Rank {
         comm,
-        owners: problem.find_owners(point.text("owner_by")),
+        owners: problem.find_owners(point),
         inbox,
         outbox,
         received: 0,
-        tally: Tally { buffers: (KERNEL.buffers)(point), stored: 1, ..Tally::default() },
+        tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), stored: 1, ..Tally::default() },
     };
+    let sending = Sending::from_point(point);
     measure(comm, &problem, arena, Rules::STRICT, |table| {
-        if point.text("sending") == "immediate" {
-            rank.send_immediately(&problem, table);
-        } else {
-            rank.send_buckets(&problem, table);
+        match sending {
+            Sending::Immediate => rank.send_immediately(&problem, table),
+            Sending::Bucketed => rank.send_buckets(&problem, table),
         }
         rank.finish(table);
         rank.tally

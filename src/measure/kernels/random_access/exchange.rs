@@ -12,46 +12,46 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::Table;
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
-    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
+    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
 
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.exchange",
-        "RandomAccess in rounds of Q updates, exchanged in d stages through a grid of ranks",
-        &source::HYPERCUBE_RANDOM_ACCESS,
-        "Section 2, Figure 1 (1d, 2d, 3d)",
-        Ranks::Any,
-        &[
-            N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES,
-            SEED,
-        ],
-    ),
-    table: Division::OverRanks,
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.exchange",
+    summary: "RandomAccess in rounds of Q updates, exchanged in d stages through a grid of ranks",
+    source: &source::HYPERCUBE_RANDOM_ACCESS,
+    place: "Section 2, Figure 1 (1d, 2d, 3d)",
+    parameters: &[
+        N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED,
+    ],
+    stages: |point| match point.ranks {
+        ranks if ranks.is_power_of_two() => Some(point.integer("d").min(u64::from(ranks.ilog2()))),
+        // Such numbers may have fewer factors than the requested dimensions.
+        _ => Some(1),
+    },
     refuse: refuse_unusable_shift,
-    buffers: |point| {
+    buffer_bytes: |point| {
         let (grid, look_ahead) = (grid(point), point.integer("Q"));
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
         // Values, their places, sorted values, kept values; messages; the place of each rank in each stage.
         let messages = (peers as u64 + point.integer("SMSG")) * piece_words(&grid, look_ahead) as u64;
-        7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64
+        bytes(7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64)
     },
     rings: |point| {
         let grid = grid(point);
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
         vec![Rings { places: point.integer("SMSG"), receivers: peers as u64 }]
     },
-    is_simulatable: true,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const STAGES: Parameter = parameter(
@@ -91,13 +91,13 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         comm,
         stages: peers.into_iter().enumerate().map(stage).collect(),
         outbox,
-        owners: problem.find_owners(point.text("owner_by")),
+        owners: problem.find_owners(point),
         index: problem.index,
         piece,
         held: Vec::with_capacity(2 * problem.look_ahead),
         sorted: Vec::with_capacity(2 * problem.look_ahead),
         slots: Vec::with_capacity(2 * problem.look_ahead),
-        tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
+        tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() },
     };
     let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| member.pass(&problem, table));
     drop(member);

@@ -16,75 +16,81 @@
 use super::random_stream::Index;
 use super::table::{Pending, Placement, SpecialisedTable, Table};
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure, refuse_nothing,
+    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, bytes, measure,
 };
+use crate::choice::choice;
 use crate::kernels::shared::updates::division::divide;
 use crate::kernels::shared::updates::recursive_halving::{self, Stage};
 
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
+use crate::kernels::{Computations, Divided, Domain, Kernel, Outcome, Parameter, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.hypercube",
-        "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
-        &source::HYPERCUBE_RANDOM_ACCESS,
-        "Figure 2, Section 4",
-        Ranks::Any,
-        &[
-            N_WORDS,
-            UPDATES,
-            TIME_BOUND,
-            Q,
-            RECEIVES,
-            OWN_UPDATES,
-            WAITS,
-            SMSG,
-            STREAM,
-            INDEX,
-            OPERATION,
-            STARTS,
-            OFFSET,
-            PAGES,
-            SEED,
-        ],
-    ),
-    table: Division::OverRanks,
-    refuse: refuse_nothing,
-    buffers: |point| {
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.hypercube",
+    summary: "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
+    source: &source::HYPERCUBE_RANDOM_ACCESS,
+    place: "Figure 2, Section 4",
+    parameters: &[
+        N_WORDS,
+        UPDATES,
+        TIME_BOUND,
+        Q,
+        RECEIVES,
+        OWN_UPDATES,
+        WAITS,
+        SMSG,
+        STREAM,
+        INDEX,
+        OPERATION,
+        STARTS,
+        OFFSET,
+        PAGES,
+        SEED,
+    ],
+    simulation: Some(Computations::Updates { divided: Divided::BetweenPartners, by_roles: false }),
+    // In the original. Other numbers of ranks than powers of two have two partners in some stages.
+    waits_for_each_message: |point| {
+        let original = (Receives::from_point(point), Waits::from_point(point)) == (Receives::OnDemand, Waits::Early);
+        original && point.integer("SMSG") == 1 && point.ranks.is_power_of_two()
+    },
+    stages: |point| Some(u64::from(point.ranks.ilog2())),
+    buffer_bytes: |point| {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);
-        11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece_words(point) as u64
+        bytes(11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece_words(point) as u64)
     },
     rings: |point| vec![Rings { places: point.integer("SMSG"), receivers: u64::from(point.ranks.ilog2()) + 1 }],
-    is_simulatable: true,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const RECEIVES: Parameter = parameter(
     "receives",
     "receives",
     "receives: ahead (posted for every dimension in advance) or on_demand (each posted when the rank waits for its message)",
-    Domain::Choice(&["ahead", "on_demand"]),
+    Domain::Choice(Receives::WORDS),
 );
+choice!(enum Receives("receives") { Ahead = "ahead", OnDemand = "on_demand" });
 const OWN_UPDATES: Parameter = parameter(
     "own_updates",
     "own_updates",
     "updates of a rank's own words: deferred (applied after the last message of the round is sent) or at_once (applied immediately)",
-    Domain::Choice(&["deferred", "at_once"]),
+    Domain::Choice(OwnUpdates::WORDS),
 );
+choice!(enum OwnUpdates("own_updates") { Deferred = "deferred", AtOnce = "at_once" });
 const WAITS: Parameter = parameter(
     "waits",
     "waits",
     "wait for a message: late (after the rank has divided its own list for the next dimension or, in the last dimension, applied \
      its own updates) or early (before that)",
-    Domain::Choice(&["late", "early"]),
+    Domain::Choice(Waits::WORDS),
 );
+choice!(enum Waits("waits") { Late = "late", Early = "early" });
 
 /// Returns the maximum number of words of a message.
 fn piece_words(point: &Point) -> usize {
@@ -95,7 +101,10 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let stages = recursive_halving::stages(&problem.owners, comm.rank());
     let peers: Vec<usize> = stages.iter().flat_map(|stage| stage.peers.clone()).collect();
-    let posted = if point.text("receives") == "ahead" { Posting::Ahead } else { Posting::OnDemand };
+    let posted = match Receives::from_point(point) {
+        Receives::Ahead => Posting::Ahead,
+        Receives::OnDemand => Posting::OnDemand,
+    };
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece_words(point));
     let mut lines = lines.into_iter();
@@ -109,8 +118,8 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         index: problem.index,
         look_ahead: problem.look_ahead,
         piece: piece_words(point),
-        late: point.text("waits") == "late",
-        at_once: point.text("own_updates") == "at_once",
+        late: Waits::from_point(point) == Waits::Late,
+        at_once: OwnUpdates::from_point(point) == OwnUpdates::AtOnce,
         lists: [0, 1].map(|_| SplitLists::with_capacity(capacity)),
         own: Pending::new(problem.look_ahead, 2 * capacity),
         tally: Tally::default(),
@@ -187,7 +196,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         let words = problem.look_ahead + self.own.capacity();
         let lists: usize = self.lists.iter().map(|lists| lists.keep.capacity() + lists.send.capacity()).sum();
         let receives: usize = self.inboxes.iter().map(|inboxes| inboxes.len() * self.piece).sum();
-        Tally { buffers: (words + lists + receives) as u64, ..self.tally }
+        Tally { buffer_bytes: bytes((words + lists + receives) as u64), ..self.tally }
     }
 
     /// Divides updates for a stage. After the last stage, all updates are for the rank's own words.

@@ -30,18 +30,17 @@ pub mod verify;
 
 use operation::{OPERATION, Operation};
 pub use problem::Problem;
+use problem::{Offset, OwnerBy, Starts};
+use random_stream::{IndexBits, StreamKind};
 pub use verify::{Rules, Tally, measure};
 
+use super::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES, receive_buffers, seed, send_handles};
 use super::shared::updates::{layout, operation, random_stream, table};
-use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, output, parameter};
+use super::{Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Work, output, parameter};
 use crate::comm::World;
-use crate::comm::arena::Pages;
-use crate::kernels::Rings;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
-use apexmap_base::source::Source;
 use apexmap_base::units::{Unit, WORD_BYTES};
-use std::collections::BTreeMap;
 
 const N_WORDS: Parameter = Parameter {
     name: "N_words",
@@ -74,60 +73,38 @@ const STREAM: Parameter = parameter(
     "stream",
     "stream",
     "stream: lfsr (the shift register of the definition) or lcg (a linear congruential generator)",
-    Domain::Choice(&random_stream::STREAM_NAMES),
+    Domain::Choice(StreamKind::WORDS),
 );
 const INDEX: Parameter = parameter(
     "index",
     "index_bits",
     "bits of a value that form its word's index: as in the reference implementation (lfsr: lowest, lcg: highest), the lowest, or the \
      highest as in the text of the definition",
-    Domain::Choice(&random_stream::INDEX_NAMES),
+    Domain::Choice(IndexBits::WORDS),
 );
 const STARTS: Parameter = parameter(
     "starts",
     "starts",
     "starting points of the streams: spaced (equally along the cycle) or reference (consecutive, as in the reference \
      implementation)",
-    Domain::Choice(&["spaced", "reference"]),
+    Domain::Choice(Starts::WORDS),
 );
 const OFFSET: Parameter = parameter(
     "offset",
     "offset",
     "offset of all starting points: common, or none as in the reference implementation, whose first values are weak",
-    Domain::Choice(&["common", "none"]),
+    Domain::Choice(Offset::WORDS),
 );
-const PAGES: Parameter = parameter(
-    "pages",
-    "pages",
-    "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted",
-    Domain::Choice(Pages::NAMES),
-);
-const SEED: Parameter = parameter(
-    "seed",
-    "seed",
-    "seed: shifts the common offset; 1 leaves it unchanged",
-    Domain::Integer { min: 0, max: u64::MAX, default: 1 },
-);
-
+const SEED: Parameter = seed("seed: shifts the common offset; 1 leaves it unchanged");
 const OWNER_BY: Parameter = parameter(
     "owner_by",
     "owner_by",
     "method to compute a word's owner: shift (needs a power of two of ranks), division, prediction (multiplication and \
      correction), or the cheapest of these",
-    Domain::Choice(&["cheapest", "shift", "division", "prediction"]),
+    Domain::Choice(OwnerBy::WORDS),
 );
-const B: Parameter = parameter(
-    "B",
-    "receive_buffers",
-    "receive buffers: outstanding receives per rank",
-    Domain::Integer { min: 1, max: 1 << 16, default: 16 },
-);
-const SMSG: Parameter = parameter(
-    "SMSG",
-    "send_handles",
-    "send handles: maximum outstanding sends per rank",
-    Domain::Integer { min: 1, max: 1 << 16, default: 16 },
-);
+const B: Parameter = receive_buffers("receive buffers: outstanding receives per rank");
+const SMSG: Parameter = send_handles("send handles: maximum outstanding sends per rank");
 
 const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time of the fastest rank"),
@@ -164,11 +141,10 @@ const OUTPUTS: &[Output] = &[
     output("weak_starts", Unit::None, "1 if fullest_destination is far above fullest_fair"),
     output("cores_used", Unit::None, "number of threads that shared the table"),
     output("hardware_threads", Unit::None, "number of hardware threads that these threads could use"),
-    output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
-    output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
+    PAGE_BYTES,
+    HUGE_SHARE,
 ];
 
-const HEADLINE: &str = "operations_per_second";
 const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table of N_words words in random order: \
     T[index(v)] = T[index(v)] xor v, for 4 values v per word (`updates`). The values come from a stream of 64-bit values; \
     every rank generates a part of it. One sample is one run of all updates, from a common start. Its time is that of the \
@@ -177,132 +153,78 @@ const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table 
     compared with those that the streams imply. All updates were then undone, each directly at its owner, which had to \
     restore T[i] = i. Runs of another operation than xor were replayed on a second table, which had to contain the same words.";
 
-/// The division of a table among ranks.
-pub enum Division {
-    /// Each rank has a separate table.
-    None,
-    OverRanks,
-    /// Over this number of ranks.
-    Over(fn(&Point) -> usize),
-}
-
-impl Division {
-    /// Returns the number of parts of a table.
-    fn parts(&self, point: &Point) -> usize {
-        match self {
-            Division::None => 1,
-            Division::OverRanks => point.ranks,
-            Division::Over(parts) => parts(point),
-        }
-    }
-}
-
-/// An algorithm of RandomAccess: the properties that distinguish one kernel of this family from the others.
-pub struct Algorithm {
-    pub about: &'static About,
-    pub table: Division,
-    /// Refuses points that this algorithm cannot run, in addition to those that no algorithm can run.
-    pub refuse: fn(&Point) -> std::result::Result<(), String>,
-    /// Returns the words of buffers per rank.
-    pub buffers: fn(&Point) -> u64,
-    /// The same as [`Kernel::rings`].
-    pub rings: fn(&Point) -> Vec<Rings>,
-    /// The same as [`Kernel::is_simulatable`].
-    pub is_simulatable: bool,
-    pub run: fn(&Point, &mut World) -> Result<Outcome>,
-}
-
-impl Kernel for Algorithm {
-    fn about(&self) -> &'static About {
-        self.about
-    }
-
-    fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        let words = point.integer("N_words");
-        if !words.is_power_of_two() {
-            let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
-            return Err(format!(
-                "N_words = {words} is not a power of two, but the index consists of bits of the value; use \
-                 {below} or {above}"
-            ));
-        }
-        if !matches!(self.table, Division::None) && point.ranks as u64 > words {
-            let ranks = point.ranks;
-            return Err(format!("{ranks} ranks are more than the {words} words of the table; use a larger N_words"));
-        }
-        if problem::updates(point) == 0 {
-            return Err(format!(
-                "updates = {} per word x {words} words rounds to zero updates; increase it",
-                point.real("updates")
-            ));
-        }
-        if (point.text("stream"), point.text("index")) == ("lcg", "lowest") {
-            return Err("index = \"lowest\" with stream = \"lcg\" updates the same words again and again, because the lowest n bits of \
-                this stream repeat after 2^n values; use index = \"highest\", or stream = \"lfsr\""
-                .into());
-        }
-        let lowest = matches!((point.text("index"), point.text("stream")), ("lowest", _) | ("reference", "lfsr"));
-        if lowest && Operation::from_point(point) == Operation::And {
-            return Err("operation = \"and\" changes no word if the lowest bits of a value are the index, because T[i] = i and v = i in \
-                these bits, and cannot be verified; use index = \"highest\""
-                .into());
-        }
-        (self.refuse)(point)
-    }
-
-    fn work(&self, point: &Point) -> Work {
-        let tables = if matches!(self.table, Division::None) { point.ranks as u64 } else { 1 };
-        work(problem::updates(point) as f64 * tables as f64)
-    }
-
-    /// Returns the work of the updates that were applied. With a time bound they may be fewer than the point requests.
-    fn work_done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
-        outputs.get("updates_made").and_then(Value::as_f64).map_or_else(|| self.work(point), work)
-    }
-
-    fn memory(&self, point: &Point) -> u64 {
-        let words = self.arena_words(point).saturating_add((self.buffers)(point));
+/// What algorithms of RandomAccess have in common.
+const FAMILY: Kernel = Kernel {
+    outputs: OUTPUTS,
+    method: METHOD,
+    simulation: Some(Computations::Updates { divided: Divided::AmongAll, by_roles: false }),
+    family_check: check,
+    work: |point| work(problem::updates(point) as f64),
+    // With a time bound, the updates that were applied may be fewer than the point requests.
+    work_done: |kernel, point, outputs| {
+        outputs.get("updates_made").and_then(Value::as_f64).map_or_else(|| kernel.work(point), work)
+    },
+    arena_words: |point| point.integer("N_words").div_ceil(point.ranks as u64),
+    verification_bytes: |kernel, point| {
         // A replay needs a second table.
-        let replayed = if Operation::from_point(point) == Operation::Xor { 0 } else { self.arena_words(point) };
-        words.saturating_add(replayed).saturating_add(verify::VERIFICATION_WORDS).saturating_mul(WORD_BYTES)
-    }
+        let replayed = if Operation::from_point(point) == Operation::Xor { 0 } else { kernel.arena_words(point) };
+        replayed.saturating_add(verify::VERIFICATION_WORDS).saturating_mul(WORD_BYTES)
+    },
+    // Lists have twice the space of their mean length, which the system provides only when it is used.
+    simulated_memory: |kernel, point| {
+        let lists = (kernel.buffer_bytes)(point).min(6 * point.integer("Q") * WORD_BYTES);
+        kernel.arena_words(point).saturating_mul(WORD_BYTES).saturating_add(lists)
+    },
+    family_run: run,
+    ..Kernel::DEFAULT
+};
 
-    /// Lists have twice the space of their mean length, which the system provides only when it is used.
-    fn simulated_memory(&self, point: &Point) -> u64 {
-        let lists = (self.buffers)(point).min(6 * point.integer("Q"));
-        self.arena_words(point).saturating_add(lists).saturating_mul(WORD_BYTES)
+fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), String> {
+    let words = point.integer("N_words");
+    if !words.is_power_of_two() {
+        let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
+        return Err(format!(
+            "N_words = {words} is not a power of two, but the index consists of bits of the value; use \
+             {below} or {above}"
+        ));
     }
-
-    fn arena_words(&self, point: &Point) -> u64 {
-        point.integer("N_words").div_ceil(self.table.parts(point) as u64)
+    if !matches!(kernel.division, Division::EachRank) && point.ranks as u64 > words {
+        let ranks = point.ranks;
+        return Err(format!("{ranks} ranks are more than the {words} words of the table; use a larger N_words"));
     }
-
-    fn rings(&self, point: &Point) -> Vec<Rings> {
-        (self.rings)(point)
+    if problem::updates(point) == 0 {
+        return Err(format!(
+            "updates = {} per word x {words} words rounds to zero updates; increase it",
+            point.real("updates")
+        ));
     }
-
-    fn is_simulatable(&self) -> bool {
-        self.is_simulatable
+    let (kind, bits) = (StreamKind::from_point(point), IndexBits::from_point(point));
+    if (kind, bits) == (StreamKind::Lcg, IndexBits::Lowest) {
+        return Err("index = \"lowest\" with stream = \"lcg\" updates the same words again and again, because the lowest n bits of \
+            this stream repeat after 2^n values; use index = \"highest\", or stream = \"lfsr\""
+            .into());
     }
-
-    /// Runs the algorithm. The number of the run is not used, because the definition's streams are the same in every run.
-    fn run(&self, point: &Point, _run: u64, world: &mut World) -> Result<Outcome> {
-        if !world.arena.is_simulated() {
-            return self.run_stored(point, world);
-        }
-        let mut outcome = self.run_stored(&simulated_table::shrink(point, self.table.parts(point)), world)?;
-        simulated_table::restrict_outputs(&mut outcome);
-        Ok(outcome)
+    let lowest = matches!((bits, kind), (IndexBits::Lowest, _) | (IndexBits::Reference, StreamKind::Lfsr));
+    if lowest && Operation::from_point(point) == Operation::And {
+        return Err("operation = \"and\" changes no word if the lowest bits of a value are the index, because T[i] = i and v = i in \
+            these bits, and cannot be verified; use index = \"highest\""
+            .into());
     }
+    Ok(())
 }
 
-impl Algorithm {
-    fn run_stored(&self, point: &Point, world: &mut World) -> Result<Outcome> {
-        match point.integer("time_bound") {
-            0 => (self.run)(point, world),
-            seconds => time_limited::run(self.run, point, seconds as f64, world),
-        }
+/// Runs an algorithm. The number of the run is not used, because the definition's streams are the same in every run.
+fn run(kernel: &Kernel, point: &Point, run: u64, world: &mut World) -> Result<Outcome> {
+    let run_stored = |point: &Point, world: &mut World| match point.integer("time_bound") {
+        0 => (kernel.run)(point, run, world),
+        seconds => time_limited::run(kernel.run, point, seconds as f64, world),
+    };
+    if !world.arena.is_simulated() {
+        return run_stored(point, world);
     }
+    let mut outcome = run_stored(&simulated_table::shrink(point, kernel.division.parts(point)), world)?;
+    simulated_table::restrict_outputs(&mut outcome);
+    Ok(outcome)
 }
 
 fn work(updates: f64) -> Work {
@@ -314,26 +236,13 @@ fn work(updates: f64) -> Work {
     }
 }
 
-/// Describes an algorithm. All other properties are the same for all algorithms.
-const fn about(
-    id: &'static str,
-    summary: &'static str,
-    source: &'static Source,
-    place: &'static str,
-    ranks: Ranks,
-    parameters: &'static [Parameter],
-) -> About {
-    About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks, headline: HEADLINE, method: METHOD }
-}
-
-/// Refuses no point.
-fn refuse_nothing(_: &Point) -> std::result::Result<(), String> {
-    Ok(())
+fn bytes(words: u64) -> u64 {
+    words.saturating_mul(WORD_BYTES)
 }
 
 /// Refuses `owner_by = "shift"` if the number of ranks is not a power of two.
 fn refuse_unusable_shift(point: &Point) -> std::result::Result<(), String> {
-    if point.text("owner_by") == "shift" && !point.ranks.is_power_of_two() {
+    if OwnerBy::from_point(point) == OwnerBy::Shift && !point.ranks.is_power_of_two() {
         return Err(format!(
             "owner_by = \"shift\" needs a number of ranks that is a power of two, not {}; use \"division\" or \
              \"prediction\"",

@@ -22,44 +22,42 @@ use super::shared::{CORES, measure_team, refuse_small_limit, sources};
 use super::table::Table;
 use super::verify::Clock;
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
-    Tally, UPDATES, about,
+    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, bytes,
 };
+use crate::choice::choice;
 use crate::kernels::shared::updates::round_lists::RoundLists;
 
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::Hardware;
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 use std::sync::{Mutex, PoisonError, RwLock};
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.nodes",
-        "RandomAccess on several nodes, each a rank whose threads share its part of the table",
-        &source::BLUE_GENE_P_RANDOM_ACCESS,
-        "Section 3.2, Table 1",
-        Ranks::Any,
-        &[
-            N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES,
-            SEED,
-        ],
-    ),
-    table: Division::OverRanks,
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.nodes",
+    summary: "RandomAccess on several nodes, each a rank whose threads share its part of the table",
+    source: &source::BLUE_GENE_P_RANDOM_ACCESS,
+    place: "Section 3.2, Table 1",
+    parameters: &[
+        N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED,
+    ],
+    is_threaded: true,
+    simulation: None,
     refuse,
-    buffers: |point| {
+    buffer_bytes: |point| {
         let plan = Plan::new(point);
         // Per list: values, sorted values, owners in half a word each, room for received values, two numbers per rank. Then the values
         // sent and received in a round.
-        ((plan.sources * (5 * plan.limit + 2 * point.ranks) + 3 * plan.sources * plan.limit) + 2 * point.ranks) as u64
+        let lists = plan.sources * (5 * plan.limit + 2 * point.ranks);
+        bytes((lists + 3 * plan.sources * plan.limit + 2 * point.ranks) as u64)
     },
-    rings: no_rings,
-    is_simulatable: false,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const MODE: Parameter = parameter(
@@ -72,8 +70,9 @@ const UPDATES_BY: Parameter = parameter(
     "updates_by",
     "updates_by",
     "update method: atomic (an atomic xor) or unlocked (unprotected load and store)",
-    Domain::Choice(&["atomic", "unlocked"]),
+    Domain::Choice(UpdatesBy::WORDS),
 );
+choice!(enum UpdatesBy("updates_by") { Atomic = "atomic", Unlocked = "unlocked" });
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let (plan, look_ahead) = (Plan::new(point), point.integer("Q"));
@@ -123,11 +122,13 @@ impl Plan {
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let plan = Plan::new(point);
     let problem = Problem::with_streams(point, comm.rank(), comm.size(), plan.sources);
-    let races = point.text("updates_by") == "unlocked";
+    let (races, locking) = match UpdatesBy::from_point(point) {
+        UpdatesBy::Unlocked => (true, Locking::Unlocked),
+        UpdatesBy::Atomic => (false, Locking::Atomic),
+    };
     let rules = Rules { races, conformant: matches!(plan.mode, 6 | 8), ..Rules::STRICT };
-    let locking = if races { Locking::Unlocked } else { Locking::Atomic };
     measure_team(comm, &problem, arena, rules, plan.cores, |table, clock| {
-        Ok(Tally { buffers: (KERNEL.buffers)(point), ..pass(&plan, &problem, locking, table, clock)? })
+        Ok(Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..pass(&plan, &problem, locking, table, clock)? })
     })
 }
 

@@ -8,57 +8,57 @@
 
 use super::layout::Owners;
 use super::random_stream::Generator;
+use super::random_stream::StreamKind;
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
-    Tally, UPDATES, about, measure, refuse_unusable_shift,
+    FAMILY, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, bytes, measure, refuse_unusable_shift,
 };
 
+use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Rma, RmaWindow};
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Windows, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.one_sided",
-        "RandomAccess with puts into the owner's buffers, or with remote atomic xor",
-        &source::NIC_MESSAGE_RATE,
-        "Section 7, Figure 14",
-        Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, ACCESS, OWNER_BY, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
-    ),
-    table: Division::OverRanks,
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.one_sided",
+    summary: "RandomAccess with puts into the owner's buffers, or with remote atomic xor",
+    source: &source::NIC_MESSAGE_RATE,
+    place: "Section 7, Figure 14",
+    parameters: &[N_WORDS, UPDATES, TIME_BOUND, Q, ACCESS, OWNER_BY, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
+    windows: Windows::Always,
     refuse: |point| {
-        if point.text("access") == "buffers" && point.text("stream") == "lcg" {
+        if (Access::from_point(point), StreamKind::from_point(point)) == (Access::Buffers, StreamKind::Lcg) {
             return Err("access = \"buffers\" needs a stream without 0, but stream = \"lcg\" contains 0; use \
                 stream = \"lfsr\", or access = \"xor\""
                 .into());
         }
         refuse_unusable_shift(point)
     },
-    buffers: |point| point.ranks as u64 * (point.integer("Q") + 3),
-    rings: no_rings,
-    is_simulatable: true,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    buffer_bytes: |point| bytes(point.ranks as u64 * (point.integer("Q") + 3)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const ACCESS: Parameter = parameter(
     "access",
     "access",
     "access: buffers (puts into buffers that the owner scans) or xor (atomic xor of the owner's words)",
-    Domain::Choice(&["buffers", "xor"]),
+    Domain::Choice(Access::WORDS),
 );
+choice!(enum Access("access") { Buffers = "buffers", Xor = "xor" });
 
 fn run<C: Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
-    let owners = problem.find_owners(point.text("owner_by"));
-    let tally = Tally { stored: problem.look_ahead as u64, buffers: (KERNEL.buffers)(point), ..Tally::default() };
-    if point.text("access") == "xor" {
+    let owners = problem.find_owners(point);
+    let tally =
+        Tally { stored: problem.look_ahead as u64, buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() };
+    if Access::from_point(point) == Access::Xor {
         return measure_timed(comm, &problem, arena, Rules::STRICT, |table, clock| {
             run_atomics(comm, &problem, owners, table, clock, tally)
         });

@@ -2,10 +2,32 @@
 
 use super::layout::{Layout, Owners};
 use super::operation::Operation;
-use super::random_stream::{COMMON_OFFSET, Generator, INDEX_CHOICES, Index, STREAM_CHOICES, StreamKind};
+use super::random_stream::{COMMON_OFFSET, Generator, Index, IndexBits, StreamKind};
+use crate::choice::choice;
 use crate::comm::arena::Pages;
 use apexmap_base::point::Point;
 use std::ops::Range;
+
+choice! {
+    /// The starting points of the streams.
+    pub enum Starts("starts") {
+        /// Equally along the cycle.
+        Spaced = "spaced",
+        /// Consecutive, as in the reference implementation.
+        Reference = "reference",
+    }
+}
+
+choice!(pub enum Offset("offset") { Common = "common", None = "none" });
+
+choice! {
+    pub enum OwnerBy("owner_by") {
+        Cheapest = "cheapest",
+        Shift = "shift",
+        Division = "division",
+        Prediction = "prediction",
+    }
+}
 
 /// The maximum number of updates that the definition allows a process to look ahead and to store.
 pub const LOOK_AHEAD_LIMIT: usize = 1024;
@@ -61,7 +83,7 @@ pub struct Problem {
     /// The operation of an update.
     pub operation: Operation,
     pub pages: Pages,
-    spaced: bool,
+    starts: Starts,
     offset: u64,
 }
 
@@ -100,7 +122,7 @@ impl Problem {
     fn with_parts(point: &Point, parts: usize, streams: usize) -> Self {
         let words = point.integer("N_words");
         let bits = words.trailing_zeros();
-        let kind = STREAM_CHOICES.meaning(point, "stream");
+        let kind = StreamKind::from_point(point);
         let seed_offset = u128::from(point.integer("seed").wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
         let common = (u128::from(COMMON_OFFSET) + seed_offset) % u128::from(kind.period());
         Self {
@@ -110,14 +132,17 @@ impl Problem {
             own_words: words as usize,
             streams: Layout::new(bits, streams),
             own_streams: 0..streams,
-            index: Index::with_bits(INDEX_CHOICES.meaning(point, "index"), kind, bits),
+            index: Index::with_bits(IndexBits::from_point(point), kind, bits),
             look_ahead: if point.params.contains_key("Q") { point.integer("Q") as usize } else { 1 },
             updates: updates(point),
             kind,
             operation: Operation::from_point(point),
-            pages: Pages::from_name(point.text("pages")),
-            spaced: point.text("starts") == "spaced",
-            offset: if point.text("offset") == "common" { common as u64 } else { 0 },
+            pages: Pages::from_point(point),
+            starts: Starts::from_point(point),
+            offset: match Offset::from_point(point) {
+                Offset::Common => common as u64,
+                Offset::None => 0,
+            },
         }
     }
 
@@ -159,7 +184,7 @@ impl Problem {
     /// Returns a generator of a stream after its first `updates` updates.
     pub fn generator_after(&self, stream: usize, updates: u64) -> Generator {
         let period = u128::from(self.kind.period());
-        let start = if self.spaced {
+        let start = if self.starts == Starts::Spaced {
             period / self.streams.parts() as u128 * stream as u128
         } else {
             u128::from(self.updates_before(stream))
@@ -174,12 +199,11 @@ impl Problem {
     }
 
     /// Returns the method to compute owners that a value of the parameter `owner_by` names.
-    pub fn find_owners(&self, owner_by: &str) -> Owners {
-        match owner_by {
-            "shift" | "cheapest" => Owners::cheapest(self.owners),
-            "division" => Owners::Division(self.owners),
-            "prediction" => Owners::Prediction(self.owners),
-            other => panic!("owner_by = \"{other}\" is not one of its choices"),
+    pub fn find_owners(&self, point: &Point) -> Owners {
+        match OwnerBy::from_point(point) {
+            OwnerBy::Shift | OwnerBy::Cheapest => Owners::cheapest(self.owners),
+            OwnerBy::Division => Owners::Division(self.owners),
+            OwnerBy::Prediction => Owners::Prediction(self.owners),
         }
     }
 

@@ -24,48 +24,50 @@ use super::random_stream::Index;
 use super::routed::{BUFFERS, DIMENSIONS, FULL, X, Y, Z, refuse_grid};
 use super::table::Table;
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure,
+    FAMILY, INDEX, N_WORDS, OFFSET, OWNER_BY, OwnerBy, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, bytes, measure,
 };
 
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
+use crate::kernels::{Computations, Divided, Division, Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use idle::Idle;
-use loads::{DELAY, DELAYED, DISABLED, LOADS, MAX_CORES, OUTPUTS_WITH_LOADS};
+pub use loads::LOADS;
+use loads::{DELAY, DELAYED, DISABLED, MAX_CORES, OUTPUTS_WITH_LOADS};
 use plan::{RolePlan, Route};
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &About {
-        outputs: &OUTPUTS_WITH_LOADS,
-        ..about(
-            "random_access.roles",
-            "RandomAccess routed through a grid of nodes whose cores either route or update",
-            &source::BLUE_GENE_P_RANDOM_ACCESS,
-            "Sections 4.3, 5.1 and 6",
-            Ranks::Any,
-            &[
-                N_WORDS, UPDATES, TIME_BOUND, Q, FULL, CORES, ROUTERS, DISABLED, DELAY, DELAYED, DIMENSIONS, X, Y, Z,
-                OWNER_BY, BUFFERS, PACKETS, SMSG, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED,
-            ],
-        )
-    },
-    table: Division::Over(|point| RolePlan::new(point).nodes.owners()),
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.roles",
+    summary: "RandomAccess routed through a grid of nodes whose cores either route or update",
+    source: &source::BLUE_GENE_P_RANDOM_ACCESS,
+    place: "Sections 4.3, 5.1 and 6",
+    parameters: &[
+        N_WORDS, UPDATES, TIME_BOUND, Q, FULL, CORES, ROUTERS, DISABLED, DELAY, DELAYED, DIMENSIONS, X, Y, Z, OWNER_BY,
+        BUFFERS, PACKETS, SMSG, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED,
+    ],
+    outputs: &OUTPUTS_WITH_LOADS,
+    division: Division::Over(owners),
+    simulation: Some(Computations::Updates { divided: Divided::AmongAll, by_roles: true }),
     refuse,
-    buffers: |point| {
+    arena_words: |point| point.integer("N_words").div_ceil(owners(point) as u64),
+    buffer_bytes: |point| {
         let plan = RolePlan::new(point);
         let messages = plan.grid.dimensions().max(1)
             * (point.integer("B") + point.integer("SMSG") + point.integer("packets")) as usize;
-        ((plan.max_buckets() + messages) * plan.capacity + point.ranks) as u64
+        bytes(((plan.max_buckets() + messages) * plan.capacity + point.ranks) as u64)
     },
     rings: plan::rings,
-    is_simulatable: true,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
+
+fn owners(point: &Point) -> usize {
+    RolePlan::new(point).nodes.owners()
+}
 
 const CORES: Parameter = parameter(
     "cores_per_node",
@@ -105,7 +107,9 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
             ));
         }
     }
-    if point.text("owner_by") == "shift" && !((point.ranks as u64 / cores * (cores - routers)).is_power_of_two()) {
+    if OwnerBy::from_point(point) == OwnerBy::Shift
+        && !((point.ranks as u64 / cores * (cores - routers)).is_power_of_two())
+    {
         return Err(
             "owner_by = \"shift\" needs a number of updating ranks that is a power of two; use \"division\" or \
              \"prediction\""
@@ -189,7 +193,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         Self {
             comm,
             plan,
-            owners: problem.find_owners(point.text("owner_by")),
+            owners: problem.find_owners(point),
             index: problem.index,
             channels: (first_channel..=dimensions).map(channel).collect(),
             first_channel,
@@ -204,7 +208,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             } else {
                 0.0
             },
-            tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
+            tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() },
             idle: Idle::default(),
             busy_seconds: 0.0,
         }

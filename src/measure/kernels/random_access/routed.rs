@@ -15,44 +15,41 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::Table;
 use super::{
-    Algorithm, B, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
-    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
+    B, FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
 
+use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.routed",
-        "RandomAccess with updates collected in buckets and routed through a grid of ranks",
-        &source::BLUE_GENE_P_RANDOM_ACCESS,
-        "Sections 4.2, 4.3.1 and 6",
-        Ranks::Any,
-        &[
-            N_WORDS, UPDATES, TIME_BOUND, Q, FULL, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, INDEX,
-            OPERATION, STARTS, OFFSET, PAGES, SEED,
-        ],
-    ),
-    table: Division::OverRanks,
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.routed",
+    summary: "RandomAccess with updates collected in buckets and routed through a grid of ranks",
+    source: &source::BLUE_GENE_P_RANDOM_ACCESS,
+    place: "Sections 4.2, 4.3.1 and 6",
+    parameters: &[
+        N_WORDS, UPDATES, TIME_BOUND, Q, FULL, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, INDEX, OPERATION,
+        STARTS, OFFSET, PAGES, SEED,
+    ],
     refuse,
-    buffers: |point| {
+    buffer_bytes: |point| {
         let grid = grid(point, point.ranks);
         let messages = buckets(&grid, point) + grid.dimensions() * (1 + point.integer("SMSG") as usize);
-        (messages * capacity(&grid, point) + point.ranks) as u64
+        bytes((messages * capacity(&grid, point) + point.ranks) as u64)
     },
     rings: |point| {
         let (grid, places) = (grid(point, point.ranks), point.integer("B").max(point.integer("SMSG")));
         let receivers = |dimension| grid.peers(0, dimension).len() as u64;
         (0..grid.dimensions()).map(|dimension| Rings { places, receivers: receivers(dimension) }).collect()
     },
-    is_simulatable: true,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 pub(super) const DIMENSIONS: Parameter = parameter(
@@ -85,8 +82,9 @@ pub(super) const FULL: Parameter = parameter(
     "full_buckets",
     "full_buckets",
     "full buckets for which the look-ahead has room: one (of each dimension, because it is sent at once) or all",
-    Domain::Choice(&["one", "all"]),
+    Domain::Choice(FullBuckets::WORDS),
 );
+choice!(enum FullBuckets("full_buckets") { One = "one", All = "all" });
 
 const fn extent(name: &'static str, column: &'static str, meaning: &'static str) -> Parameter {
     parameter(name, column, meaning, Domain::Integer { min: 0, max: 1 << 24, default: 0 })
@@ -146,7 +144,10 @@ fn capacity(grid: &NodeGrid, point: &Point) -> usize {
 /// Returns the number of updates that each of `buckets` buckets holds. `remote` of them lead to other nodes. Of these, a dimension
 /// has at most one full bucket at any time (Section 4.3.1), and the others hold at least one update less.
 pub(super) fn bucket_capacity(point: &Point, buckets: usize, remote: usize, dimensions: usize) -> usize {
-    let unfilled = if point.text("full_buckets") == "one" { remote.saturating_sub(dimensions) } else { 0 };
+    let unfilled = match FullBuckets::from_point(point) {
+        FullBuckets::One => remote.saturating_sub(dimensions),
+        FullBuckets::All => 0,
+    };
     ((point.integer("Q") as usize + unfilled) / buckets).max(1)
 }
 
@@ -200,7 +201,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         let bucket_for = |owner| grid.next_hop(rank, owner).map_or(destinations.len(), bucket_of) as u32;
         Self {
             comm,
-            owners: problem.find_owners(point.text("owner_by")),
+            owners: problem.find_owners(point),
             index: problem.index,
             capacity,
             dimensions,
@@ -208,7 +209,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
             buckets: vec![Vec::with_capacity(capacity); destinations.len() + 1],
             destinations,
             stored: 0,
-            tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
+            tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() },
         }
     }
 

@@ -10,41 +10,42 @@ use super::operation::{Operation, with_operation};
 use super::problem::Problem;
 use super::table::{FAR_DISTANCE, Placement, SpecialisedTable, Table};
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, about, measure, problem, random_stream,
+    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
+    bytes, measure, problem, random_stream,
 };
 
+use crate::choice::choice;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.sequential",
-        "RandomAccess on one process with its own table",
-        &source::HPCC_RANDOM_ACCESS,
-        "Figures 4 and 5",
-        Ranks::One,
-        &[N_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED],
-    ),
-    table: Division::OverRanks,
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.sequential",
+    summary: "RandomAccess on one process with its own table",
+    source: &source::HPCC_RANDOM_ACCESS,
+    place: "Figures 4 and 5",
+    parameters: &[
+        N_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED,
+    ],
+    ranks: Ranks::One,
+    simulation: None,
     refuse: refuse_many_streams,
-    buffers: |point| values_stored(point) as u64 + point.integer("streams"),
-    rings: no_rings,
-    is_simulatable: false,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    buffer_bytes: |point| bytes(values_stored(point) as u64 + point.integer("streams")),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 pub(super) const METHOD: Parameter = parameter(
     "method",
     "method",
     "method: look_ahead (generate values ahead and prefetch their words) or immediate (apply each update at once)",
-    Domain::Choice(&["look_ahead", "immediate"]),
+    Domain::Choice(Method::WORDS),
 );
+choice!(enum Method("method") { LookAhead = "look_ahead", Immediate = "immediate" });
 pub(super) const STREAMS: Parameter = parameter(
     "streams",
     "streams",
@@ -71,7 +72,7 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) ->
     let problem = Problem::with_local_table(point, point.integer("streams") as usize);
     let mut streams: Vec<_> =
         problem.own_streams.clone().map(|s| (problem.generator(s), problem.stream_updates(s))).collect();
-    if point.text("method") == "immediate" || problem.look_ahead == 1 {
+    if Method::from_point(point) == Method::Immediate || problem.look_ahead == 1 {
         let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
         measure(comm, &problem, arena, rules, |table| match table.specialise(problem.pages) {
             SpecialisedTable::LowBits(table) => apply_immediately(table, &mut streams),
@@ -92,7 +93,7 @@ type Stream = (random_stream::Generator, u64);
 
 /// Applies each update immediately, as in Figures 4 and 5.
 fn apply_immediately(mut table: Table<impl Placement>, streams: &mut [Stream]) -> Tally {
-    let tally = Tally { stored: streams.len() as u64, buffers: streams.len() as u64, ..Tally::default() };
+    let tally = Tally { stored: streams.len() as u64, buffer_bytes: bytes(streams.len() as u64), ..Tally::default() };
     if let [(generator, left)] = streams {
         // The compiler keeps a single stream in a register.
         let mut own = generator.clone();
@@ -114,7 +115,7 @@ fn apply_immediately(mut table: Table<impl Placement>, streams: &mut [Stream]) -
 
 /// Applies updates from a buffer of generated values. The words of the last `ahead` values are prefetched while the others are applied.
 fn apply_with_look_ahead(mut table: Table<impl Placement>, streams: &mut [Stream], values: &mut [u64]) -> Tally {
-    let mut tally = Tally { stored: values.len() as u64, buffers: values.len() as u64, ..Tally::default() };
+    let mut tally = Tally { stored: values.len() as u64, buffer_bytes: bytes(values.len() as u64), ..Tally::default() };
     let ahead = (values.len() / 2).min(FAR_DISTANCE);
     let mut waiting = 0;
     for (generator, left) in streams {

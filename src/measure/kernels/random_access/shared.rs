@@ -24,15 +24,16 @@ use super::random_stream::{Generator, Index};
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
-    Tally, UPDATES, about,
+    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, bytes,
 };
+use crate::choice::choice;
 use crate::kernels::shared::updates::round_lists::RoundLists;
 
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::Hardware;
-use crate::kernels::{Choices, Domain, Outcome, Parameter, Ranks, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -42,24 +43,22 @@ use std::sync::{PoisonError, RwLock};
 use team::Gate;
 use words::{Lock, Locking, Words};
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.shared",
-        "RandomAccess with the threads of one rank on one table: locked, atomic, partitioned or unprotected",
-        &source::BLUE_GENE_P_RANDOM_ACCESS,
-        "Sections 3.2 and 3.3, Tables 1 and 2",
-        Ranks::One,
-        &[
-            N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, LOCKS, STREAM, INDEX, OPERATION, STARTS, OFFSET,
-            PAGES, SEED,
-        ],
-    ),
-    table: Division::OverRanks,
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.shared",
+    summary: "RandomAccess with the threads of one rank on one table: locked, atomic, partitioned or unprotected",
+    source: &source::BLUE_GENE_P_RANDOM_ACCESS,
+    place: "Sections 3.2 and 3.3, Tables 1 and 2",
+    parameters: &[
+        N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, LOCKS, STREAM, INDEX, OPERATION, STARTS, OFFSET,
+        PAGES, SEED,
+    ],
+    ranks: Ranks::One,
+    is_threaded: true,
+    simulation: None,
     refuse,
-    buffers: |point| NodePlan::new(point).buffers(point),
-    rings: no_rings,
-    is_simulatable: false,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    buffer_bytes: |point| bytes(NodePlan::new(point).buffers(point)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 pub(super) const CORES: Parameter = parameter(
@@ -79,25 +78,14 @@ const UPDATES_BY: Parameter = parameter(
     "updates_by",
     "update method: atomic (an atomic xor), unlocked (unprotected load and store), locks (load and store under a lock), or \
      partitioned (only by the word's owner)",
-    Domain::Choice(&UPDATES_BY_NAMES),
+    Domain::Choice(UpdatesBy::WORDS),
 );
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum UpdatesBy {
-    Atomic,
-    Unlocked,
-    Locks,
-    Partitioned,
-}
-const UPDATES_BY_CHOICES: Choices<UpdatesBy> = Choices(&[
-    ("atomic", UpdatesBy::Atomic),
-    ("unlocked", UpdatesBy::Unlocked),
-    ("locks", UpdatesBy::Locks),
-    ("partitioned", UpdatesBy::Partitioned),
-]);
-const UPDATES_BY_NAMES: [&str; 4] = UPDATES_BY_CHOICES.words();
-impl UpdatesBy {
-    fn from_point(point: &Point) -> Self {
-        UPDATES_BY_CHOICES.meaning(point, "updates_by")
+choice! {
+    enum UpdatesBy("updates_by") {
+        Atomic = "atomic",
+        Unlocked = "unlocked",
+        Locks = "locks",
+        Partitioned = "partitioned",
     }
 }
 const LOCKS: Parameter = parameter(
@@ -221,7 +209,7 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
         ..Rules::STRICT
     };
     measure_team(comm, &problem, arena, rules, plan.cores, |table, clock| {
-        Ok(Tally { buffers: plan.buffers(point), ..pass(&plan, &problem, locking, table, clock)? })
+        Ok(Tally { buffer_bytes: bytes(plan.buffers(point)), ..pass(&plan, &problem, locking, table, clock)? })
     })
 }
 

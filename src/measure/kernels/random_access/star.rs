@@ -5,39 +5,37 @@
 //! WORK, DIFFERENCES: the same as for `random_access.sequential`, on every rank at the same time.
 
 use super::{
-    Algorithm, Division, INDEX, OFFSET, OPERATION, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES,
-    about, sequential,
+    INDEX, OFFSET, OPERATION, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, problem, sequential, work,
 };
 
-use crate::kernels::{Ranks, no_rings};
+use crate::kernels::{Division, Kernel, Ranks};
 use crate::on_transport;
 use apexmap_base::source;
 
-pub const KERNEL: Algorithm = Algorithm {
-    about: &about(
-        "random_access.star",
-        "RandomAccess on all processes simultaneously, each with its own table",
-        &source::HPCC_RANDOM_ACCESS,
-        "tests, variant 2",
-        Ranks::Any,
-        &[
-            OWN_WORDS,
-            UPDATES,
-            TIME_BOUND,
-            sequential::METHOD,
-            sequential::STREAMS,
-            Q,
-            STREAM,
-            INDEX,
-            OPERATION,
-            STARTS,
-            OFFSET,
-            PAGES,
-            SEED,
-        ],
-    ),
-    table: Division::None,
-    rings: no_rings,
-    run: |point, world| on_transport!(&world.transport, comm => sequential::run(*comm, point, world.arena)),
+pub const KERNEL: Kernel = Kernel {
+    id: "random_access.star",
+    summary: "RandomAccess on all processes simultaneously, each with its own table",
+    source: &source::HPCC_RANDOM_ACCESS,
+    place: "tests, variant 2",
+    parameters: &[
+        OWN_WORDS,
+        UPDATES,
+        TIME_BOUND,
+        sequential::METHOD,
+        sequential::STREAMS,
+        Q,
+        STREAM,
+        INDEX,
+        OPERATION,
+        STARTS,
+        OFFSET,
+        PAGES,
+        SEED,
+    ],
+    ranks: Ranks::Any,
+    division: Division::EachRank,
+    work: |point| work(problem::updates(point) as f64 * point.ranks as f64),
+    arena_words: |point| point.integer("N_words"),
+    run: |point, _, world| on_transport!(&world.transport, comm => sequential::run(*comm, point, world.arena)),
     ..sequential::KERNEL
 };

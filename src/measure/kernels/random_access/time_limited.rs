@@ -17,7 +17,7 @@ const FIRST_TRIAL_DIVISOR: f64 = 1024.0;
 /// Runs the point with the number of updates that fits into `seconds`, at most the requested number. Shorter runs estimate it first.
 /// Every run is verified; the result is that of the last run. Collective.
 pub(super) fn run(
-    run: fn(&Point, &mut World) -> Result<Outcome>,
+    run: fn(&Point, u64, &mut World) -> Result<Outcome>,
     point: &Point,
     seconds: f64,
     world: &mut World,
@@ -27,7 +27,7 @@ pub(super) fn run(
     let mut updates = (requested / FIRST_TRIAL_DIVISOR).max(smallest);
     loop {
         let part = point.clone().with_parameter("updates", updates.min(requested));
-        let outcome = run(&part, world)?;
+        let outcome = run(&part, 0, world)?;
         // All ranks use the time of rank 0, so that they decide in the same way.
         let mut shared = [outcome.seconds.to_bits(), u64::from(outcome.verdict.is_err())];
         on_transport!(&world.transport, comm => comm.broadcast(&mut shared));
@@ -37,7 +37,7 @@ pub(super) fn run(
         }
         let fitting_updates = problem::updates(&part) as f64 * smallest * MARGIN * seconds / time;
         if time >= MIN_TRIAL_FRACTION * seconds || fitting_updates >= requested {
-            return run(&point.clone().with_parameter("updates", fitting_updates.clamp(smallest, requested)), world);
+            return run(&point.clone().with_parameter("updates", fitting_updates.clamp(smallest, requested)), 0, world);
         }
         updates = fitting_updates.min(updates * 16.0);
     }

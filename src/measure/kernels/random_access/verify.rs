@@ -39,8 +39,7 @@ pub struct Tally {
     pub stored: u64,
     /// Sum over rounds of the updates that exceed the look-ahead; `None` for algorithms without rounds.
     pub excess: Option<u64>,
-    /// Words of buffers.
-    pub buffers: u64,
+    pub buffer_bytes: u64,
     /// Updates that the rank discarded, as the point requests.
     pub discarded: u64,
     /// Hash of the discarded updates.

@@ -1,8 +1,7 @@
 //! Ratios of the machines' hardware numbers, next to the measured ratios (Apex-Map paper, Section 3.3). They show whether the
 //! clock, the memory or the network explains a speed-up, or none of them.
 
-use super::Section;
-use crate::compare::Comparison;
+use crate::compare::comparison::Comparison;
 use crate::compare::groups::MatchedGroup;
 use apexmap_base::units::{amount, short_number};
 use apexmap_results::table::columns::{ALPHA, BLOCK};
@@ -34,11 +33,8 @@ impl Cards {
     }
 }
 
-impl Section for Cards {
-    const HEADING: Option<[&'static str; 2]> = None;
-    const TEMPLATE: &'static str = include_str!("cards.html");
-
-    fn applies(&self) -> bool {
+impl Cards {
+    pub fn applies(&self) -> bool {
         !self.cards.is_empty() || !self.read_off.is_empty()
     }
 }
@@ -132,10 +128,7 @@ fn compare_with_hardware(
     if group.is_surface() {
         let corner = |alpha_high: bool, block_high: bool| -> Option<f64> {
             let ends = |column: &str, high: bool| {
-                let mut values: Vec<f64> =
-                    ratios.iter().filter_map(|(index, _)| comparison.points.points[*index].number(column)).collect();
-                values.sort_by(f64::total_cmp);
-                values.dedup();
+                let mut values = comparison.points.numbers(ratios.iter().map(|(index, _)| *index), column);
                 let half = values.len().div_ceil(2);
                 if high { values.split_off(values.len() - half) } else { values[..half].to_vec() }
             };

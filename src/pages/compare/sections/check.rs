@@ -10,8 +10,7 @@
 //! A point shows a slowdown if the lower end of its interval is above the limit. A check without findings states the slowdown
 //! that it could have found. If that is more than [`FAR`] times the limit at the median point, the check is undecided.
 
-use super::Section;
-use crate::compare::Comparison;
+use crate::compare::comparison::{Comparison, Stamp};
 use crate::compare::limit::SlowdownLimit;
 use crate::compare::points::{PointData, list_first};
 use crate::compare::ratio::{
@@ -48,14 +47,14 @@ const SMALLEST_LIMIT: f64 = 0.01;
 /// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Outcome {
     Passed,
     Failed,
     /// The check found no slowdown, but could have found only a large one.
     Undecided,
 }
 
-impl Verdict {
+impl Outcome {
     fn word(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -71,7 +70,7 @@ pub struct RegressionCheck {
     pub base: String,
     pub new: String,
     pub limit: f64,
-    pub verdict: Verdict,
+    pub verdict: Outcome,
     /// Whether cards determine all values, so that the check has no noise.
     pub exact: bool,
     /// Smallest slowdown that the check could have found at the median point, such as 1.45; `None` if none.
@@ -102,7 +101,6 @@ impl RegressionCheck {
         }
     }
 
-    /// Returns the outcome as a sentence.
     pub fn sentence(&self) -> String {
         format!(
             "Regression check {}: {} of {} more than {} % slower, {} unfinished; {}.",
@@ -115,7 +113,12 @@ impl RegressionCheck {
         )
     }
 
-    /// Returns the limit in per cent.
+    /// Returns the warnings that a reader does not see elsewhere.
+    fn warnings_except(&self, shown: &[Stamp]) -> Vec<String> {
+        let shown: Vec<String> = shown.iter().map(Stamp::to_string).collect();
+        self.warnings.iter().filter(|warning| !shown.contains(warning)).cloned().collect()
+    }
+
     pub fn percent(&self) -> String {
         short_number(100.0 * (self.limit - 1.0))
     }
@@ -130,12 +133,12 @@ fn smallest_found(tested: &[TestedPoint], limit: SlowdownLimit) -> Option<f64> {
     slowdowns.get(slowdowns.len() / 2).copied().filter(|slowdown| slowdown.is_finite())
 }
 
-fn decide(slower: &[TestedPoint], not_finished: &[String], smallest: Option<f64>, limit: SlowdownLimit) -> Verdict {
+fn decide(slower: &[TestedPoint], not_finished: &[String], smallest: Option<f64>, limit: SlowdownLimit) -> Outcome {
     let far = 1.0 + FAR * (limit.slowdown - 1.0).max(SMALLEST_LIMIT);
     match smallest {
-        _ if !slower.is_empty() || !not_finished.is_empty() => Verdict::Failed,
-        Some(smallest) if smallest <= far => Verdict::Passed,
-        _ => Verdict::Undecided,
+        _ if !slower.is_empty() || !not_finished.is_empty() => Outcome::Failed,
+        Some(smallest) if smallest <= far => Outcome::Passed,
+        _ => Outcome::Undecided,
     }
 }
 
@@ -177,7 +180,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
             "measure both with several launches: launches = 5 in the sweep's [launch]",
         ));
     }
-    let mut warnings = comparison.stamps();
+    let mut warnings: Vec<String> = comparison.stamps().iter().map(Stamp::to_string).collect();
     let (done, left_out) = split_by_launches(comparison, done, (&base.given, &new.given))?;
     untested += left_out.len();
     warnings.extend(list_single_launches(&left_out, done.len() + left_out.len()));
@@ -307,10 +310,10 @@ fn check_power(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> 
 }
 
 /// Formats the result for a terminal or the log of a CI job, without warnings that are already printed.
-pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
+pub fn text(check: &RegressionCheck, printed: &[Stamp]) -> String {
     use std::fmt::Write;
     let mut text = String::new();
-    for warning in check.warnings.iter().filter(|warning| !printed.contains(warning)) {
+    for warning in check.warnings_except(printed) {
         let _ = writeln!(text, "warning: {warning}");
     }
     let mut slower = TextTable::new([Align::Left, Align::Left, Align::Right, Align::Left, Align::Left]);
@@ -331,7 +334,7 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
         text,
         "{}: {} of {} points of {} are more than {} slower than {}, {} did not finish; {} not testable, {} missing{}\n{}.",
         match check.verdict {
-            Verdict::Passed => check.verdict.word().to_owned(),
+            Outcome::Passed => check.verdict.word().to_owned(),
             bad => bad.word().to_uppercase(),
         },
         check.slower.len(),
@@ -351,14 +354,9 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
     text
 }
 
-/// The check on the HTML page, if there was one.
+/// The check on the HTML page.
 #[derive(Serialize)]
 pub struct Check {
-    check: Option<CheckRows>,
-}
-
-#[derive(Serialize)]
-struct CheckRows {
     /// The numbers of the check.
     #[serde(flatten)]
     check: RegressionCheck,
@@ -371,30 +369,17 @@ struct CheckRows {
 
 impl Check {
     /// Omits the warnings in `stamps`, which the HTML page already shows.
-    pub fn new(check: Option<&RegressionCheck>, stamps: &[String]) -> Self {
+    pub fn new(check: &RegressionCheck, stamps: &[Stamp]) -> Self {
         let row = |tested: &TestedPoint| {
             let interval = format_interval(tested.interval).unwrap_or_default();
             let p = |p: f64| if tested.basis == Basis::Exact { String::new() } else { short_number(p) };
             [tested.point.clone(), format_ratio(tested.slowdown), interval, p(tested.p), p(tested.q)]
         };
-        let rows = |check: &RegressionCheck| CheckRows {
+        Self {
             percent: check.percent(),
             rows: check.slower.iter().map(row).collect(),
             power: capitalize(&check.power()),
-            check: RegressionCheck {
-                warnings: check.warnings.iter().filter(|warning| !stamps.contains(warning)).cloned().collect(),
-                ..check.clone()
-            },
-        };
-        Self { check: check.map(rows) }
-    }
-}
-
-impl Section for Check {
-    const HEADING: Option<[&'static str; 2]> = Some(["check", "Regression check"]);
-    const TEMPLATE: &'static str = include_str!("check.html");
-
-    fn applies(&self) -> bool {
-        self.check.is_some()
+            check: RegressionCheck { warnings: check.warnings_except(stamps), ..check.clone() },
+        }
     }
 }

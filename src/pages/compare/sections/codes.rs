@@ -1,7 +1,6 @@
 //! The ratios at the places of known codes.
 
-use super::Section;
-use crate::compare::Comparison;
+use crate::compare::comparison::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::ratio::{format_ratio, format_with_interval};
 use apexmap_base::units::short_number;
@@ -43,15 +42,12 @@ impl Codes {
     }
 }
 
-impl Section for Codes {
-    const HEADING: Option<[&'static str; 2]> = Some(["codes", "Known codes"]);
-    const TEMPLATE: &'static str = include_str!("codes.html");
-
-    fn applies(&self) -> bool {
+impl Codes {
+    pub fn applies(&self) -> bool {
         !self.maps.is_empty()
     }
 
-    fn lines(&self) -> Vec<String> {
+    pub fn sentences(&self) -> Vec<String> {
         self.maps.iter().flat_map(|map| &map.mixes).cloned().collect()
     }
 }

@@ -1,7 +1,6 @@
 //! Parameters of models fitted to each machine, side by side.
 
-use super::Section;
-use crate::compare::Comparison;
+use crate::compare::comparison::Comparison;
 use crate::compare::machine::{Machine, Origin};
 use apexmap_base::units::{amount, short_number};
 use apexmap_study::model_fit;
@@ -20,11 +19,8 @@ impl Fits {
     }
 }
 
-impl Section for Fits {
-    const HEADING: Option<[&'static str; 2]> = Some(["fits", "Fitted parameters"]);
-    const TEMPLATE: &'static str = include_str!("fits.html");
-
-    fn applies(&self) -> bool {
+impl Fits {
+    pub fn applies(&self) -> bool {
         !self.fits.is_empty()
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! Only ratios are averaged, with the geometric mean, over points that all machines finished.
 
-use super::Section;
-use crate::compare::Comparison;
+use crate::compare::comparison::Comparison;
 use crate::compare::points::{Point, PointData};
 use crate::compare::ratio::{
-    Basis, EXACT, GeometricMean, format_interval, format_ratio, format_with_interval, geometric_mean, mean_over_points,
+    GeometricMean, format_interval, format_ratio, format_with_interval, geometric_mean, mean_over_points,
 };
+use crate::compare::verdict::BasisWords;
 use apexmap_results::samples::estimate::Mean;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use rand::SeedableRng;
@@ -47,11 +47,8 @@ impl Means {
     }
 }
 
-impl Section for Means {
-    const HEADING: Option<[&'static str; 2]> = Some(["means", "Means"]);
-    const TEMPLATE: &'static str = include_str!("means.html");
-
-    fn applies(&self) -> bool {
+impl Means {
+    pub fn applies(&self) -> bool {
         !self.lines.is_empty() || !self.ranks.is_empty() || !self.matrix.is_empty()
     }
 }
@@ -95,14 +92,7 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
         interval: format_interval(mean.interval).unwrap_or_else(|| "none".into()),
         least: format_ratio(mean.least),
         most: format_ratio(mean.most),
-        basis: match mean.basis {
-            Basis::Exact => EXACT,
-            Basis::Pairs => "launches of one run, in pairs",
-            Basis::Launches => "launches",
-            Basis::Samples => "samples within single launches",
-            Basis::Card => "numbers of the card",
-            Basis::Nothing => "choice of points",
-        },
+        basis: BasisWords::new(mean.basis).short,
     }
 }
 
@@ -137,7 +127,6 @@ impl MachineRank {
     }
 }
 
-/// Returns the points that all machines finished.
 fn finished_by_all<'a>(comparison: &'a Comparison) -> Vec<&'a Point> {
     let is_finished =
         |point: &&Point| point.by_machine.iter().all(|data| data.as_ref().is_some_and(|data| data.samples() > 0));
@@ -215,7 +204,6 @@ fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
     ranks
 }
 
-/// Draws the means of all machines.
 fn draw_means(means: &[Mean]) -> Vec<Vec<f64>> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut draw = |mean: &Mean| match StudentT::new(mean.freedom.min(1e6)) {

@@ -1,8 +1,10 @@
-//! The sections of a comparison's HTML page, which also provide the lines for the terminal and the CSV tables.
+//! The sections of a comparison's HTML page, which also provide the lines for the terminal and the CSV tables. A section is the
+//! context of its template. It words the facts of the comparison and decides nothing.
 
 pub mod cards;
 pub mod check;
 mod codes;
+mod drawing;
 mod fits;
 mod means;
 mod method;
@@ -13,14 +15,12 @@ mod rates;
 pub mod ratios;
 mod shapes;
 mod summary;
-mod surfaces;
 pub mod terms;
 
-use super::Comparison;
-use crate::html::{self, Picture, Viewer};
+use super::comparison::Comparison;
+use crate::html::{self, Viewer};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
-use apexmap_draw::figure::Figure;
 use cards::Cards;
 use check::{Check, RegressionCheck};
 use codes::Codes;
@@ -36,107 +36,56 @@ use serde::Serialize;
 use shapes::Shapes;
 use std::path::{Path, PathBuf};
 use summary::Summary;
-use surfaces::Surfaces;
 use terms::Terms;
 
-const PAGE: &str = include_str!("compare.html");
-
-/// Maximum number of groups with figures.
-const MAX_GROUPS: usize = 6;
-
-/// A section of the HTML page, which is the context of its template.
-pub trait Section: Serialize {
-    /// Identifier of the heading, and its name in the table of contents; `None` if the section has no separate heading.
-    const HEADING: Option<[&'static str; 2]>;
-    const TEMPLATE: &'static str;
-
-    /// Returns whether the section has anything to show.
-    fn applies(&self) -> bool {
-        true
-    }
-
-    /// Returns the lines for the terminal.
-    fn lines(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Returns the tables in the folder of the HTML page: file name and CSV. `None` removes the table of an earlier comparison.
-    fn tables(&self) -> Vec<(&'static str, Option<String>)> {
-        Vec::new()
-    }
+/// The context of the HTML page.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: String,
+    #[serde(skip)]
+    names: Vec<&'a str>,
+    sections: Vec<Part>,
 }
 
-/// A rendered section; without heading and HTML if it does not apply.
+/// A rendered section.
 #[derive(Serialize)]
 struct Part {
+    /// Identifier of the heading, and its name in the table of contents; `None` if the section has no separate heading.
     heading: Option<[&'static str; 2]>,
     html: String,
-    #[serde(skip)]
-    lines: Vec<String>,
-    #[serde(skip)]
-    tables: Vec<(&'static str, Option<String>)>,
-}
-
-impl Part {
-    fn new<S: Section>(comparison: &Comparison, section: &S) -> Result<Self> {
-        let (lines, tables) = (section.lines(), section.tables());
-        if !section.applies() {
-            return Ok(Self { heading: None, html: String::new(), lines, tables });
-        }
-        let html = html::render(
-            &format!("{{% import \"parts.html\" as parts %}}{}", S::TEMPLATE),
-            &Context { names: machine_names(comparison), section },
-        )?;
-        Ok(Self { heading: S::HEADING, html, lines, tables })
-    }
 }
 
 /// The context of a section's template.
 #[derive(Serialize)]
 struct Context<'a, S> {
-    names: Vec<&'a str>,
+    names: &'a [&'a str],
     #[serde(flatten)]
     section: &'a S,
 }
 
-fn machine_names<'a>(comparison: &Comparison<'a>) -> Vec<&'a str> {
-    comparison.machines.iter().map(|machine| machine.name.as_str()).collect()
+/// The context of the interactive view of the machines' surfaces.
+#[derive(Serialize)]
+struct Surfaces {
+    viewer: Viewer,
 }
 
-/// Makes all sections in their order, and writes their figures into a folder.
-fn make_sections(
-    comparison: &Comparison,
-    figures: &Path,
-    command: &str,
-    check: Option<&RegressionCheck>,
-) -> Result<Vec<Part>> {
-    let mut ratios = RatioFigures::new(comparison, figures)?;
-    let mut rates = Rates::new(comparison, figures)?;
-    let lead = ratios.take_lead().or_else(|| rates.lead());
-    let (means, points) = (Means::new(comparison), MatchedPoints::new(comparison));
-    let (terms, cards) = (Terms::new(comparison, figures)?, Cards::new(comparison));
-    let statements = check.map(RegressionCheck::sentence).into_iter().chain(means.fastest.clone());
-    let method = Method { bases: method::bases(comparison), has_terms: terms.applies(), has_check: check.is_some() };
-    let surfaces = Surfaces { viewer: Viewer { surfaces: ratios.surfaces() } };
-    let summary = Summary::new(comparison, &points.unfinished);
-    let remarks = summary.remarks.clone();
-    Ok(vec![
-        Part::new(comparison, &summary)?,
-        Part::new(comparison, &Overview::new(comparison, statements.collect(), lead, remarks))?,
-        Part::new(comparison, &means)?,
-        Part::new(comparison, &Check::new(check, &comparison.stamps()))?,
-        Part::new(comparison, &ratios)?,
-        Part::new(comparison, &terms)?,
-        Part::new(comparison, &rates)?,
-        Part::new(comparison, &surfaces)?,
-        Part::new(comparison, &Codes::new(comparison))?,
-        Part::new(comparison, &Shapes::new(comparison, cards.applies()))?,
-        Part::new(comparison, &cards)?,
-        Part::new(comparison, &Fits::new(comparison))?,
-        Part::new(comparison, &points)?,
-        Part::new(comparison, &method)?,
-        Part::new(comparison, &Provenance::new(comparison, command))?,
-    ])
+impl Page<'_> {
+    /// Adds a section, unless it has nothing to show.
+    fn add<S: Serialize>(
+        &mut self,
+        applies: bool,
+        heading: Option<[&'static str; 2]>,
+        template: &str,
+        section: &S,
+    ) -> Result<()> {
+        if !applies {
+            return Ok(());
+        }
+        let template = format!("{{% import \"parts.html\" as parts %}}{template}");
+        let html = html::render(&template, &Context { names: &self.names, section })?;
+        self.sections.push(Part { heading, html });
+        Ok(())
+    }
 }
 
 /// The files of a comparison.
@@ -145,13 +94,6 @@ pub struct ComparisonOutput {
     pub page: PathBuf,
     /// Text for the terminal.
     pub summary: String,
-}
-
-/// The context of the HTML page.
-#[derive(Serialize)]
-struct Page {
-    title: String,
-    sections: Vec<Part>,
 }
 
 /// Writes `compare.html`, `figures/`, `cells.csv`, `unmatched.csv` and, if terms are known, `terms.csv` into a folder. The HTML
@@ -167,17 +109,51 @@ pub fn write(
 ) -> Result<ComparisonOutput> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
-    let sections = make_sections(comparison, &figures, command, check)?;
-    let lines = sections.iter().flat_map(|section| &section.lines);
-    let summary = lines.map(|line| format!("{line}\n")).collect();
-    for (name, text) in sections.iter().flat_map(|section| &section.tables) {
+    let mut ratios = RatioFigures::new(comparison, &figures)?;
+    let mut rates = Rates::new(comparison, &figures)?;
+    let lead = ratios.take_lead().or_else(|| rates.lead());
+    let (means, points, codes) = (Means::new(comparison), MatchedPoints::new(comparison), Codes::new(comparison));
+    let (terms, cards, fits) = (Terms::new(comparison, &figures)?, Cards::new(comparison), Fits::new(comparison));
+    let summary = Summary::new(comparison, &points.unfinished);
+    let statements = check.map(RegressionCheck::sentence).into_iter().chain(means.fastest.clone());
+    let overview = Overview::new(comparison, statements.collect(), lead, summary.remarks.clone());
+    let check = check.map(|check| Check::new(check, &comparison.stamps()));
+    let method = Method::new(comparison, terms.applies(), check.is_some());
+    let shapes = Shapes::new(comparison, cards.applies());
+    let provenance = Provenance::new(comparison, command);
+    let surfaces = Surfaces { viewer: Viewer { surfaces: ratios.surfaces() } };
+
+    let names: Vec<&str> = comparison.machines.iter().map(|machine| machine.name.as_str()).collect();
+    let mut page = Page { title: names.join(" against "), names, sections: Vec::new() };
+    page.add(true, Some(["summary", "Summary"]), include_str!("summary.html"), &summary)?;
+    page.add(true, None, include_str!("overview.html"), &overview)?;
+    page.add(means.applies(), Some(["means", "Means"]), include_str!("means.html"), &means)?;
+    if let Some(check) = &check {
+        page.add(true, Some(["check", "Regression check"]), include_str!("check.html"), check)?;
+    }
+    page.add(ratios.applies(), Some(["ratios", "Ratios point by point"]), include_str!("ratios.html"), &ratios)?;
+    page.add(terms.applies(), Some(["terms", "Term by term"]), include_str!("terms.html"), &terms)?;
+    page.add(rates.applies(), Some(["rates", "Rates"]), include_str!("rates.html"), &rates)?;
+    let has_surfaces = !surfaces.viewer.surfaces.is_empty();
+    page.add(has_surfaces, Some(["live", "The surfaces"]), include_str!("surfaces.html"), &surfaces)?;
+    page.add(codes.applies(), Some(["codes", "Known codes"]), include_str!("codes.html"), &codes)?;
+    page.add(shapes.applies(), Some(["shapes", "Sensitivity to locality"]), include_str!("shapes.html"), &shapes)?;
+    page.add(cards.applies(), None, include_str!("cards.html"), &cards)?;
+    page.add(fits.applies(), Some(["fits", "Fitted parameters"]), include_str!("fits.html"), &fits)?;
+    page.add(true, Some(["points", "Points"]), include_str!("points.html"), &points)?;
+    page.add(true, Some(["method", "Method"]), include_str!("method.html"), &method)?;
+    page.add(true, Some(["provenance", "Provenance"]), include_str!("provenance.html"), &provenance)?;
+
+    let tables = points.tables().into_iter().chain([("terms.csv", terms.table.clone())]);
+    for (name, text) in tables {
         save(&folder.join(name), text.as_deref())?;
     }
+    let text = html::render(include_str!("compare.html"), &page)?;
     let page = folder.join("compare.html");
-    let text = html::render(PAGE, &Page { title: machine_names(comparison).join(" against "), sections })?;
     save(&page, Some(&text))?;
     html::remove_unmade(&figures, &text)?;
-    Ok(ComparisonOutput { page, summary })
+    let lines = [summary.lines, overview.verdicts, terms.sentences(), codes.sentences(), points.lines()].concat();
+    Ok(ComparisonOutput { page, summary: lines.into_iter().map(|line| line + "\n").collect() })
 }
 
 /// Writes a table or the HTML page; `None` removes the file of an earlier comparison.
@@ -188,22 +164,5 @@ fn save(path: &Path, text: Option<&str>) -> Result<()> {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
             _ => Ok(()),
         },
-    }
-}
-
-/// A figure and its texts.
-struct Drawing {
-    figure: Figure,
-    /// Name of the files without extension.
-    file: String,
-    title: String,
-    caption: String,
-}
-
-impl Drawing {
-    /// Draws the picture. If its values cannot be drawn, returns `None` and adds the reason to `undrawn`.
-    fn draw(self, folder: &Path, undrawn: &mut Vec<String>) -> Result<Option<Picture>> {
-        let Self { figure, file, title, caption } = self;
-        html::if_drawable(html::picture(folder, &figure, file, title.clone(), caption), &title, undrawn)
     }
 }

@@ -1,7 +1,6 @@
 //! The section on points: which points match, which do not, and a table of each.
 
-use super::Section;
-use crate::compare::Comparison;
+use crate::compare::comparison::Comparison;
 use crate::compare::points::PointData;
 use crate::compare::ratio::TestedRatio;
 use apexmap_base::units::plural;
@@ -44,18 +43,15 @@ impl MatchedPoints {
     }
 }
 
-impl Section for MatchedPoints {
-    const HEADING: Option<[&'static str; 2]> = Some(["points", "Points"]);
-    const TEMPLATE: &'static str = include_str!("points.html");
-
-    fn lines(&self) -> Vec<String> {
+impl MatchedPoints {
+    pub fn lines(&self) -> Vec<String> {
         let matched = plural(self.matched, "point");
         let counts =
             format!("{matched} matched (cells.csv), {} without a counterpart (unmatched.csv)", self.unmatched_all);
         self.unfinished.iter().cloned().chain([counts]).collect()
     }
 
-    fn tables(&self) -> Vec<(&'static str, Option<String>)> {
+    pub fn tables(&self) -> Vec<(&'static str, Option<String>)> {
         vec![("cells.csv", Some(self.cells_table.clone())), ("unmatched.csv", Some(self.unmatched_table.clone()))]
     }
 }

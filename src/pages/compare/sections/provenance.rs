@@ -1,7 +1,6 @@
 //! The section on provenance: facts about each machine, and the command that reproduces the comparison.
 
-use super::Section;
-use crate::compare::Comparison;
+use crate::compare::comparison::Comparison;
 use crate::compare::machine::{Machine, Origin};
 use crate::html;
 use apexmap_base::units;
@@ -18,11 +17,6 @@ impl Provenance {
     pub fn new(comparison: &Comparison, command: &str) -> Self {
         Self { machines: comparison.machines.iter().map(about).collect(), command: command.to_owned() }
     }
-}
-
-impl Section for Provenance {
-    const HEADING: Option<[&'static str; 2]> = Some(["provenance", "Provenance"]);
-    const TEMPLATE: &'static str = include_str!("provenance.html");
 }
 
 /// The facts about a machine.

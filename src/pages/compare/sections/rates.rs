@@ -1,8 +1,9 @@
 //! Rates of all machines over one parameter, such as GUPS over P or over the look-ahead Q, for matched and unmatched points.
 
-use super::{Drawing, Section};
-use crate::compare::Comparison;
+use super::drawing::Drawing;
+use crate::compare::comparison::Comparison;
 use crate::compare::groups::quantity;
+use crate::compare::machine::Source;
 use crate::compare::points::Point;
 use crate::html::{Picture, capitalize};
 use apexmap_base::error::Result;
@@ -40,11 +41,8 @@ pub struct Rates {
     is_first_elsewhere: bool,
 }
 
-impl Section for Rates {
-    const HEADING: Option<[&'static str; 2]> = Some(["rates", "Rates"]);
-    const TEMPLATE: &'static str = include_str!("rates.html");
-
-    fn applies(&self) -> bool {
+impl Rates {
+    pub fn applies(&self) -> bool {
         !self.rates.is_empty()
     }
 }
@@ -117,7 +115,6 @@ struct Rate<'a> {
 }
 
 impl Rate<'_> {
-    /// Returns the label of the rate.
     fn label(&self) -> String {
         self.description().label
     }
@@ -196,7 +193,7 @@ fn figure(comparison: &Comparison, rate: &Rate, title: String, series: Vec<Serie
 type Key = (String, Vec<(String, String)>);
 
 fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
-    let mut groups: BTreeMap<(usize, &str, Key), Vec<&Point>> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, Option<Source>, Key), Vec<&Point>> = BTreeMap::new();
     for machine in 0..comparison.machines.len() {
         for class in comparison.points.classes.keys().filter(|class| comparison.points.headline(class) == headline) {
             let of_class = |point: &&Point| {
@@ -212,7 +209,7 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
                     Some((name.to_string(), label(name, value)))
                 };
                 let key = (class.clone(), keys.iter().filter_map(key_value).collect());
-                groups.entry((machine, origin(point, machine), key)).or_default().push(point);
+                groups.entry((machine, source(point, machine), key)).or_default().push(point);
             }
         }
     }
@@ -220,11 +217,11 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
     let machines: BTreeSet<(usize, &Key)> = groups.keys().map(|(machine, _, key)| (*machine, key)).collect();
     machines.into_iter().for_each(|(_, key)| *counts.entry(key).or_default() += 1);
     let classes: HashSet<&str> = groups.keys().map(|(_, _, (class, _))| class.as_str()).collect();
-    let curve = |((machine, origin, key), points): (&(usize, &str, Key), &Vec<&Point>)| {
+    let curve = |((machine, source, key), points): (&(usize, Option<Source>, Key), &Vec<&Point>)| {
         let words = key.1.iter().map(|(_, text)| text.clone());
         let class = (classes.len() > 1).then(|| key.0.clone());
-        let origin = (!origin.is_empty()).then(|| (*origin).to_owned());
-        let label = class.into_iter().chain(words).chain(origin).collect::<Vec<_>>().join(", ");
+        let source = source.map(|source| source.word().to_owned());
+        let label = class.into_iter().chain(words).chain(source).collect::<Vec<_>>().join(", ");
         let mut points: Vec<CurvePoint> =
             points.iter().filter_map(|point| place(point, axis, *machine, headline)).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -233,14 +230,9 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
     groups.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
 }
 
-/// Returns the origin of published values, because printed, predicted and extrapolated values must not share a curve.
-fn origin(point: &Point, machine: usize) -> &'static str {
-    match point.by_machine[machine].iter().flat_map(|data| &data.facts.origins).next() {
-        Some(origin) if origin.starts_with("predicted") => "predicted",
-        Some(origin) if origin.starts_with("extrapolated") => "extrapolated",
-        Some(_) => "published",
-        None => "",
-    }
+/// Returns the source of published values, because printed, predicted and extrapolated values must not share a curve.
+fn source(point: &Point, machine: usize) -> Option<Source> {
+    point.by_machine[machine].as_ref()?.facts.sources.first().copied()
 }
 
 fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<CurvePoint> {

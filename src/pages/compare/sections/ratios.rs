@@ -1,7 +1,7 @@
 //! Figures of the ratios by group: maps, curves, contours, surfaces, and the contours of each machine.
 
-use super::{Drawing, MAX_GROUPS, Section};
-use crate::compare::Comparison;
+use super::drawing::{Drawing, MAX_GROUPS};
+use crate::compare::comparison::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::points::PointData;
 use crate::compare::ratio::{Basis, EXACT, adjust, ratio};
@@ -9,7 +9,8 @@ use crate::html::{Picture, ViewerSurface, file_name};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, plural};
 use apexmap_draw::figure::{
-    CurvePoint, Curves, Figure, Grid, MAX_PANELS, MAX_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
+    Categories, CellText, CurvePoint, Curves, Figure, FigureOptions, Grid, MAX_PANELS, MAX_WINNERS, Panels, Quantity,
+    RatioForm, Ratios, Series, View,
 };
 use apexmap_results::table::columns;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
@@ -66,11 +67,8 @@ impl RatioFigures {
     }
 }
 
-impl Section for RatioFigures {
-    const HEADING: Option<[&'static str; 2]> = Some(["ratios", "Ratios point by point"]);
-    const TEMPLATE: &'static str = include_str!("ratios.html");
-
-    fn applies(&self) -> bool {
+impl RatioFigures {
+    pub fn applies(&self) -> bool {
         !self.sections.is_empty()
     }
 }
@@ -83,30 +81,35 @@ impl GroupFigures {
     pub fn new(comparison: &Comparison, group: &MatchedGroup, folder: &Path) -> Result<Self> {
         let of_group = Group { comparison, group };
         let machines = 1..comparison.machines.len();
-        let mut drawings = Vec::new();
+        let (mut shown, mut folded) = (Vec::new(), Vec::new());
         if group.is_map() {
-            drawings.extend(machines.flat_map(|machine| of_group.ratio_maps(machine)));
-            drawings.extend(of_group.winners());
+            for machine in machines {
+                let mut drawings = of_group.ratio_maps(machine).into_iter();
+                shown.extend(drawings.next());
+                folded.extend(drawings);
+            }
+            // With two machines, the ratio already shows which is faster.
+            let list = if comparison.machines.len() > 2 { &mut shown } else { &mut folded };
+            list.extend(of_group.winners());
         } else if group.axes.len() == 1 {
-            drawings.extend(machines.filter_map(|machine| of_group.ratio_curve(machine)));
+            shown.extend(machines.filter_map(|machine| of_group.ratio_curve(machine)));
         }
         let grids = if group.is_surface() { of_group.medians() } else { Vec::new() };
-        drawings.extend(of_group.contours(&grids));
+        folded.extend(of_group.contours(&grids));
         // A surface needs two values along each axis. The contours report this, so skip the surface silently.
         let surface =
             |grid: &Grid| ViewerSurface::from_grid(grid.title.clone(), group.label.clone(), &grid.transpose()).ok();
         let surfaces = grids.iter().filter_map(surface).collect();
-        let (mut shown, mut folded, mut undrawn) = (Vec::new(), Vec::new(), Vec::new());
-        for drawing in drawings {
-            let list = match drawing.figure {
-                Figure::RatioMap(_) | Figure::RatioCurve(_) => &mut shown,
-                // With two machines, the ratio already shows which is faster.
-                Figure::Winners(_) if comparison.machines.len() > 2 => &mut shown,
-                _ => &mut folded,
-            };
-            let file = file_name(&drawing.file, &group.label);
-            list.extend(Drawing { file, ..drawing }.draw(folder, &mut undrawn)?);
-        }
+        let mut undrawn = Vec::new();
+        let mut draw = |drawings: Vec<Drawing>| -> Result<Vec<Picture>> {
+            let mut pictures = Vec::new();
+            for drawing in drawings {
+                let file = file_name(&drawing.file, &group.label);
+                pictures.extend(Drawing { file, ..drawing }.draw(folder, &mut undrawn)?);
+            }
+            Ok(pictures)
+        };
+        let (shown, folded) = (draw(shown)?, draw(folded)?);
         Ok(Self { label: group.label.clone(), shown, folded, surfaces, undrawn })
     }
 }
@@ -158,7 +161,7 @@ impl Group<'_> {
         let caption = format!(
             "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) it is slower. {hatched}"
         );
-        let map = drawing(Figure::RatioMap(ratios.clone()), "map", caption);
+        let map = drawing(Figure::Ratios(ratios.clone(), RatioForm::Map), "map", caption);
         if !has_square(&ratios.grid.values) {
             return vec![map];
         }
@@ -170,12 +173,12 @@ impl Group<'_> {
             ),
         };
         let caption = format!("The same ratio as contours{like}. {marks}");
-        let contours = drawing(Figure::RatioContour(ratios.clone()), "contours", caption);
+        let contours = drawing(Figure::Ratios(ratios.clone(), RatioForm::Contour), "contours", caption);
         let undecided = ratios.undecided.iter().map(|(j, i)| (*i, *j)).collect();
         // Turn the grid so that alpha is along x, as in the paper's surfaces.
         let turned = Ratios { grid: ratios.grid.transpose(), undecided, ..ratios };
         let caption = format!("The same ratio as a surface{like}; white and the bold line mark 1. {marks}");
-        vec![map, contours, drawing(Figure::RatioSurface(turned, View::default()), "surface", caption)]
+        vec![map, contours, drawing(Figure::Ratios(turned, RatioForm::Surface(View::default())), "surface", caption)]
     }
 
     fn ratios(&self, machine: usize) -> Ratios {
@@ -242,7 +245,8 @@ impl Group<'_> {
             marks: Vec::new(),
             ordered: false,
         };
-        Some(Drawing { figure: Figure::RatioCurve(curves), file: format!("ratio-curve-{machine}"), title, caption })
+        let figure = Figure::Curves(curves).with(FigureOptions { level: Some(1.0), ..FigureOptions::default() });
+        Some(Drawing { figure, file: format!("ratio-curve-{machine}"), title, caption })
     }
 
     fn winners(&self) -> Option<Drawing> {
@@ -278,19 +282,15 @@ impl Group<'_> {
             fastest[place] = Some(first);
         }
         let open = tested.into_iter().zip(adjust(ratios)).filter(|(_, tested)| decision.leaves_open(tested));
-        let [x, y] = [0, 1].map(|axis| self.group.axis(points, axis));
         let title = "Fastest machine by region".to_owned();
-        let winners = Winners {
-            title: title.clone(),
-            subtitle: self.subtitle("speed relative to the second fastest"),
-            x,
-            y,
+        let subtitle = self.subtitle("speed relative to the second fastest");
+        let z = Quantity { label: "speed / second fastest".into(), unit: Unit::None, log: true };
+        let undecided = open.map(|(place, _)| place).collect();
+        let winners = Categories {
+            grid: self.grid(title.clone(), subtitle, z, margin, failed),
+            cells: fastest,
             names: machines.iter().map(|machine| machine.name.clone()).collect(),
-            fastest,
-            margin,
-            undecided: open.map(|(place, _)| place).collect(),
-            undecided_label: decision.undecided_label(),
-            failed,
+            shown: CellText::Lead { undecided, undecided_label: decision.undecided_label() },
         };
         let hatched = match self.is_exact() {
             true => format!("The ratios are {EXACT}."),
@@ -298,28 +298,23 @@ impl Group<'_> {
         };
         let caption =
             format!("The fastest machine at every point, and its speed relative to the second fastest. {hatched}");
-        Some(Drawing { figure: Figure::Winners(winners), file: "winners".to_owned(), title, caption })
+        Some(Drawing { figure: Figure::Categories(winners), file: "winners".to_owned(), title, caption })
     }
 
     /// Returns a grid of each machine's medians, if four neighbouring points exist.
     fn medians(&self) -> Vec<Grid> {
         let points = &self.comparison.points;
-        let places = self.group.grid(points);
-        let described = columns::describe(self.group.headline);
-        let mut grids: Vec<Grid> = Vec::new();
-        for (k, machine) in self.comparison.machines.iter().enumerate() {
-            let mut values = Array2::from_elem(places.dim(), f64::NAN);
-            let mut failed = Vec::new();
-            for (place, index) in places.indexed_iter() {
-                let Some(data) = index.and_then(|index| points.points[index].by_machine[k].as_ref()) else { continue };
-                match data.speed() {
-                    Some(speed) => values[place] = speed,
-                    None => failed.push(place),
-                }
-            }
+        let (places, described) = (self.group.grid(points), columns::describe(self.group.headline));
+        let grid = |k: usize| {
+            let data = |index: usize| points.points[index].by_machine[k].as_ref();
+            let is_failed = |index: usize| data(index).is_some_and(|data| data.speed().is_none());
+            let failed =
+                places.indexed_iter().filter(|(_, index)| index.is_some_and(is_failed)).map(|(place, _)| place);
             let z = Quantity { label: described.label.clone(), unit: described.unit, log: true };
-            grids.push(self.grid(machine.name.clone(), String::new(), z, values, failed));
-        }
+            let values = self.group.speeds(points, k);
+            self.grid(self.comparison.name(k).to_owned(), String::new(), z, values, failed.collect())
+        };
+        let mut grids: Vec<Grid> = (0..self.comparison.machines.len()).map(grid).collect();
         grids.retain(|grid| has_square(&grid.values));
         grids
     }

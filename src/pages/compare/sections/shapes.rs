@@ -3,13 +3,13 @@
 //!
 //! SOURCE: Apex-Map paper, Section 3.3.
 
-use super::Section;
-use crate::compare::Comparison;
+use crate::compare::comparison::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::points::Point;
 use apexmap_base::point::Value;
 use apexmap_base::units::{Unit, quantity, short_number};
-use apexmap_results::table::columns::{self, ALPHA, BLOCK, label};
+use apexmap_measure::kernels;
+use apexmap_results::table::columns::{self, ALPHA, BLOCK, label, value_text};
 use apexmap_theory::statistics::median;
 use apexmap_theory::trade::{self, Trade};
 use serde::Serialize;
@@ -31,11 +31,8 @@ impl Shapes {
     }
 }
 
-impl Section for Shapes {
-    const HEADING: Option<[&'static str; 2]> = Some(["shapes", "Sensitivity to locality"]);
-    const TEMPLATE: &'static str = include_str!("shapes.html");
-
-    fn applies(&self) -> bool {
+impl Shapes {
+    pub fn applies(&self) -> bool {
         !self.shapes.is_empty() || self.with_cards
     }
 }
@@ -175,10 +172,11 @@ fn sensitivity(
     let (least, most) = slopes.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
     let times = median(&gains)?.exp();
     let (from, to) = if axis == ALPHA { (high, low) } else { (low, high) };
-    let shown = |value: f64| label(axis, &value_of(axis, value));
+    let parameters = || kernels::ALL.iter().flat_map(|kernel| kernel.parameters);
+    let parameter = parameters().find(|parameter| parameter.column == axis);
     Some(Sensitivity {
         machine: name.to_owned(),
-        axis: format!("{} to {}", shown(from), shown(to).rsplit("= ").next().unwrap_or_default()),
+        axis: format!("{} to {}", label(axis, &value_of(axis, from)), value_text(parameter, &value_of(axis, to))),
         gain: short_number(times),
         times,
         column: axis.to_owned(),

@@ -1,7 +1,6 @@
 //! The head of the HTML page: the machines, and warnings to read before using a number.
 
-use super::Section;
-use crate::compare::Comparison;
+use crate::compare::comparison::{Comparison, DISTURBED, Stamp};
 use crate::compare::machine::{Machine, Origin};
 use crate::compare::published_machines;
 use crate::html::{Banner, utc};
@@ -16,38 +15,30 @@ pub struct Summary {
     pub remarks: Vec<String>,
     /// All warnings for the terminal.
     #[serde(skip)]
-    lines: Vec<String>,
+    pub lines: Vec<String>,
 }
 
 impl Summary {
     pub fn new(comparison: &Comparison, unfinished: &[String]) -> Self {
         let (stamps, warnings) = (comparison.stamps(), warnings(comparison));
-        let lines = stamps.iter().chain(&warnings).cloned().collect();
-        Self { banners: banners(comparison, stamps), remarks: [unfinished, &warnings].concat(), lines }
-    }
-}
-
-impl Section for Summary {
-    const HEADING: Option<[&'static str; 2]> = Some(["summary", "Summary"]);
-    const TEMPLATE: &'static str = include_str!("summary.html");
-
-    fn lines(&self) -> Vec<String> {
-        self.lines.clone()
+        let lines = stamps.iter().map(Stamp::to_string).chain(warnings.iter().cloned()).collect();
+        Self { banners: banners(comparison, &stamps), remarks: [unfinished, &warnings].concat(), lines }
     }
 }
 
 /// Returns a banner for disturbed machines, and one for all other warnings about the conditions.
-fn banners(comparison: &Comparison, stamps: Vec<String>) -> Vec<Banner> {
-    let (disturbed, others): (Vec<String>, Vec<String>) =
-        stamps.into_iter().map(|stamp| stamp + ".").partition(|stamp| stamp.starts_with("DISTURBED"));
-    let line = comparison.disturbed_line().unwrap_or_default();
-    let disturbed = (!disturbed.is_empty()).then_some(Banner { line, details: disturbed });
+fn banners(comparison: &Comparison, stamps: &[Stamp]) -> Vec<Banner> {
+    let (disturbed, others): (Vec<&Stamp>, Vec<&Stamp>) = stamps.iter().partition(|stamp| stamp.kind == DISTURBED);
     let line = match others.as_slice() {
-        [only] => only.clone(),
-        _ => others.iter().filter_map(|stamp| stamp.split(':').next()).collect::<Vec<_>>().join(", "),
+        [only] => format!("{only}."),
+        _ => others.iter().map(|stamp| stamp.kind.as_str()).collect::<Vec<_>>().join(", "),
     };
-    let others = (!others.is_empty()).then_some(Banner { line, details: others });
-    disturbed.into_iter().chain(others).collect()
+    let banner = |line: String, stamps: &[&Stamp]| {
+        let details = stamps.iter().map(|stamp| format!("{stamp}.")).collect();
+        (!stamps.is_empty()).then_some(Banner { line, details })
+    };
+    let disturbed = banner(comparison.disturbed_line().unwrap_or_default(), &disturbed);
+    disturbed.into_iter().chain(banner(line, &others)).collect()
 }
 
 fn warnings(comparison: &Comparison) -> Vec<String> {

@@ -1,15 +1,15 @@
 //! Explains speed ratios term by term, in words and numbers: the terms of [`crate::compare::terms`] over regions, with maps of
 //! the leading term and of the part that the model does not explain.
 
-use super::{Drawing, MAX_GROUPS, Section};
-use crate::compare::Comparison;
+use super::drawing::{Drawing, MAX_GROUPS};
+use crate::compare::comparison::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::ratio::format_ratio;
 use crate::compare::terms::{LeadingTerm, SIMILAR_FACTOR, TermCell, TermPair, UNEXPLAINED, explain_pair};
 use crate::html::Picture;
 use apexmap_base::error::Result;
 use apexmap_base::units::{NumberStyle, Unit, exact_number, number, plural};
-use apexmap_draw::figure::{Classes, Figure, Grid, Quantity};
+use apexmap_draw::figure::{Categories, CellText, Figure, FigureOptions, Grid, Quantity};
 use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_results::export::csv;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
@@ -29,7 +29,7 @@ pub struct Terms {
     pub explained: Vec<Explanation>,
     /// Table of all points with their terms; `None` without points.
     #[serde(skip)]
-    table: Option<String>,
+    pub table: Option<String>,
 }
 
 impl Terms {
@@ -55,20 +55,13 @@ impl Terms {
     }
 }
 
-impl Section for Terms {
-    const HEADING: Option<[&'static str; 2]> = Some(["terms", "Term by term"]);
-    const TEMPLATE: &'static str = include_str!("terms.html");
-
-    fn applies(&self) -> bool {
+impl Terms {
+    pub fn applies(&self) -> bool {
         !self.explained.is_empty()
     }
 
-    fn lines(&self) -> Vec<String> {
+    pub fn sentences(&self) -> Vec<String> {
         self.explained.iter().flat_map(|explained| explained.sentences.clone()).collect()
-    }
-
-    fn tables(&self) -> Vec<(&'static str, Option<String>)> {
-        vec![("terms.csv", self.table.clone())]
     }
 }
 
@@ -272,9 +265,7 @@ fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, 
         (BLOCK, ["short blocks, L", "long blocks, L"]),
         (ALPHA, ["high temporal locality, alpha", "low temporal locality, alpha"]),
     ] {
-        let mut values: Vec<f64> = cells.iter().filter_map(|cell| value_of(cell, column)).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
+        let values = comparison.points.numbers(cells.iter().map(|cell| cell.point), column);
         if values.len() < 2 {
             continue;
         }
@@ -322,18 +313,19 @@ fn maps(
     };
     let title = format!("Which term separates {other} from {base}");
     let share = Quantity { label: "part of the logarithm of the ratio".into(), unit: Unit::None, log: false };
-    let leading = Classes {
+    let leading = Categories {
         grid: grid(&title, share, &|cell| cell.leading().map_or(f64::NAN, |leading| leading.share)),
-        classes: cells.map(|cell| Some(cell.as_ref()?.leading().map_or(0, |leading| leading.term + 1))),
+        cells: cells.map(|cell| Some(cell.as_ref()?.leading().map_or(0, |leading| leading.term + 1))),
         names: std::iter::once(format!("less than a factor of {SIMILAR_FACTOR}"))
             .chain(pair.names().map(str::to_owned))
             .collect(),
+        shown: CellText::Value,
     };
     let caption = format!(
         "The term that contributes most to the measured ratio of {other} to {base}, and its part of the logarithm: above 100 % \
          if other terms act against it. Dark grey: most is not explained."
     );
-    let leading = Drawing { figure: Figure::Classes(leading), file: name.to_owned(), title, caption };
+    let leading = Drawing { figure: Figure::Categories(leading), file: name.to_owned(), title, caption };
     let title = format!("Speed of {other} relative to {base}: measured / predicted");
     let ratio = Quantity { label: "measured / predicted".into(), unit: Unit::None, log: true };
     let left = grid(&title, ratio, &|cell| (-cell.unexplained_log_ratio()).exp());
@@ -342,7 +334,8 @@ fn maps(
          (red) it is slower."
     );
     // Within the factor NEAR colours stay pale, because such deviations are noise.
-    let figure = Figure::Within(Box::new(Figure::Ratio(left)), (1.0 / NEAR, NEAR));
+    let figure =
+        Figure::Ratio(left).with(FigureOptions { range: Some((1.0 / NEAR, NEAR)), ..FigureOptions::default() });
     vec![leading, Drawing { figure, file: format!("{name}-left"), title, caption }]
 }
 

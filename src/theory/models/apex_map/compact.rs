@@ -6,6 +6,7 @@ use crate::models::{About, Model, Parameter, Prediction, RANKS, Variable, array,
 use apexmap_base::error::{Error, Result};
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::kernels::{self, Ranks};
 use apexmap_measure::numerics::power_law::remote_share;
 
 /// A model with two to five parameters, all from fits.
@@ -45,7 +46,11 @@ impl Model for Compact {
 
     /// On one core, far memory lies beyond a size. With several ranks, it is the memory of the other ranks.
     fn kernel_value(&self, kernel: &str, variable: &str) -> Option<f64> {
-        (variable == FAR.name).then_some(if kernel == "apex_map.sequential" { MEMORY } else { RANKS_OWN })
+        let kernel = kernels::find(kernel).ok().filter(|_| variable == FAR.name)?;
+        Some(match kernel.ranks {
+            Ranks::One => MEMORY,
+            Ranks::Any => RANKS_OWN,
+        })
     }
 
     fn is_compact(&self) -> bool {

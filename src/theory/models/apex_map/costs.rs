@@ -20,31 +20,40 @@ const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> Para
     Parameter::new_fitted(number, symbol, SECONDS.0, SECONDS.1, first).with_typical_guess()
 }
 
+/// Creates a parameter without which the predictions that need it are NaN.
+const fn optional(number: &'static str, symbol: &'static str, first: f64) -> Parameter {
+    seconds(number, symbol, first).with_value_if_missing(f64::NAN)
+}
+
 /// Numbers of a core and its memory for reads.
 pub const MEMORY: [Parameter; 11] = [
     seconds(catalogue::ISSUE_SECONDS.name, "a", 0.6e-9),
     Parameter::new_fitted(catalogue::ISSUE_SECONDS_PER_BYTE.name, "b", 1e-14, 1e-8, 5e-12).with_typical_guess(),
     seconds(catalogue::L2_LINE_SECONDS.name, "g2", 0.3e-9),
     seconds(catalogue::L3_LINE_SECONDS.name, "g3", 0.8e-9),
-    seconds(catalogue::MEMORY_LINE_SECONDS.name, "g4", 2.5e-9),
+    optional(catalogue::MEMORY_LINE_SECONDS.name, "g4", 2.5e-9),
     Parameter::new_fitted(catalogue::STARTUP_FACTOR.name, "s", 1e-2, 1e3, 1.5).with_typical_guess(),
     Parameter::new_fitted(catalogue::STARTUP_LINES.name, "n0", 1.0, 1e4, 64.0).with_typical_guess(),
     seconds(catalogue::L3_ALONE_SECONDS.name, "l3", 15e-9),
-    seconds(catalogue::MEMORY_ALONE_SECONDS.name, "l4", 150e-9),
+    optional(catalogue::MEMORY_ALONE_SECONDS.name, "l4", 150e-9),
     seconds(catalogue::OVERLAP_SECONDS.name, "t", 25e-9),
-    seconds(catalogue::WALK_SECONDS.name, "w", 50e-9),
+    seconds(catalogue::WALK_SECONDS.name, "w", 50e-9).with_value_if_missing(0.0),
 ];
 
 /// Additional numbers for requests and replies, and for gets.
 pub const REMOTE: [Parameter; 8] = [
-    seconds(catalogue::REQUEST_POLL_SECONDS.name, "p", 10e-9),
-    seconds(catalogue::REQUEST_SECONDS.name, "r", 100e-9),
-    Parameter::new_fitted(catalogue::REQUEST_SECONDS_PER_BYTE.name, "c", 1e-14, 1e-8, 5e-11).with_typical_guess(),
-    seconds(catalogue::REQUEST_ALONE_SECONDS.name, "ra", 200e-9),
-    seconds(catalogue::GET_CHECK_SECONDS.name, "p'", 10e-9),
-    seconds(catalogue::GET_LEAST_SECONDS.name, "r'", 10e-9),
-    Parameter::new_fitted(catalogue::GET_SECONDS_PER_BYTE.name, "c'", 1e-14, 1e-8, 2e-11).with_typical_guess(),
-    seconds(catalogue::GET_ALONE_SECONDS.name, "ra'", 20e-9),
+    optional(catalogue::REQUEST_POLL_SECONDS.name, "p", 10e-9),
+    optional(catalogue::REQUEST_SECONDS.name, "r", 100e-9),
+    Parameter::new_fitted(catalogue::REQUEST_SECONDS_PER_BYTE.name, "c", 1e-14, 1e-8, 5e-11)
+        .with_typical_guess()
+        .with_value_if_missing(f64::NAN),
+    optional(catalogue::REQUEST_ALONE_SECONDS.name, "ra", 200e-9),
+    optional(catalogue::GET_CHECK_SECONDS.name, "p'", 10e-9),
+    optional(catalogue::GET_LEAST_SECONDS.name, "r'", 10e-9),
+    Parameter::new_fitted(catalogue::GET_SECONDS_PER_BYTE.name, "c'", 1e-14, 1e-8, 2e-11)
+        .with_typical_guess()
+        .with_value_if_missing(f64::NAN),
+    optional(catalogue::GET_ALONE_SECONDS.name, "ra'", 20e-9),
 ];
 
 /// Terms of the time of an access, in this order.

@@ -30,10 +30,11 @@ use super::{
     About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, card_number, parameter_values,
     single_choice, variable,
 };
-use crate::machine::{Card, catalogue};
+use crate::machine::{Card, Entry, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+use apexmap_measure::kernels::{self, Windows};
 use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
 use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
@@ -87,7 +88,9 @@ const SIZES: [Parameter; 7] = [
     Parameter::new_given(catalogue::L2_BYTES.name, "C2", 1.0, 1e12, 1048576.0).with_typical_guess(),
     Parameter::new_given(catalogue::L3_BYTES.name, "C3", 1.0, 1e12, 33554432.0).with_typical_guess(),
     Parameter::new_given(catalogue::L3_CORES.name, "k", 1.0, 1e6, 8.0).with_typical_guess(),
-    Parameter::new_given(catalogue::TLB_ENTRIES.name, "E", 1.0, 1e12, 1536.0).with_typical_guess(),
+    Parameter::new_given(catalogue::TLB_ENTRIES.name, "E", 1.0, 1e12, 1536.0)
+        .with_typical_guess()
+        .with_value_if_missing(f64::INFINITY),
     Parameter::new_rare(catalogue::L3_DISPLACEMENTS_PER_SECOND.name, "d", 1e9),
     Parameter::new_rare(catalogue::DRAW_SECONDS.name, "i", 1e-3),
 ];
@@ -109,8 +112,10 @@ impl From<&[f64]> for GivenNumbers {
 
 /// Limits that ranks share.
 const SHARED: [Parameter; 2] = [
-    Parameter::new_given(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "BN", 1e6, 1e16, 1e11),
-    Parameter::new_given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e6, 1e16, 1e11),
+    Parameter::new_given(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "BN", 1e6, 1e16, 1e11)
+        .with_value_if_missing(f64::NAN),
+    Parameter::new_given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e6, 1e16, 1e11)
+        .with_value_if_missing(f64::NAN),
 ];
 
 const MEMORY_END: usize = SIZES.len() + MEMORY.len();
@@ -181,21 +186,25 @@ fn foreign_lines(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f
     lines
 }
 
+/// Numbers of the third level, each with that of the second, if it has one.
+const THIRD_LEVEL: [(&Entry, Option<&Entry>); 4] = [
+    (catalogue::L3_BYTES, Some(catalogue::L2_BYTES)),
+    (catalogue::L3_LINE_SECONDS, Some(catalogue::L2_LINE_SECONDS)),
+    (catalogue::L3_ALONE_SECONDS, None),
+    (catalogue::L3_CORES, None),
+];
+
 /// Returns the numbers of a card. On a machine without a third level, that level has the numbers of the second and serves no
 /// access. Numbers of several ranks, and of memory beyond the caches, may be missing.
 fn card_numbers(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
+    let has_third_level = card.get(catalogue::L3_BYTES.name).is_some();
+    let without_third_level = |number: &str| {
+        let (_, second) = THIRD_LEVEL.iter().find(|(third, _)| third.name == number)?;
+        // No core shares a level that does not exist, and it takes no time.
+        second.and_then(|second| card_number(card, second.name)).or((!has_third_level).then_some(1.0))
+    };
     let value = |parameter: &Parameter| {
-        let number = parameter.number;
-        let flat = || number.starts_with("l3_").then(|| card_number(card, &number.replace("l3_", "l2_"))).flatten();
-        let default_if_missing = || match number.split('_').next() {
-            Some("request" | "get" | "node" | "bisection" | "memory") => Some(f64::NAN),
-            // Without a third level, no core shares it and it takes no time.
-            Some("l3") if card.get(catalogue::L3_BYTES.name).is_none() => Some(1.0),
-            Some("walk") => Some(0.0),
-            Some("tlb") => Some(f64::INFINITY),
-            _ => None,
-        };
-        card_number(card, number).or(parameter.default).or_else(flat).or_else(default_if_missing)
+        card_number(card, parameter.number).or(parameter.default).or_else(|| without_third_level(parameter.number))
     };
     parameter_values(parameters, card, value)
 }
@@ -334,7 +343,8 @@ impl Model for Surface {
     }
 
     fn kernel_value(&self, kernel: &str, variable: &str) -> Option<f64> {
-        (variable == "by").then(|| f64::from(u8::from(kernel == "apex_map.one_sided")))
+        let kernel = kernels::find(kernel).ok().filter(|_| variable == "by")?;
+        Some(f64::from(u8::from(kernel.windows == Windows::Always)))
     }
 
     fn ascending_numbers(&self) -> &'static [&'static [&'static str]] {

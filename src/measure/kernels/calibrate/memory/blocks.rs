@@ -7,32 +7,28 @@
 //! CHECK: the sum of all words read, against the sum computed from the addresses.
 
 use super::read::{next_draw, time_batches};
-use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        source: &source::APEX_MAP,
-        ..about(
-            "calibrate.blocks",
-            "Time per block of consecutive words at a random address",
-            "Section 2",
-            &[BYTES, PAGES, BLOCK, READS],
-            "Every rank reads all words of random blocks in its region. Every run draws the blocks anew while the \
-             clock is stopped; the first batch is untimed. The region was traversed once before. The time is that of \
-             the slowest rank. The sum of all words was compared with the sum computed from the addresses.",
-        )
-    },
-    check: |point| {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.blocks",
+    summary: "Time per block of consecutive words at a random address",
+    source: &source::APEX_MAP,
+    place: "Section 2",
+    parameters: &[BYTES, PAGES, BLOCK, READS],
+    method: "Every rank reads all words of random blocks in its region. Every run draws the blocks anew while the \
+        clock is stopped; the first batch is untimed. The region was traversed once before. The time is that of \
+        the slowest rank. The sum of all words was compared with the sum computed from the addresses.",
+    refuse: |point| {
         require_power_of_two(point)?;
         let (block, words) = (point.integer("L"), region_words(point));
         match block {
@@ -49,12 +45,10 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
         let bytes = point.integer("L") * WORD_BYTES;
         work_per_rank(point, batch_count(point).saturating_mul(batch_size(point)), "block", bytes, "8 L per block")
     },
-    words: region_words,
-    buffers: |point| batch_size(point) * WORD_BYTES,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    arena_words: region_words,
+    buffer_bytes: |point| batch_size(point) * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 const BLOCK: Parameter = Parameter {

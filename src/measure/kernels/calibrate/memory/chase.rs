@@ -10,12 +10,12 @@
 
 use super::chain::Chain;
 use super::parts::{self, Parts};
-use super::{BYTES, PAGES, about, prime, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, prime, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::hardware::line_words;
-use crate::kernels::calibrate::{CalibrationKernel, MEMORY_OUTPUTS, gather_outcome};
-use crate::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, parameter};
+use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
+use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, parameter};
 use crate::numerics::mix::seed;
 use crate::on_transport;
 use apexmap_base::error::{Error, Result};
@@ -23,22 +23,18 @@ use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        outputs: &OUTPUTS,
-        ..about(
-            "calibrate.chase",
-            "Latency of memory: dependent accesses, in one or several concurrent chases",
-            "lat_mem_rd of lmbench",
-            &[BYTES, PAGES, CHASES, STEPS],
-            "Every rank follows a cycle through all cache lines of its region, in one or several concurrent chases; \
-             each line holds the address of the next one. The chases continue in parts of the same length until two \
-             consecutive parts take the same time, within 2 %; the last part counts. The time is that of the slowest \
-             rank. The end of each chase was compared with the generator of the cycle. The region was traversed once \
-             before, so the caches hold as much of it as fits.",
-        )
-    },
-    check: |point| {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.chase",
+    summary: "Latency of memory: dependent accesses, in one or several concurrent chases",
+    place: "lat_mem_rd of lmbench",
+    parameters: &[BYTES, PAGES, CHASES, STEPS],
+    outputs: &OUTPUTS,
+    method: "Every rank follows a cycle through all cache lines of its region, in one or several concurrent chases; \
+        each line holds the address of the next one. The chases continue in parts of the same length until two \
+        consecutive parts take the same time, within 2 %; the last part counts. The time is that of the slowest \
+        rank. The end of each chase was compared with the generator of the cycle. The region was traversed once \
+        before, so the caches hold as much of it as fits.",
+    refuse: |point| {
         require_power_of_two(point)?;
         match (point.integer("chases"), lines(point)) {
             (chases, _) if !chases.is_power_of_two() => {
@@ -54,12 +50,9 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
         let accesses = point.integer("steps").saturating_mul(point.integer("chases"));
         work_per_rank(point, accesses, "access", 8 * line_words() as u64, "one cache line per access")
     },
-    words: region_words,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    arena_words: region_words,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const CHASES: Parameter = parameter(
@@ -126,7 +119,7 @@ impl Cycle {
             0 => first as u64 + self.place((place / line_words()) as u64, 1) * WORD_BYTES,
             _ => 0,
         };
-        let pages = Pages::from_name(point.text("pages"));
+        let pages = Pages::from_point(point);
         let (words, _) = arena.words_with_addresses(pages, region_words(point) as usize, contents, content)?;
         let chain = Chain::new(words).ok_or_else(|| {
             Error::measurement(

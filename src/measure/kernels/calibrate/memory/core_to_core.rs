@@ -8,12 +8,12 @@
 //!   process; the launch decides which cores they run on.
 //! CHECK: the sums of the numbers that both ranks read.
 
-use super::about;
+use super::FAMILY;
 use super::parts::{self, Parts};
 use crate::comm::threads::ThreadComm;
 use crate::comm::{Collectives, Comm, Transport, World};
-use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, gather_outcome};
-use crate::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, output, parameter};
+use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work, output, parameter};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
@@ -22,33 +22,25 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        source: &source::CORE_TO_CORE,
-        outputs: &[
-            OUTPUTS[0],
-            parts::OUTPUTS[0],
-            parts::OUTPUTS[1],
-            output("first_hardware_thread", Unit::None, "the hardware thread of the first rank; absent if it may move"),
-            output(
-                "second_hardware_thread",
-                Unit::None,
-                "the hardware thread of the second rank; absent if it may move",
-            ),
-        ],
-        ..about(
-            "calibrate.core_to_core",
-            "Latency from core to core: two ranks hand a cache line back and forth",
-            "the whole program",
-            &[FIRST, SECOND, ROUNDS],
-            "Two ranks, threads of one process, hand a line back and forth: one writes a number into it, the other \
-             waits for it and writes the next. The time is that of the first rank; the first rounds of each part, an \
-             eighth of the timed ones, are untimed. Parts are repeated until two consecutive ones take the same time, \
-             within 2 %, and in the first run of a launch for at least 0.75 s; the last part counts. The sums of the \
-             numbers that both ranks read were compared with the known sums.",
-        )
-    },
-    check: |point| {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.core_to_core",
+    summary: "Latency from core to core: two ranks hand a cache line back and forth",
+    source: &source::CORE_TO_CORE,
+    place: "the whole program",
+    parameters: &[FIRST, SECOND, ROUNDS],
+    outputs: &[
+        OUTPUTS[0],
+        parts::OUTPUTS[0],
+        parts::OUTPUTS[1],
+        output("first_hardware_thread", Unit::None, "the hardware thread of the first rank; absent if it may move"),
+        output("second_hardware_thread", Unit::None, "the hardware thread of the second rank; absent if it may move"),
+    ],
+    method: "Two ranks, threads of one process, hand a line back and forth: one writes a number into it, the other \
+        waits for it and writes the next. The time is that of the first rank; the first rounds of each part, an \
+        eighth of the timed ones, are untimed. Parts are repeated until two consecutive ones take the same time, \
+        within 2 %, and in the first run of a launch for at least 0.75 s; the last part counts. The sums of the \
+        numbers that both ranks read were compared with the known sums.",
+    refuse: |point| {
         let (first, second, ranks) = (point.integer("first"), point.integer("second"), point.ranks as u64);
         if first == second {
             return Err(format!("first = second = {first}: a handover needs two different ranks; exclude such pairs"));
@@ -69,12 +61,8 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
             byte_definition: "one cache line per handover",
         }
     },
-    words: |_| 0,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
     run: |point, _, world| run(point, world),
+    ..FAMILY
 };
 
 const FIRST: Parameter =

@@ -6,47 +6,43 @@
 //!   is sorted by the `owners` owners of its words, as in `random_access.alltoallv`. The table has 2^30 words.
 //! CHECK: the lists of each batch have all of its values, each in the right list.
 
-use super::{BATCH, VALUES, about, generate, work_per_rank};
+use super::{BATCH, FAMILY, VALUES, generate, work_per_rank};
+use crate::choice::choice;
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::division::divide;
 use crate::kernels::shared::updates::layout::{Layout, Owners};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::shared::updates::recursive_halving::Stage;
 use crate::kernels::shared::updates::round_lists::RoundLists;
-use crate::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &about(
-        "calibrate.divide",
-        "Time to divide an update between the partners of an exchange, or to sort it by owner",
-        "Section 4.2",
-        &[DIVIDED_FOR, OWNERS, VALUES],
-        "Every rank divides values that were generated before, 1024 between two clock readings; the time is that of the slowest \
-         rank. The lists had to hold all values, each in the right list.",
-    ),
-    check: |_| Ok(()),
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.divide",
+    summary: "Time to divide an update between the partners of an exchange, or to sort it by owner",
+    place: "Section 4.2",
+    parameters: &[DIVIDED_FOR, OWNERS, VALUES],
+    method: "Every rank divides values that were generated before, 1024 between two clock readings; the time is that of the slowest \
+        rank. The lists had to hold all values, each in the right list.",
     work: |point| {
         work_per_rank(point, generate::batch_count(point).saturating_mul(BATCH as u64), "update", 8, "8 per update")
     },
-    words: |_| 0,
-    buffers: |point| 16 * point.integer("owners"),
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    buffer_bytes: |point| 16 * point.integer("owners"),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 const DIVIDED_FOR: Parameter = parameter(
     "divided_for",
     "divided_for",
     "partners (lists to keep and to send, as in the hypercube) or owners (sorted by owner, as in an all-to-all)",
-    Domain::Choice(&["partners", "owners"]),
+    Domain::Choice(DividedFor::WORDS),
 );
+choice!(enum DividedFor("divided_for") { Partners = "partners", Owners = "owners" });
 const OWNERS: Parameter = parameter(
     "owners",
     "owners",
@@ -58,9 +54,9 @@ const TABLE_BITS: u32 = 30;
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let index = Index::new(StreamKind::Lfsr, TABLE_BITS);
-    let (seconds, wrong) = match point.text("divided_for") {
-        "partners" => divide_between_partners(comm, point, index),
-        _ => sort_by_owner(comm, point, index),
+    let (seconds, wrong) = match DividedFor::from_point(point) {
+        DividedFor::Partners => divide_between_partners(comm, point, index),
+        DividedFor::Owners => sort_by_owner(comm, point, index),
     };
     let count = generate::batch_count(point).saturating_mul(BATCH as u64);
     Ok(gather_outcome(comm, seconds, count as f64, wrong, "batches are divided wrongly"))

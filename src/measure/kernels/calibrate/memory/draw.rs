@@ -6,10 +6,10 @@
 //! CHECK: the sum of all addresses, against the sum of the same addresses drawn one by one.
 
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{CalibrationKernel, HEADLINE, OUTPUTS, gather_outcome};
+use crate::kernels::calibrate::{FAMILY, gather_outcome};
 use crate::kernels::shared::accesses::draw::{Draws, Location};
 use crate::kernels::shared::accesses::{ALPHA, I, L, M, N, SEED, check};
-use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -19,31 +19,23 @@ use std::hint::black_box;
 
 const ARRAYS: Parameter = Parameter { domain: Domain::Integer { min: 1, max: 1 << 32, default: 256 }, ..N };
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        id: "calibrate.draw",
-        summary: "Time to draw the address of an access from the power law",
-        source: &source::APEX_MAP,
-        place: "Section 2",
-        parameters: &[M, ALPHA, L, I, ARRAYS, SEED],
-        outputs: OUTPUTS,
-        ranks: Ranks::Any,
-        headline: HEADLINE,
-        method: "Every rank draws the addresses of accesses into one array repeatedly; no memory is read. The time is \
-                 that of the slowest rank. The sum of the addresses was compared with that of the same addresses drawn \
-                 one by one.",
-    },
-    check,
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.draw",
+    summary: "Time to draw the address of an access from the power law",
+    source: &source::APEX_MAP,
+    place: "Section 2",
+    parameters: &[M, ALPHA, L, I, ARRAYS, SEED],
+    method: "Every rank draws the addresses of accesses into one array repeatedly; no memory is read. The time is \
+        that of the slowest rank. The sum of the addresses was compared with that of the same addresses drawn \
+        one by one.",
+    refuse: check,
     work: |point| {
         let operations = address_count(point) as f64 * point.ranks as f64;
         Work { operations, operation: "place", bytes: 8.0 * operations, byte_definition: "8 per place" }
     },
-    words: |_| 0,
-    buffers: |point| point.integer("I") * WORD_BYTES,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    buffer_bytes: |point| point.integer("I") * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream)),
+    ..FAMILY
 };
 
 fn address_count(point: &Point) -> u64 {

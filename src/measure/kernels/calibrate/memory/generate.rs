@@ -3,34 +3,27 @@
 //! DEFINITION: `values` values of the shift register, in batches of 1024, as RandomAccess with look-ahead generates them.
 //! CHECK: the last value, against the jump to its position in the stream.
 
-use super::{BATCH, VALUES, about, work_per_rank};
+use super::{BATCH, FAMILY, VALUES, work_per_rank};
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::random_stream::{Generator, StreamKind};
-use crate::kernels::{Outcome, no_rings};
+use crate::kernels::{Kernel, Outcome};
 use crate::numerics::gf2;
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &about(
-        "calibrate.generate",
-        "Time to generate a value of the random stream",
-        "Section 3.1, tg",
-        &[VALUES],
-        "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest rank. \
-         The last value was compared with a jump to its position in the stream.",
-    ),
-    check: |_| Ok(()),
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.generate",
+    summary: "Time to generate a value of the random stream",
+    place: "Section 3.1, tg",
+    parameters: &[VALUES],
+    method: "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest rank. \
+        The last value was compared with a jump to its position in the stream.",
     work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH as u64), "value", 8, "8 per value"),
-    words: |_| 0,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 /// Returns the number of whole batches.

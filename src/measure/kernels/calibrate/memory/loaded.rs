@@ -12,11 +12,12 @@
 
 use super::read::{Places, follow_differences, prepare};
 use super::stream::{fill, sum};
-use super::{BYTES, PAGES, about, index_contents, prime, region_words, require_power_of_two};
+use super::{BYTES, FAMILY, PAGES, index_contents, prime, region_words, require_power_of_two};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, PAGE_OUTPUTS};
-use crate::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, parameter};
+use crate::kernels::calibrate::OUTPUTS;
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work, parameter};
 use crate::kernels::{Output, output};
 use crate::numerics::mix::seed;
 use crate::on_transport;
@@ -27,21 +28,17 @@ use apexmap_base::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        outputs: LOADED,
-        ..about(
-            "calibrate.loaded",
-            "Memory latency of one core while the other ranks read and write memory",
-            "Section 3.1, tu",
-            &[BYTES, PAGES, SHARE, WRITE_SHARE, READS],
-            "Rank 0 makes dependent random reads while all other ranks read and write their own memory from end to \
-             end, for a given fraction of the time. The time is that of rank 0's reads; the bandwidth is that of all \
-             other ranks until rank 0 has finished. The sums of the words read were compared with the sums computed \
-             from their addresses, and the written words with the latest write.",
-        )
-    },
-    check: |point| match point.ranks {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.loaded",
+    summary: "Memory latency of one core while the other ranks read and write memory",
+    place: "Section 3.1, tu",
+    parameters: &[BYTES, PAGES, SHARE, WRITE_SHARE, READS],
+    outputs: LOADED,
+    method: "Rank 0 makes dependent random reads while all other ranks read and write their own memory from end to \
+        end, for a given fraction of the time. The time is that of rank 0's reads; the bandwidth is that of all \
+        other ranks until rank 0 has finished. The sums of the words read were compared with the sums computed \
+        from their addresses, and the written words with the latest write.",
+    refuse: |point| match point.ranks {
         1 => Err("needs at least two ranks: the others load the memory".into()),
         _ => require_power_of_two(point),
     },
@@ -49,18 +46,16 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
         let operations = point.integer("reads") as f64;
         Work { operations, operation: "read", bytes: operations * 8.0, byte_definition: "8 per read of rank 0" }
     },
-    words: region_words,
-    buffers: |point| point.integer("reads") * WORD_BYTES,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    arena_words: region_words,
+    buffer_bytes: |point| point.integer("reads") * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 const LOADED: &[Output] = &[
     OUTPUTS[0],
-    PAGE_OUTPUTS[0],
-    PAGE_OUTPUTS[1],
+    PAGE_BYTES,
+    HUGE_SHARE,
     output(
         "background_bytes_per_second",
         Unit::BytesPerSecond,
@@ -109,7 +104,7 @@ pub fn run_with<C: Collectives>(
     arena: &mut Arena,
     write: impl Fn(&mut [u64], u64),
 ) -> Result<Outcome> {
-    let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
+    let (words, pages) = (region_words(point), Pages::from_point(point));
     let (memory, _) = arena.words_mut(pages, words as usize, index_contents(), |index| index as u64)?;
     let mut reads = vec![0; point.integer("reads") as usize];
     let expected = prepare(&mut reads, Places::anywhere(words), &mut seed(&[stream, comm.rank() as u64]), true);

@@ -8,12 +8,12 @@
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
 use super::read::{Places, prepare};
-use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -21,22 +21,18 @@ use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        headline: "bytes_per_second_per_rank",
-        source: &source::HPCC_RANDOM_ACCESS,
-        ..about(
-            "calibrate.mix",
-            "Bandwidth of a mixture of random and consecutive reads",
-            "Figures 1 and 2 (MAPS)",
-            &[BYTES, PAGES, SHARE, ACCESSES],
-            "Every rank reads words of its region: after each random word a sequence of consecutive words, whose \
-             length follows from the share of random accesses. Random addresses are drawn while the clock is stopped, \
-             at most 16384 at a time; the first batch is untimed. The region was traversed once before. The time is \
-             that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
-        )
-    },
-    check: |point| {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.mix",
+    summary: "Bandwidth of a mixture of random and consecutive reads",
+    source: &source::HPCC_RANDOM_ACCESS,
+    place: "Figures 1 and 2 (MAPS)",
+    parameters: &[BYTES, PAGES, SHARE, ACCESSES],
+    headline: "bytes_per_second_per_rank",
+    method: "Every rank reads words of its region: after each random word a sequence of consecutive words, whose \
+        length follows from the share of random accesses. Random addresses are drawn while the clock is stopped, \
+        at most 16384 at a time; the first batch is untimed. The region was traversed once before. The time is \
+        that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
+    refuse: |point| {
         require_power_of_two(point)?;
         let (random, words) = (random_count(point), region_words(point));
         let longest = (point.integer("accesses") - random).div_ceil(random);
@@ -49,12 +45,10 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
         Ok(())
     },
     work: |point| work_per_rank(point, point.integer("accesses"), "access", 8, "8 per access"),
-    words: region_words,
-    buffers: |point| 2 * batch(point) as u64 * WORD_BYTES,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    arena_words: region_words,
+    buffer_bytes: |point| 2 * batch(point) as u64 * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 const SHARE: Parameter = parameter(

@@ -22,17 +22,17 @@ pub mod stride;
 pub mod update;
 pub mod update_loop;
 
-use super::{HEADLINE, MEMORY_OUTPUTS};
+use super::MEMORY_OUTPUTS;
 
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::kernels::shared::accesses::warm_up::prime;
-use crate::kernels::{About, Domain, Parameter, Ranks, Work, parameter};
+use crate::kernels::shared::parameters;
+use crate::kernels::{Domain, Kernel, Parameter, Work, parameter};
 use crate::numerics::mix::seed;
 use apexmap_base::error::Result;
 
 use apexmap_base::point::Point;
-use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
 const BYTES: Parameter = Parameter {
@@ -42,12 +42,8 @@ const BYTES: Parameter = Parameter {
     meaning: "size of the region traversed per rank, a power of two",
     domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 256 << 20 },
 };
-const PAGES: Parameter = parameter(
-    "pages",
-    "pages",
-    "page size requested: huge (2 MiB on x86_64) or base (4 KiB)",
-    Domain::Choice(Pages::NAMES),
-);
+const PAGES: Parameter =
+    Parameter { meaning: "page size requested: huge (2 MiB on x86_64) or base (4 KiB)", ..parameters::PAGES };
 const VALUES: Parameter = parameter(
     "values",
     "values",
@@ -57,17 +53,7 @@ const VALUES: Parameter = parameter(
 /// Values generated per batch, as in RandomAccess.
 const BATCH: usize = 1024;
 
-const fn about(
-    id: &'static str,
-    summary: &'static str,
-    place: &'static str,
-    parameters: &'static [Parameter],
-    method: &'static str,
-) -> About {
-    let source = &source::BLUE_GENE_P_RANDOM_ACCESS;
-    let (outputs, ranks, headline) = (MEMORY_OUTPUTS, Ranks::Any, HEADLINE);
-    About { id, summary, source, place, parameters, outputs, ranks, headline, method }
-}
+const FAMILY: Kernel = Kernel { outputs: MEMORY_OUTPUTS, ..super::FAMILY };
 
 fn require_power_of_two(point: &Point) -> std::result::Result<(), String> {
     let bytes = point.integer("bytes");
@@ -90,7 +76,7 @@ fn prepare_region<'a, C: Collectives>(
     stream: u64,
     arena: &'a mut Arena,
 ) -> Result<(&'a [u64], u64)> {
-    let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
+    let (words, pages) = (region_words(point), Pages::from_point(point));
     let (memory, _) = arena.words(pages, words as usize, index_contents(), |index| index as u64)?;
     prime(comm, memory);
     comm.barrier();

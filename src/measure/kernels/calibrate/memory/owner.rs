@@ -6,28 +6,27 @@
 //!   are generated in batches of 1024 while the clock is stopped. An operation finds one owner.
 //! CHECK: the sum of all owners, against a binary search among the owners' first words.
 
-use super::{BATCH, VALUES, about, generate, work_per_rank};
+use super::{BATCH, FAMILY, VALUES, generate, work_per_rank};
+use crate::choice::choice;
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::layout::{Layout, Owners};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
-use crate::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &about(
-        "calibrate.owner",
-        "Time to find a word's owner, by division or by prediction",
-        "Section 4.4",
-        &[OWNER_BY, OWNERS, VALUES],
-        "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the time \
-         is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
-    ),
-    check: |point| match (point.text("owner_by"), point.integer("owners")) {
-        ("shift", owners) if !owners.is_power_of_two() => {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.owner",
+    summary: "Time to find a word's owner, by division or by prediction",
+    place: "Section 4.4",
+    parameters: &[OWNER_BY, OWNERS, VALUES],
+    method: "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the time \
+        is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
+    refuse: |point| match (OwnerBy::from_point(point), point.integer("owners")) {
+        (OwnerBy::Shift, owners) if !owners.is_power_of_two() => {
             Err(format!("owner_by = \"shift\" needs a number of owners that is a power of two, not {owners}"))
         }
         _ => Ok(()),
@@ -35,12 +34,8 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     work: |point| {
         work_per_rank(point, generate::batch_count(point).saturating_mul(BATCH as u64), "owner", 8, "8 per value")
     },
-    words: |_| 0,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 const OWNER_BY: Parameter = parameter(
@@ -48,8 +43,9 @@ const OWNER_BY: Parameter = parameter(
     "owner_by",
     "method to find a word's owner: division, prediction (multiplication and correction), or shift (owners a power of \
      two)",
-    Domain::Choice(&["division", "prediction", "shift"]),
+    Domain::Choice(OwnerBy::WORDS),
 );
+choice!(enum OwnerBy("owner_by") { Division = "division", Prediction = "prediction", Shift = "shift" });
 const OWNERS: Parameter = parameter(
     "owners",
     "owners",
@@ -61,10 +57,10 @@ const TABLE_BITS: u32 = 30;
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let layout = Layout::new(TABLE_BITS, point.integer("owners") as usize);
-    let owners = match point.text("owner_by") {
-        "division" => Owners::Division(layout),
-        "prediction" => Owners::Prediction(layout),
-        _ => Owners::cheapest(layout),
+    let owners = match OwnerBy::from_point(point) {
+        OwnerBy::Division => Owners::Division(layout),
+        OwnerBy::Prediction => Owners::Prediction(layout),
+        OwnerBy::Shift => Owners::cheapest(layout),
     };
     let first_words: Vec<u64> = (0..layout.parts()).map(|part| layout.first(part)).collect();
     let (index, mut generator) =

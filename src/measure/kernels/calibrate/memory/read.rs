@@ -9,15 +9,15 @@
 //!   needs a separate address translation.
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
-use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
+use crate::choice::choice;
 use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use crate::comm::arena::{Arena, Pages};
 use crate::hardware::{base_page_bytes, huge_page_bytes, line_words};
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
-use crate::kernels::no_rings;
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::shared::updates::table::{FAR_DISTANCE, NEAR_DISTANCE};
-use crate::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use crate::prefetch;
@@ -26,25 +26,21 @@ use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &about(
-        "calibrate.read",
-        "Time per random read: many outstanding, or each dependent on the one before",
-        "Section 3.1, tu",
-        &[REGION, PAGES, ORDER, SPREAD, READS],
-        "Every rank reads random words of its region. Every run draws the addresses anew: those of independent reads \
-         in batches of 16384 while the clock is stopped, the others during the reads, so that only the region is read. \
-         The first 16384 reads are untimed unless they are prefetched. The region was traversed once before. The time \
-         is that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
-    ),
-    check: refuse,
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.read",
+    summary: "Time per random read: many outstanding, or each dependent on the one before",
+    place: "Section 3.1, tu",
+    parameters: &[REGION, PAGES, ORDER, SPREAD, READS],
+    method: "Every rank reads random words of its region. Every run draws the addresses anew: those of independent reads \
+        in batches of 16384 while the clock is stopped, the others during the reads, so that only the region is read. \
+        The first 16384 reads are untimed unless they are prefetched. The region was traversed once before. The time \
+        is that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
+    refuse,
     work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH), "read", 8, "8 per read"),
-    words: region_words,
-    buffers: |_| 2 * BATCH * WORD_BYTES,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    arena_words: region_words,
+    buffer_bytes: |_| 2 * BATCH * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 const REGION: Parameter = Parameter {
@@ -55,14 +51,16 @@ const ORDER: Parameter = parameter(
     "order",
     "order",
     "order of the reads: independent, prefetched, or each dependent on the one before",
-    Domain::Choice(&["independent", "prefetched", "dependent"]),
+    Domain::Choice(Order::WORDS),
 );
+choice!(enum Order("order") { Independent = "independent", Prefetched = "prefetched", Dependent = "dependent" });
 const SPREAD: Parameter = parameter(
     "spread",
     "spread",
     "spread of the addresses: all words of the region, or one word per page",
-    Domain::Choice(&["words", "pages"]),
+    Domain::Choice(Spread::WORDS),
 );
+choice!(enum Spread("spread") { Words = "words", Pages = "pages" });
 pub(super) const READS: Parameter = parameter(
     "reads",
     "reads",
@@ -79,12 +77,12 @@ pub(super) fn batch_count(point: &Point) -> u64 {
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let bytes = point.integer("bytes");
-    if point.text("order") == "prefetched" {
+    if Order::from_point(point) == Order::Prefetched {
         require_power_of_two(point)?;
     }
-    let (unit, unit_name) = match point.text("spread") {
-        "pages" => (page_bytes(point), "pages"),
-        _ => (line_words() as u64 * WORD_BYTES, "cache lines"),
+    let (unit, unit_name) = match Spread::from_point(point) {
+        Spread::Pages => (page_bytes(point), "pages"),
+        Spread::Words => (line_words() as u64 * WORD_BYTES, "cache lines"),
     };
     if bytes.is_multiple_of(unit) {
         return Ok(());
@@ -94,7 +92,10 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
 
 /// Returns the size of the requested pages.
 fn page_bytes(point: &Point) -> u64 {
-    if point.text("pages") == "base" { base_page_bytes() } else { huge_page_bytes() }
+    match Pages::from_point(point) {
+        Pages::Base => base_page_bytes(),
+        Pages::Huge => huge_page_bytes(),
+    }
 }
 
 /// Converts a random draw to the index of a word in the region.
@@ -141,13 +142,13 @@ impl Places {
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
-    let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
+    let page = (Spread::from_point(point) == Spread::Pages).then(|| page_bytes(point) / WORD_BYTES);
     let places = Places { page, ..Places::anywhere(region_words(point)) };
     let count = batch_count(point).saturating_mul(BATCH);
-    let (seconds, wrong) = match point.text("order") {
-        "prefetched" => run_prefetched(comm, memory, places, draw, count),
-        "dependent" => run_dependent(comm, memory, places, draw, count),
-        _ => {
+    let (seconds, wrong) = match Order::from_point(point) {
+        Order::Prefetched => run_prefetched(comm, memory, places, draw, count),
+        Order::Dependent => run_dependent(comm, memory, places, draw, count),
+        Order::Independent => {
             let fill = |batch: &mut [u64]| prepare(batch, places, &mut draw, false);
             time_batches(comm, BATCH, batch_count(point), fill, |batch| sum_all(memory, batch, 1))
         }

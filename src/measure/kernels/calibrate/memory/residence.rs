@@ -7,40 +7,33 @@
 //! CHECK: the end of the chase, against the generator's jump.
 
 use super::chase::{Cycle, lines};
-use super::{BYTES, PAGES, about, prime, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, prime, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::line_words;
-use crate::kernels::calibrate::{CalibrationKernel, MEMORY_OUTPUTS, gather_outcome};
-use crate::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, output};
+use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
+use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, output};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::Unit;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        outputs: &OUTPUTS,
-        ..about(
-            "calibrate.residence",
-            "Latency of a region after some time without reads: what others leave of it in the caches",
-            "lat_mem_rd of lmbench",
-            &[BYTES, PAGES, WAIT],
-            "Every rank follows a cycle through the cache lines of its region twice, waits while it reads only the \
-             clock, and follows the cycle once more, timed. The time is that of the slowest rank. The end of the chase \
-             was compared with the generator of the cycle.",
-        )
-    },
-    check: require_power_of_two,
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.residence",
+    summary: "Latency of a region after some time without reads: what others leave of it in the caches",
+    place: "lat_mem_rd of lmbench",
+    parameters: &[BYTES, PAGES, WAIT],
+    outputs: &OUTPUTS,
+    method: "Every rank follows a cycle through the cache lines of its region twice, waits while it reads only the \
+        clock, and follows the cycle once more, timed. The time is that of the slowest rank. The end of the chase \
+        was compared with the generator of the cycle.",
+    refuse: require_power_of_two,
     work: |point| {
         work_per_rank(point, lap_steps(point), "access", 8 * line_words() as u64, "one cache line per access")
     },
-    words: region_words,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    arena_words: region_words,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const WAIT: Parameter = Parameter {

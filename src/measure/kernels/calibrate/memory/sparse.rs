@@ -7,12 +7,12 @@
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
 use super::read::{BATCH, READS, batch_count, next_draw, time_batches};
-use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -20,21 +20,17 @@ use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        source: &source::APEX_MAP,
-        ..about(
-            "calibrate.sparse",
-            "Time per read if a share of the reads misses the first-level cache",
-            "Section 2",
-            &[BYTES, PAGES, SHARE, READS],
-            "Every rank reads words of its region, most of them in its first 2 KiB. Every run draws the addresses \
-             anew, in batches of 16384 while the clock is stopped; the first batch is untimed. The region was \
-             traversed once before. The time is that of the slowest rank. The sum of all words was compared with the \
-             sum computed from their addresses.",
-        )
-    },
-    check: |point| {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.sparse",
+    summary: "Time per read if a share of the reads misses the first-level cache",
+    source: &source::APEX_MAP,
+    place: "Section 2",
+    parameters: &[BYTES, PAGES, SHARE, READS],
+    method: "Every rank reads words of its region, most of them in its first 2 KiB. Every run draws the addresses \
+        anew, in batches of 16384 while the clock is stopped; the first batch is untimed. The region was \
+        traversed once before. The time is that of the slowest rank. The sum of all words was compared with the \
+        sum computed from their addresses.",
+    refuse: |point| {
         require_power_of_two(point)?;
         if region_words(point) <= NEAR_WORDS {
             return Err(
@@ -44,12 +40,10 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
         Ok(())
     },
     work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH), "read", 8, "8 per read"),
-    words: region_words,
-    buffers: |_| BATCH * WORD_BYTES,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    arena_words: region_words,
+    buffer_bytes: |_| BATCH * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 const SHARE: Parameter = parameter(

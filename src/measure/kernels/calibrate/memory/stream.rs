@@ -8,35 +8,34 @@
 //!   Stores do not bypass the caches, unlike those of memcpy with long arrays.
 //! CHECK: the sums, against those of the contents; every word of the result, against its sources.
 
-use super::{BYTES, PAGES, about, index_contents, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, index_contents, region_words, require_power_of_two, work_per_rank};
+use crate::choice::choice;
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, PAGE_OUTPUTS, gather_outcome};
+use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
 use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        headline: "bytes_per_second",
-        source: &source::STREAM,
-        outputs: &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1], TRAFFIC[0], TRAFFIC[1]],
-        ..about(
-            "calibrate.stream",
-            "Bandwidth of memory: consecutive words read, or STREAM's copy, scale, add and triad",
-            "Table 2 (Copy, Scale, Add, Triad)",
-            &[ACCESS, BYTES, PAGES, PASSES],
-            "Every rank traverses its own memory from end to end, all at the same time; the time is that of the \
-             slowest rank. Sums were compared with those of the contents, every word of a result with its sources. \
-             Bytes are counted as in STREAM: those of the arrays read and written. The memory was traversed once \
-             before the clock started.",
-        )
-    },
-    check: require_power_of_two,
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.stream",
+    summary: "Bandwidth of memory: consecutive words read, or STREAM's copy, scale, add and triad",
+    source: &source::STREAM,
+    place: "Table 2 (Copy, Scale, Add, Triad)",
+    parameters: &[ACCESS, BYTES, PAGES, PASSES],
+    outputs: &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE, TRAFFIC[0], TRAFFIC[1]],
+    headline: "bytes_per_second",
+    method: "Every rank traverses its own memory from end to end, all at the same time; the time is that of the \
+        slowest rank. Sums were compared with those of the contents, every word of a result with its sources. \
+        Bytes are counted as in STREAM: those of the arrays read and written. The memory was traversed once \
+        before the clock started.",
+    accesses_in_order: true,
+    refuse: require_power_of_two,
     work: |point| {
         let count = point.integer("passes").saturating_mul(operation(point).words(point) as u64);
         work_per_rank(
@@ -47,20 +46,18 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
             "8 per word read; 16 per word of copy and scale, 24 of add and triad",
         )
     },
-    words: region_words,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: true,
-    is_simulatable: false,
+    arena_words: region_words,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 const ACCESS: Parameter = parameter(
     "access",
     "access",
     "access: sum of the words read, triad a = b + 3 c, copy a = b, scale a = 3 b, or add a = b + c",
-    Domain::Choice(&["read", "triad", "copy", "scale", "add"]),
+    Domain::Choice(Access::WORDS),
 );
+choice!(enum Access("access") { Read = "read", Triad = "triad", Copy = "copy", Scale = "scale", Add = "add" });
 const PASSES: Parameter = parameter(
     "passes",
     "passes",
@@ -85,12 +82,12 @@ struct Operation {
 }
 
 fn operation(point: &Point) -> Operation {
-    let (arrays, run, expected): (_, Pass, fn(u64, u64) -> u64) = match point.text("access") {
-        "read" => (1, |_, _, _| (), |_, _| 0),
-        "copy" => (2, copy, |b, _| b),
-        "scale" => (2, scale, |b, _| b.wrapping_mul(3)),
-        "add" => (3, add, u64::wrapping_add),
-        _ => (3, triad, |b, c| b.wrapping_add(c.wrapping_mul(3))),
+    let (arrays, run, expected): (_, Pass, fn(u64, u64) -> u64) = match Access::from_point(point) {
+        Access::Read => (1, |_, _, _| (), |_, _| 0),
+        Access::Copy => (2, copy, |b, _| b),
+        Access::Scale => (2, scale, |b, _| b.wrapping_mul(3)),
+        Access::Add => (3, add, u64::wrapping_add),
+        Access::Triad => (3, triad, |b, c| b.wrapping_add(c.wrapping_mul(3))),
     };
     Operation { arrays, run, expected }
 }
@@ -123,7 +120,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
 
 fn run_read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<(f64, u64)> {
     let (words, passes) = (region_words(point), point.integer("passes"));
-    let pages = Pages::from_name(point.text("pages"));
+    let pages = Pages::from_point(point);
     let (memory, _) = arena.words(pages, words as usize, index_contents(), |index| index as u64)?;
     black_box(sum(memory));
     comm.barrier();
@@ -146,7 +143,7 @@ pub fn run_write<C: Collectives>(
     pass: impl Fn(&mut [u64], &[u64], &[u64]),
     expected: impl Fn(u64, u64) -> u64,
 ) -> Result<(f64, u64)> {
-    let pages = Pages::from_name(point.text("pages"));
+    let pages = Pages::from_point(point);
     let (memory, _) = arena.words_mut(pages, region_words(point) as usize, index_contents(), |index| index as u64)?;
     let (result, sources) = memory.split_at_mut(words_per_array(point));
     let (b, c) = sources.split_at(words_per_array(point));

@@ -7,13 +7,13 @@
 //! CHECK: the sum of all words read, against the sum of their indices.
 
 use super::stream::sum;
-use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
+use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, PAGE_OUTPUTS, gather_outcome};
-use crate::kernels::no_rings;
+use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
 use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
@@ -21,22 +21,19 @@ use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        headline: "bytes_per_second_per_rank",
-        source: &source::MEMORY_MOUNTAIN,
-        outputs: &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1], TRAFFIC[0], TRAFFIC[1]],
-        ..about(
-            "calibrate.stride",
-            "Bandwidth of memory by size and stride: the memory mountain",
-            "Section 6.6.1",
-            &[BYTES, STRIDE, PAGES, READS],
-            "Every rank reads every S-th word of its region from end to end, repeatedly. The region was traversed once \
-             before. The time is that of the slowest rank. The sum of all words was compared with the sum of their \
-             indices.",
-        )
-    },
-    check: |point| {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.stride",
+    summary: "Bandwidth of memory by size and stride: the memory mountain",
+    source: &source::MEMORY_MOUNTAIN,
+    place: "Section 6.6.1",
+    parameters: &[BYTES, STRIDE, PAGES, READS],
+    outputs: &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE, TRAFFIC[0], TRAFFIC[1]],
+    headline: "bytes_per_second_per_rank",
+    method: "Every rank reads every S-th word of its region from end to end, repeatedly. The region was traversed once \
+        before. The time is that of the slowest rank. The sum of all words was compared with the sum of their \
+        indices.",
+    accesses_in_order: true,
+    refuse: |point| {
         require_power_of_two(point)?;
         match (point.integer("stride"), region_words(point)) {
             (stride, words) if stride > words => {
@@ -48,12 +45,9 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
     work: |point| {
         work_per_rank(point, pass_count(point).saturating_mul(reads_per_pass(point)), "read", WORD_BYTES, "8 per read")
     },
-    words: region_words,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: true,
-    is_simulatable: false,
+    arena_words: region_words,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    ..FAMILY
 };
 
 const STRIDE: Parameter = Parameter {

@@ -5,42 +5,37 @@
 //! CHECK: all updates are applied a second time, one by one, which must restore `T[i] = i`.
 
 use super::{
-    BATCH, BYTES, PAGES, VALUES, about, generate, index_contents, region_words, require_power_of_two, work_per_rank,
+    BATCH, BYTES, FAMILY, PAGES, VALUES, generate, index_contents, region_words, require_power_of_two, work_per_rank,
 };
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::shared::updates::table::Table;
-use crate::kernels::{Outcome, no_rings};
+use crate::kernels::{Kernel, Outcome};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &about(
-        "calibrate.update",
-        "Time of a random update of a table, without generating its value (tu)",
-        "Section 3.1, tu",
-        &[BYTES, PAGES, VALUES],
-        "Every rank updates random words of its table, 1024 between two clock readings; the time is that of the \
-         slowest rank. All updates were then undone, which had to restore T[i] = i.",
-    ),
-    check: require_power_of_two,
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.update",
+    summary: "Time of a random update of a table, without generating its value (tu)",
+    place: "Section 3.1, tu",
+    parameters: &[BYTES, PAGES, VALUES],
+    method: "Every rank updates random words of its table, 1024 between two clock readings; the time is that of the \
+        slowest rank. All updates were then undone, which had to restore T[i] = i.",
+    refuse: require_power_of_two,
     work: |point| {
         work_per_rank(point, generate::batch_count(point).saturating_mul(BATCH as u64), "update", 8, "8 per update")
     },
-    words: region_words,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    arena_words: region_words,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..FAMILY
 };
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (words, pages) = (region_words(point) as usize, Pages::from_name(point.text("pages")));
+    let (words, pages) = (region_words(point) as usize, Pages::from_point(point));
     let index = Index::new(StreamKind::Lfsr, words.ilog2());
     let (memory, _) = arena.words_mut(pages, words, index_contents(), |position| position as u64)?;
     let mut table = Table::new(memory, 0, index);

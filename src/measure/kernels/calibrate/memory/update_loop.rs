@@ -4,36 +4,29 @@
 //!   loop computes the index of each value and keeps it in a register, but accesses no table.
 //! CHECK: the sum of all indices, against that of another loop.
 
-use super::{BATCH, VALUES, about, generate, work_per_rank};
+use super::{BATCH, FAMILY, VALUES, generate, work_per_rank};
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
-use crate::kernels::{Outcome, no_rings};
+use crate::kernels::{Kernel, Outcome};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &about(
-        "calibrate.loop",
-        "Time of the loop of RandomAccess without its table (tos)",
-        "Section 3.1, tos",
-        &[VALUES],
-        "For values generated before, every rank computes the index of each in a table of 2^30 words that is never \
-         accessed, 1024 values between two clock readings; the time is that of the slowest rank. The sum of all \
-         indices was compared with that of another loop.",
-    ),
-    check: |_| Ok(()),
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.loop",
+    summary: "Time of the loop of RandomAccess without its table (tos)",
+    place: "Section 3.1, tos",
+    parameters: &[VALUES],
+    method: "For values generated before, every rank computes the index of each in a table of 2^30 words that is never \
+        accessed, 1024 values between two clock readings; the time is that of the slowest rank. The sum of all \
+        indices was compared with that of another loop.",
     work: |point| {
         work_per_rank(point, generate::batch_count(point).saturating_mul(BATCH as u64), "value", 8, "8 per value")
     },
-    words: |_| 0,
-    buffers: |_| 0,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 /// Size of the fictitious table, as a power of two of words.

@@ -4,42 +4,37 @@
 //! CHECK: in further barriers each rank in turn arrives last, and writes to all others before it arrives. A rank that has left
 //!   the barrier must find the written value.
 
-use super::{about, require_two_ranks};
+use super::{FAMILY, require_two_ranks};
 use crate::comm::{Buffer, Comm, Rma, RmaWindow};
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
-use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
+use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::{Computations, Domain, Kernel, Outcome, Parameter, Windows, Work, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        source: &source::NIC_MESSAGE_RATE,
-        ..about(
-            "calibrate.barrier",
-            "Time of a barrier of all ranks",
-            "Section 4 (shmem_barrier_all)",
-            &[BARRIERS],
-            Ranks::Any,
-            "All ranks pass consecutive barriers; the time is that of the slowest rank. In further barriers each rank \
-             in turn arrived late and wrote to all others before: a rank that had left the barrier had to find the \
-             written value.",
-        )
-    },
-    check: require_two_ranks,
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.barrier",
+    summary: "Time of a barrier of all ranks",
+    source: &source::NIC_MESSAGE_RATE,
+    place: "Section 4 (shmem_barrier_all)",
+    parameters: &[BARRIERS],
+    method: "All ranks pass consecutive barriers; the time is that of the slowest rank. In further barriers each rank \
+        in turn arrived late and wrote to all others before: a rank that had left the barrier had to find the \
+        written value.",
+    windows: Windows::InCheck,
+    simulation: Some(Computations::None),
+    waits_for_each_message: |_| true,
+    refuse: require_two_ranks,
     work: |point| Work {
         operations: point.integer("barriers") as f64,
         operation: "barrier",
         bytes: 0.0,
         byte_definition: "none",
     },
-    words: |_| 0,
-    buffers: |point| 128 * point.ranks as u64,
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: true,
+    buffer_bytes: |point| 128 * point.ranks as u64,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 const BARRIERS: Parameter =

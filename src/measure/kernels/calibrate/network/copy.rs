@@ -4,10 +4,10 @@
 //!   once (equally many are read and written).
 //! CHECK: after the run, the buffer against the source. Before the run it held other words.
 
-use super::about;
+use super::FAMILY;
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
-use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
+use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -17,22 +17,16 @@ use apexmap_base::units::Unit;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        headline: "bytes_per_second",
-        source: &source::HYPERCUBE_RANDOM_ACCESS,
-        ..about(
-            "calibrate.copy",
-            "Time per byte copied from memory to memory",
-            "Section 3 (copy costs in T_C)",
-            &[COPY_BYTES, COPIES],
-            Ranks::Any,
-            "Every rank copies blocks of copy_bytes from one buffer to another, both of 16 blocks, in turn; the time \
-             is that of the slowest rank. The blocks were compared with their sources after the run. Bytes are those \
-             copied, counted once.",
-        )
-    },
-    check: |_| Ok(()),
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.copy",
+    summary: "Time per byte copied from memory to memory",
+    source: &source::HYPERCUBE_RANDOM_ACCESS,
+    place: "Section 3 (copy costs in T_C)",
+    parameters: &[COPY_BYTES, COPIES],
+    headline: "bytes_per_second",
+    method: "Every rank copies blocks of copy_bytes from one buffer to another, both of 16 blocks, in turn; the time \
+        is that of the slowest rank. The blocks were compared with their sources after the run. Bytes are those \
+        copied, counted once.",
     work: |point| {
         let operations = point.integer("copies") as f64 * point.ranks as f64;
         Work {
@@ -42,12 +36,9 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
             byte_definition: "bytes copied, counted once",
         }
     },
-    words: |_| 0,
-    buffers: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: false,
+    buffer_bytes: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 const COPY_BYTES: Parameter = Parameter {

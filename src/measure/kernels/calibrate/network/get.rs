@@ -4,38 +4,32 @@
 //!   outstanding gets, while the partner does the same. An operation is one get, with the sum of its block.
 //! CHECK: the sum of all words of all blocks fetched.
 
-use super::{about, contents, mailbox, pair, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
+use super::{FAMILY, contents, mailbox, pair, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
 use crate::comm::{GetWindow, Rma};
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
-use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, no_rings};
+use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::{Computations, Domain, Kernel, Outcome, Parameter, Windows};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        source: &source::APEX_MAP,
-        ..about(
-            "calibrate.get",
-            "Time per get from another rank's memory, in both directions simultaneously between pairs of ranks",
-            "Section 4 (one-sided models)",
-            &[BYTES, GETS, WINDOW],
-            Ranks::Any,
-            "Every rank fetches blocks of its partner's memory through a window and sums their words, with up to \
-             `window` outstanding gets. The time is that of the slowest rank, from a common start to its last \
-             block. The sum of all words fetched was compared with the sum of the words in that memory.",
-        )
-    },
-    check: |point| require_pairs(point, WORD_BYTES),
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.get",
+    summary: "Time per get from another rank's memory, in both directions simultaneously between pairs of ranks",
+    source: &source::APEX_MAP,
+    place: "Section 4 (one-sided models)",
+    parameters: &[BYTES, GETS, WINDOW],
+    method: "Every rank fetches blocks of its partner's memory through a window and sums their words, with up to \
+        `window` outstanding gets. The time is that of the slowest rank, from a common start to its last \
+        block. The sum of all words fetched was compared with the sum of the words in that memory.",
+    windows: Windows::Always,
+    simulation: Some(Computations::None),
+    refuse: |point| require_pairs(point, WORD_BYTES),
     work: |point| work_per_rank(point, "get", "bytes fetched"),
-    words: |_| 0,
-    buffers: |point| (point.integer("window") + BLOCKS) * point.integer("message_bytes"),
-    rings: no_rings,
-    accesses_in_order: false,
-    is_simulatable: true,
+    buffer_bytes: |point| (point.integer("window") + BLOCKS) * point.integer("message_bytes"),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 const BYTES: Parameter = Parameter { meaning: "bytes per get, a multiple of 8", ..mailbox::BYTES };

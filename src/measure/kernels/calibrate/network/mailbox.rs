@@ -5,39 +5,33 @@
 //!   received, on one rank.
 //! CHECK: the sum of all words of all messages received.
 
-use super::{about, contents, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
+use super::{FAMILY, contents, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
 use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::messages;
-use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings};
+use crate::kernels::{Computations, Domain, Kernel, Outcome, Parameter, Rings};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        source: &source::APEX_MAP,
-        ..about(
-            "calibrate.mailbox",
-            "Time per message through a mailbox, in both directions simultaneously between pairs of ranks",
-            "Section 2.1 (requests and replies)",
-            &[BYTES, MESSAGES],
-            Ranks::Any,
-            "Every rank sends messages to its partner through a mailbox and takes the partner's messages as they \
-             arrive. The time is that of the slowest rank, from a common start to the last message it receives. The \
-             sum of all words received was compared with the sum of the words sent.",
-        )
-    },
-    check: |point| require_pairs(point, WORD_BYTES),
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.mailbox",
+    summary: "Time per message through a mailbox, in both directions simultaneously between pairs of ranks",
+    source: &source::APEX_MAP,
+    place: "Section 2.1 (requests and replies)",
+    parameters: &[BYTES, MESSAGES],
+    method: "Every rank sends messages to its partner through a mailbox and takes the partner's messages as they \
+        arrive. The time is that of the slowest rank, from a common start to the last message it receives. The \
+        sum of all words received was compared with the sum of the words sent.",
+    simulation: Some(Computations::None),
+    refuse: |point| require_pairs(point, WORD_BYTES),
     work: |point| work_per_rank(point, "message", "content of the messages, each counted once"),
-    words: |_| 0,
-    buffers: |point| (2 * HANDLES as u64 + 1) * point.integer("message_bytes"),
+    buffer_bytes: |point| (2 * HANDLES as u64 + 1) * point.integer("message_bytes"),
     rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
-    accesses_in_order: false,
-    is_simulatable: true,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 pub(super) const BYTES: Parameter = Parameter {

@@ -16,25 +16,12 @@ pub mod receive;
 pub mod request;
 pub mod send;
 
-use super::{HEADLINE, OUTPUTS};
+use super::FAMILY;
 use crate::comm::Collectives;
-use crate::kernels::{About, Parameter, Ranks, Work, require_even_ranks};
+use crate::kernels::{Work, require_even_ranks};
 use crate::numerics::mix::mix;
 use crate::observer;
 use apexmap_base::point::Point;
-use apexmap_base::source;
-
-const fn about(
-    id: &'static str,
-    summary: &'static str,
-    place: &'static str,
-    parameters: &'static [Parameter],
-    ranks: Ranks,
-    method: &'static str,
-) -> About {
-    let source = &source::BLUE_GENE_P_RANDOM_ACCESS;
-    About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks, headline: HEADLINE, method }
-}
 
 /// Requires an even number of ranks, and messages of whole items of `item` bytes.
 fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), String> {

@@ -4,38 +4,33 @@
 //!   check for a free send handle, with 16 receives posted.
 //! CHECK: no poll finds a message. Then each rank sends one message to the next, which must receive it with its content.
 
-use super::{about, require_two_ranks};
+use super::{FAMILY, require_two_ranks};
 use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
-use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, Work, parameter};
+use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, Work, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &about(
-        "calibrate.poll",
-        "Time of an empty poll (top)",
-        "Section 3.1, Equation (1)",
-        &[LOOKS],
-        Ranks::Any,
-        "Every rank polls for a message and checks for a free send handle, repeatedly, while no rank sends; the \
-         time is that of the slowest rank. Then each rank sent one message to the next, which had to receive it.",
-    ),
-    check: require_two_ranks,
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.poll",
+    summary: "Time of an empty poll (top)",
+    place: "Section 3.1, Equation (1)",
+    parameters: &[LOOKS],
+    method: "Every rank polls for a message and checks for a free send handle, repeatedly, while no rank sends; the \
+        time is that of the slowest rank. Then each rank sent one message to the next, which had to receive it.",
+    refuse: require_two_ranks,
     work: |point| Work {
         operations: point.integer("looks") as f64 * point.ranks as f64,
         operation: "look",
         bytes: 0.0,
         byte_definition: "none",
     },
-    words: |_| 0,
-    buffers: |_| 2 * HANDLES as u64 * 8,
+    buffer_bytes: |_| 2 * HANDLES as u64 * 8,
     rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
-    accesses_in_order: false,
-    is_simulatable: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    ..FAMILY
 };
 
 const LOOKS: Parameter = parameter(

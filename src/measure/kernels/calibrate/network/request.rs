@@ -7,32 +7,32 @@
 //!   memory is drawn uniformly, otherwise one of the rank's own. If M/P fits into a cache, the time is that of the protocol.
 //! CHECK: as in Apex-Map.
 
-use crate::kernels::calibrate::CalibrationKernel;
+use super::FAMILY;
+use crate::choice::choice;
 use crate::kernels::shared::accesses::two_sided::{self, POLL_EVERY};
 use crate::kernels::shared::accesses::{
     B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, arrays, buffer_words, check, local_words, one_sided,
 };
-use crate::kernels::{About, Choices, Domain, Parameter, Ranks, Work, parameter};
+use crate::kernels::{Computations, Domain, Kernel, Parameter, Windows, Work, parameter};
 use crate::on_transport;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: CalibrationKernel = CalibrationKernel {
-    about: &About {
-        id: "calibrate.request",
-        summary: "Time per access if a given share goes to another rank's memory, by messages or gets",
-        source: &source::APEX_MAP,
-        place: "Section 2.1, Table 1",
-        parameters: &[SMALL_M, SHARE, BY, L, I, DEFAULT_N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
-        outputs: OUTPUTS,
-        ranks: Ranks::Any,
-        headline: HEADLINE,
-        method: "Every rank reads blocks, a given share of them from other ranks' memory, and meanwhile serves the \
-                 others, by the protocol of Apex-Map. All addresses are drawn before the clock starts. The time is \
-                 that of the slowest rank, until no request is outstanding. The sum of all words was compared with the \
-                 sum computed from the addresses.",
-    },
-    check: |point| {
+pub const KERNEL: Kernel = Kernel {
+    id: "calibrate.request",
+    summary: "Time per access if a given share goes to another rank's memory, by messages or gets",
+    source: &source::APEX_MAP,
+    place: "Section 2.1, Table 1",
+    parameters: &[SMALL_M, SHARE, BY, L, I, DEFAULT_N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
+    outputs: OUTPUTS,
+    headline: HEADLINE,
+    method: "Every rank reads blocks, a given share of them from other ranks' memory, and meanwhile serves the \
+        others, by the protocol of Apex-Map. All addresses are drawn before the clock starts. The time is \
+        that of the slowest rank, until no request is outstanding. The sum of all words was compared with the \
+        sum computed from the addresses.",
+    windows: Windows::If("by", "gets"),
+    simulation: Some(Computations::None),
+    refuse: |point| {
         check(point)?;
         match point.ranks {
             1 => Err("a remote access needs another rank; use 2 ranks or more".into()),
@@ -48,20 +48,19 @@ pub const KERNEL: CalibrationKernel = CalibrationKernel {
             byte_definition: "words read and summed, 8 L bytes per access",
         }
     },
-    words: local_words,
-    buffers: |point| {
+    arena_words: local_words,
+    buffer_bytes: |point| {
         let blocks = point.integer("B") + point.integer("SMSG");
         buffer_words(point, point.integer("N"), blocks).saturating_mul(WORD_BYTES)
     },
     rings: two_sided::rings,
-    accesses_in_order: false,
-    is_simulatable: true,
     run: |point, stream, world| {
-        on_transport!(&world.transport, comm => match BY_CHOICES.meaning(point, "by") {
+        on_transport!(&world.transport, comm => match RemoteAccess::from_point(point) {
             RemoteAccess::Gets => one_sided::run(*comm, point, stream, world.arena),
             RemoteAccess::Messages => two_sided::run(*comm, point, stream, world.arena),
         })
     },
+    ..FAMILY
 };
 
 const SHARE: Parameter = parameter(
@@ -74,16 +73,9 @@ const BY: Parameter = parameter(
     "by",
     "remote_by",
     "access to a remote block: a request and a reply, or a get",
-    Domain::Choice(&BY_WORDS),
+    Domain::Choice(RemoteAccess::WORDS),
 );
-#[derive(Clone, Copy)]
-enum RemoteAccess {
-    Messages,
-    Gets,
-}
-const BY_CHOICES: Choices<RemoteAccess> =
-    Choices(&[("messages", RemoteAccess::Messages), ("gets", RemoteAccess::Gets)]);
-const BY_WORDS: [&str; 2] = BY_CHOICES.words();
+choice!(enum RemoteAccess("by") { Messages = "messages", Gets = "gets" });
 const SMALL_M: Parameter = Parameter { domain: Domain::Global { min: 1, max: 1 << 60, default: 1 << 12 }, ..M };
 const DEFAULT_N: Parameter = Parameter {
     domain: Domain::Chosen {

@@ -39,14 +39,14 @@ pub struct Report {
 
 impl Report {
     pub fn gather<C: Collectives>(&self, comm: &C) -> Reports {
-        let Tally { applied, messages, hops, stored, excess, buffers, discarded, discarded_hash } = self.tally;
+        let Tally { applied, messages, hops, stored, excess, buffer_bytes, discarded, discarded_hash } = self.tally;
         let row = [
             self.seconds,
             applied,
             messages,
             hops,
             stored,
-            buffers,
+            buffer_bytes,
             self.demanded,
             self.generated,
             self.demanded_hash,
@@ -68,7 +68,7 @@ impl Report {
                 hops: row[3],
                 stored: row[4],
                 excess: (row[15] == 1).then_some(row[16]),
-                buffers: row[5],
+                buffer_bytes: row[5],
                 discarded: row[13],
                 discarded_hash: row[14],
             },
@@ -127,7 +127,7 @@ impl Reports {
             ("bytes_sent_per_update", per_update(hops * apexmap_base::units::WORD_BYTES)),
             ("stored_max", Value::Integer(stored)),
             ("stored_over_limit", flag(stored > problem.look_ahead as u64)),
-            ("buffer_bytes", Value::Integer(self.max(|rank| rank.tally.buffers) * apexmap_base::units::WORD_BYTES)),
+            ("buffer_bytes", Value::Integer(self.max(|rank| rank.tally.buffer_bytes))),
             ("errors", Value::Integer(errors)),
             ("error_fraction", Value::Real(error_fraction)),
             ("table_hash", Value::Text(format!("{:016x}", self.0.iter().fold(0, |hash, rank| hash ^ rank.hash)))),

@@ -14,6 +14,8 @@ pub mod two_sided;
 pub mod warm_up;
 
 use crate::comm::arena::{Arena, GrantedPages, Pages};
+pub(in crate::kernels) use crate::kernels::shared::parameters::PAGES;
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, receive_buffers, seed, send_handles};
 use crate::kernels::{Domain, Output, Parameter, output};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -55,34 +57,12 @@ pub(in crate::kernels) const N: Parameter = Parameter {
     meaning: "number of index arrays in one run; the default is large enough for the clock and for remote accesses to average out",
     domain: Domain::Chosen { min: 1, max: 1 << 32, depends_on: "I, L, alpha and P", choose: arrays::count },
 };
-pub(in crate::kernels) const PAGES: Parameter = Parameter {
-    name: "pages",
-    column: "pages",
-    unit: Unit::None,
-    meaning: "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted",
-    domain: Domain::Choice(Pages::NAMES),
-};
-pub(in crate::kernels) const SEED: Parameter = Parameter {
-    name: "seed",
-    column: "seed",
-    unit: Unit::None,
-    meaning: "seed of the random addresses",
-    domain: Domain::Integer { min: 0, max: u64::MAX, default: 1 },
-};
-pub(in crate::kernels) const B: Parameter = Parameter {
-    name: "B",
-    column: "receive_buffers",
-    unit: Unit::None,
-    meaning: "receive buffers: maximum outstanding remote accesses per rank",
-    domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
-};
-pub(in crate::kernels) const SMSG: Parameter = Parameter {
-    name: "SMSG",
-    column: "send_handles",
-    unit: Unit::None,
-    meaning: "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in total",
-    domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
-};
+pub(in crate::kernels) const SEED: Parameter = seed("seed of the random addresses");
+pub(in crate::kernels) const B: Parameter =
+    receive_buffers("receive buffers: maximum outstanding remote accesses per rank");
+pub(in crate::kernels) const SMSG: Parameter = send_handles(
+    "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in total",
+);
 pub(in crate::kernels) const NSER: Parameter = Parameter {
     name: "NSER",
     column: "serve_limit",
@@ -123,8 +103,8 @@ pub(in crate::kernels) const OUTPUTS: &[Output] = &[
         Unit::None,
         "time in units of the clock's resolution; below 1,000 the clock is too coarse for the run",
     ),
-    output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
-    output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
+    PAGE_BYTES,
+    HUGE_SHARE,
 ];
 
 /// Returns the words of the global memory per rank, M/P.
@@ -155,7 +135,7 @@ pub(in crate::kernels) fn memory<'a>(
     rank: usize,
     arena: &'a mut Arena,
 ) -> Result<(&'a [u64], GrantedPages)> {
-    let pages = Pages::from_name(point.text("pages"));
+    let pages = Pages::from_point(point);
     let words = if arena.is_simulated() { simulated_words(point) } else { local_words(point) };
     arena.words(pages, words as usize, rank as u64, |word| contents(rank as u64, word as u64))
 }

@@ -1,6 +1,6 @@
 //! Measures a pattern: runs rounds until they are steady, then the timed rounds, then the verification.
 
-use super::{Shape, invalidated_bytes};
+use super::{Caches, Shape, invalidated_bytes};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::kernels::Outcome;
@@ -44,9 +44,9 @@ pub fn measure<C: Collectives>(
     messages: f64,
 ) -> Result<Outcome> {
     let rounds = Shape::new(point).rounds;
-    let eviction_memory = match (invalidated_bytes(point), point.text("caches")) {
-        (None, "cold") => return Err(unknown_caches()),
-        (None, _) => None,
+    let eviction_memory = match (invalidated_bytes(point), Caches::from_point(point)) {
+        (None, Caches::Cold) => return Err(unknown_caches()),
+        (None, Caches::Warm) => None,
         (Some(bytes), _) => Some(arena.words(Pages::Huge, bytes.div_ceil(8) as usize, EVICTION_SEED, |i| i as u64)?.0),
     };
     let (warm_up_rounds, steady) = warm_up(comm, &mut exchange, rounds, eviction_memory);

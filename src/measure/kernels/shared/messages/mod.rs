@@ -14,9 +14,14 @@ mod one_sided;
 pub mod route;
 mod two_sided;
 
+use crate::choice::choice;
 use crate::comm::arena::Arena;
-use crate::comm::{PointToPoint, Rma, World};
-use crate::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Rings, Work, output, parameter};
+use crate::comm::{PointToPoint, Rma};
+use crate::kernels::shared::parameters::seed;
+use crate::kernels::{
+    Computations, Domain, Kernel, Outcome, Output, Parameter, Pattern, Rings, Windows, Work, output, parameter,
+    require_even_ranks,
+};
 use crate::provenance;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -46,20 +51,23 @@ pub const OPERATION: Parameter = parameter(
     "operation",
     "operation",
     "operation: send (two-sided, received and acknowledged) or put (one-sided)",
-    Domain::Choice(&["send", "put"]),
+    Domain::Choice(Operation::WORDS),
 );
+choice!(enum Operation("operation") { Send = "send", Put = "put" });
 pub const BUFFERS: Parameter = parameter(
     "buffers",
     "buffers",
     "buffers: distinct (one buffer per message of a window) or one (one buffer shared by all messages, as in the OSU micro-benchmarks)",
-    Domain::Choice(&["distinct", "one"]),
+    Domain::Choice(Buffers::WORDS),
 );
+choice!(enum Buffers("buffers") { Distinct = "distinct", One = "one" });
 pub const CACHES: Parameter = parameter(
     "caches",
     "caches",
     "caches: warm or cold; with cold, every rank reads cache_bytes of other memory before each round, untimed",
-    Domain::Choice(&["warm", "cold"]),
+    Domain::Choice(Caches::WORDS),
 );
+choice!(enum Caches("caches") { Warm = "warm", Cold = "cold" });
 pub const CACHE_BYTES: Parameter = Parameter {
     name: "cache_bytes",
     column: "cache_bytes",
@@ -68,8 +76,7 @@ pub const CACHE_BYTES: Parameter = Parameter {
         the system reports",
     domain: Domain::Integer { min: 0, max: 1 << 40, default: 0 },
 };
-pub(in crate::kernels) const SEED: Parameter =
-    parameter("seed", "seed", "seed of the random destinations", Domain::Integer { min: 0, max: u64::MAX, default: 1 });
+pub(in crate::kernels) const SEED: Parameter = seed("seed of the random destinations");
 
 /// Bytes of an item of a message, an `int` of the paper.
 const ITEM_BYTES: u64 = 4;
@@ -115,113 +122,138 @@ pub const OUTPUTS: &[Output] = &[
     output("wrong_messages", Unit::None, "number of messages with wrong content"),
 ];
 
-/// A pattern of messages: the properties that distinguish one kernel of this family from the others.
-pub struct MessagePattern {
-    pub about: &'static About,
-    /// Refuses points that this pattern cannot run, in addition to those that no pattern can run.
-    pub(in crate::kernels) refuse: fn(&Point) -> std::result::Result<(), String>,
-    /// Returns the number of sending ranks and the number of destinations per sender.
-    pub(in crate::kernels) fan_out: fn(&Point) -> (u64, u64),
-    pub(in crate::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
+macro_rules! kernel {
+    ($pattern:expr, $refuse:expr) => {
+        Kernel {
+            outputs: OUTPUTS,
+            pattern: Some($pattern),
+            windows: Windows::If(OPERATION.name, "put"),
+            simulation: Some(Computations::None),
+            family_check: |_, point| check(point),
+            refuse: $refuse,
+            work: |point| work($pattern, point),
+            arena_words,
+            buffer_bytes: |point| buffer_bytes($pattern, point),
+            total_memory: |_, point| total_memory($pattern, point),
+            rings: |point| rings($pattern, point),
+            ..Kernel::DEFAULT
+        }
+    };
 }
 
-impl Kernel for MessagePattern {
-    fn about(&self) -> &'static About {
-        self.about
-    }
+/// What kernels of the same pattern have in common.
+pub(in crate::kernels) const PING_PONG: Kernel = kernel!(Pattern::PingPong, require_even_ranks);
+pub(in crate::kernels) const ONE_WAY: Kernel = kernel!(Pattern::OneWay, require_even_ranks);
+pub(in crate::kernels) const BOTH_WAYS: Kernel = kernel!(Pattern::BothWays, require_even_ranks);
+pub(in crate::kernels) const ONE_TO_MANY: Kernel = kernel!(Pattern::OneToMany, |_| Ok(()));
+pub(in crate::kernels) const RANDOM: Kernel = kernel!(Pattern::Random, |_| Ok(()));
 
-    fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        let (bytes, window, messages) =
-            (point.integer("message_bytes"), point.integer("window"), point.integer("messages"));
-        if bytes % ITEM_BYTES != 0 {
-            let (below, above) = (bytes / ITEM_BYTES * ITEM_BYTES, bytes.next_multiple_of(ITEM_BYTES));
-            return Err(format!("message_bytes = {bytes} is not a multiple of 4; use {below} or {above}"));
-        }
-        if messages % window != 0 {
-            let above = messages.next_multiple_of(window);
-            return Err(format!("messages = {messages} is not a multiple of window = {window}; use {above}"));
-        }
-        if messages / window > 1 << 24 {
-            return Err(format!(
-                "{} rounds are more than 2^24; use fewer messages or a longer window",
-                messages / window
-            ));
-        }
-        (self.refuse)(point)
+/// Returns the number of sending ranks and the number of destinations per sender.
+fn fan_out(pattern: Pattern, point: &Point) -> (u64, u64) {
+    let ranks = point.ranks as u64;
+    match pattern {
+        Pattern::PingPong | Pattern::BothWays | Pattern::Random => (ranks, 1),
+        Pattern::OneWay => (ranks / 2, 1),
+        Pattern::OneToMany => (point.integer("senders"), remote_nodes(point)),
     }
+}
 
-    fn work(&self, point: &Point) -> Work {
-        let (senders, destinations) = (self.fan_out)(point);
-        let operations = senders as f64 * destinations as f64 * point.integer("messages") as f64;
-        Work {
-            operations,
-            operation: "message",
-            bytes: operations * point.integer("message_bytes") as f64,
-            byte_definition: "content of the messages, each counted once, message_bytes per message",
-        }
-    }
+/// Returns the number of nodes except the senders' own, the paper's `numNids`; 0 for a damaged point with too few ranks.
+pub(in crate::kernels) fn remote_nodes(point: &Point) -> u64 {
+    (point.ranks as u64 / point.integer("senders")).saturating_sub(1)
+}
 
-    /// Returns the bytes of a rank that sends and receives. With random destinations a rank may receive more than its share.
-    fn memory(&self, point: &Point) -> u64 {
-        let stride = (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES);
-        let sent = point.integer("window").saturating_mul((self.fan_out)(point).1);
-        let kept = point.integer(if point.text("operation") == "put" { "messages" } else { "window" });
-        let buffers = if point.text("buffers") == "one" { 2 } else { sent.saturating_add(kept) };
-        buffers.saturating_mul(stride).saturating_add(self.arena_words(point).saturating_mul(WORD_BYTES))
+fn check(point: &Point) -> std::result::Result<(), String> {
+    let (bytes, window, messages) =
+        (point.integer("message_bytes"), point.integer("window"), point.integer("messages"));
+    if bytes % ITEM_BYTES != 0 {
+        let (below, above) = (bytes / ITEM_BYTES * ITEM_BYTES, bytes.next_multiple_of(ITEM_BYTES));
+        return Err(format!("message_bytes = {bytes} is not a multiple of 4; use {below} or {above}"));
     }
+    if messages % window != 0 {
+        let above = messages.next_multiple_of(window);
+        return Err(format!("messages = {messages} is not a multiple of window = {window}; use {above}"));
+    }
+    if messages / window > 1 << 24 {
+        return Err(format!("{} rounds are more than 2^24; use fewer messages or a longer window", messages / window));
+    }
+    Ok(())
+}
 
-    /// Returns the bytes of all ranks together. Each message occupies memory at both ends. If few ranks send to all others, the total
-    /// is less than P times the memory of a sender.
-    fn total_memory(&self, point: &Point) -> u64 {
-        let ((senders, receivers), ranks) = ((self.fan_out)(point), point.ranks as u64);
-        let stride = (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES);
-        let kept = point.integer(if point.text("operation") == "put" { "messages" } else { "window" });
-        let pairs = senders.saturating_mul(receivers);
-        let places = if point.text("buffers") == "one" {
-            2 * ranks
-        } else {
-            pairs.saturating_mul(point.integer("window").saturating_add(kept))
-        };
-        let arenas = self.arena_words(point).saturating_mul(WORD_BYTES).saturating_mul(ranks);
-        places.saturating_mul(stride).saturating_add(arenas)
+fn work(pattern: Pattern, point: &Point) -> Work {
+    let (senders, destinations) = fan_out(pattern, point);
+    let operations = senders as f64 * destinations as f64 * point.integer("messages") as f64;
+    Work {
+        operations,
+        operation: "message",
+        bytes: operations * point.integer("message_bytes") as f64,
+        byte_definition: "content of the messages, each counted once, message_bytes per message",
     }
+}
 
-    fn arena_words(&self, point: &Point) -> u64 {
-        invalidated_bytes(point).unwrap_or(0) / WORD_BYTES
-    }
+/// Returns the bytes of a rank that sends and receives. With random destinations a rank may receive more than its share.
+fn buffer_bytes(pattern: Pattern, point: &Point) -> u64 {
+    let sent = point.integer("window").saturating_mul(fan_out(pattern, point).1);
+    let buffers = if has_one_buffer(point) { 2 } else { sent.saturating_add(kept(point)) };
+    buffers.saturating_mul(stride_bytes(point))
+}
 
-    /// Returns the rings for data and, in the other direction, for acknowledgements. Puts need no rings.
-    fn rings(&self, point: &Point) -> Vec<Rings> {
-        let (senders, receivers) = (self.fan_out)(point);
-        if point.text("operation") == "put" {
-            return Vec::new();
-        }
-        // Random destinations may include all other ranks. Each receives a few messages at a time.
-        if self.about.parameters.iter().any(|parameter| parameter.name == SEED.name) {
-            let places = Rings::for_messages(0).places / 2;
-            return vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2];
-        }
-        let mean = senders.saturating_mul(receivers).div_ceil(point.ranks as u64);
-        vec![Rings::for_messages(mean); 2]
-    }
+/// Returns the bytes of all ranks together. Each message occupies memory at both ends. If few ranks send to all others, the total
+/// is less than P times the memory of a sender.
+fn total_memory(pattern: Pattern, point: &Point) -> u64 {
+    let ((senders, receivers), ranks) = (fan_out(pattern, point), point.ranks as u64);
+    let pairs = senders.saturating_mul(receivers);
+    let places = if has_one_buffer(point) {
+        2 * ranks
+    } else {
+        pairs.saturating_mul(point.integer("window").saturating_add(kept(point)))
+    };
+    let arenas = arena_words(point).saturating_mul(WORD_BYTES).saturating_mul(ranks);
+    places.saturating_mul(stride_bytes(point)).saturating_add(arenas)
+}
 
-    fn is_simulatable(&self) -> bool {
-        true
-    }
+fn stride_bytes(point: &Point) -> u64 {
+    (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES)
+}
 
-    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-        (self.run)(point, stream, world)
+/// Returns the number of received messages per sender that have their own place.
+fn kept(point: &Point) -> u64 {
+    point.integer(if is_put(point) { "messages" } else { "window" })
+}
+
+fn arena_words(point: &Point) -> u64 {
+    invalidated_bytes(point).unwrap_or(0) / WORD_BYTES
+}
+
+/// Returns the rings for data and, in the other direction, for acknowledgements. Puts need no rings.
+fn rings(pattern: Pattern, point: &Point) -> Vec<Rings> {
+    let (senders, receivers) = fan_out(pattern, point);
+    if is_put(point) {
+        return Vec::new();
     }
+    // Random destinations may include all other ranks. Each receives a few messages at a time.
+    if point.params.contains_key(SEED.name) {
+        let places = Rings::for_messages(0).places / 2;
+        return vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2];
+    }
+    let mean = senders.saturating_mul(receivers).div_ceil(point.ranks as u64);
+    vec![Rings::for_messages(mean); 2]
+}
+
+pub(in crate::kernels) fn is_put(point: &Point) -> bool {
+    Operation::from_point(point) == Operation::Put
+}
+
+fn has_one_buffer(point: &Point) -> bool {
+    Buffers::from_point(point) == Buffers::One
 }
 
 /// Returns the number of bytes that each rank reads before each round, or `None` if caches stay warm.
 fn invalidated_bytes(point: &Point) -> Option<u64> {
-    if point.text("caches") == "warm" {
-        return None;
-    }
-    match point.integer("cache_bytes") {
-        0 => provenance::largest_cache_bytes(),
-        bytes => Some(bytes),
+    match (Caches::from_point(point), point.integer("cache_bytes")) {
+        (Caches::Warm, _) => None,
+        (Caches::Cold, 0) => provenance::largest_cache_bytes(),
+        (Caches::Cold, bytes) => Some(bytes),
     }
 }
 
@@ -247,7 +279,7 @@ impl Shape {
             stride: items.next_multiple_of(LINE_ITEMS),
             window,
             rounds: point.integer("messages") as usize / window,
-            one_buffer: point.text("buffers") == "one",
+            one_buffer: has_one_buffer(point),
         }
     }
 }
@@ -260,7 +292,7 @@ pub(in crate::kernels) fn run_route<C: PointToPoint + Rma, R: Route>(
     route: Option<&R>,
     acknowledged: bool,
 ) -> Result<Outcome> {
-    if point.text("operation") == "put" {
+    if is_put(point) {
         one_sided::run(comm, point, arena, route)
     } else {
         two_sided::run(comm, point, arena, route, acknowledged)

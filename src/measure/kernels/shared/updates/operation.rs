@@ -1,7 +1,7 @@
 //! The integer operation of an update, one of those that the benchmark's definition allows.
 
-use crate::kernels::{Choices, Domain, Parameter, parameter};
-use apexmap_base::point::Point;
+use crate::choice::choice;
+use crate::kernels::{Domain, Parameter, parameter};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const OPERATION: Parameter = parameter(
@@ -9,28 +9,20 @@ pub const OPERATION: Parameter = parameter(
     "operation",
     "integer operation of an update: xor, as in the reference implementation, or add, and, or, which the definition also allows; \
      runs with add, and, or are verified by a replay on a second table",
-    Domain::Choice(&OPERATION_NAMES),
+    Domain::Choice(Operation::WORDS),
 );
 
-/// An integer operation. The order of a word's updates does not change the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    Xor,
-    Add,
-    And,
-    Or,
+choice! {
+    /// An integer operation. The order of a word's updates does not change the result. It is xor for kernels without this parameter.
+    pub enum Operation("operation", absent: Xor) {
+        Xor = "xor",
+        Add = "add",
+        And = "and",
+        Or = "or",
+    }
 }
 
-const CHOICES: Choices<Operation> =
-    Choices(&[("xor", Operation::Xor), ("add", Operation::Add), ("and", Operation::And), ("or", Operation::Or)]);
-const OPERATION_NAMES: [&str; 4] = CHOICES.words();
-
 impl Operation {
-    /// Reads the operation of a point. It is xor for kernels without this parameter.
-    pub fn from_point(point: &Point) -> Self {
-        if point.params.contains_key("operation") { CHOICES.meaning(point, "operation") } else { Operation::Xor }
-    }
-
     #[inline(always)]
     pub fn apply(self, word: u64, value: u64) -> u64 {
         match self {

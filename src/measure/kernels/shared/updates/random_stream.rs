@@ -1,6 +1,6 @@
 //! The streams of random values and the mapping from a value to the index of a word.
 
-use crate::kernels::Choices;
+use crate::choice::choice;
 use crate::numerics::gf2::{self, lcg};
 use multiversion::multiversion;
 
@@ -8,17 +8,14 @@ use multiversion::multiversion;
 /// of two. Both ways to start a stream have this weakness. (The Parallel Research Kernels start at this position.)
 pub const COMMON_OFFSET: u64 = 834_568_137_686_317_453;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamKind {
-    /// A linear feedback shift register.
-    Lfsr,
-    /// A linear congruential generator.
-    Lcg,
+choice! {
+    pub enum StreamKind("stream") {
+        /// A linear feedback shift register.
+        Lfsr = "lfsr",
+        /// A linear congruential generator.
+        Lcg = "lcg",
+    }
 }
-
-/// The choices of the `stream` parameter. The first is the default.
-pub(crate) const STREAM_CHOICES: Choices<StreamKind> = Choices(&[("lfsr", StreamKind::Lfsr), ("lcg", StreamKind::Lcg)]);
-pub(crate) const STREAM_NAMES: [&str; 2] = STREAM_CHOICES.words();
 
 impl StreamKind {
     /// Returns the length of the cycle, or `u64::MAX` if 64 bits cannot hold it.
@@ -30,19 +27,16 @@ impl StreamKind {
     }
 }
 
-/// The bits of a value that form the index of its word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexBits {
-    /// As in the reference implementation: the lowest bits for the shift register, the highest for the congruential generator.
-    Reference,
-    Lowest,
-    /// As in the text of the definition: a<63, 64-n>.
-    Highest,
+choice! {
+    /// The bits of a value that form the index of its word.
+    pub enum IndexBits("index") {
+        /// As in the reference implementation: the lowest bits for the shift register, the highest for the congruential generator.
+        Reference = "reference",
+        Lowest = "lowest",
+        /// As in the text of the definition: a<63, 64-n>.
+        Highest = "highest",
+    }
 }
-
-pub(crate) const INDEX_CHOICES: Choices<IndexBits> =
-    Choices(&[("reference", IndexBits::Reference), ("lowest", IndexBits::Lowest), ("highest", IndexBits::Highest)]);
-pub(crate) const INDEX_NAMES: [&str; 3] = INDEX_CHOICES.words();
 
 /// The mapping from a value to the word that it updates: (value >> shift) & mask.
 #[derive(Clone, Copy, Debug, PartialEq)]

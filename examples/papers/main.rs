@@ -1,19 +1,24 @@
-//! The papers' experiments on simulated machines as one HTML page: figures, tables and statements of each paper.
+//! Writes the papers' experiments on simulated machines as one HTML page: figures, tables and statements of each paper.
+//!
+//!     make papers
+//!
+//! runs the sweeps beside this file and then `papers results/papers papers`, which writes `papers/papers.html`.
 
 mod curves;
 mod figures;
 mod surfaces;
 
-use crate::html::{self, Picture, picture};
-use crate::validation::{SourceOfChecks, sources};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
 use apexmap_draw::figure::Figure;
+use apexmap_pages::html::{self, Picture, picture};
+use apexmap_pages::validation::{SourceOfChecks, sources};
 use apexmap_study::validate::simulations::Simulations;
-use apexmap_study::validate::{Check, Count, Kind, Validation};
+use apexmap_study::validate::{Check, Count, Kind, Validation, validate};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 const TEMPLATE: &str = include_str!("papers.html");
 
@@ -72,11 +77,26 @@ const PAPERS: [(&Source, &str, &str, &str); 4] = [
     ),
 ];
 
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [results, to] = arguments.as_slice() else {
+        eprintln!("papers RESULTS FOLDER: RESULTS has the results of the sweeps, FOLDER gets the page");
+        return ExitCode::from(2);
+    };
+    let simulations = Simulations::read(Path::new(results));
+    let page = simulations.and_then(|simulations| write(&validate(Some(&simulations))?, &simulations, Path::new(to)));
+    match page {
+        Ok(page) => println!("the papers, simulated: {}", page.display()),
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
 /// Writes `papers.html` and its figures into a folder, and returns the path of the page.
-///
-/// # Errors
-/// If a file cannot be written.
-pub fn write(report: &Validation, simulations: &Simulations, to: &Path) -> Result<PathBuf> {
+fn write(report: &Validation, simulations: &Simulations, to: &Path) -> Result<PathBuf> {
     let folder = to.join("figures");
     std::fs::create_dir_all(&folder).map_err(|e| Error::file("create", &folder, e))?;
     let (mut sections, mut missing) = (Vec::new(), Vec::new());

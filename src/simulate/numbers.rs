@@ -1,8 +1,8 @@
 //! Numbers of a card for a simulation: which are missing, and which are derived from others.
 
-use crate::machine::{Card, Domain, Entry, catalogue};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
+use apexmap_theory::machine::{Card, Domain, Entry, catalogue};
 use std::cell::RefCell;
 
 /// The numbers of a card, with a list of those that are missing.

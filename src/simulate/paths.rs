@@ -2,9 +2,9 @@
 
 use super::interface::{bus_bandwidth, per_byte};
 use super::numbers::Numbers;
-use crate::machine::catalogue::*;
-use crate::machine::{Card, Entry, Word};
 use apexmap_measure::comm::simulated::{MAX_STEPS, MessageCosts, PathCosts, Step, Time, picoseconds};
+use apexmap_theory::machine::catalogue::*;
+use apexmap_theory::machine::{Card, Entry, Word};
 
 /// The costs between nodes and within a node.
 pub struct Paths {
@@ -177,7 +177,7 @@ fn latency(path: &mut PathNumbers, (send, receive): (Time, Time), (hop, first_ho
 
 /// Returns the times of an operation by bytes, ascending, from the numbers with these words after the size.
 fn ladder(card: &Card, number: &Entry, words: &[Word]) -> Vec<(f64, f64)> {
-    let step = |name: crate::machine::NumberName| match name.qualifier.as_slice() {
+    let step = |name: apexmap_theory::machine::NumberName| match name.qualifier.as_slice() {
         [Word::Bytes(bytes), rest @ ..] if rest == words => Some((*bytes as f64, card.get(&name.to_string())?)),
         _ => None,
     };

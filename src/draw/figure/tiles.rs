@@ -1,4 +1,4 @@
-//! Cells of maps that compare machines: striped if undecided, labelled, and explained by a key.
+//! Single cells of maps: tiles, striped if undecided, their labels, and the key of maps that compare machines.
 
 use plotters::style::RGBColor;
 
@@ -15,6 +15,7 @@ pub fn type_size(labels: impl Iterator<Item = (String, Rect)> + Clone) -> f64 {
     [14.0, 13.0, 12.0, 11.0, 10.0].into_iter().find(fits).unwrap_or(10.0)
 }
 
+/// Draws a cell in its colour, with a white outline that separates it from its neighbours, and stripes if it is undecided.
 pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) -> Result<()> {
     canvas.fill(rect, colour)?;
     if undecided {
@@ -27,14 +28,7 @@ pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) 
 fn stripes(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
     let blend = |c: u8| (f64::from(c) * 0.55 + 140.0 * 0.45) as u8;
     let colour = RGBColor(blend(colour.0), blend(colour.1), blend(colour.2));
-    let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
-    let mut c = (first / 8.0).ceil() * 8.0;
-    while c < last {
-        let (from, to) = ((c - rect.left).min(rect.bottom), (c - rect.right).max(rect.top));
-        canvas.line(&[(c - from, from), (c - to, to)], colour, 1.0)?;
-        c += 8.0;
-    }
-    Ok(())
+    frame::slanted_lines(canvas, rect, 8.0, colour)
 }
 
 /// Draws words in the middle of a cell on the cell's colour. Returns whether they fit.

@@ -5,6 +5,7 @@
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::UNEXPECTED_MESSAGES;
 use apexmap_measure::comm::simulated::{Frame, Machine, Topology};
+use apexmap_measure::kernels::{self, Traffic};
 use std::ops::RangeInclusive;
 
 /// The largest number of ranks that was compared with SMPI.
@@ -22,12 +23,8 @@ pub fn envelope(point: &Point, machine: &Machine) -> Vec<&'static str> {
     let nodes = point.ranks.div_ceil(machine.ranks_per_node.max(1));
     let shares_links = machine.link.is_contended && machine.topology != Topology::Crossbar && nodes > 1;
     let costs = machine.network.message;
-    let operation = point.params.get("operation").and_then(|value| match value {
-        Value::Text(word) => Some(word.as_str()),
-        _ => None,
-    });
-    let is_one_sided =
-        operation == Some("put") || point.kernel.ends_with("one_sided") || point.kernel == "calibrate.get";
+    let kernel = kernels::find(&point.kernel).ok();
+    let sends_to = |traffic: Traffic| kernel.is_some_and(|kernel| kernel.traffic == traffic);
     let reasons = [
         (point.ranks > MAX_TESTED_RANKS, "more than 256 ranks"),
         (machine.ranks_per_node > 1 && point.ranks > 1, "several ranks on a node, which share its interface"),
@@ -39,13 +36,13 @@ pub fn envelope(point: &Point, machine: &Machine) -> Vec<&'static str> {
             message_bytes.is_some_and(|bytes| bytes as usize > costs.eager_bytes),
             "messages that wait for their receiver's answer, which takes no time in SMPI",
         ),
-        (is_one_sided, "one-sided messages"),
+        (kernel.is_some_and(|kernel| kernel.windows.carry_operations(point)), "one-sided messages"),
         (
-            shares_links && EXCHANGES.contains(&point.kernel.as_str()),
+            shares_links && sends_to(Traffic::AllOthers),
             "long messages to all ranks over shared links: 0.5 to 1.16 times the time of SMPI",
         ),
         (
-            FAN_IN.iter().any(|kernel| point.kernel.starts_with(kernel)),
+            sends_to(Traffic::RandomOthers),
             "messages from many senders at once, which take turns: 5 % to 36 % faster than in SMPI with eight senders",
         ),
         (
@@ -70,9 +67,3 @@ pub fn envelope(point: &Point, machine: &Machine) -> Vec<&'static str> {
     ];
     reasons.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| reason).collect()
 }
-
-/// Kernels whose ranks exchange messages with all others.
-const EXCHANGES: [&str; 3] = ["random_access.alltoallv", "random_access.all_to_all", "message_rate.cyclic"];
-
-/// Kernels whose ranks send to random others.
-const FAN_IN: [&str; 4] = ["apex_map.", "random_access.base", "message_rate.random", "message_rate.indirect"];

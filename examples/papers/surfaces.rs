@@ -3,7 +3,7 @@
 use super::Drawn;
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
-use apexmap_draw::figure::{Figure, Grid, Panels, Quantity, Ratios, View};
+use apexmap_draw::figure::{Figure, Grid, Panels, Quantity, RatioForm, Ratios, View};
 use apexmap_draw::plot::{self, FigureKind, Request};
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_study::validate::simulations::Simulations;
@@ -69,6 +69,6 @@ fn ratio(smp: &Grid, vector: &Grid) -> Drawn {
         caption: "As Figure 6: ratio of both surfaces. The paper's vector machine is faster where blocks are long, most where temporal \
                   locality is poor."
             .into(),
-        figure: Figure::RatioSurface(ratios, view),
+        figure: Figure::Ratios(ratios, RatioForm::Surface(view)),
     }
 }

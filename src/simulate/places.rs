@@ -1,9 +1,9 @@
 //! The topology of a launch from the `[network]` table of a card.
 
-use crate::machine::{Card, DEFAULT_DIMENSIONS, NetworkShape, TopologyKind};
-use crate::models::topology::sides;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::simulated::Topology;
+use apexmap_theory::machine::{Card, DEFAULT_DIMENSIONS, NetworkShape, TopologyKind};
+use apexmap_theory::models::topology::sides;
 
 /// Sides of the box of exactly the nodes of a launch may differ by at most this factor. Otherwise a box with unused places is
 /// used.

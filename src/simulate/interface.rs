@@ -1,14 +1,14 @@
 //! The interface of a node to the network, and the links.
 
 use super::numbers::Numbers;
-use crate::machine::catalogue::{
+use apexmap_base::units::WORD_BYTES;
+use apexmap_measure::comm::simulated::{Frame, InterfaceCosts, LinkCosts, MessageCosts, Time, Topology, picoseconds};
+use apexmap_theory::machine::catalogue::{
     IO_BANDWIDTH_BYTES_PER_SECOND, IO_COMMAND_BYTES, IO_EFFICIENCY, IO_QUEUE_BYTES, LINK_BANDWIDTH_BYTES_PER_SECOND,
     LINK_EFFICIENCY, MESSAGE_HEADER_BYTES, NETWORK_BANDWIDTH_BYTES_PER_SECOND, NODE_NETWORK_BANDWIDTH_BYTES_PER_SECOND,
     PACKET_ACKNOWLEDGEMENT_BYTES, PACKET_HEADER_BYTES, PACKET_MOST_BYTES, PACKET_UNIT_BYTES, ROUTER_LATENCY_SECONDS,
 };
-use crate::machine::{Entry, NetworkShape};
-use apexmap_base::units::WORD_BYTES;
-use apexmap_measure::comm::simulated::{Frame, InterfaceCosts, LinkCosts, MessageCosts, Time, Topology, picoseconds};
+use apexmap_theory::machine::{Entry, NetworkShape};
 
 /// Picoseconds of a byte at this bandwidth.
 pub fn per_byte(bandwidth: f64) -> f64 {

@@ -3,17 +3,18 @@
 use super::numbers::Numbers;
 use super::paths::is_of_one_node;
 use super::poll_seconds;
-use crate::machine::catalogue::{
-    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
-};
-use crate::machine::{Card, NumberName, Word};
-use crate::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
-use crate::models::{Model, card_number};
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::comm::Computation;
 use apexmap_measure::comm::simulated::ComputationCosts;
+use apexmap_measure::kernels::{self, Computations, Divided, Kernel};
+use apexmap_theory::machine::catalogue::{
+    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
+};
+use apexmap_theory::machine::{Card, NumberName, Word};
+use apexmap_theory::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
+use apexmap_theory::models::{Model, card_number};
 
 /// Key in a card's provenance: the table of the measurement of `local_seconds` and `update_seconds`.
 const TABLE: &str = "single_table_bytes";
@@ -35,30 +36,33 @@ pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCos
     let mut costs = ComputationCosts::default();
     // Whole femtoseconds, because the last bits of powers differ between machines.
     let mut set = |computation: Computation, seconds: f64| costs[computation as usize] = (seconds * 1e15).round() / 1e3;
-    match point.kernel.split('.').next() {
-        Some("random_access") => {
+    let kernel = kernels::find(&point.kernel)?;
+    let no_simulation = || Error::input(format!("{} cannot be simulated", kernel.id), "use a kernel of messages");
+    match kernel.simulation.ok_or_else(no_simulation)? {
+        Computations::None => {}
+        Computations::Updates { divided, by_roles } => {
             let (generate, mut update) = generate_and_update(numbers, point);
-            if point.kernel == "random_access.roles" {
+            if by_roles {
                 // A core that only updates spends this time in addition (Blue Gene/P paper, Section 5.2).
                 update += numbers.find(&[UPDATE_ROLE_SECONDS]).unwrap_or(0.0);
             }
             set(Computation::Generate, generate);
             set(Computation::Update, update);
-            // One rank owns all words, and so does each rank of `star`.
-            if point.ranks > 1 && point.kernel != "random_access.star" {
-                let among_all = || numbers.find_qualified(DIVIDE_SECONDS, "many");
-                let is_between_partners = point.kernel == "random_access.hypercube";
-                let divide = if is_between_partners { None } else { among_all() };
+            // One rank owns all words.
+            if point.ranks > 1 {
+                let divide = match divided {
+                    Divided::BetweenPartners => None,
+                    Divided::AmongAll => numbers.find_qualified(DIVIDE_SECONDS, "many"),
+                };
                 let divide = divide.or_else(|| numbers.find(&[DIVIDE_SECONDS]));
                 set(Computation::Divide, divide.unwrap_or_else(|| numbers.miss(DIVIDE_SECONDS)));
             }
         }
-        Some("apex_map") => {
+        Computations::Blocks => {
             // Addresses are drawn outside the timed part.
             set(Computation::Draw, numbers.find(&[DRAW_SECONDS]).unwrap_or(0.0));
-            set(Computation::Read, read(numbers, point)?);
+            set(Computation::Read, read(numbers, kernel, point)?);
         }
-        _ => {}
     }
     Ok(costs)
 }
@@ -106,7 +110,7 @@ fn table_factor(card: &Card, point: &Point) -> f64 {
 }
 
 /// Returns the mean seconds of a block that a rank reads. In one-sided kernels, ranks read only for themselves.
-fn read(numbers: &mut Numbers, point: &Point) -> Result<f64> {
+fn read(numbers: &mut Numbers, kernel: &Kernel, point: &Point) -> Result<f64> {
     let ranks_per_node = numbers.card.network.as_ref().and_then(|shape| shape.ranks_per_node);
     let given = |name: &str| match name {
         "P" => Some(point.ranks as f64),
@@ -122,7 +126,7 @@ fn read(numbers: &mut Numbers, point: &Point) -> Result<f64> {
         missing_memory_numbers(numbers.card).into_iter().for_each(|name| numbers.miss_name(name));
         return Ok(0.0);
     }
-    if point.kernel != "apex_map.one_sided" {
+    if !kernel.windows.carry_operations(point) {
         return Ok((1.0 - remote_share) * own + remote_share * others);
     }
     // Cores of one node read the memory of others themselves. Interfaces read it without the cores.

@@ -76,16 +76,24 @@ export function roundOutwards(scale) {
   return { low: steps[0], high: steps[steps.length - 1], log: scale.log };
 }
 
-function channels(colour) {
-  return [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
+// Returns the levels within the scale, for the ticks of an axis.
+export function ticksOf(scale) {
+  return levels(scale).filter((value) => place(scale, value) > -1e-9 && place(scale, value) < 1 + 1e-9);
 }
 
-// Returns the red, green and blue of a share from 0 to 1, interpolated between the stops.
-export function colourAt(stops, share) {
-  const position = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
-  const low = Math.min(Math.floor(position), stops.length - 2);
-  const [first, second] = [channels(stops[low]), channels(stops[low + 1])];
-  return first.map((value, k) => Math.round(value + (position - low) * (second[k] - value)));
+// Returns a function from a share, 0 to 1, to red, green and blue, interpolated between the stops.
+export function colourMap(stops) {
+  const parsed = stops.map((stop) => [1, 3, 5].map((start) => parseInt(stop.slice(start, start + 2), 16)));
+  return (share) => {
+    const position = Math.min(Math.max(share, 0), 1) * (parsed.length - 1);
+    const low = Math.min(Math.floor(position), parsed.length - 2);
+    return parsed[low].map((value, k) => Math.round(value + (position - low) * (parsed[low + 1][k] - value)));
+  };
+}
+
+// Returns a colour as text for canvases.
+export function rgb(colour) {
+  return `rgb(${colour.join(",")})`;
 }
 
 // Returns black or white, whichever is easier to read on a colour (WCAG relative luminance).

@@ -1,25 +1,29 @@
-//! Simulated machines from cards: the costs of messages and computations.
+//! Simulated machines from cards: the costs of messages and computations, and exports for other simulators.
 //!
 //! A number that the card does not have is an error, which names all such numbers and the commands that measure them. Some
 //! numbers can be derived from others; [`assumptions`] lists them.
 
+// The methods listed in clippy.toml are disallowed here: files of a result are opened with `regular_file` or `new_file`.
+#![warn(clippy::disallowed_methods)]
+
 mod computation;
 mod envelope;
+pub mod goal;
 mod interface;
 mod numbers;
-mod overlap;
 mod paths;
 mod places;
+pub mod simgrid;
 
 pub use computation::computation_costs;
 pub use envelope::envelope;
 pub use numbers::missing_error;
-pub use overlap::waits_for_each_message;
 
-use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_measure::comm::simulated::{Machine, Time, picoseconds};
+use apexmap_measure::kernels;
+use apexmap_theory::machine::{Card, catalogue};
 use numbers::Numbers;
 
 /// Returns the ranks on each node, if neither the sweep nor the user sets them: the number in `[network]`, all cores of the node on
@@ -74,6 +78,13 @@ pub fn extrapolations(card: &Card, nodes: usize, ranks_per_node: usize, point: &
 fn poll_seconds(numbers: &Numbers) -> Option<f64> {
     let polls = numbers.find(&[catalogue::REQUEST_POLL_SECONDS]).map(|both| both / 2.0);
     polls.or_else(|| numbers.find(&[catalogue::OPERATION_SECONDS]))
+}
+
+/// Returns whether no rank of a point sends or takes a message while another one is on its way to it or from it. The whole latency
+/// of each message then counts, however the card divides it among cores and network. The time of all other points depends on
+/// the cores' time of a message.
+pub fn waits_for_each_message(point: &Point) -> bool {
+    point.ranks == 1 || kernels::find(&point.kernel).is_ok_and(|kernel| (kernel.waits_for_each_message)(point))
 }
 
 fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, Vec<String>)> {

@@ -1,0 +1,179 @@
+//! The description of a kernel, the facts that others need, and its functions.
+
+use super::facts::{Computations, Division, Pattern, Traffic, Windows};
+use super::{Outcome, Output, Parameter, Ranks, Work};
+use crate::comm::{Rings, World};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source::Source;
+use apexmap_base::units::WORD_BYTES;
+use std::collections::BTreeMap;
+
+/// A kernel: it runs and times the work at a point. A constant names what differs from [`Kernel::DEFAULT`] or from its family.
+///
+/// All functions panic if the point is not [complete](super::complete).
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// `family.variant`, unique.
+    pub id: &'static str,
+    /// The measured quantity, in one line.
+    pub summary: &'static str,
+    /// The paper or definition that the kernel follows.
+    pub source: &'static Source,
+    /// Table, figure or section of the source.
+    pub place: &'static str,
+    /// The parameters that a point may set; the others get their defaults.
+    pub parameters: &'static [Parameter],
+    /// The values that a run reports in addition to its time.
+    pub outputs: &'static [Output],
+    /// The number of ranks that the kernel runs on.
+    pub ranks: Ranks,
+    /// The column that figures and summaries show by default.
+    pub headline: &'static str,
+    /// The definition of a sample, of its timed region and of the verification: a paragraph for the report.
+    pub method: &'static str,
+
+    /// How its ranks reach memory, in plain words: `by messages`. Empty if nothing has to be said, `None` if the id says it.
+    pub plain_way: Option<&'static str>,
+    /// Whether each rank uses several cores, with threads of its own.
+    pub is_threaded: bool,
+    /// Whether its operations access memory sequentially, so that their bytes alone give a very rough estimate of the time.
+    pub accesses_in_order: bool,
+    /// The division of its memory among the ranks.
+    pub division: Division,
+    /// Its use of windows.
+    pub windows: Windows,
+    /// The ranks that a rank sends to at the same time.
+    pub traffic: Traffic,
+    /// Its messages in windows, if it sends them.
+    pub pattern: Option<Pattern>,
+    /// Its computations on simulated ranks, if its time there has a meaning: its ranks exchange messages, and it charges its
+    /// computations.
+    pub simulation: Option<Computations>,
+    /// Returns whether no rank sends or takes a message while another one is on its way to it or from it.
+    pub waits_for_each_message: fn(&Point) -> bool,
+    /// Returns the minimum number of stages of a round; `None` without rounds. Each stage waits for the messages of the stage before.
+    pub stages: fn(&Point) -> Option<u64>,
+
+    /// Refuses points that no kernel of the family can run.
+    pub family_check: fn(&Kernel, &Point) -> std::result::Result<(), String>,
+    /// Refuses points that this kernel cannot run, in addition to those of the family.
+    pub refuse: fn(&Point) -> std::result::Result<(), String>,
+    /// Returns operations and bytes of one complete run, over all ranks.
+    pub work: fn(&Point) -> Work,
+    /// Returns the work of a run with these outputs, for kernels that may do less than the point asks.
+    pub work_done: fn(&Kernel, &Point, &BTreeMap<String, Value>) -> Work,
+    /// Returns the words (8 bytes) per rank that come from the arena, which is allocated and filled once per launch, for the
+    /// largest point.
+    pub arena_words: fn(&Point) -> u64,
+    /// Returns the further memory per rank, in bytes.
+    pub buffer_bytes: fn(&Point) -> u64,
+    /// Returns the memory per rank for the verification, in bytes.
+    pub verification_bytes: fn(&Kernel, &Point) -> u64,
+    /// Returns the memory of all ranks together, in bytes, for kernels whose ranks need different amounts.
+    pub total_memory: fn(&Kernel, &Point) -> u64,
+    /// Returns the memory of a simulated rank, in bytes: without prepared receives and without places for its verification.
+    pub simulated_memory: fn(&Kernel, &Point) -> u64,
+    /// Returns the rings that carry its messages if ranks are threads. Plans add their memory to [`Kernel::memory`].
+    pub rings: fn(&Point) -> Vec<Rings>,
+    /// Runs the point with what the family does before and after.
+    pub family_run: fn(&Kernel, &Point, u64, &mut World) -> Result<Outcome>,
+    /// Runs the point once. The second argument is the number of the run, for kernels that draw random values. Collective.
+    pub run: fn(&Point, u64, &mut World) -> Result<Outcome>,
+}
+
+impl Kernel {
+    /// A kernel of any number of ranks, without memory, messages, windows or simulation. Its description, work and run are missing.
+    pub const DEFAULT: Kernel = Kernel {
+        id: "",
+        summary: "",
+        source: &Source { authors: "", title: "", short: "" },
+        place: "",
+        parameters: &[],
+        outputs: &[],
+        ranks: Ranks::Any,
+        headline: "operations_per_second",
+        method: "",
+        plain_way: None,
+        is_threaded: false,
+        accesses_in_order: false,
+        division: Division::OverRanks,
+        windows: Windows::Never,
+        traffic: Traffic::Partners,
+        pattern: None,
+        simulation: None,
+        waits_for_each_message: |_| false,
+        stages: |_| None,
+        family_check: |_, _| Ok(()),
+        refuse: |_| Ok(()),
+        work: |point| panic!("{} has no work", point.kernel),
+        work_done: |kernel, point, _| kernel.work(point),
+        arena_words: |_| 0,
+        buffer_bytes: |_| 0,
+        verification_bytes: |_, _| 0,
+        total_memory: |kernel, point| kernel.memory(point).saturating_mul(point.ranks as u64),
+        simulated_memory: Kernel::memory,
+        rings: |_| Vec::new(),
+        family_run: |kernel, point, stream, world| (kernel.run)(point, stream, world),
+        run: |point, _, _| Err(Error::internal(format!("{} has no run", point.kernel))),
+    };
+
+    /// Returns whether its time on simulated ranks has a meaning.
+    pub fn is_simulatable(&self) -> bool {
+        self.simulation.is_some()
+    }
+
+    /// Checks a combination of parameters. Each parameter is already within its domain.
+    ///
+    /// # Errors
+    /// Returns why the combination cannot be run, and which values would be accepted.
+    pub fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        (self.family_check)(self, point)?;
+        (self.refuse)(point)
+    }
+
+    /// Returns operations and bytes of one complete run, over all ranks.
+    pub fn work(&self, point: &Point) -> Work {
+        (self.work)(point)
+    }
+
+    /// Returns the work of a run with these outputs.
+    pub fn work_done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
+        (self.work_done)(self, point, outputs)
+    }
+
+    /// Returns the words per rank that come from the arena.
+    pub fn arena_words(&self, point: &Point) -> u64 {
+        (self.arena_words)(point)
+    }
+
+    /// Returns the memory per rank, in bytes.
+    pub fn memory(&self, point: &Point) -> u64 {
+        let arena = self.arena_words(point).saturating_mul(WORD_BYTES);
+        arena.saturating_add((self.buffer_bytes)(point)).saturating_add((self.verification_bytes)(self, point))
+    }
+
+    /// Returns the memory of all ranks together, in bytes.
+    pub fn total_memory(&self, point: &Point) -> u64 {
+        (self.total_memory)(self, point)
+    }
+
+    /// Returns the memory of a simulated rank, in bytes.
+    pub fn simulated_memory(&self, point: &Point) -> u64 {
+        (self.simulated_memory)(self, point)
+    }
+
+    /// Returns the rings that carry its messages if ranks are threads.
+    pub fn rings(&self, point: &Point) -> Vec<Rings> {
+        (self.rings)(point)
+    }
+
+    /// Runs the point once. Collective over the world's ranks. `stream` is the number of the run, so that each run draws other
+    /// values. [`run_embedded`](super::run_embedded) creates a world of threads.
+    ///
+    /// # Errors
+    /// Fails if memory or the transport fails. A wrong result is not an error but a [verdict](Outcome::verdict).
+    pub fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+        (self.family_run)(self, point, stream, world)
+    }
+}

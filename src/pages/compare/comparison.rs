@@ -1,0 +1,263 @@
+//! Machines with matched points, their ratios, and the warnings of every page and figure.
+
+use super::comparability::{self, Difference};
+use super::groups::{self, MatchedGroup};
+use super::machine::{Machine, Origin, Source};
+use super::matching::{self, Matching};
+use super::points::{Point, PointData, Points, Scope};
+use super::ratio::{Decision, ScopeRatios, TestedRatio};
+use apexmap_base::error::{Error, Result};
+use apexmap_results::samples::distance;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::columns;
+use apexmap_results::table::quietness::Quietness;
+use apexmap_theory::codes::{self, Code};
+use std::fmt;
+
+/// Kinds of warnings that sections look for.
+pub const DISTURBED: &str = "DISTURBED";
+const OTHER_DISTANCE: &str = "OTHER DISTANCE";
+
+/// A warning of every page: `MATCHED BY ROLE: one core, all cores`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stamp {
+    /// The kind of warning, which stands for it in a list of several.
+    pub kind: String,
+    pub text: String,
+}
+
+impl Stamp {
+    fn new(kind: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { kind: kind.into(), text: text.into() }
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.text)
+    }
+}
+
+/// Machines with matched points, and the results that several sections share.
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    pub machines: &'a [Machine],
+    pub points: Points,
+    /// Labels of the points, without values that are the same at all points.
+    pub names: Vec<String>,
+    /// Unfair differences that were allowed.
+    pub differences: Vec<Difference>,
+    /// Indices of the points that at least two machines have, finished or not.
+    pub matched: Vec<usize>,
+    pub matching: Matching,
+    /// How to decide which ratios differ from 1.
+    pub decision: Decision,
+    /// Known codes, whose ratios the page shows.
+    pub codes: Vec<Code>,
+    /// Maps and curves of the matched points.
+    pub groups: Vec<MatchedGroup>,
+    /// Ratios of each machine to the first one over all matched points; empty for the first machine.
+    pub ratios: Vec<ScopeRatios>,
+    /// Ratios of each machine to the first one by role of the rank count; empty if ranks are matched by number.
+    pub by_role: Vec<Vec<ScopeRatios>>,
+}
+
+/// Matches and compares the points of machines; the first machine is the base.
+///
+/// # Errors
+/// If there are fewer than two machines, a difference is not allowed, a point would mix samples of one machine, or measured
+/// machines have no point in common.
+pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_>> {
+    if machines.len() < 2 {
+        return Err(Error::input("a comparison needs two machines", "name at least two: apexmap compare A B"));
+    }
+    let points = matching::match_points(machines, &matching)?;
+    let matched: Vec<usize> = (0..points.points.len()).filter(|&index| points.points[index].is_matched()).collect();
+    let differences = comparability::require_allowed(comparability::differences(machines, &points), matching.allowed)?;
+    if matched.is_empty() && machines.iter().all(|machine| machine.origin == Origin::Measured) {
+        return Err(comparability::no_common_point(machines, &points));
+    }
+    let varying = points.varying();
+    let names = points.points.iter().map(|point| point.short(&varying)).collect();
+    let groups = groups::group_points(&points, &matched);
+    let matched_of = |machine: usize| if machine == 0 { Vec::new() } else { matched.clone() };
+    let ratios = (0..machines.len())
+        .map(|machine| ScopeRatios::new(&points, Scope::All, matched_of(machine), machine))
+        .collect();
+    let roles = if points.roles.is_some() { Scope::roles(&points.points, &matched) } else { Vec::new() };
+    let scopes = |machine: usize| {
+        let role_ratios =
+            |(scope, members): &(Scope, Vec<usize>)| ScopeRatios::new(&points, *scope, members.clone(), machine);
+        roles.iter().map(role_ratios).collect()
+    };
+    let by_role = (0..machines.len()).map(scopes).collect();
+    let (decision, codes) = (Decision::default(), codes::list_known());
+    Ok(Comparison { machines, names, differences, matched, matching, decision, codes, groups, ratios, by_role, points })
+}
+
+impl Comparison<'_> {
+    /// Returns the ratio of a machine to the first one at a point.
+    pub fn ratio(&self, machine: usize, point: usize) -> Option<&TestedRatio> {
+        self.ratios[machine].ratios.get(&point)
+    }
+
+    /// Returns the ratios of a machine to the first one over all matched points, or by role if ranks are matched by role.
+    pub fn scopes(&self, machine: usize) -> &[ScopeRatios] {
+        if self.points.roles.is_some() { &self.by_role[machine] } else { std::slice::from_ref(&self.ratios[machine]) }
+    }
+
+    pub fn name(&self, machine: usize) -> &str {
+        &self.machines[machine].name
+    }
+
+    /// Returns whether cards determine all matched values, so that every ratio is exact.
+    pub fn is_exact(&self) -> bool {
+        self.is_exact_at(&self.matched)
+    }
+
+    /// Returns whether cards determine all values at these points.
+    pub fn is_exact_at(&self, points: &[usize]) -> bool {
+        let mut data = points.iter().flat_map(|&index| self.points.points[index].by_machine.iter().flatten());
+        data.all(PointData::is_of_card)
+    }
+
+    /// Returns `b / a`.
+    pub fn title(&self, machine: usize) -> String {
+        format!("{} / {}", self.name(machine), self.name(0))
+    }
+
+    /// Returns the subtitle of a figure of these points, with its warnings on a separate line.
+    pub fn subtitle(&self, text: String, points: &[usize]) -> String {
+        let stamps = self.stamps_at(points);
+        if stamps.is_empty() { text } else { format!("{text}\n{}", stamps.join(". ")) }
+    }
+
+    /// Returns the names of the first two machines with the same samples, if any. Machines without samples have none in common, and
+    /// equal simulations are two runs.
+    pub fn same_samples(&self) -> Option<[&str; 2]> {
+        let seconds = |k: usize| {
+            let samples = &self.machines[k].samples;
+            samples.rows().iter().map(|&row| samples.table().number("seconds", row).to_bits())
+        };
+        let machines = 0..self.machines.len();
+        let pairs = machines.clone().flat_map(|a| machines.clone().skip(a + 1).map(move |b| (a, b)));
+        let measured = |k: usize| {
+            let Machine { origin, samples, .. } = &self.machines[k];
+            *origin == Origin::Measured && !samples.is_empty() && samples.describe_origin().is_none()
+        };
+        let mut same = pairs.filter(|&(a, b)| measured(a) && measured(b) && seconds(a).eq(seconds(b)));
+        same.next().map(|(a, b)| [a, b].map(|k| self.machines[k].name.as_str()))
+    }
+
+    /// Returns the warnings of every HTML page: allowed differences, ignored parameters, disturbed machines, and numbers that
+    /// were not measured.
+    pub fn stamps(&self) -> Vec<Stamp> {
+        let mut stamps = self.conditions();
+        let disturbed =
+            |(name, health): (&str, Health)| Stamp::new(DISTURBED, format!("{name} was {}", health.sentence()));
+        stamps.extend(self.disturbed_machines().map(disturbed));
+        stamps.extend(self.distance_differences().into_iter().map(|text| Stamp::new(OTHER_DISTANCE, text)));
+        stamps.extend(self.oversubscription(&(0..self.points.points.len()).collect::<Vec<_>>()));
+        for machine in self.machines {
+            let remarks = machine.samples.remarks().into_iter();
+            stamps.extend(remarks.map(|remark| Stamp::new(&machine.name, remark.trim_end_matches('.'))));
+        }
+        stamps
+    }
+
+    /// Returns the warnings in a short form, for a figure of these points.
+    pub fn stamps_at(&self, points: &[usize]) -> Vec<String> {
+        let mut stamps: Vec<String> = self.conditions().iter().map(Stamp::to_string).collect();
+        stamps.extend(self.disturbed_line());
+        stamps.extend((!self.distance_differences().is_empty()).then(|| format!("{OTHER_DISTANCE} between ranks")));
+        stamps.extend(self.oversubscription(points).map(|stamp| stamp.to_string()));
+        stamps
+    }
+
+    /// Returns `DISTURBED: old (38 of 112 samples)`; `None` if all machines were quiet.
+    pub fn disturbed_line(&self) -> Option<String> {
+        let describe = |(name, health): (&str, Health)| {
+            format!("{name} ({} of {} samples)", health.disturbed_count(), health.sample_count())
+        };
+        let disturbed: Vec<String> = self.disturbed_machines().map(describe).collect();
+        (!disturbed.is_empty()).then(|| Stamp::new(DISTURBED, disturbed.join(", ")).to_string())
+    }
+
+    /// Returns the machines that were disturbed.
+    pub fn disturbed_machines(&self) -> impl Iterator<Item = (&str, Health)> {
+        let each = self.machines.iter().map(|machine| (machine.name.as_str(), Health::from_samples(&machine.samples)));
+        each.filter(|(_, health)| health.verdict() == Quietness::Disturbed)
+    }
+
+    /// Returns warnings about allowed differences, simulated ranks, ignored parameters, matching by role and published numbers.
+    fn conditions(&self) -> Vec<Stamp> {
+        let unequal = |difference: &Difference| Stamp::new("UNEQUAL CONDITIONS", &difference.text);
+        let mut stamps: Vec<Stamp> = self.differences.iter().map(unequal).collect();
+        let cards: Vec<String> = self.machines.iter().filter_map(Machine::simulated_cards).collect();
+        stamps.extend((!cards.is_empty()).then(|| Stamp::new("SIMULATED, not measured", cards.join(" and "))));
+        stamps.extend(self.machines.iter().filter_map(|machine| {
+            let origin = machine.samples.describe_import()?.replacen("imported", "IMPORTED", 1);
+            Some(Stamp::new(format!("{origin}, not measured by apexmap"), &machine.name))
+        }));
+        if !self.matching.ignored.is_empty() {
+            let names: Vec<&str> = self.matching.ignored.iter().map(|column| columns::short(column)).collect();
+            stamps.push(Stamp::new("IGNORED IN MATCHING", names.join(", ")));
+        }
+        if let Some(roles) = &self.points.roles {
+            let each = self.machines.iter().zip(&roles.cores).map(|(m, cores)| format!("{} has {cores}", m.name));
+            let mut text = format!("one core, all cores ({})", each.collect::<Vec<_>>().join(", "));
+            if !self.points.own_sizes.is_empty() {
+                let names: Vec<&str> = self.points.own_sizes.iter().map(String::as_str).collect();
+                text += &format!("; {} as in each machine's sweep", names.join(", "));
+            }
+            stamps.push(Stamp::new("MATCHED BY ROLE", text));
+        }
+        let published = self.machines.iter().filter(|machine| machine.origin == Origin::Published);
+        let published: Vec<&str> = published.map(|machine| machine.name.as_str()).collect();
+        if !published.is_empty() {
+            let text = format!("{} (published or predicted)", published.join(", "));
+            stamps.push(Stamp::new("NOT MEASURED HERE", text));
+        }
+        for machine in self.machines {
+            let origins = machine.origins(Source::Extrapolated).into_iter();
+            stamps.extend(
+                origins.map(|origin| Stamp::new("EXTRAPOLATED", format!("some rates of {}, {origin}", machine.name))),
+            );
+        }
+        stamps
+    }
+
+    /// Describes results whose ranks were at different distances from each other.
+    fn distance_differences(&self) -> Vec<String> {
+        let mut differences = Vec::new();
+        for (k, machine) in self.machines.iter().enumerate().filter(|(_, machine)| machine.origin == Origin::Measured) {
+            let others = self.machines[k + 1..].iter().filter(|machine| machine.origin == Origin::Measured);
+            let texts = others.filter_map(|other| {
+                distance::comparison_warning((&machine.name, &machine.samples), (&other.name, &other.samples))
+            });
+            differences.extend(texts);
+        }
+        differences
+    }
+
+    /// Counts the points with oversubscription.
+    fn oversubscription(&self, points: &[usize]) -> Option<Stamp> {
+        let is_crowded =
+            |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));
+        let crowded = points.iter().filter(|&&index| is_crowded(&self.points.points[index])).count();
+        (crowded > 0).then(|| {
+            let text = format!("more ranks than hardware threads at {crowded} of {} points", points.len());
+            Stamp::new("OVERSUBSCRIBED", text)
+        })
+    }
+
+    /// Returns the points that at least two machines have.
+    pub fn matched_points(&self) -> Vec<&Point> {
+        self.matched.iter().map(|&index| &self.points.points[index]).collect()
+    }
+
+    /// Returns the points that not all machines have.
+    pub fn unmatched_points(&self) -> impl Iterator<Item = &Point> {
+        self.points.points.iter().filter(|point| !point.is_in_all())
+    }
+}

@@ -1,0 +1,136 @@
+//! Who is faster: the one verdict on a machine relative to the first one, over the points of a scope. Sections only word it.
+
+use super::comparison::Comparison;
+use super::points::{Point, Scope};
+use super::ratio::{Basis, EXACT, GeometricMean, ScopeRatios};
+
+/// A machine relative to the first one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    pub scope: Scope,
+    pub mean: GeometricMean,
+    pub direction: Direction,
+    /// Numbers of points at which the machine is faster or slower, as [`super::ratio::Decision`] decides.
+    pub faster: usize,
+    pub slower: usize,
+    /// Number of points at which both are equally fast, without noise.
+    pub equal: usize,
+    /// Number of points at which noise hides who is faster.
+    pub undecided: usize,
+    /// Numbers of points at which the machine is faster or slower, each point decided separately.
+    pub unadjusted: [usize; 2],
+    /// Points with a ratio but without its interval.
+    pub without_interval: Vec<usize>,
+    /// Number of points that both have and that at least one did not finish.
+    pub unfinished: usize,
+    /// The points with the smallest and the largest ratio.
+    pub extremes: [(usize, f64); 2],
+}
+
+/// What the interval of a mean says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Faster,
+    Slower,
+    /// The mean is 1, without noise.
+    Equal,
+    /// The interval includes 1.
+    Undecided,
+    /// The measurement has no interval.
+    Unknown,
+}
+
+impl Direction {
+    fn of_mean(mean: &GeometricMean) -> Self {
+        match mean.interval.filter(|_| mean.basis != Basis::Nothing) {
+            None => Self::Unknown,
+            Some((low, _)) if low > 1.0 => Self::Faster,
+            Some((_, high)) if high < 1.0 => Self::Slower,
+            Some(_) if mean.basis == Basis::Exact => Self::Equal,
+            Some(_) => Self::Undecided,
+        }
+    }
+}
+
+/// Returns the verdicts on a machine: one, or one for each role of the rank count. Scopes without a ratio have none.
+pub fn verdicts(comparison: &Comparison, machine: usize) -> Vec<Verdict> {
+    comparison.scopes(machine).iter().filter_map(|over| verdict(comparison, machine, over)).collect()
+}
+
+fn verdict(comparison: &Comparison, machine: usize, over: &ScopeRatios) -> Option<Verdict> {
+    let mean = over.mean?;
+    let least = over.ratios.iter().min_by(|a, b| a.1.ratio.value.total_cmp(&b.1.ratio.value))?;
+    let most = over.ratios.iter().max_by(|a, b| a.1.ratio.value.total_cmp(&b.1.ratio.value))?;
+    let both = |point: &&usize| comparison.points.points[**point].has_both(machine, 0);
+    let mut verdict = Verdict {
+        scope: over.scope,
+        mean,
+        direction: Direction::of_mean(&mean),
+        faster: 0,
+        slower: 0,
+        equal: 0,
+        undecided: 0,
+        unadjusted: [0; 2],
+        without_interval: Vec::new(),
+        unfinished: over.points.iter().filter(both).count() - over.ratios.len(),
+        extremes: [least, most].map(|(point, tested)| (*point, tested.ratio.value)),
+    };
+    for (point, tested) in &over.ratios {
+        let (ratio, is_slower) = (tested.ratio, tested.ratio.value <= 1.0);
+        match comparison.decision.differs(tested) {
+            true if is_slower => verdict.slower += 1,
+            true => verdict.faster += 1,
+            false if ratio.basis == Basis::Exact => verdict.equal += 1,
+            false if ratio.interval.is_none() => verdict.without_interval.push(*point),
+            false => verdict.undecided += 1,
+        }
+        verdict.unadjusted[usize::from(is_slower)] += usize::from(ratio.is_decided());
+    }
+    Some(verdict)
+}
+
+/// Returns the points that either the machine or the first one has, but not both.
+pub fn points_on_one_side<'a>(comparison: &'a Comparison, machine: usize) -> impl Iterator<Item = &'a Point> {
+    let is_on_one = move |point: &&Point| point.by_machine[machine].is_some() != point.by_machine[0].is_some();
+    comparison.points.points.iter().filter(is_on_one)
+}
+
+/// The words for the basis of an interval.
+pub struct BasisWords {
+    /// For a mean in a sentence.
+    pub mean: &'static str,
+    /// For a mean in a table under a heading.
+    pub short: &'static str,
+    /// For the ratios of some points.
+    pub points: &'static str,
+}
+
+impl BasisWords {
+    pub fn new(basis: Basis) -> Self {
+        let [mean, short, points] = match basis {
+            Basis::Exact => [EXACT, EXACT, "exact for these cards, simulated or predicted"],
+            Basis::Pairs => [
+                "95 % interval over launches of one run, compared in pairs",
+                "launches of one run, in pairs",
+                "from launches of one run, compared in pairs",
+            ],
+            Basis::Launches => ["95 % interval over launches", "launches", "from the variation between launches"],
+            Basis::Samples => [
+                "95 % interval within single launches; launch-to-launch variation is not included",
+                "samples within single launches",
+                "from the variation within single launches; launch-to-launch variation is not included",
+            ],
+            Basis::Card => [
+                "95 % interval of the card's numbers",
+                "numbers of the card",
+                "from the intervals of the card's numbers",
+            ],
+            Basis::Nothing => [
+                "the interval covers only the choice of points, because the points have no intervals",
+                "choice of points",
+                "without an interval because of too few samples",
+            ],
+        };
+        Self { mean, short, points }
+    }
+}

@@ -1,0 +1,120 @@
+//! The summary as a table on a terminal.
+
+use super::summary::SummaryRow;
+use apexmap_base::text_table::{Align, MIN_WRAPPED_WIDTH, TextTable};
+use apexmap_base::units;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::quietness::Quietness;
+
+/// Maximum number of groups on a terminal.
+const MAX_TERMINAL_GROUPS: usize = 6;
+/// Terminals narrower than this show only the most important columns, with short cells.
+const WIDE_TERMINAL: usize = 110;
+/// Spaces before each row, below the name of its group.
+const INDENT: usize = 2;
+
+/// A column of the table on a terminal.
+struct Column {
+    head: &'static str,
+    align: Align,
+    cells: Vec<String>,
+}
+
+impl Column {
+    fn new(head: &'static str, align: Align, cells: impl Iterator<Item = String>) -> Self {
+        Self { head, align, cells: cells.collect() }
+    }
+
+    fn width(&self) -> usize {
+        let widths = self.cells.iter().map(|cell| cell.chars().count());
+        widths.chain([self.head.chars().count()]).max().unwrap_or(0)
+    }
+}
+
+/// Formats the rows of the first groups as aligned text, below the names of their groups. Lines fit into `width` if the most
+/// important columns do.
+pub fn text(rows: &[SummaryRow], width: Option<usize>) -> String {
+    let firsts = rows.iter().enumerate().filter(|(_, row)| row.first);
+    let end = firsts.map(|(index, _)| index).nth(MAX_TERMINAL_GROUPS).unwrap_or(rows.len());
+    let (rows, rest) = rows.split_at(end);
+    let narrow = width.filter(|&width| width < WIDE_TERMINAL);
+    let columns = match narrow {
+        Some(width) => fitting_columns(narrow_columns(rows), width),
+        None => wide_columns(rows),
+    };
+    let mut table = TextTable::new(columns.iter().map(|column| column.align)).with_indent(INDENT).with_width(width);
+    table.add_row(columns.iter().map(|column| column.head));
+    for (index, row) in rows.iter().enumerate() {
+        if row.first {
+            let full = format!("{} ({})", row.plain_name, row.group);
+            let fits = width.is_none_or(|width| full.chars().count() <= width);
+            table.add_heading(if fits { &full } else { &row.plain_name });
+        }
+        table.add_row(columns.iter().map(|column| column.cells[index].as_str()));
+    }
+    let mut text = table.to_string();
+    if !rest.is_empty() {
+        let groups = rest.iter().filter(|row| row.first).count();
+        text.push_str(&format!("{} in the report\n", units::plural(groups, "more group")));
+    }
+    text
+}
+
+fn wide_columns(rows: &[SummaryRow]) -> Vec<Column> {
+    let column = |head, align, cell: fn(&SummaryRow) -> String| Column::new(head, align, rows.iter().map(cell));
+    let mut columns = vec![
+        column("", Align::Left, SummaryRow::which),
+        column("configuration", Align::Left, SummaryRow::place),
+        column("median (95 % CI)", Align::Left, SummaryRow::wide_rate),
+        column("total", Align::Right, SummaryRow::aggregate),
+        column("cycles/op", Align::Right, SummaryRow::cycles),
+    ];
+    columns.extend(conditional_columns(rows));
+    columns.push(column("n", Align::Right, |row| row.rate.n.to_string()));
+    columns
+}
+
+/// Returns columns that only some results have: conformance, quietness and, last, the fraction of the limit.
+fn conditional_columns(rows: &[SummaryRow]) -> Vec<Column> {
+    let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
+    let ruled = rows.iter().any(|row| row.conformance.is_some());
+    let is_noisy = |health: &Health| health.verdict() != Quietness::Quiet;
+    let noisy = rows.iter().any(|row| row.health.as_ref().is_some_and(is_noisy));
+    // Limits are known only with a machine card.
+    let limited = rows.iter().any(|row| row.share.is_some());
+    let mut columns = Vec::new();
+    columns.extend(ruled.then(|| column("conformant", SummaryRow::conformant)));
+    columns.extend(noisy.then(|| column("quietness", SummaryRow::quietness)));
+    columns.extend(limited.then(|| column("% of bound", SummaryRow::plain_limit)));
+    columns
+}
+
+/// Returns the most important columns, with short cells: `alpha 1, L 64`, `106 GB/s (89.9 to 125)`.
+fn narrow_columns(rows: &[SummaryRow]) -> Vec<Column> {
+    let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
+    // The best or worst point needs no remark that it is a corner.
+    let which = |row: &SummaryRow| row.which.last().map_or(String::new(), |extreme| extreme.name().to_owned());
+    let mut columns = vec![
+        column("", which),
+        column("", SummaryRow::short_place),
+        column("median (95 % CI)", SummaryRow::narrow_rate),
+    ];
+    columns.extend(conditional_columns(rows));
+    columns
+}
+
+/// Removes conditional columns until the others fit. The last one, the fraction of the limit, is removed last.
+fn fitting_columns(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
+    let needed = |columns: &[Column]| {
+        let last = columns.len() - 1;
+        let widths = columns.iter().enumerate().map(|(index, column)| match column.head {
+            "% of bound" if index == last => column.width().min(MIN_WRAPPED_WIDTH),
+            _ => column.width(),
+        });
+        INDENT + widths.sum::<usize>() + 2 * last
+    };
+    while columns.len() > 3 && needed(&columns) > width {
+        columns.remove((columns.len() - 2).max(3));
+    }
+    columns
+}

@@ -1,0 +1,73 @@
+//! Warnings about numbers that are no measurement of a quiet machine.
+
+use apexmap_base::units::plural;
+use std::fmt;
+
+/// Why numbers are no measurement of a quiet machine. As text, it is the short warning in figures: `DISTURBED (359 of 756 samples)`,
+/// `SIMULATED, card Red Storm` or `IMPORTED from hpcc 1.5.0`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stamp {
+    Disturbed {
+        disturbed: usize,
+        samples: usize,
+    },
+    /// The machine of simulated ranks.
+    Simulated(String),
+    /// The programs that measured imported values.
+    Imported(String),
+}
+
+impl Stamp {
+    /// Returns the word that begins a warning.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Disturbed { .. } => "DISTURBED",
+            Self::Simulated(_) => "SIMULATED",
+            Self::Imported(_) => "IMPORTED",
+        }
+    }
+
+    /// Returns the stamp for a line with little space: `DISTURBED (359 of 756)`.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Disturbed { disturbed, samples } => format!("{} ({disturbed} of {samples})", self.word()),
+            Self::Simulated(_) | Self::Imported(_) => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let word = self.word();
+        match self {
+            Self::Disturbed { disturbed, samples } => {
+                write!(f, "{word} ({disturbed} of {})", plural(*samples, "sample"))
+            }
+            Self::Simulated(machine) => write!(f, "{word}, {machine}"),
+            Self::Imported(programs) => write!(f, "{word} from {programs}"),
+        }
+    }
+}
+
+/// The warning to show above numbers. As text, it is the whole warning: `DISTURBED: 38 of 112 samples; ... Details: ...`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Banner {
+    pub kind: Stamp,
+    /// The part that is always visible, without a full stop.
+    pub headline: String,
+    /// The whole warning, without the word of its kind.
+    pub reason: String,
+}
+
+impl Banner {
+    /// Returns the line that is always visible: `DISTURBED: 38 of 112 samples; they were 9 % slower (6 to 13)`.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.kind.word(), self.headline)
+    }
+}
+
+impl fmt::Display for Banner {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.kind.word(), self.reason)
+    }
+}
