@@ -82,18 +82,12 @@ pub fn access_error(operation: &str, path: &Path, cause: io::Error) -> Error {
 }
 
 /// Replaces a file with complete contents, like [`replace`].
-///
-/// # Errors
-/// Fails like [`replace`].
 pub fn replace_contents(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     replace(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
 }
 
 /// Writes to a path that the user named. If it is a link, its target is replaced. If it is a device or a pipe, the output goes
 /// there.
-///
-/// # Errors
-/// Fails like [`replace`].
 pub fn write_user_file(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let Ok(metadata) = fs::metadata(path) else { return replace(path, write) };
     if metadata.is_file() {
@@ -105,17 +99,11 @@ pub fn write_user_file(path: &Path, write: impl FnOnce(&mut File) -> Result<()>)
 }
 
 /// Writes complete contents, like [`write_user_file`].
-///
-/// # Errors
-/// Fails like [`replace`].
 pub fn write_user_file_contents(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     write_user_file(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
 }
 
 /// Creates an empty file for another program to write to. An existing file or link is removed, not followed.
-///
-/// # Errors
-/// Fails if the old file cannot be removed or the new one cannot be created.
 pub fn create(path: &Path) -> Result<File> {
     let removed = match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

@@ -9,25 +9,16 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Opens a file for reading. A link is followed to its file.
-///
-/// # Errors
-/// Fails if the file cannot be opened or is not a regular file.
 pub fn open(path: &Path) -> Result<File> {
     open_with(OpenOptions::new().read(true), 0, path)
 }
 
 /// Opens a file for appending, or creates it. A link is not followed.
-///
-/// # Errors
-/// Fails if the file cannot be opened or is not a regular file.
 pub fn append(path: &Path) -> Result<File> {
     open_with(OpenOptions::new().append(true).create(true), O_NOFOLLOW, path)
 }
 
 /// Opens with these options and checks that the result is a regular file.
-///
-/// # Errors
-/// Fails if the file cannot be opened or is not a regular file.
 #[expect(clippy::disallowed_methods, reason = "the one place where files of a result are opened")]
 pub fn open_with(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<File> {
     let not_a_file = |description: &str| Error::other(format!("it is {description}, not a file"));
@@ -48,9 +39,6 @@ pub fn open_with(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<F
 }
 
 /// Reads a whole file.
-///
-/// # Errors
-/// Fails if the file cannot be read or is not a regular file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
@@ -58,9 +46,6 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Reads a whole text file.
-///
-/// # Errors
-/// Fails if the file cannot be read, is not a regular file, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;

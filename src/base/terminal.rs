@@ -11,26 +11,17 @@ use std::os::fd::AsFd;
 
 /// Prints text for people, made printable by [`to_printable`]. On a terminal, long lines are wrapped between words. A closed pipe
 /// (`apexmap kernels | head`) is not an error.
-///
-/// # Errors
-/// Fails if standard output cannot be written.
 pub fn print(text: &str) -> Result<()> {
     write_output(|out| out.write_all(wrap_lines(&to_printable(text), terminal_width()).as_bytes()))
 }
 
 /// Prints like [`print()`], in red if standard output is a terminal with colours.
-///
-/// # Errors
-/// Fails like [`print()`].
 pub fn print_in_red(line: &str) -> Result<()> {
     let (colour_on, colour_off) = if supports_colours(&io::stdout()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
     write_output(|out| writeln!(out, "{colour_on}{}{colour_off}", wrap_lines(&to_printable(line), terminal_width())))
 }
 
 /// Prints a text that is already printable, with its colours.
-///
-/// # Errors
-/// Fails like [`print()`].
 pub fn print_styled(text: &str) -> Result<()> {
     write_output(|out| out.write_all(text.as_bytes()))
 }
@@ -42,9 +33,6 @@ pub fn supports_colours(output: &impl IsTerminal) -> bool {
 }
 
 /// Writes data for programs: unchanged, or made printable by [`to_printable`] if standard output is a terminal.
-///
-/// # Errors
-/// Fails if `write` fails or standard output cannot be written, unless the pipe was closed.
 pub fn write_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     if !io::stdout().is_terminal() {
         return write_output(write);
@@ -55,9 +43,6 @@ pub fn write_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
 }
 
 /// Writes a text like [`write_data`].
-///
-/// # Errors
-/// Fails like [`write_data`].
 pub fn print_data(text: &str) -> Result<()> {
     write_data(|out| out.write_all(text.as_bytes()))
 }

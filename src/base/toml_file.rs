@@ -35,9 +35,6 @@ pub fn read_text(path: &Path, file_kind: &str, help: &str) -> Result<String> {
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Reads a file that a user names, which may be a pipe or a device without an end. `operation` is a verb with its object.
-///
-/// # Errors
-/// If the file cannot be read, or is larger than 16 MiB.
 #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
 pub fn read_limited(path: &Path, operation: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();

@@ -40,9 +40,6 @@ pub struct Sides {
 }
 
 /// Measures the missing samples of both sides.
-///
-/// # Errors
-/// Those of a run.
 pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let mut sweep = ready::open(arguments.sweep, sweep::Machine::detect())?;
     let sweep_launches = sweep.launch.launches;

@@ -25,9 +25,6 @@ pub struct Opened {
 
 impl Opened {
     /// Opens a result. Archives and reports are unpacked into a temporary folder.
-    ///
-    /// # Errors
-    /// If it does not exist or cannot be read, or is something else. The error then names what it is.
     pub fn open(named: &Path) -> Result<Self> {
         let mut opened = Self { named: named.to_owned(), folder: None, unpacked: None, page_version: None };
         if !named.is_file() {

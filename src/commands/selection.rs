@@ -30,9 +30,6 @@ impl Selection {
     }
 
     /// Returns the current samples of a result that meet all conditions.
-    ///
-    /// # Errors
-    /// If a condition is invalid, or no sample meets all.
     pub fn choose(&self, samples: &Samples) -> Result<Samples> {
         samples.choose(self.condition(samples)?.as_deref())
     }

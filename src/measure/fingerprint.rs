@@ -51,9 +51,6 @@ pub struct Fingerprints {
 pub type Sources = BTreeMap<PathBuf, Vec<u8>>;
 
 /// Reads the sources in `folder`.
-///
-/// # Errors
-/// Fails if a file or folder cannot be read, or if a file is not Rust.
 pub fn sources(folder: &Path) -> io::Result<Sources> {
     let mut files = Vec::new();
     collect_files(folder, &mut files)?;

@@ -53,9 +53,6 @@ struct FitSection<'a> {
 }
 
 /// Writes `validate.html` and its figures into a folder, and returns the path of the HTML page.
-///
-/// # Errors
-/// If a file cannot be written.
 pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     let figures = to.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;

@@ -44,9 +44,6 @@ pub fn machine(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<Machi
 }
 
 /// Returns the numbers of [`machine`] that the card does not have, with their values or sources, in one sentence each.
-///
-/// # Errors
-/// As [`machine`].
 pub fn assumptions(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<Vec<String>> {
     build(card, nodes, ranks_per_node).map(|(_, assumptions)| assumptions)
 }

@@ -80,9 +80,6 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the assumptions.
-    ///
-    /// # Errors
-    /// If numbers are missing. The error names all of them, and the commands that measure them.
     pub fn finish(self) -> Result<Vec<String>> {
         if self.missing.is_empty() { Ok(self.assumptions) } else { Err(missing_error(self.card, &self.missing)) }
     }

@@ -115,9 +115,6 @@ pub fn is_of_each_node(samples: &Samples) -> bool {
 }
 
 /// Compares the nodes. `samples` are those of the current plan.
-///
-/// # Errors
-/// If a column is missing.
 pub fn compare(samples: &Samples) -> Result<NodeCheck> {
     let (mut points, has_kernels) = (Vec::new(), samples.varies("kernel"));
     for (kernel, samples) in samples.kernels() {
@@ -209,7 +206,6 @@ fn judge(points: &mut [NodePoint], limit: f64) {
     }
 }
 
-/// Returns a row for each node of the samples.
 fn rows(samples: &Samples, points: &[NodePoint]) -> Vec<NodeRow> {
     let row = |samples: Samples| {
         let node = samples.first_word(NODE);

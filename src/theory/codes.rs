@@ -85,9 +85,6 @@ pub fn list_known() -> Vec<Code> {
 }
 
 /// Returns the known codes and those of a file. A code of the file replaces the known one of the same name.
-///
-/// # Errors
-/// If the file cannot be read or has an error. The error names the file and the place in it.
 pub fn read_with_known(path: &Path) -> Result<Vec<Code>> {
     let next = "check the path; `docs/codes.md` shows the format";
     Ok(add_to_known(parse(&toml_file::read_text(path, "file of codes", next)?, path)?))

@@ -97,9 +97,6 @@ impl Condition {
 
     /// Parses like [`Condition::parse`]. `advise` returns the help about an unknown name, because a list of all known names
     /// may be long.
-    ///
-    /// # Errors
-    /// Those of [`Condition::parse`].
     pub fn parse_with_advice(
         text: &str,
         known_names: &[(&str, NameType)],
@@ -166,9 +163,6 @@ pub struct Formula(Condition);
 
 impl Formula {
     /// Parses a formula over the known names.
-    ///
-    /// # Errors
-    /// Fails like [`Condition::parse`], and if the result is a word or a truth value instead of a number.
     pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
         parse::parse(text, known_names, Type::Number, None).map(Self)
     }

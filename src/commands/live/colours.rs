@@ -66,7 +66,6 @@ impl Colours {
     }
 }
 
-/// Returns the number of the level that is nearest to a channel.
 fn nearest_level(channel: u8) -> u8 {
     let distance = |level: &u8| level.abs_diff(channel);
     let nearest = LEVELS.iter().enumerate().min_by_key(|(_, level)| distance(level));

@@ -206,7 +206,6 @@ impl Drawable for CurvePlot<'_> {
 }
 
 impl CurvePlot<'_> {
-    /// Returns the style of each series.
     fn styles(&self, style: Style) -> Vec<SeriesStyle> {
         let count = self.curves.series.len();
         let distinction = Distinction { count, group_size: self.group_size, ordered: self.curves.ordered };

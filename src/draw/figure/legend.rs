@@ -144,7 +144,6 @@ pub const LINE_HEIGHT: f64 = 15.0;
 /// Distance between names in a legend below the axes.
 const ROW_HEIGHT: f64 = 18.0;
 
-/// Returns the height of the title.
 fn title_height(lines: &[String]) -> f64 {
     if lines.is_empty() { 0.0 } else { lines.len() as f64 * LINE_HEIGHT + 6.0 }
 }

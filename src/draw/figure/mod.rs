@@ -185,7 +185,6 @@ fn draw(figure: &Figure, painter: &mut dyn Painter, sheet: Sheet) -> Result<Vec<
     Ok(canvas.spots)
 }
 
-/// Returns the sheet of a figure in a style.
 fn sheet(figure: &Figure, style: Style) -> Result<Sheet> {
     text::register()?;
     let drawable = figure.as_drawable();
@@ -211,8 +210,6 @@ pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
 /// Writes the figure as an SVG, PNG or PDF file for a screen, by the ending of its name. A PNG file records its resolution; a
 /// PDF file has only lines and areas, text included, and needs no fonts.
 ///
-/// # Errors
-/// As for [`svg()`], and if the name has another ending, or if the file cannot be written.
 /// # Panics
 /// As for [`svg()`].
 pub fn save(figure: &Figure, path: &Path) -> Result<()> {

@@ -11,9 +11,6 @@ use apexmap_base::units::plural;
 
 /// Runs a point with its memory and its ranks on the NUMA nodes that it names. Collective.
 ///
-/// # Errors
-/// Fails like [`Kernel::run`], and if the machine has no such node.
-///
 /// # Panics
 /// Panics if the point is not complete.
 pub(crate) fn run_on_nodes(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {

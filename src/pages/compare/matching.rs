@@ -50,9 +50,6 @@ pub const NAMES: [&str; 6] = ["page-size", "oversubscription", "transport", "ver
 
 impl AllowedDifferences {
     /// Reads names of differences.
-    ///
-    /// # Errors
-    /// If a name is not one of [`NAMES`].
     pub fn parse(names: &[String]) -> Result<Self> {
         let mut allowed = Self::default();
         for name in names {

@@ -78,9 +78,6 @@ impl Embedded {
     }
 
     /// Reads the files that a page holds.
-    ///
-    /// # Errors
-    /// If the file is not a page with its result, or is damaged, or comes from a newer version.
     pub fn from_page(path: &Path) -> Result<Self> {
         let file = regular_file::open(path).map_err(|e| Error::file("read", path, e))?;
         let mut text = String::new();
@@ -120,9 +117,6 @@ impl Embedded {
     }
 
     /// Writes the files into an empty folder.
-    ///
-    /// # Errors
-    /// If a file is damaged, too large, or cannot be written. `page` is the page, for errors.
     pub fn unpack(&self, page: &Path, folder: &Path) -> Result<()> {
         for (name, text) in &self.files {
             let damaged = |cause: &dyn std::fmt::Display| refusal(page, &format!("is damaged: {name}: {cause}"));

@@ -46,7 +46,6 @@ pub fn requested_surfaces(input: &Input) -> Vec<(String, Grid)> {
     surfaces
 }
 
-/// Returns the samples of a requested figure, and its request.
 fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
     let samples = input.samples.choose(wanted.condition.as_deref())?;
     for name in wanted.axes.iter().chain(&wanted.z) {

@@ -76,9 +76,6 @@ pub fn write(result: &Folder, target: &Path) -> Result<Archived> {
 
 /// Returns a line of the checksums with `HASH` for the checksum. As in `sha256sum`, a line whose name has escaped characters
 /// begins with a backslash, so that no name forges a line.
-///
-/// # Errors
-/// If the name is not UTF-8, which the file of checksums could not name.
 fn checksum_name(file: &Path) -> Result<String> {
     let name = file.to_str().ok_or_else(|| {
         Error::input(format!("the name of {} is not UTF-8", file.display()), "rename or remove this file of the result")
@@ -89,9 +86,6 @@ fn checksum_name(file: &Path) -> Result<String> {
 }
 
 /// Unpacks the files of a result from an archive into an empty folder, without its figures and its report.
-///
-/// # Errors
-/// If the archive is damaged or too large, has a file outside of its one folder, or holds no result.
 pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     let damaged = |cause: &dyn std::fmt::Display| {
         let message = format!("{} cannot be unpacked: {cause}", archive.display());

@@ -31,9 +31,6 @@ pub struct Compaction {
 
 impl Content {
     /// Reads a file in a folder; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn from_file(folder: &Folder, path: &Path) -> Result<Option<Self>> {
         let wrong = |e| Error::file("read", path, e);
         let file = match regular_file::open(path) {
@@ -68,9 +65,6 @@ impl Content {
 
 impl Compaction {
     /// Returns the current sources of a folder's samples, journals first and in their order.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
     pub fn sources(folder: &Folder) -> Result<Vec<Content>> {
         let files = folder.journal_files()?.into_iter().chain([folder.points(), folder.machine()]);
         let mut sources = Vec::new();
@@ -83,9 +77,6 @@ impl Compaction {
     }
 
     /// Returns whether the folder still holds exactly the sources of the samples. Also true if its journals were removed.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
     pub fn is_current(&self, folder: &Folder) -> Result<bool> {
         let mut files = folder.journal_files()?;
         if files.is_empty() {
@@ -106,9 +97,6 @@ impl Compaction {
     }
 
     /// Returns whether `samples.parquet` is the file that was written.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn is_whole(&self, folder: &Folder) -> Result<bool> {
         self.samples.holds(folder)
     }

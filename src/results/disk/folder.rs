@@ -24,9 +24,6 @@ pub struct Folder {
 
 impl Folder {
     /// Creates the folder and its folders for journals and figures, if they do not exist.
-    ///
-    /// # Errors
-    /// If one cannot be created.
     pub fn create(path: &Path) -> Result<Self> {
         let folder = Self { path: path.to_owned() };
         for place in [folder.journals(), folder.figures()] {
@@ -36,9 +33,6 @@ impl Folder {
     }
 
     /// Opens a folder that holds a result.
-    ///
-    /// # Errors
-    /// If the folder does not exist, or holds neither journals nor `samples.parquet`.
     pub fn open(path: &Path) -> Result<Self> {
         let folder = Self { path: path.to_owned() };
         if folder.journals().is_dir() || folder.samples().is_file() {
@@ -96,17 +90,11 @@ impl Folder {
     }
 
     /// Reads the card of the machine; `None` if none was given.
-    ///
-    /// # Errors
-    /// If `machine.toml` cannot be read or is not a card.
     pub fn card(&self) -> Result<Option<Card>> {
         self.machine().is_file().then(|| self.read_card(&self.machine())).transpose()
     }
 
     /// Reads a card from a file of this folder.
-    ///
-    /// # Errors
-    /// If it cannot be read or is not a card.
     pub fn read_card(&self, path: &Path) -> Result<Card> {
         let text = regular_file::read_text(path).map_err(|e| Error::file("read the machine card", path, e))?;
         Card::parse(&text, path)
@@ -118,9 +106,6 @@ impl Folder {
     }
 
     /// Returns the known codes and those of this folder.
-    ///
-    /// # Errors
-    /// If `codes.toml` exists and cannot be read or has an error.
     pub fn codes(&self) -> Result<Vec<Code>> {
         let path = self.own_codes();
         if !path.is_file() {
@@ -168,9 +153,6 @@ impl Folder {
     }
 
     /// Reads the journals in the order of their launches. [`Folder::table`] returns the same data as a table.
-    ///
-    /// # Errors
-    /// If a journal cannot be read, or was written by a newer program.
     pub fn records(&self) -> Result<Vec<Record>> {
         Reader::default().read(&self.journal_files()?)
     }
@@ -182,9 +164,6 @@ impl Folder {
 
     /// Creates the journal of the next launch and returns it with the launch's name, such as `0003`. No other driver gets
     /// this name: drivers of several jobs may write to one folder.
-    ///
-    /// # Errors
-    /// If the folder of the journals cannot be listed, or the file cannot be created.
     pub fn begin_launch(&self) -> Result<(String, Journal)> {
         loop {
             let launch = self.next_launch()?;
@@ -195,9 +174,6 @@ impl Folder {
     }
 
     /// Returns the name of the next launch, such as `0003`: one more than the highest existing number.
-    ///
-    /// # Errors
-    /// If the folder of the journals cannot be listed.
     pub fn next_launch(&self) -> Result<String> {
         let last = self.journal_files()?.iter().filter_map(|path| launch_number(path)).max().unwrap_or(0);
         Ok(format!("{:04}", last + 1))
@@ -205,18 +181,12 @@ impl Folder {
 
     /// Locks the folder against a second driver, as long as the returned lock lives. The system releases the lock of a killed
     /// driver.
-    ///
-    /// # Errors
-    /// If another driver holds the lock, or its file cannot be created.
     pub fn lock(&self) -> Result<Lock> {
         self.acquire_lock(Sharing::Exclusive)
     }
 
     /// Locks the folder as [`Folder::lock`] does, but shares it with the other jobs of a sweep and with the programs that
     /// follow them.
-    ///
-    /// # Errors
-    /// If a driver holds the folder exclusively, or the lock's file cannot be created.
     pub fn share(&self) -> Result<Lock> {
         self.acquire_lock(Sharing::Shared)
     }
@@ -244,9 +214,6 @@ impl Folder {
     }
 
     /// Returns the keys of the plan of the last run in this folder; `None` without a plan.
-    ///
-    /// # Errors
-    /// As [`Folder::planned_points`].
     pub fn planned_keys(&self) -> Result<Option<HashSet<String>>> {
         #[derive(serde::Deserialize)]
         struct PlannedPoint {
@@ -265,9 +232,6 @@ impl Folder {
     }
 
     /// Returns the lines of the plan of the last run in this folder; `None` without a plan.
-    ///
-    /// # Errors
-    /// As [`Folder::planned_points`].
     pub fn plan_lines<T: DeserializeOwned>(&self) -> Result<Option<Vec<T>>> {
         let path = self.points();
         let text = match regular_file::read_text(&path) {
@@ -288,9 +252,6 @@ impl Folder {
     }
 
     /// Moves the result to the first free path of PATH.1, PATH.2, ... and returns that path.
-    ///
-    /// # Errors
-    /// If another program writes to the result, or it cannot be renamed.
     pub fn move_aside(&self) -> Result<PathBuf> {
         let mut lock = self.lock()?;
         let numbered = |n: u32| PathBuf::from(format!("{}.{n}", self.path.display()));
@@ -301,9 +262,6 @@ impl Folder {
     }
 
     /// Replaces a file of this folder atomically and syncs it to the disk.
-    ///
-    /// # Errors
-    /// Errors of `write`, or if the file cannot be written or renamed. The old file then remains unchanged.
     pub fn replace(&self, path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         new_file::replace(path, |file| {
             write(file)?;
@@ -312,9 +270,6 @@ impl Folder {
     }
 
     /// Replaces a file of this folder by a text, as [`Folder::replace`] does.
-    ///
-    /// # Errors
-    /// If the file cannot be written or renamed.
     pub fn replace_text(&self, path: &Path, text: &str) -> Result<()> {
         self.replace(path, |file| file.write_all(text.as_bytes()).map_err(|e| Error::file("write", path, e)))
     }

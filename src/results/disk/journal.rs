@@ -58,17 +58,11 @@ impl Journal {
 }
 
 /// Reads a single journal. For tests; [`Reader`] reads the journals of a result.
-///
-/// # Errors
-/// If it cannot be read, or a newer apexmap wrote it.
 pub fn read(path: &Path) -> Result<Record> {
     Reader::default().read(&[path.to_owned()]).map(|mut records| records.remove(0))
 }
 
 /// Reads a single journal as [`read`] does, but keeps only what plans need of each good sample.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
     Reader::default().read_outcomes(&[path.to_owned()]).map(|mut records| records.remove(0))
 }

@@ -27,9 +27,6 @@ pub struct LoadedSamples {
 impl Folder {
     /// Loads all samples. Uses the Parquet file if it is complete and was made from the present journals, plan and machine
     /// card, according to the manifest, by a version that judged what causes cost. Otherwise reads the journals.
-    ///
-    /// # Errors
-    /// If a file of the result cannot be read or is invalid.
     pub fn table(&self) -> Result<Table> {
         Ok(self.load()?.table)
     }
@@ -88,9 +85,6 @@ impl Folder {
 
     /// Writes `samples.parquet` from the journals, records it in the manifest, and returns its table. Only the driver that
     /// holds the lock may call this.
-    ///
-    /// # Errors
-    /// If a journal cannot be read or a file cannot be written.
     pub fn compact(&self) -> Result<Table> {
         let sources = Compaction::sources(self)?;
         let (table, damages) = self.tabulate()?;

@@ -48,9 +48,6 @@ pub struct Lock {
 impl Lock {
     /// Locks a file; returns `None` if another process holds the lock. Waits for [`SILENCE_LIMIT`] if a process on another host
     /// has left its file behind.
-    ///
-    /// # Errors
-    /// If the file cannot be created or locked.
     pub fn acquire(path: &Path, sharing: Sharing) -> Result<Option<Self>> {
         let flock = match flock(path, sharing)? {
             Ok(flock) => Some(flock),

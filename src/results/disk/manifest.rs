@@ -132,9 +132,6 @@ impl Manifest {
     }
 
     /// Returns the card of the machine of simulated ranks.
-    ///
-    /// # Errors
-    /// If its text is not a card.
     pub fn simulated_card(&self) -> Result<Option<Card>> {
         self.simulated.as_ref().map(|machine| Card::parse(&machine.card, Path::new("manifest.json"))).transpose()
     }
@@ -162,9 +159,6 @@ impl Manifest {
     }
 
     /// Writes `manifest.json`.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn write(&self, folder: &Folder) -> Result<()> {
         let text =
             serde_json::to_string_pretty(self).map_err(|e| Error::internal(format!("cannot write a manifest: {e}")))?;
@@ -172,9 +166,6 @@ impl Manifest {
     }
 
     /// Reads `manifest.json`.
-    ///
-    /// # Errors
-    /// If the file cannot be read, is damaged, or was written by a newer apexmap.
     pub fn read(folder: &Folder) -> Result<Self> {
         let path = folder.manifest();
         let text = read_text(&path).map_err(|e| Error::file("read", &path, e))?;

@@ -91,9 +91,6 @@ fn to_array(column: &Column, rows: Range<usize>) -> ArrayRef {
 }
 
 /// Reads a Parquet file of samples. Skips columns of other types than numbers, booleans and strings.
-///
-/// # Errors
-/// If the file cannot be read or is damaged.
 pub fn read(path: &Path) -> Result<Table> {
     read_some(path, &|_| true)
 }

@@ -21,9 +21,6 @@ const ROWS_PER_BYTE: u64 = 8;
 const MAX_DEPTH: u32 = 8;
 
 /// Checks that the file can hold `rows` rows, and that the pages of each chunk hold its values and lie within it.
-///
-/// # Errors
-/// If one of these conditions fails, or the file cannot be read.
 pub fn check(file: &File, rows: usize, chunks: impl Iterator<Item = Chunk>) -> Result<()> {
     let length = file.metadata()?.len();
     if rows as u64 > length.saturating_mul(ROWS_PER_BYTE) {

@@ -26,9 +26,6 @@ pub struct Reader {
 impl Reader {
     /// Reads journals in this order. `take` receives every valid sample, with the record of its journal so far. The returned
     /// records hold everything else. Damaged lines are counted and never fatal: readable lines are kept.
-    ///
-    /// # Errors
-    /// If a journal cannot be read, or a newer apexmap wrote it.
     pub fn read_each<K: KeptSample, S>(
         &mut self,
         journals: &[PathBuf],
@@ -64,17 +61,11 @@ impl Reader {
     }
 
     /// Reads complete journals.
-    ///
-    /// # Errors
-    /// As [`Reader::read_each`].
     pub fn read(&mut self, journals: &[PathBuf]) -> Result<Vec<Record>> {
         self.read_each(journals, |sample, record| record.samples.push(sample))
     }
 
     /// Reads complete journals, but keeps only what plans need of each good sample.
-    ///
-    /// # Errors
-    /// As [`Reader::read_each`].
     pub fn read_outcomes(&mut self, journals: &[PathBuf]) -> Result<Vec<Record<SampleOutcome>>> {
         self.read_each(journals, |sample, record| record.samples.push(sample))
     }

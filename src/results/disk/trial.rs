@@ -43,9 +43,6 @@ impl Trial {
 
 impl Folder {
     /// Reads the trial measurements, `trial.json`; `None` if no trial was made.
-    ///
-    /// # Errors
-    /// If the file cannot be read or is damaged.
     pub fn trial(&self) -> Result<Option<Trial>> {
         let path = self.path.join("trial.json");
         if !path.is_file() {

@@ -67,9 +67,6 @@ const TEXTS: [(&[&str], &str, &str); 9] = [
 ];
 
 /// Returns which file of a result this is.
-///
-/// # Errors
-/// If it cannot be read, or is something else. The error names what it is.
 pub fn result_file(path: &Path) -> Result<ResultFile> {
     let wrong = |error| Error::file("read", path, error);
     let mut file = regular_file::open(path).map_err(wrong)?;

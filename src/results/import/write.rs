@@ -24,9 +24,6 @@ const COPIES: &str = "imported";
 
 /// Imports files into a new result, and returns its manifest. Each file is a launch. `machine` is the name of the machine; without
 /// one it is the host that the files name, or the name of the first file.
-///
-/// # Errors
-/// If a file cannot be read or is no output of a known program, or if the folder is not empty or cannot be written.
 pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>) -> Result<Manifest> {
     let mut read_files = Vec::new();
     for path in files {

@@ -50,9 +50,6 @@ pub struct QueryGroups {
 /// Returns the type of nodes if it differs within a group, and the columns, besides `by`, that differ within some groups but not
 /// within all, if grouping by them too leaves one point in each group. Without them, a table would compare medians of one point
 /// with medians of several.
-///
-/// # Errors
-/// If a column is missing.
 pub fn missing_columns<'a>(samples: &'a Samples, by: &[&'a str]) -> Result<Vec<&'a str>> {
     let (mut by, mut given) = (by.to_vec(), by.len());
     let is_mixed = |cell: &Cell| !cell.samples.is_constant(NODE_TYPE);
@@ -72,9 +69,6 @@ pub fn missing_columns<'a>(samples: &'a Samples, by: &[&'a str]) -> Result<Vec<&
 }
 
 /// Groups these samples by the columns `by` and summarises the columns `selected`.
-///
-/// # Errors
-/// If no sample is given, no column is selected, a column is missing, or a selected column holds words.
 pub fn groups(samples: &Samples, by: &[&str], selected: &[&str]) -> Result<QueryGroups> {
     if samples.is_empty() {
         return Err(Error::input("no sample meets the condition", "widen --where, or see `apexmap status`"));

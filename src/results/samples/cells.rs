@@ -29,17 +29,11 @@ impl Cell {
 impl Samples {
     /// Groups the samples by the columns `by` and sorts the cells by their values. Samples without a value in a grouping
     /// column are omitted.
-    ///
-    /// # Errors
-    /// If a column is missing.
     pub fn cells(&self, by: &[&str]) -> Result<Vec<Cell>> {
         self.cells_with(by, None)
     }
 
     /// Groups the samples as [`Samples::cells`] does. A missing value in a grouping column is replaced, if `missing` is given.
-    ///
-    /// # Errors
-    /// If a column is missing.
     pub fn cells_with(&self, by: &[&str], missing: Option<Value>) -> Result<Vec<Cell>> {
         let columns: Vec<&Column> = by.iter().map(|name| self.require(name)).collect::<Result<_>>()?;
         let cell = |part: Samples| {

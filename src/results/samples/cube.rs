@@ -29,9 +29,6 @@ pub struct Cube<T, D: Dimension> {
 
 impl Samples {
     /// Returns the medians of a column over some numeric columns; NaN where no sample exists.
-    ///
-    /// # Errors
-    /// If a column is missing or holds words, or samples of different points have the same coordinates.
     pub fn cube<const N: usize>(&self, axes: [&str; N], column: &str) -> Result<Cube<f64, Dim<[Ix; N]>>>
     where
         Dim<[Ix; N]>: Dimension,
@@ -115,9 +112,6 @@ impl<T, D: Dimension> Cube<T, D> {
 
 impl<D: Dimension> Cube<f64, D> {
     /// Returns the values at one value of an axis.
-    ///
-    /// # Errors
-    /// If the axis or the value does not exist.
     pub fn slice(&self, axis: &str, value: f64) -> Result<Cube<f64, D::Smaller>>
     where
         D: RemoveAxis,
@@ -145,9 +139,6 @@ impl<D: Dimension> Cube<f64, D> {
     /// Returns the derivative along an axis by central differences: the mean of the slopes to both neighbours, each weighted
     /// with the distance to the other neighbour. This is exact for parabolas. At an end and next to a missing value, it is
     /// the slope to the other neighbour. NaN where the value or both neighbours are missing.
-    ///
-    /// # Errors
-    /// If the axis does not exist.
     pub fn gradient(&self, axis: &str) -> Result<Self> {
         let number = self.axis(axis)?;
         Ok(Self { axes: self.axes.clone(), values: slopes(&self.values, number, &self.axes[number].values) })
@@ -156,9 +147,6 @@ impl<D: Dimension> Cube<f64, D> {
     /// Returns the local exponent of the values with respect to an axis, d log(value) / d log(axis): 1 where they are
     /// proportional to it, 0 where it has no effect. This is the [`gradient`](Self::gradient) of logarithms. Values that are
     /// not positive count as missing.
-    ///
-    /// # Errors
-    /// If the axis does not exist, or has a value that is not positive.
     pub fn elasticity(&self, axis: &str) -> Result<Self> {
         let number = self.axis(axis)?;
         let along = &self.axes[number].values;

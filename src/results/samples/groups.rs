@@ -104,9 +104,6 @@ impl Samples {
     }
 
     /// Returns the groups of the good samples, kernel by kernel, in the order of their keys.
-    ///
-    /// # Errors
-    /// If a column to group by is missing.
     pub fn groups(&self) -> Result<Vec<SampleGroup>> {
         let types = self.words(NODE_TYPE);
         let short_types = short_names(&types);

@@ -214,18 +214,12 @@ impl Samples {
     }
 
     /// Returns a column.
-    ///
-    /// # Errors
-    /// If it does not exist. The error suggests the columns that the name may mean.
     pub fn require(&self, name: &str) -> Result<&Column> {
         let advise = || similar::advise(name, self.table.names());
         self.column(name).ok_or_else(|| Error::input(format!("the result has no column \"{name}\""), advise()))
     }
 
     /// Returns a column of numbers.
-    ///
-    /// # Errors
-    /// If it does not exist or holds words.
     pub fn require_numbers(&self, name: &str) -> Result<&Column> {
         let column = self.require(name)?;
         if column.is_words() {

@@ -7,9 +7,6 @@ use apexmap_base::error::{Error, Result};
 
 impl Samples {
     /// Parses a condition over the columns, which have their names or the papers' names: `alpha > 0.1 && kernel == "..."`.
-    ///
-    /// # Errors
-    /// If it is invalid. The error has the place within the text, which it calls `--where`.
     pub fn condition(&self, text: &str) -> Result<Condition> {
         let mut typed_names = Vec::new();
         for name in self.table().names() {
@@ -33,9 +30,6 @@ impl Samples {
     }
 
     /// Returns the current samples that meet a condition, or all current samples without one.
-    ///
-    /// # Errors
-    /// If the condition is invalid, or no sample meets it. The second error lists the existing values of its columns.
     pub fn choose(&self, condition: Option<&str>) -> Result<Self> {
         let condition = condition.map(|text| self.condition(text)).transpose()?;
         let current = self.current();

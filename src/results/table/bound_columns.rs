@@ -30,7 +30,6 @@ pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> 
     terms(&point, &kernel.outputs.iter().filter_map(value).collect(), launch, limits)
 }
 
-/// Returns the limits at a point with these outputs.
 fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limits: &Limits) -> Option<Terms> {
     bounds::terms(&Case {
         limits,

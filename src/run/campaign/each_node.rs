@@ -46,9 +46,6 @@ impl EachNode {
 
     /// Gives the sweep each of its points once per node, and its budget once per node. Nodes with samples in the result `folder` stay
     /// in the plan, even if they are down now.
-    ///
-    /// # Errors
-    /// If a point does not fit on one node, or the result cannot be read.
     pub fn apply(&self, sweep: &mut Sweep, ranks_per_node: Option<usize>, folder: Option<&Path>) -> Result<()> {
         if self.is_empty() {
             return Ok(());

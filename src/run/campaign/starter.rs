@@ -40,9 +40,6 @@ impl Starter {
     }
 
     /// Finds the launcher, and checks memory and nodes before any launch.
-    ///
-    /// # Errors
-    /// If the launcher or the worker is missing, or if memory or nodes do not suffice.
     pub fn check(campaign: &Campaign) -> Result<Self> {
         campaign.check_machine()?;
         let starter = Self::find(campaign)?;

@@ -12,9 +12,6 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Returns the worker program and its description of itself.
-///
-/// # Errors
-/// If the worker cannot be asked, does not support the sweep's transport, or has another version than this program.
 pub fn find(worker_path: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
     let (program, info) = match (worker_path, info) {
         (worker_path, Some(info)) => {

@@ -17,9 +17,6 @@ pub fn count_nodes(read_variable: impl Fn(&str) -> Option<String>) -> Option<usi
 }
 
 /// Returns the nodes of this job in the order of the batch system, or `None` outside a job. Slurm's own program expands its list.
-///
-/// # Errors
-/// If `scontrol` does not list names, or if the file of nodes cannot be read.
 pub fn list_nodes(read_variable: impl Fn(&str) -> Option<String>) -> Result<Option<Vec<String>>> {
     if let Some(list) = read_variable("SLURM_JOB_NODELIST") {
         let output = Command::new("scontrol").args(["show", "hostnames", &list]).output();

@@ -28,9 +28,6 @@ type Problem = (String, String);
 
 impl HostsSource {
     /// Reads the hosts.
-    ///
-    /// # Errors
-    /// If the file cannot be read, if there are no hosts, or if an entry is not a host.
     pub fn read(&self) -> Result<Hosts> {
         match self {
             Self::List(list) => {

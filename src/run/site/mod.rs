@@ -63,9 +63,6 @@ fn write_in_one_line(value: &str) -> String {
 impl Site {
     /// Reads the site files of this user and this machine. Files that do not exist are skipped, except the one that
     /// `APEXMAP_CONFIG` names.
-    ///
-    /// # Errors
-    /// If a file cannot be read, or has an error. The error has the place.
     pub fn load() -> Result<Self> {
         let named = std::env::var_os(VARIABLE).map(PathBuf::from);
         let is_relevant = |path: &PathBuf| path.exists() || named.as_ref() == Some(path);

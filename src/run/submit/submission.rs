@@ -18,9 +18,6 @@ pub const MAX_OPEN_JOBS: usize = 200;
 
 /// Submits jobs for the remaining points of a part, until the queue has all jobs of its chain or [`MAX_QUEUED_JOBS`]. `samples` is
 /// the part's number of samples. A job that the queue does not accept yet is submitted later.
-///
-/// # Errors
-/// If the batch system refuses the first job of all parts, or a file cannot be written.
 pub fn fill_queue(
     follower: &mut Follower,
     state: &mut FollowState,

@@ -124,9 +124,6 @@ pub fn find(path: &Path) -> Result<&'static ReadySweep> {
 }
 
 /// Reads the sweep file at this path if it exists, else the ready sweep of this name.
-///
-/// # Errors
-/// If neither exists (an error of the environment), or the sweep is invalid.
 pub fn open(path: &Path, machine: Machine) -> Result<Sweep> {
     if path.exists() && !path.is_dir() {
         return read(path, machine);

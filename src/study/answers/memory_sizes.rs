@@ -48,9 +48,6 @@ pub struct RateStep {
 
 /// Returns the steps if the samples are of one core of one type of nodes over at least five sizes of memory, with accesses to single words at uniform
 /// addresses (alpha = 1, L = 1). `host` is the measured machine.
-///
-/// # Errors
-/// If a column is missing.
 pub fn answer(samples: &Samples, host: &Host) -> Result<Option<MemorySizes>> {
     let good = samples.good();
     let is_one_core = good.distinct_numbers("ranks") == [1.0] && good.is_constant(NODE_TYPE);

@@ -11,9 +11,6 @@ use apexmap_theory::machine::Card;
 
 /// Returns the answers that these samples contain, as lines for a terminal; empty for other sweeps. `samples` are those of the
 /// current plan, `host` is the measured machine.
-///
-/// # Errors
-/// If a column is missing.
 pub fn text(samples: &Samples, card: Option<&Card>, node: &PlainNode, host: &Host) -> Result<String> {
     let mut text = String::new();
     if let Some(stream) = stream::answer(samples, card, node)? {

@@ -50,9 +50,6 @@ pub struct StreamRate {
 }
 
 /// Returns the table if all samples are of STREAM's kernel on one type of nodes and include its four operations.
-///
-/// # Errors
-/// If a column is missing.
 pub fn answer(samples: &Samples, card: Option<&Card>, node: &PlainNode) -> Result<Option<Stream>> {
     let good = samples.good();
     if good.words("kernel") != [KERNEL] || good.varies("region_bytes") || !good.is_constant(NODE_TYPE) {

@@ -139,7 +139,6 @@ fn row(name: impl Into<String>, value: String, note: impl Into<String>) -> Row {
     Row { group, name: name.into(), value, interval, short_interval, note: note.into() }
 }
 
-/// Returns a number of a card as a row.
 fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl Into<String>) -> Option<Row> {
     let (id, unit) = (number.to_string(), number.entry.unit);
     let unsteady = card.numbers().get(&id).and_then(|number| number.unsteady_runs.zip(number.runs));
@@ -159,7 +158,6 @@ fn spread((low, high): (f64, f64), unit: Unit) -> String {
     }
 }
 
-/// Returns `all 2 cores`.
 fn all_cores(card: &Card) -> String {
     card.get(catalogue::CORES.name)
         .map_or_else(|| "all cores".into(), |cores| format!("all {}", plural(cores as usize, "core")))

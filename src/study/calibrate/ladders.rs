@@ -10,7 +10,6 @@ use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue};
 /// Regions of this many bytes or more get longer runs.
 const LONG_RUN_BYTES: u64 = 32 << 20;
 
-/// Returns the name of a number of this size, with further words.
 fn sized_number(number: &'static Entry, bytes: u64, further: impl IntoIterator<Item = Word>) -> NumberName {
     NumberName::new(number).with_qualifier([Word::Bytes(bytes)].into_iter().chain(further))
 }

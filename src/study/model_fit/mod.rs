@@ -43,9 +43,6 @@ pub struct Data {
 
 impl Data {
     /// Fits the model of these observations.
-    ///
-    /// # Errors
-    /// As [`fit::fit`].
     pub fn fit(&self, model: &dyn Model, roles: &[Role], options: Options) -> Result<Fit> {
         let mut fit = fit::fit(model, &self.observations, roles, options)?;
         fit.simulated.clone_from(&self.simulated);
@@ -140,9 +137,6 @@ fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Re
 }
 
 /// Returns the model's variables at the first of these samples. `given` values take precedence.
-///
-/// # Errors
-/// If a variable is missing, or if the samples are outside the model's domain.
 pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
     let words = |name: &str| model.about().variables.iter().find(|variable| variable.name == name).map(|v| v.words);
     let number = |name: &str| samples.first_value(name).and_then(|value| value.as_f64());
@@ -170,7 +164,6 @@ fn spans_kernels(model: &dyn Model) -> bool {
     model.about().variables.iter().any(|variable| variable.name == "kernel")
 }
 
-/// Returns the kernels of these samples.
 fn kernels(samples: &Samples) -> String {
     let mut names = samples.words("kernel");
     names.sort_unstable();

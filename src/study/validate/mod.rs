@@ -241,9 +241,6 @@ impl Count {
 }
 
 /// Recomputes all published values and makes all fits. Adds the values of simulations if there are any.
-///
-/// # Errors
-/// If a table or card of the program is invalid.
 pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
     let fits = fits::fit_published()?;
     let checks = checks::evaluate(&fits, simulations)?;

@@ -16,9 +16,6 @@ pub struct Simulations {
 
 impl Simulations {
     /// Reads all results in a folder.
-    ///
-    /// # Errors
-    /// If the folder or a result cannot be read.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut sweeps = BTreeMap::new();
         for entry in std::fs::read_dir(folder).map_err(|e| Error::file("read", folder, e))? {

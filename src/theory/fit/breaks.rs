@@ -35,9 +35,6 @@ pub fn find_break(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
 /// The interval holds all values whose loss is within t^2 variances of the smallest loss (profile likelihood). It ends at the
 /// next measured value, because a break can lie anywhere before it. The intervals of the other parameters are those at the
 /// chosen break.
-///
-/// # Errors
-/// As [`super::fit`].
 pub fn fit(
     model: &dyn Model,
     data: &[Observation],

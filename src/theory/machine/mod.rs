@@ -129,9 +129,6 @@ impl Card {
     }
 
     /// Reads a card.
-    ///
-    /// # Errors
-    /// If the file cannot be read or is not a card. The error names the file and the place in it.
     pub fn read(path: &Path) -> Result<Self> {
         let published: Vec<_> = PUBLISHED.iter().map(|(name, _)| *name).collect();
         let next = format!("check the path, or name a published machine: {}", published.join(", "));
@@ -139,9 +136,6 @@ impl Card {
     }
 
     /// Reads a card from the text of the file `path`.
-    ///
-    /// # Errors
-    /// As [`Card::read`].
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let page = TomlSource { path, text, examples: "models/" };
         let file: File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
@@ -190,9 +184,6 @@ impl Card {
     }
 
     /// Writes the card to a file.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         new_file::write_user_file_contents(path, self.to_toml())
     }
@@ -211,9 +202,6 @@ impl Card {
     /// Adds or replaces a number in its base unit, and removes its inverse.
     ///
     /// Returns the name on the card: that of the catalogue, which may be the name of the inverse.
-    ///
-    /// # Errors
-    /// As [`Card::set`].
     pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
         let instead = inverse(name).filter(|_| entry_of(name::split(name).0).is_none());
         let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));

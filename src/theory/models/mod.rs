@@ -255,9 +255,6 @@ pub trait Model: Sync {
 
     /// Returns the variables in the order of [`About`], from values that a point or the user gives by name. All others get
     /// their defaults.
-    ///
-    /// # Errors
-    /// If a variable without default is missing.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
         self.about().variables.iter().map(|variable| variable_value(self.about(), variable, given)).collect()
     }

@@ -83,9 +83,6 @@ fn fields(line: &str) -> Vec<String> {
 }
 
 /// Parses a table.
-///
-/// # Errors
-/// If a row has more or fewer fields than columns, or the line of column names is missing.
 pub fn parse(name: &str, text: &str) -> Result<Table> {
     let comment = |line: &&str| line.starts_with('#');
     let header = text.lines().filter(comment).map(|line| line.trim_start_matches(['#', ' ']).to_owned()).collect();

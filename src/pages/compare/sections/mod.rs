@@ -98,9 +98,6 @@ pub struct ComparisonOutput {
 
 /// Writes `compare.html`, `figures/`, `cells.csv`, `unmatched.csv` and, if terms are known, `terms.csv` into a folder. The HTML
 /// page shows `command` as the way to reproduce it.
-///
-/// # Errors
-/// If a file cannot be written or a figure cannot be drawn.
 pub fn write(
     comparison: &Comparison,
     folder: &Path,

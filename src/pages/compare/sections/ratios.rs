@@ -75,9 +75,6 @@ impl RatioFigures {
 
 impl GroupFigures {
     /// Draws all figures of a group.
-    ///
-    /// # Errors
-    /// If a figure cannot be written.
     pub fn new(comparison: &Comparison, group: &MatchedGroup, folder: &Path) -> Result<Self> {
         let of_group = Group { comparison, group };
         let machines = 1..comparison.machines.len();

@@ -33,8 +33,6 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// # Errors
-    /// If a figure cannot be written.
     pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
         let mut explained: Vec<Explanation> = Vec::new();
         for machine in 1..comparison.machines.len() {

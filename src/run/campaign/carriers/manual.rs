@@ -92,9 +92,6 @@ pub struct Tally {
 }
 
 /// Imports outputs into the result that their launches were exported from. `outputs` are files, or folders of exports.
-///
-/// # Errors
-/// If the result cannot be read or written, or a folder contains no launch of it.
 pub fn import(out: &Path, outputs: &[PathBuf]) -> Result<Imported> {
     let folder = Folder::open(out)?;
     let _lock = folder.lock()?;

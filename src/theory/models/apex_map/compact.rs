@@ -90,9 +90,6 @@ pub const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> 
 pub const NEAR_BYTES: Parameter = Parameter::new_fitted(catalogue::NEAR_BYTES.name, "c", 64.0, 1e15, 1e6);
 
 /// Returns the variables from values given by name.
-///
-/// # Errors
-/// If one is missing, or far memory is `memory` for several ranks.
 fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
     let x =
         about.variables.iter().map(|variable| variable_value(about, variable, given)).collect::<Result<Vec<f64>>>()?;

@@ -230,7 +230,6 @@ impl Place {
     }
 }
 
-/// Returns the number of ranks on each node.
 fn ranks_on_node(x: &[f64]) -> f64 {
     let Variables { ranks, on_node, .. } = Variables::from(x);
     if on_node > 0.0 { on_node } else { ranks }

@@ -66,7 +66,6 @@ const READS: Parameter = parameter(
     Domain::Integer { min: 1, max: 1 << 40, default: 1 << 22 },
 );
 
-/// Returns the number of reads per pass.
 fn reads_per_pass(point: &Point) -> u64 {
     region_words(point).div_ceil(point.integer("stride"))
 }

@@ -14,9 +14,6 @@ use std::path::Path;
 
 /// Takes the options from the flags, those not set there from the sweep, and the others from the site file. Without flags and a
 /// table in the sweep, takes those of earlier jobs of this result. The jobs of another user keep their options.
-///
-/// # Errors
-/// If an option is invalid, or an option of the result is not trusted.
 pub fn job_options(
     campaign: &Campaign,
     flags: &SubmitTable,
@@ -76,9 +73,6 @@ impl HourLimit {
     }
 
     /// Refuses a sweep whose jobs may take more.
-    ///
-    /// # Errors
-    /// If the record of earlier jobs cannot be read, or the limit is exceeded.
     pub fn check(&self, store: &Jobs, planned: PlannedHours) -> Result<()> {
         let Some(max) = self.max else { return Ok(()) };
         let (_, jobs) = store.read()?;

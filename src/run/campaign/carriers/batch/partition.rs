@@ -36,9 +36,6 @@ pub struct Listing {
 }
 
 /// Asks the batch system for the nodes that jobs may get.
-///
-/// # Errors
-/// If an option of the jobs is invalid, or no node has the requested features.
 pub fn list_nodes(campaign: &Campaign, flags: &SubmitTable) -> Result<Listing> {
     let (earlier_options, _) = Jobs::new(&Folder { path: campaign.folder.clone() }).read()?;
     let (options, template) = job_options(campaign, flags, earlier_options)?;
