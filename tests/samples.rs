@@ -72,7 +72,7 @@ fn a_column_derived_from_the_axes_does_not_split_a_surface() {
 fn the_summary_gives_surface_corners_and_the_shortest_time() {
     let groups = samples().with_kernel("apex_map.two_sided").groups().expect("groups");
     let rows = summary::rows(&groups[0], &PlainNode::default()).expect("rows");
-    let summaries: Vec<_> = rows.iter().map(|row| (row.which(), row.place(), row.first)).collect();
+    let summaries: Vec<_> = rows.iter().map(|row| (row.extremes(), row.place(), row.first)).collect();
     assert_eq!(
         summaries,
         [
@@ -81,7 +81,7 @@ fn the_summary_gives_surface_corners_and_the_shortest_time() {
             ("corner", "alpha = 0.5, L = 1", false),
             ("corner, best", "alpha = 0.5, L = 4", false)
         ]
-        .map(|(which, place, first)| (which.to_owned(), place.to_owned(), first))
+        .map(|(extremes, place, first)| (extremes.to_owned(), place.to_owned(), first))
     );
     let chase = |bytes: u64, seconds: f64| {
         let point =
@@ -91,7 +91,7 @@ fn the_summary_gives_surface_corners_and_the_shortest_time() {
     };
     let times = Samples::from(table(vec![chase(1 << 16, 3.0), chase(1 << 20, 1.0), chase(1 << 22, 2.0)])).current();
     let rows = summary::rows(&times.groups().expect("groups")[0], &PlainNode::default()).expect("rows");
-    let summaries: Vec<_> = rows.iter().map(|row| (row.which(), row.place().contains("1 MiB"))).collect();
+    let summaries: Vec<_> = rows.iter().map(|row| (row.extremes(), row.place().contains("1 MiB"))).collect();
     assert_eq!(summaries, [("worst".to_owned(), false), ("best".to_owned(), true)], "{rows:?}");
 }
 

@@ -157,8 +157,8 @@ fn the_place_of_an_error_is_drawn() {
             Error::input("wrong", "correct it").with_location(Path::new("a.toml"), text, start..start + part.len());
         render(&error, false, 100)
     };
-    let one = "  × wrong\n   ╭─[a.toml:2:6]\n 1 │ a\n 2 │     b = 7\n   ·         ┬\n   ·         ╰── here\n 3 │ c\n   ╰────\n  help: correct it\n";
-    assert_eq!(draw("a\n\tb = 7\nc\nd", "7"), one);
+    let line = "  × wrong\n   ╭─[a.toml:2:6]\n 1 │ a\n 2 │     b = 7\n   ·         ┬\n   ·         ╰── here\n 3 │ c\n   ╰────\n  help: correct it\n";
+    assert_eq!(draw("a\n\tb = 7\nc\nd", "7"), line);
     let several = "  × wrong\n   ╭─[a.toml:2:3]\n 1 │     a\n 2 │ ╭─▶ b [\n 3 │ │   1\n 4 │ ├─▶ ] # c\n   · ╰──── here\n 5 │     d\n   ╰────\n  help: correct it\n";
     assert_eq!(draw("a\nb [\n1\n] # c\nd", "[\n1\n]"), several);
     assert!(draw("[a\nb", "").contains("\n 1 │ [a\n   · ▲\n   · ╰── here\n 2 │ b\n"));

@@ -18,7 +18,7 @@ pub fn render(error: &Error, colour: bool, width: usize) -> String {
         return format!("{error}\n");
     }
     let Some(place) = &error.location else { return format!("error: {error}\n") };
-    let paint = |part: Part, text: &str| if colour { coloured(part, text) } else { text.to_owned() };
+    let paint = |part: Part, text: &str| if colour { in_colour(part, text) } else { text.to_owned() };
     let fill = |text: &str, first: &str, others: &str| {
         let options = textwrap::Options::new(width.saturating_sub(2)).initial_indent(first).subsequent_indent(others);
         textwrap::fill(text, options) + "\n"
@@ -31,7 +31,7 @@ pub fn render(error: &Error, colour: bool, width: usize) -> String {
     text
 }
 
-fn coloured(part: Part, text: &str) -> String {
+fn in_colour(part: Part, text: &str) -> String {
     let code = match part {
         Part::Error => "31",
         Part::Help => "36",

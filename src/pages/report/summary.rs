@@ -77,7 +77,7 @@ impl SummaryRow {
             "group": self.group,
             "plain_name": self.plain_name,
             "first": self.first,
-            "which": self.which(),
+            "which": self.extremes(),
             "place": self.place(),
             "median": self.median(),
             "interval": self.interval(),
@@ -91,7 +91,7 @@ impl SummaryRow {
     }
 
     /// Returns `corner, worst`.
-    pub fn which(&self) -> String {
+    pub fn extremes(&self) -> String {
         self.which.iter().map(|extreme| extreme.name()).collect::<Vec<_>>().join(", ")
     }
 
@@ -196,9 +196,9 @@ pub fn rows(group: &SampleGroup, node: &PlainNode) -> Result<Vec<SummaryRow>> {
         picks.push(last);
     }
     let extremes_of = |index: usize| {
-        let found =
+        let kinds =
             [(corners.contains(&index), Extreme::Corner), (index == 0, Extreme::Worst), (index == last, Extreme::Best)];
-        found.into_iter().filter(|(is, _)| *is && last > 0).map(|(_, extreme)| extreme).collect()
+        kinds.into_iter().filter(|(is, _)| *is && last > 0).map(|(_, extreme)| extreme).collect()
     };
     let plain_name = group.plain_label(node);
     let rows = picks.iter().map(|&index| SummaryRow {

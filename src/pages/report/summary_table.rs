@@ -93,9 +93,9 @@ fn conditional_columns(rows: &[SummaryRow]) -> Vec<Column> {
 fn narrow_columns(rows: &[SummaryRow]) -> Vec<Column> {
     let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
     // The best or worst point needs no remark that it is a corner.
-    let which = |row: &SummaryRow| row.which.last().map_or(String::new(), |extreme| extreme.name().to_owned());
+    let extreme = |row: &SummaryRow| row.which.last().map_or(String::new(), |extreme| extreme.name().to_owned());
     let mut columns = vec![
-        column("", which),
+        column("", extreme),
         column("", SummaryRow::short_place),
         column("median (95 % CI)", SummaryRow::narrow_rate),
     ];

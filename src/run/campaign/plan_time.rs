@@ -45,7 +45,7 @@ impl PlanTime {
         let sources = RefCell::new(HashMap::new());
         let cost = |entry: &Entry| {
             let card_cost = || limits.as_ref().and_then(|limits| cost_by_card(&entry.point, limits, &plan.context));
-            let (source, cost) = match (costs.measured(entry), card_cost()) {
+            let (source, cost) = match (costs.mean_of(entry), card_cost()) {
                 (Some(measured), _) => (0, measured),
                 (None, Some(card_cost)) => {
                     (1, card_cost + cost::oversubscription_cost(&plan.context, entry.point.ranks))
@@ -138,8 +138,8 @@ pub fn remember_time(
     let known_time: RefCell<Option<(usize, PlanTime)>> = RefCell::default();
     move |progress, sizes| {
         let (samples, mut remembered) = (progress.samples(), known_time.borrow_mut());
-        let known = remembered.take().filter(|(known_samples, _)| *known_samples == samples);
-        let time = known.map_or_else(|| Ok((samples, estimate(progress)?)), Ok)?;
+        let current = remembered.take().filter(|(at, _)| *at == samples);
+        let time = current.map_or_else(|| Ok((samples, estimate(progress)?)), Ok)?;
         Ok(remembered.insert(time).1.measuring_time(sizes))
     }
 }

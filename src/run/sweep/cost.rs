@@ -30,7 +30,7 @@ impl<'a> SampleCosts<'a> {
     }
 
     /// Returns the mean wall time of the point's samples, if it has any.
-    pub fn measured(&self, entry: &Entry) -> Option<f64> {
+    pub fn mean_of(&self, entry: &Entry) -> Option<f64> {
         self.measured.get(&entry.key).copied()
     }
 
@@ -41,7 +41,7 @@ impl<'a> SampleCosts<'a> {
 
     /// Returns the measured wall time of a sample, else its estimate.
     pub fn cost(&self, entry: &Entry) -> f64 {
-        self.measured(entry).unwrap_or_else(|| self.estimate(&entry.point))
+        self.mean_of(entry).unwrap_or_else(|| self.estimate(&entry.point))
     }
 
     /// Returns the ratio of measured to estimated wall times, by kernel: the first samples show how fast this machine is at the
@@ -49,7 +49,7 @@ impl<'a> SampleCosts<'a> {
     pub fn learned_factors(&self) -> HashMap<&'a str, f64> {
         let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
         for entry in &self.plan.entries {
-            if let Some(measured) = self.measured(entry) {
+            if let Some(measured) = self.mean_of(entry) {
                 let sum = sums.entry(&entry.point.kernel).or_default();
                 *sum = (sum.0 + measured, sum.1 + self.estimate(&entry.point));
             }

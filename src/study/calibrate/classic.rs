@@ -258,7 +258,7 @@ fn sizes(card: &Card) -> Vec<Row> {
     }
     let to_row = |CacheLevel { level, size, measured }: CacheLevel| {
         let level = format!("L{level}");
-        let reported = card.reported(size.name).map_or_else(String::new, |bytes| {
+        let reported = card.reported_size(size.name).map_or_else(String::new, |bytes| {
             let size = if bytes > 0.0 { units::bytes(bytes) } else { "nothing".to_owned() };
             format!("the system reports {size}")
         });

@@ -24,7 +24,7 @@ impl Card {
 
     /// Returns the size that the system reports, in the base unit; 0 if it reports none. This is the number itself, if it was not
     /// measured. Earlier versions wrote no reported size beside a measured one.
-    pub fn reported(&self, name: &str) -> Option<f64> {
+    pub fn reported_size(&self, name: &str) -> Option<f64> {
         self.base(name, |number| number.reported.or(Some(number.value).filter(|_| number.low.is_none())))
     }
 
