@@ -63,7 +63,7 @@ pub fn text(rows: &[SummaryRow], width: Option<usize>) -> String {
 fn wide_columns(rows: &[SummaryRow]) -> Vec<Column> {
     let column = |head, align, cell: fn(&SummaryRow) -> String| Column::new(head, align, rows.iter().map(cell));
     let mut columns = vec![
-        column("", Align::Left, SummaryRow::which),
+        column("", Align::Left, SummaryRow::extremes),
         column("configuration", Align::Left, SummaryRow::place),
         column("median (95 % CI)", Align::Left, SummaryRow::wide_rate),
         column("total", Align::Right, SummaryRow::aggregate),

@@ -138,7 +138,7 @@ pub fn remember_time(
     let known_time: RefCell<Option<(usize, PlanTime)>> = RefCell::default();
     move |progress, sizes| {
         let (samples, mut remembered) = (progress.samples(), known_time.borrow_mut());
-        let current = remembered.take().filter(|(at, _)| *at == samples);
+        let current = remembered.take().filter(|(at_samples, _)| *at_samples == samples);
         let time = current.map_or_else(|| Ok((samples, estimate(progress)?)), Ok)?;
         Ok(remembered.insert(time).1.measuring_time(sizes))
     }
