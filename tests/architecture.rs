@@ -35,10 +35,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
         ],
     ),
     ("theory", &[&["statistics", "trade", "codes"], &["machine", "models", "fit", "paper_tables"], &["bounds"]]),
-    (
-        "simulate",
-        &[&["numbers", "places", "goal", "simgrid"], &["interface", "paths"], &["computation", "overlap", "envelope"]],
-    ),
+    ("simulate", &[&["numbers", "places", "goal", "simgrid"], &["interface", "paths"], &["computation", "envelope"]]),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual", "site"], &["campaign"]]),
@@ -235,6 +232,67 @@ fn examples_use_only_the_public_interface() {
             assert!(!text.contains(name), "{} uses {name}", file.display());
         }
     }
+}
+
+/// Names of texts that the program writes for people, and methods that read facts out of texts.
+const TEXTS: [&str; 10] =
+    ["message", "help", "how", "banner", "headline()", "sentence", "reason", "remark", "advice", "stamp"];
+const READS: [&str; 12] = [
+    "strip_prefix",
+    "strip_suffix",
+    "split_once",
+    "rsplit_once",
+    "split",
+    "contains",
+    "starts_with",
+    "ends_with",
+    "trim_start_matches",
+    "replace",
+    "replacen",
+    "find",
+];
+/// Files that read such texts, and why.
+const READERS: [(&str, &str); 8] = [
+    ("src/base/toml_file.rs", "messages of the crate toml"),
+    ("src/run/batch/answer.rs", "reasons of Slurm"),
+    ("src/run/submit/questions.rs", "reasons of Slurm"),
+    ("src/run/sweep/suspicion.rs", "compares whole messages without their numbers"),
+    ("src/run/sweep/expand.rs", "compares whole reasons without their numbers"),
+    ("src/measure/comm/threads.rs", "messages of panics, which are all that is left of a rank"),
+    ("src/commands/opened.rs", "names the archive instead of the folder that it was unpacked to"),
+    ("src/commands/selection.rs", "writes the user's conditions into the commands that an error suggests"),
+];
+
+/// Returns the lines where a text for people is read.
+fn read_texts(source: &str) -> Vec<usize> {
+    let calls: Vec<String> =
+        TEXTS.iter().flat_map(|text| READS.iter().map(move |read| format!("{text}.{read}("))).collect();
+    let reads = |line: &str| {
+        calls.iter().any(|call| {
+            line.match_indices(call.as_str())
+                .any(|(place, _)| !line[..place].ends_with(|before: char| before.is_alphanumeric() || before == '_'))
+        })
+    };
+    source
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim_start().starts_with("//") && reads(line))
+        .map(|(number, _)| number + 1)
+        .collect()
+}
+
+#[test]
+fn sentences_for_people_are_not_read_back() {
+    assert_eq!(read_texts("a\nlet x = error.message.contains(\"b\");\nlet my_message.contains()"), [2]);
+    assert_eq!(read_texts("health.headline().split_once(':')"), [1]);
+    let wrong: Vec<String> = sources("src")
+        .into_iter()
+        .filter(|(path, _)| !READERS.iter().any(|(file, _)| path == Path::new(file)))
+        .flat_map(|(path, text)| {
+            read_texts(&text).into_iter().map(move |line| format!("{}:{line}", path.display())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(wrong.is_empty(), "data, not sentences, carry facts: {wrong:?}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ pub fn foreign_error(path: &Path, head: &[u8]) -> Error {
         "" => "name a result: a folder that `apexmap run` wrote, its samples.parquet, its report.html or an archive of it; \
                `apexmap import` reads the outputs of HPCC, OSU, STREAM, Intel MLC and Extra-P"
             .to_owned(),
-        help => help.replace("FILE", &path.display().to_string()),
+        template => template.replace("FILE", &path.display().to_string()),
     };
     Error::input(format!("{} is {description}, not a result of apexmap", path.display()), help)
 }
@@ -115,7 +115,7 @@ fn is_page(head: &[u8]) -> bool {
 }
 
 /// Describes a file that is no result, and gives the next step if it is special.
-fn describe(head: &[u8]) -> (String, String) {
+pub fn describe(head: &[u8]) -> (String, String) {
     let plain = |description: &str| (description.to_owned(), String::new());
     if head.is_empty() {
         return plain("empty");

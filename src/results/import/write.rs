@@ -93,9 +93,11 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>) -> Result<
 fn read(path: &Path, text: &str) -> Result<Values> {
     let Some(reader) = Reader::find(text) else {
         let names = READERS.iter().map(|reader| reader.name).collect::<Vec<_>>().join(", ");
-        let Error { message, .. } = recognise::foreign_error(path, text.as_bytes());
-        let message = message.replace("not a result of apexmap", "which apexmap does not import");
-        return Err(Error::input(message, format!("name the text output of one of these programs: {names}")));
+        let (description, _) = recognise::describe(text.as_bytes());
+        return Err(Error::input(
+            format!("{} is {description}, which apexmap does not import", path.display()),
+            format!("name the text output of one of these programs: {names}"),
+        ));
     };
     (reader.read)(text).map_err(|problem| {
         Error::input(format!("{} {problem}", path.display()), format!("name a complete output of {}", reader.name))
