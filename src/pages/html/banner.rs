@@ -7,5 +7,7 @@ use serde::Serialize;
 pub struct Banner {
     /// Short enough for a telephone: `DISTURBED: 38 of 112 samples`.
     pub line: String,
+    /// Whether it warns of a machine that was not quiet, which has a colour.
+    pub disturbed: bool,
     pub details: Vec<String>,
 }

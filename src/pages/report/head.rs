@@ -10,6 +10,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
+use apexmap_results::samples::stamp::Stamp;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -64,6 +65,7 @@ impl<'a> Head<'a> {
 /// what its machine assumes, and which points were not compared with another simulator.
 fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     let banner = health.banner()?;
+    let disturbed = matches!(banner.kind, Stamp::Disturbed { .. });
     let (mut line, mut details) = (banner.line(), vec![banner.reason]);
     details.extend(manifest.imported.iter().flat_map(|import| import.notes.clone()));
     if let Some(machine) = &manifest.simulated {
@@ -76,5 +78,5 @@ fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
             details.extend(machine.untested.iter().map(reason));
         }
     }
-    Some(Banner { line, details })
+    Some(Banner { line, disturbed, details })
 }

@@ -33,12 +33,12 @@ fn banners(comparison: &Comparison, stamps: &[Stamp]) -> Vec<Banner> {
         [only] => format!("{only}."),
         _ => others.iter().map(|stamp| stamp.kind.as_str()).collect::<Vec<_>>().join(", "),
     };
-    let banner = |line: String, stamps: &[&Stamp]| {
+    let banner = |line: String, stamps: &[&Stamp], disturbed: bool| {
         let details = stamps.iter().map(|stamp| format!("{stamp}.")).collect();
-        (!stamps.is_empty()).then_some(Banner { line, details })
+        (!stamps.is_empty()).then_some(Banner { line, disturbed, details })
     };
-    let disturbed = banner(comparison.disturbed_line().unwrap_or_default(), &disturbed);
-    disturbed.into_iter().chain(banner(line, &others)).collect()
+    let disturbed = banner(comparison.disturbed_line().unwrap_or_default(), &disturbed, true);
+    disturbed.into_iter().chain(banner(line, &others, false)).collect()
 }
 
 fn warnings(comparison: &Comparison) -> Vec<String> {
