@@ -25,7 +25,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
     (
         "measure",
         &[
-            &["affinity", "hardware", "prefetch", "progress", "numerics"],
+            &["affinity", "choice", "hardware", "prefetch", "progress", "numerics"],
             &["core_clock", "crew"],
             &["provenance"],
             &["comm", "observer"],
