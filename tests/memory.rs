@@ -70,7 +70,7 @@ fn assert_as_planned(name: &str, points: &[Point], ranks: usize) {
 fn points(family: &str, ranks: usize) -> Vec<Point> {
     let kernels_of_family = kernels::ALL.iter().filter(|kernel| kernels::family(kernel.id) == family);
     let several = kernels_of_family.filter(|kernel| kernel.ranks == Ranks::Any);
-    let points = several.filter_map(|kernel| small_point_of(*kernel, ranks));
+    let points = several.filter_map(|kernel| small_point_of(kernel, ranks));
     // Kernels of a single core use the same memory on every rank, so they are left out.
     let of_messages =
         |point: &Point| family != "calibrate" || kernels::find(&point.kernel).unwrap().arena_words(point) == 0;

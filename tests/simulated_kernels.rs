@@ -76,7 +76,7 @@ pub fn simulated_seconds(machine: &Machine, costs: ComputationCosts, point: &Poi
 
 fn small_points(ranks: usize) -> impl Iterator<Item = Result<Point, String>> {
     let simulatable = kernels::ALL.iter().filter(|kernel| kernel.is_simulatable());
-    simulatable.map(move |kernel| kernels::complete(small_point(*kernel, ranks)))
+    simulatable.map(move |kernel| kernels::complete(small_point(kernel, ranks)))
 }
 
 /// Returns a small point of a kernel.

@@ -222,7 +222,7 @@ fn run_job<C: Collectives>(
         let Some((kernel, point)) = tasks.get(index as usize) else { break };
         let stream = seed(&[u64::from(job.block), repetition]);
         observer.start_run(comm);
-        let outcome = kernels::run_on_nodes(*kernel, point, stream, &mut world)?;
+        let outcome = kernels::run_on_nodes(kernel, point, stream, &mut world)?;
         let facts = gather_facts(comm, &observer.finish_run());
         let memory = gather_memory(comm, world.arena);
         if let (Some(root), Some(memory)) = (&mut root, memory) {

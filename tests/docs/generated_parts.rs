@@ -81,7 +81,7 @@ fn merge_rows<'a>(family: &[&'a Kernel], rows: impl Fn(&'a Kernel) -> Vec<Vec<St
     let mut merged: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
     for kernel in family {
         let name = kernel.id.split_once('.').map_or(kernel.id, |(_, name)| name);
-        for row in rows(*kernel) {
+        for row in rows(kernel) {
             match merged.iter_mut().find(|(merged_row, _)| *merged_row == row) {
                 Some((_, kernels)) => kernels.push(name),
                 None => merged.push((row, vec![name])),

@@ -228,7 +228,7 @@ fn row(group: &SampleGroup, (cell, summary): &(Cell, Summary)) -> SummaryRow {
         which: Vec::new(),
         place: group.axes.iter().cloned().zip(cell.by.iter().cloned()).collect(),
         unit: group.samples.describe(group.headline).unit,
-        rate: summary.clone(),
+        rate: *summary,
         health: Health::from_judged(&cell.samples),
         bytes_per_second: cell.samples.median("bytes_per_second"),
         cycles: cell.samples.median("cycles_per_operation"),

@@ -229,9 +229,9 @@ impl Card {
         let usual = Granularity::default();
         let bytes = |number: &Entry, usual| self.get(number.name).map_or(usual, |bytes| bytes as u64);
         Granularity {
-            line_bytes: bytes(&catalogue::LINE_BYTES, usual.line_bytes),
-            base_page_bytes: bytes(&catalogue::BASE_PAGE_BYTES, usual.base_page_bytes),
-            huge_page_bytes: bytes(&catalogue::HUGE_PAGE_BYTES, usual.huge_page_bytes),
+            line_bytes: bytes(catalogue::LINE_BYTES, usual.line_bytes),
+            base_page_bytes: bytes(catalogue::BASE_PAGE_BYTES, usual.base_page_bytes),
+            huge_page_bytes: bytes(catalogue::HUGE_PAGE_BYTES, usual.huge_page_bytes),
         }
     }
 
