@@ -15,7 +15,7 @@ check:
 	@$(MAKE) --no-print-directory processors
 	@$(MAKE) --no-print-directory doc
 	@.ci/check-package
-	cargo test --release --locked -- --ignored licences::
+	cargo test --release --locked --features polars -- --ignored licences::
 
 # The worker for other processors, and the driver for ARM, with the features of a plain build and without linking: `true` stands for their
 # C compilers, which nothing needs before the linker. corosensei, the coroutines of simulated ranks, names a feature for POWER that Rust 1.95 has without it. The variable
@@ -31,8 +31,7 @@ processors:
 
 # All tests, with none skipped.
 test: install-deps
-	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
-	cargo test --release --locked -p apexmap -p apexmap-results --features polars --test frames
+	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked --features polars
 	@$(MAKE) --no-print-directory loom
 
 # Misbehaving launchers, and each fault a hundred times (15 minutes): a table of tries, losses, orphans and hangs

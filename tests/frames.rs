@@ -1,4 +1,4 @@
-//! Tests of samples as DataFrames of polars, and back. Tests the crate `apexmap-results` with its feature `polars`.
+//! Tests of samples as DataFrames of polars, and back.
 
 use apexmap_base::point::Value;
 use apexmap_results::polars::prelude::*;

@@ -69,6 +69,7 @@
 //! - `quickstart`: the quickstart on machines of several kinds
 //! - `driver`: launches, retries, budgets, resuming
 //! - `forecast`: the time that the rest of a sweep takes, for recorded and simulated sweeps
+//! - `frames`: samples as DataFrames of polars, with the feature `polars`
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: command lines of launchers
 //! - `command_lines`: command lines of all launchers stay as they are recorded
@@ -179,6 +180,8 @@ mod figure;
 mod first_screen;
 mod fit;
 mod forecast;
+#[cfg(feature = "polars")]
+mod frames;
 mod fuzz;
 mod gf2;
 mod goal;
