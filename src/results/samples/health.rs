@@ -144,6 +144,9 @@ impl Health {
             return "how much slower they were is unknown, because too few samples of their points are quiet".into();
         };
         match cost::judge(&self.log_ratios) {
+            Verdict::CostsNothing if low > 0.0 => {
+                format!("together they were only {} to {} % slower", percent(low), percent(high))
+            }
             Verdict::CostsNothing => format!("together they were not slower ({} to {} %)", percent(low), percent(high)),
             Verdict::Undecided if low < 0.0 => {
                 format!("they were up to {} % slower, or up to {} % faster", percent(high), percent(-low))
