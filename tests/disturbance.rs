@@ -401,9 +401,9 @@ fn disturbed_samples_that_together_were_not_slower_give_no_banner() {
             }))
         };
         let (harmless, tail) = (result(1.0), result(3.0));
-        assert!(harmless.disturbed_count() > 48, "no single cause was judged: {}", harmless.sentence());
         assert_eq!((harmless.verdict(), harmless.banner()), (Quietness::Quiet, None), "{}", harmless.sentence());
-        assert!(harmless.sentence().contains("together they were"), "{}", harmless.sentence());
+        assert_eq!(harmless.disturbed_count(), 0, "{}", harmless.sentence());
+        assert!(harmless.sentence().contains("without cost of time: "), "{}", harmless.sentence());
         assert_eq!(tail.verdict(), Quietness::Disturbed, "one of seven was three times as slow: {}", tail.sentence());
     }
 }

@@ -68,12 +68,9 @@ impl Health {
         words.into_iter().for_each(|words| *self.plain_causes.entry(words).or_default() += 1);
     }
 
-    /// Returns the verdict about all samples together: quiet if the disturbed ones were not slower.
+    /// Returns the verdict about all samples together.
     pub fn verdict(&self) -> Quietness {
-        match overall_verdict(&self.verdicts) {
-            Quietness::Disturbed if cost::cost_nothing_together(&self.log_ratios) => Quietness::Quiet,
-            verdict => verdict,
-        }
+        overall_verdict(&self.verdicts)
     }
 
     /// Returns the number of samples.
@@ -123,9 +120,6 @@ impl Health {
             Quietness::Unknown => return format!("{name}: the system reports too little about {total}"),
             _ if disturbed == 0 => format!("{name}: none of {total} disturbed"),
             Quietness::Disturbed => format!("{name}: {disturbed} of {total} ({causes}); {cost}"),
-            Quietness::Quiet if overall_verdict(&self.verdicts) == Quietness::Disturbed => {
-                format!("{name}: {disturbed} of {total} with signs of disturbance ({causes}); {cost}")
-            }
             Quietness::Quiet => format!("{name}: {disturbed} of {total} disturbed ({causes})"),
         };
         match self.conditions.is_empty() {

@@ -11,11 +11,12 @@
 //! * Points differ in their causes of slowness: one that waits for memory does not feel a clock step. If the ratios differ between kernels,
 //!   numbers of ranks or values of a parameter (one-way analysis of variance), each of these is judged separately.
 //! * Large amounts are judged apart from small ones, in steps of a factor of two.
+//! * Causes that are too rare to judge each cost no time if all disturbed samples together were not slower.
 
 use crate::table::Table;
 use crate::table::column::Column;
 use crate::table::columns::{self, NODE_TYPE};
-use crate::table::quietness::{Amounts, Cause};
+use crate::table::quietness::{Amounts, Cause, Quietness, overall_verdict};
 use apexmap_base::sample::Status;
 use apexmap_theory::statistics::distributions::f_quantile_beyond;
 use apexmap_theory::statistics::outliers::median_deviation;
@@ -52,15 +53,6 @@ pub fn judge(log_ratios: &[f64]) -> Verdict {
         Some((_, high)) if high < NO_COST.ln() => Verdict::CostsNothing,
         _ => Verdict::Undecided,
     }
-}
-
-/// Returns whether disturbed samples together were not slower than quiet ones. Unlike the median, the mean shows a few samples that
-/// were much slower.
-pub fn cost_nothing_together(log_ratios: &[f64]) -> bool {
-    let mean = log_ratios.iter().sum::<f64>() / log_ratios.len() as f64;
-    let squares: f64 = log_ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
-    let error = (squares / (log_ratios.len() as f64 - 1.0) / log_ratios.len() as f64).sqrt();
-    judge(log_ratios) == Verdict::CostsNothing && mean + 2.0 * error < NO_COST.ln()
 }
 
 /// The causes of one run.
@@ -114,7 +106,50 @@ pub fn free_causes(table: &Table, signs: &[Option<Signs>]) -> Vec<CauseFlags> {
             judge_apart(&axes, rows, pairs, &mut |row| free[row][cause] = true);
         }
     }
+    free_together(table, signs, &mut free);
     free
+}
+
+/// Frees the causes of all disturbed samples if more than a few are left and together they were not slower than quiet samples of
+/// their points: rare causes are too few to judge each.
+fn free_together(table: &Table, signs: &[Option<Signs>], free: &mut [CauseFlags]) {
+    let Some(keys) = table.column("key") else { return };
+    let node_types = table.column(NODE_TYPE);
+    let is_costly = |signs: &Signs, free: &CauseFlags| signs.present().iter().zip(free).any(|(is, free)| *is && !free);
+    let verdicts: Vec<Quietness> = signs
+        .iter()
+        .zip(&*free)
+        .map(|(signs, free)| match signs {
+            None => Quietness::Unknown,
+            Some(signs) if is_costly(signs, free) => Quietness::Disturbed,
+            Some(_) => Quietness::Quiet,
+        })
+        .collect();
+    if overall_verdict(&verdicts) != Quietness::Disturbed {
+        return;
+    }
+    let mut points: HashMap<_, [Vec<f64>; 2], RandomState> = HashMap::default();
+    for (row, verdict) in verdicts.iter().enumerate() {
+        let seconds = table.number("seconds", row);
+        if *verdict != Quietness::Unknown && table.word("status", row) == Status::Ok.name() && seconds > 0.0 {
+            let point = (keys.bits(row), node_types.and_then(|column| column.bits(row)));
+            points.entry(point).or_default()[usize::from(*verdict == Quietness::Disturbed)].push(seconds);
+        }
+    }
+    let pairs = points.values().flat_map(|[quiet, disturbed]| disturbed.iter().zip(quiet));
+    if cost_nothing_together(&pairs.map(|(disturbed, quiet)| f64::ln(disturbed / quiet)).collect::<Vec<_>>()) {
+        let disturbed = free.iter_mut().zip(&verdicts).filter(|(_, verdict)| **verdict == Quietness::Disturbed);
+        disturbed.for_each(|(free, _)| *free = [true; CAUSES]);
+    }
+}
+
+/// Returns whether samples together were not slower than quiet ones. Unlike the median, the mean shows a few samples that
+/// were much slower.
+fn cost_nothing_together(log_ratios: &[f64]) -> bool {
+    let mean = log_ratios.iter().sum::<f64>() / log_ratios.len() as f64;
+    let squares: f64 = log_ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
+    let error = (squares / (log_ratios.len() as f64 - 1.0) / log_ratios.len() as f64).sqrt();
+    judge(log_ratios) == Verdict::CostsNothing && mean + 2.0 * error < NO_COST.ln()
 }
 
 /// Pairs samples with a cause, at each step of its amount, with samples without it.
