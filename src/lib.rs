@@ -93,7 +93,7 @@ pub use facade::*;
 /// ```
 pub mod kernels {
     pub use apexmap_measure::kernels::{
-        ALL, Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Pattern, Ranks, Rings,
-        Traffic, Windows, Work, complete, find, run_embedded,
+        ALL, Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Pattern, Ranks, Refusal,
+        Rings, Traffic, Windows, Work, complete, find, run_embedded,
     };
 }

@@ -257,18 +257,18 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
         (base().with_parameter("M", 3u64 << 41), &["M/P = 16 TiB on 3 ranks", "the maximum is 8 TiB per rank"]),
     ];
     for (point, parts) in refusals {
-        let message = complete(point.clone()).expect_err(&point.label());
+        let message = complete(point.clone()).expect_err(&point.label()).message;
         parts.iter().for_each(|part| assert!(message.contains(part), "\"{message}\" should say \"{part}\""));
     }
-    let message = complete(Point::new("apex_map.sequential", 2)).expect_err("two ranks");
+    let message = complete(Point::new("apex_map.sequential", 2)).expect_err("two ranks").message;
     assert!(message.contains("runs on one rank, not on 2"), "{message}");
-    let message = complete(Point::new("apex_map.one_sided", 0)).expect_err("no ranks");
+    let message = complete(Point::new("apex_map.one_sided", 0)).expect_err("no ranks").message;
     assert!(message.contains("at least one rank"), "{message}");
     assert!(
         complete(Point::new("apex_map.one_sided", 2).with_parameter("SMSG", 1u64)).is_err(),
         "gets have no send handles"
     );
-    assert!(complete(Point::new("apex_map", 2)).expect_err("no such kernel").contains("there is no kernel"));
+    assert!(complete(Point::new("apex_map", 2)).expect_err("no such kernel").message.contains("there is no kernel"));
 }
 
 /// Runs a warm-up with these times per array and returns the numbers of arrays in its groups.
@@ -392,5 +392,5 @@ fn requests_with_a_given_remote_share_read_words_of_other_ranks() {
         assert!(wrong.verdict.expect_err("wrong words").contains("sum of the words read is wrong"), "{by}");
     }
     let alone = complete(Point::new("calibrate.request", 1)).expect_err("no other rank");
-    assert!(alone.contains("use 2 ranks"), "{alone}");
+    assert!(alone.message.contains("use 2 ranks"), "{alone}");
 }

@@ -252,12 +252,11 @@ const READS: [&str; 12] = [
     "find",
 ];
 /// Files that read such texts, and why.
-const READERS: [(&str, &str); 8] = [
+const READERS: [(&str, &str); 7] = [
     ("src/base/toml_file.rs", "messages of the crate toml"),
     ("src/run/batch/answer.rs", "reasons of Slurm"),
     ("src/run/submit/questions.rs", "reasons of Slurm"),
-    ("src/run/sweep/suspicion.rs", "compares whole messages without their numbers"),
-    ("src/run/sweep/expand.rs", "compares whole reasons without their numbers"),
+    ("src/run/sweep/suspicion.rs", "messages of launchers and workers, without their numbers"),
     ("src/measure/comm/threads.rs", "messages of panics, which are all that is left of a rank"),
     ("src/commands/opened.rs", "names the archive instead of the folder that it was unpacked to"),
     ("src/commands/selection.rs", "writes the user's conditions into the commands that an error suggests"),

@@ -285,7 +285,8 @@ fn reads_of_wrong_memory_are_detected_and_all_bytes_are_counted() {
 #[test]
 fn single_core_kernels_refuse_impossible_points() {
     let refusal = |kernel: &str, name: &str, value: Value| {
-        kernels::complete(Point::new(kernel, 1).with_parameter(name, value)).expect_err("a point that cannot be run")
+        let point = Point::new(kernel, 1).with_parameter(name, value);
+        kernels::complete(point).expect_err("a point that cannot be run").message
     };
     assert!(refusal("calibrate.chase", "bytes", Value::Integer(3000)).contains("use 4096"));
     assert!(refusal("calibrate.chase", "chases", Value::Integer(3)).contains("use 4"));
@@ -296,16 +297,16 @@ fn single_core_kernels_refuse_impossible_points() {
         .with_parameter("spread", "pages")
         .with_parameter("pages", "base")
         .with_parameter("bytes", 5056u64);
-    assert!(kernels::complete(pages).expect_err("no whole pages").contains("use 8192"));
+    assert!(kernels::complete(pages).expect_err("no whole pages").message.contains("use 8192"));
     let prefetched =
         Point::new("calibrate.read", 1).with_parameter("order", "prefetched").with_parameter("bytes", 5056u64);
-    assert!(kernels::complete(prefetched).expect_err("no power of two").contains("use 8192"));
+    assert!(kernels::complete(prefetched).expect_err("no power of two").message.contains("use 8192"));
     assert!(refusal("calibrate.blocks", "L", Value::Integer(1 << 30)).contains("use more bytes"));
     assert!(refusal("calibrate.sparse", "bytes", Value::Integer(2048)).contains("4 KiB"));
     let rare = Point::new("calibrate.mix", 1).with_parameter("bytes", 1u64 << 20).with_parameter("random_share", 1e-6);
-    assert!(kernels::complete(rare).expect_err("longer than the region").contains("use a larger share"));
+    assert!(kernels::complete(rare).expect_err("longer than the region").message.contains("use a larger share"));
     let shift = Point::new("calibrate.owner", 1).with_parameter("owner_by", "shift").with_parameter("owners", 96u64);
-    assert!(kernels::complete(shift).expect_err("96 is no power of two").contains("power of two"));
+    assert!(kernels::complete(shift).expect_err("96 is no power of two").message.contains("power of two"));
 }
 
 #[test]

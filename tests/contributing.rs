@@ -35,7 +35,7 @@ fn a_kernel_runs_and_verifies_on_one_and_on_several_ranks() {
         assert!(outcome.seconds > 0.0);
     }
     let odd = Point::new("example.stride", 3).with_parameter("M", 1000u64).with_parameter("S", 1u64);
-    assert!(kernel::STRIDE.check(&odd).is_err_and(|why| why.contains("no multiple")));
+    assert!(kernel::STRIDE.check(&odd).is_err_and(|why| why.message.contains("no multiple")));
     let work = kernel::STRIDE.work(&odd.with_parameter("M", 3000u64).with_parameter("S", 10u64));
     assert_eq!((work.operations, work.bytes), (300.0, 2400.0));
 }

@@ -190,7 +190,7 @@ fn swapped_messages_are_detected() {
 
 #[test]
 fn points_that_cannot_run_are_refused_with_an_alternative() {
-    let refusal = |point: Point| kernels::complete(point).expect_err("it cannot run");
+    let refusal = |point: Point| kernels::complete(point).expect_err("it cannot run").message;
     let streaming = |ranks| Point::new("message_rate.streaming", ranks);
     assert!(refusal(streaming(2).with_parameter("message_bytes", 6u64)).contains("use 4 or 8"));
     assert!(refusal(streaming(2).with_parameter("messages", 100u64)).contains("use 128"));

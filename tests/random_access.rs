@@ -834,7 +834,7 @@ fn weak_starts_are_flagged() {
 }
 
 fn refusal(point: Point) -> String {
-    kernels::complete(point).unwrap_err()
+    kernels::complete(point).unwrap_err().message
 }
 
 #[test]

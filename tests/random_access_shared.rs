@@ -25,7 +25,7 @@ fn sequential_hash(streams: u64, like: &Point) -> String {
 }
 
 fn refusal(point: Point) -> String {
-    kernels::complete(point).unwrap_err()
+    kernels::complete(point).unwrap_err().message
 }
 
 fn run_verified(point: Point) -> Outcome {

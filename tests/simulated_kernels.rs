@@ -7,7 +7,7 @@ use apexmap_measure::comm::simulated::{
 };
 use apexmap_measure::comm::{Collectives, Comm, Computation, Transport, World};
 use apexmap_measure::kernels::random_access::{Problem, Rules, Tally, measure};
-use apexmap_measure::kernels::{self, Kernel, Outcome};
+use apexmap_measure::kernels::{self, Kernel, Outcome, Refusal};
 
 /// Costs in picoseconds of each computation.
 const COSTS: ComputationCosts = [900.0, 1_500.0, 20_000.0, 2_000.0, 50_000.0];
@@ -74,7 +74,7 @@ pub fn simulated_seconds(machine: &Machine, costs: ComputationCosts, point: &Poi
     simulate(machine, costs, point).seconds
 }
 
-fn small_points(ranks: usize) -> impl Iterator<Item = Result<Point, String>> {
+fn small_points(ranks: usize) -> impl Iterator<Item = Result<Point, Refusal>> {
     let simulatable = kernels::ALL.iter().filter(|kernel| kernel.is_simulatable());
     simulatable.map(move |kernel| kernels::complete(small_point(kernel, ranks)))
 }

@@ -7,10 +7,11 @@ use apexmap_base::point::{Point, Value};
 use apexmap_draw::plot::FigureKind;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::PlacementOrder;
+use apexmap_measure::kernels;
 use apexmap_run::launch;
 use apexmap_run::sweep::{Machine, Sweep, figures, parse, read, ready, schema};
 use proptest::prelude::*;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 const CORES: usize = 4;
@@ -283,6 +284,28 @@ fn impossible_points_are_refused_with_a_reason_and_a_condition() {
     let two_sorts = two_sided("[axes]\nM = [1024, 1023]\nranks = [1, 4]\nL = [1, 512]");
     let message = sweep(&two_sorts).unwrap_err().message;
     assert!(message.contains("cannot be divided evenly") && message.contains("is not a multiple of L"), "{message}");
+    // The units of the sizes differ, not the fault.
+    let one_sort = sequential("[axes]\nM = [1024, \"1 Mwords\"]\nL = [\"2 Mwords\"]");
+    let message = sweep(&one_sort).unwrap_err().message;
+    assert_eq!(message.matches("is more than the memory per rank").count(), 1, "{message}");
+    // A refusal that names its kernel is one of each kernel.
+    let kernels = "[fixed]\nM = 1024\nranks = 2\n[axes]\nkernel = [\"apex_map.sequential\", \"apex_map.chains\"]";
+    let message = sweep(kernels).unwrap_err().message;
+    assert_eq!(message.matches("runs on one rank, not on 2").count(), 2, "{message}");
+}
+
+/// A name that no kernel has would never be in the condition that an error suggests.
+#[test]
+fn refusals_name_parameters_of_kernels() {
+    let parameters = kernels::ALL.iter().flat_map(|kernel| kernel.parameters).chain(&kernels::LAUNCH_PARAMETERS);
+    let known: BTreeSet<&str> = parameters.map(|parameter| parameter.name).chain(["ranks", "kernel"]).collect();
+    let sources = crate::architecture::sources("src/measure/kernels");
+    let lists = sources.iter().flat_map(|(_, text)| text.split("refusal!(").skip(1));
+    let names: Vec<&str> =
+        lists.flat_map(|rest| rest.split(']').next().unwrap_or_default().split('"').skip(1).step_by(2)).collect();
+    assert!(names.len() > 40, "{names:?}");
+    let unknown: Vec<_> = names.iter().filter(|name| !known.contains(**name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 #[test]

@@ -284,6 +284,7 @@ fn shares_without_an_effect_are_refused() {
         let base = Point::new("apex_map.sequential", 1).with_parameter("M", 4096u64);
         complete(settings.iter().fold(base, |point, (name, value)| point.with_parameter(name, value.clone())))
             .expect_err("refused")
+            .message
     };
     assert!(refusal(&[("write_share", 50u64.into())]).contains("has no effect with access = \"read\""));
     assert!(refusal(&[("access", "copy".into()), ("write_share", 50u64.into())]).contains("leave it out"));
@@ -322,7 +323,7 @@ fn chains_verify_and_detect_wrong_words() {
         }
     }
     let odd = Point::new("apex_map.chains", 1).with_parameter("M", 4096u64).with_parameter("chains", 3u64);
-    assert!(complete(odd).expect_err("three").contains("use 4"));
+    assert!(complete(odd).expect_err("three").message.contains("use 4"));
 }
 
 #[test]
@@ -359,10 +360,10 @@ fn rank_0_verifies_with_every_kind_of_neighbour() {
         }
     }
     let alone = Point::new("apex_map.neighbours", 1).with_parameter("M", 4096u64);
-    assert!(complete(alone).expect_err("one rank").contains("at least two ranks"));
+    assert!(complete(alone).expect_err("one rank").message.contains("at least two ranks"));
     let one_sender =
         Point::new("apex_map.neighbours", 2).with_parameter("M", 4096u64).with_parameter("neighbours", "send");
-    assert!(complete(one_sender).expect_err("one neighbour").contains("at least three ranks"));
+    assert!(complete(one_sender).expect_err("one neighbour").message.contains("at least three ranks"));
 }
 
 #[test]

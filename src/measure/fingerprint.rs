@@ -21,8 +21,8 @@ const SHARED: &str = "shared";
 /// The code of the simulated transport. It is a family for itself, because measurements do not run it.
 const SIMULATED: &[&str] = &["comm/simulated", "worker/simulated.rs"];
 /// Files that are part of no key: the list of kernels with the completion of points, the library's embedded run, the domains of
-/// parameters, and what a kernel is. They decide which points are run, and the point itself is part of its sample's key. The
-/// command line and the build script are excluded too.
+/// parameters, what a kernel is, and what a refusal is. They decide which points are run, and the point itself is part of its
+/// sample's key. The command line and the build script are excluded too.
 pub const IN_NO_KEY: &[&str] = &[
     "build.rs",
     "cli/kernels.rs",
@@ -34,6 +34,7 @@ pub const IN_NO_KEY: &[&str] = &[
     "kernels/kernel.rs",
     "kernels/mod.rs",
     "kernels/parameter.rs",
+    "kernels/refusal.rs",
     "main.rs",
 ];
 

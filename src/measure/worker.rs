@@ -178,7 +178,7 @@ fn require_runnable(job: &Job, point: &Point) -> Result<&'static Kernel> {
     let kernel = kernels::find(&point.kernel)?;
     let completed = kernels::complete(point.clone());
     let reason = match completed {
-        Err(reason) => reason,
+        Err(refusal) => refusal.message,
         Ok(_) if point.ranks != job.ranks => format!("it is for {} ranks in a job for {}", point.ranks, job.ranks),
         Ok(completed) if completed != *point => "parameters of its kernel are missing".into(),
         Ok(_) => return Ok(kernel),

@@ -11,7 +11,7 @@ use apexmap_base::units::{Unit, WORD_BYTES};
 use apexmap_measure::comm::Collectives;
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::kernels::{Domain, Kernel, Outcome, Output, Parameter, Work};
-use apexmap_measure::on_transport;
+use apexmap_measure::{on_transport, refusal};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
@@ -49,7 +49,7 @@ pub const STRIDE: Kernel = Kernel {
              compared with its known value.",
     refuse: |point| match point.integer("M").is_multiple_of(point.ranks as u64) {
         true => Ok(()),
-        false => Err(format!("M = {} is no multiple of P = {}", point.integer("M"), point.ranks)),
+        false => Err(refusal!(["M", "ranks"], "M = {} is no multiple of P = {}", point.integer("M"), point.ranks)),
     },
     work: |point| {
         let operations = (reads(point) * point.ranks as u64) as f64;

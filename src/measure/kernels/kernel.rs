@@ -1,7 +1,7 @@
 //! The description of a kernel, the facts that others need, and its functions.
 
 use super::facts::{Computations, Division, Pattern, Traffic, Windows};
-use super::{Outcome, Output, Parameter, Ranks, Work};
+use super::{Outcome, Output, Parameter, Ranks, Refusal, Work};
 use crate::comm::{Rings, World};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
@@ -56,9 +56,9 @@ pub struct Kernel {
     pub stages: fn(&Point) -> Option<u64>,
 
     /// Refuses points that no kernel of the family can run.
-    pub family_check: fn(&Kernel, &Point) -> std::result::Result<(), String>,
+    pub family_check: fn(&Kernel, &Point) -> std::result::Result<(), Refusal>,
     /// Refuses points that this kernel cannot run, in addition to those of the family.
-    pub refuse: fn(&Point) -> std::result::Result<(), String>,
+    pub refuse: fn(&Point) -> std::result::Result<(), Refusal>,
     /// Returns operations and bytes of one complete run, over all ranks.
     pub work: fn(&Point) -> Work,
     /// Returns the work of a run with these outputs, for kernels that may do less than the point asks.
@@ -127,7 +127,7 @@ impl Kernel {
     ///
     /// # Errors
     /// Returns why the combination cannot be run, and which values would be accepted.
-    pub fn check(&self, point: &Point) -> std::result::Result<(), String> {
+    pub fn check(&self, point: &Point) -> std::result::Result<(), Refusal> {
         (self.family_check)(self, point)?;
         (self.refuse)(point)
     }

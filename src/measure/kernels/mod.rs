@@ -12,6 +12,7 @@ pub mod message_rate;
 pub mod node_binding;
 mod parameter;
 pub mod random_access;
+mod refusal;
 pub mod shared;
 
 pub use embedded::run_embedded;
@@ -20,8 +21,10 @@ pub use kernel::Kernel;
 pub(crate) use node_binding::run_on_nodes;
 use parameter::parameter;
 pub use parameter::{Domain, Parameter};
+pub use refusal::Refusal;
 
 pub use crate::comm::Rings;
+use crate::refusal;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{NODE, Point, Value};
 use apexmap_base::units::{Unit, plural};
@@ -184,9 +187,9 @@ pub struct Outcome {
 }
 
 /// Requires an even number of ranks, for kernels that pair the first half of the ranks with the second.
-fn require_even_ranks(point: &Point) -> std::result::Result<(), String> {
+fn require_even_ranks(point: &Point) -> std::result::Result<(), Refusal> {
     if !point.ranks.is_multiple_of(2) {
-        return Err(format!("{} cannot be paired; use an even number", plural(point.ranks, "rank")));
+        return Err(refusal!(["ranks"], "{} cannot be paired; use an even number", plural(point.ranks, "rank")));
     }
     Ok(())
 }
@@ -198,22 +201,31 @@ fn suggest_multi_rank_kernels(kernel: &Kernel) -> String {
     if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 
+/// Returns the kernel of a point.
+fn find_for(point: &Point) -> std::result::Result<&'static Kernel, Refusal> {
+    find(&point.kernel).map_err(|error| refusal!(["kernel"], "{}", error.message))
+}
+
 /// Completes a point with its kernel's defaults and checks names, domains, ranks and combinations.
 ///
 /// # Errors
-/// Returns the fault of the point, in one sentence.
-pub fn complete(point: Point) -> std::result::Result<Point, String> {
-    let kernel = find(&point.kernel).map_err(|e| e.message)?;
+/// Refuses the point, with its fault in one sentence.
+pub fn complete(point: Point) -> std::result::Result<Point, Refusal> {
+    let kernel = find_for(&point)?;
     let parameters = kernel.parameters;
     let is_known = |name: &str| name == NODE || parameters.iter().chain(&LAUNCH_PARAMETERS).any(|p| p.name == name);
     if let Some(name) = point.params.keys().find(|name| !is_known(name)) {
         let names: Vec<_> = parameters.iter().map(|p| p.name).collect();
-        return Err(format!("{} has no parameter {name}; it has {}", kernel.id, names.join(", ")));
+        return Err(refusal!([kernel.id], "{} has no parameter {name}; it has {}", kernel.id, names.join(", ")));
     }
     let point = fill_defaults(point)?;
     kernel.check(&point)?;
     if point.params.contains_key(MEMORY_NODE) && kernel.arena_words(&point) == 0 {
-        return Err(format!("{} has no memory that memory_node could place; leave it out", kernel.id));
+        return Err(refusal!(
+            [kernel.id, MEMORY_NODE],
+            "{} has no memory that memory_node could place; leave it out",
+            kernel.id
+        ));
     }
     Ok(point)
 }
@@ -222,9 +234,9 @@ pub fn complete(point: Point) -> std::result::Result<Point, String> {
 /// the kernel does not know remain. Combinations are not checked, because they may depend on the machine.
 ///
 /// # Errors
-/// Returns the fault of the point, in one sentence.
-pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, String> {
-    let kernel = find(&point.kernel).map_err(|e| e.message)?;
+/// Refuses the point, with its fault in one sentence.
+pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, Refusal> {
+    let kernel = find_for(&point)?;
     for parameter in kernel.parameters {
         if let Some(value) = point.params.get(parameter.name).cloned().or_else(|| parameter.default_value()) {
             point.params.insert(parameter.name.to_owned(), parameter.convert(&value)?);
@@ -234,13 +246,18 @@ pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, String> {
     if let (Some(nodes), Some(per_node)) = (size.nodes, size.ranks_per_node)
         && nodes.checked_mul(per_node) != Some(point.ranks)
     {
-        return Err(format!("ranks = {} is not nodes = {nodes} times ranks_per_node = {per_node}", point.ranks));
+        return Err(refusal!(
+            ["ranks", "nodes", "ranks_per_node"],
+            "ranks = {} is not nodes = {nodes} times ranks_per_node = {per_node}",
+            point.ranks
+        ));
     }
     if point.ranks == 0 {
-        return Err("at least one rank is needed".into());
+        return Err(refusal!(["ranks"], "at least one rank is needed"));
     }
     if kernel.ranks == Ranks::One && point.ranks != 1 {
-        return Err(format!(
+        return Err(refusal!(
+            [kernel.id, "ranks"],
             "{} runs on one rank, not on {}{}",
             kernel.id,
             point.ranks,

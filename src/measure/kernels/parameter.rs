@@ -1,5 +1,7 @@
 //! The parameters of kernels: names, units, values and defaults.
 
+use super::Refusal;
+use crate::refusal;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::{Unit, size_of_words};
 
@@ -97,7 +99,7 @@ impl Parameter {
     ///
     /// # Errors
     /// Returns the fault of the value, in one sentence.
-    pub fn convert(&self, value: &Value) -> std::result::Result<Value, String> {
+    pub fn convert(&self, value: &Value) -> Result<Value, Refusal> {
         let name = self.name;
         match (self.domain, value) {
             (
@@ -110,26 +112,32 @@ impl Parameter {
                 let number = match value {
                     Value::Integer(v) => *v,
                     Value::Real(v) if v.fract() == 0.0 && *v >= 0.0 && *v < 1.8e19 => *v as u64,
-                    other => return Err(format!("{name} must be a whole number, found {other}")),
+                    other => return Err(refusal!([name], "{name} must be a whole number, found {other}")),
                 };
                 if number < least || number > most {
                     let [least, most, number] = [least, most, number].map(|number| match self.is_memory() {
                         true => size_of_words(number),
                         false => number.to_string(),
                     });
-                    return Err(format!("{name} must lie between {least} and {most}, found {number}"));
+                    return Err(refusal!([name], "{name} must lie between {least} and {most}, found {number}"));
                 }
                 Ok(Value::Integer(number))
             }
             (Domain::Real { exclusive_min: above, max: most, .. }, value) => {
-                let number = value.as_f64().ok_or_else(|| format!("{name} must be a number, found \"{value}\""))?;
+                let number =
+                    value.as_f64().ok_or_else(|| refusal!([name], "{name} must be a number, found \"{value}\""))?;
                 if !(number > above && number <= most) {
-                    return Err(format!("{name} must be greater than {above} and at most {most}, found {number}"));
+                    return Err(refusal!(
+                        [name],
+                        "{name} must be greater than {above} and at most {most}, found {number}"
+                    ));
                 }
                 Ok(Value::Real(number))
             }
             (Domain::Choice(words), Value::Text(text)) if words.contains(&text.as_str()) => Ok(value.clone()),
-            (Domain::Choice(words), other) => Err(format!("{name} must be one of {}, found {other}", words.join(", "))),
+            (Domain::Choice(words), other) => {
+                Err(refusal!([name], "{name} must be one of {}, found {other}", words.join(", ")))
+            }
         }
     }
 }

@@ -139,7 +139,7 @@ impl SampleHead {
         if event != "sample" || ranks == 0 {
             return None;
         }
-        let point = complete_point(Point { kernel, ranks, params }).ok()?;
+        let point = complete_point(Point { kernel, ranks, params })?;
         Some(Self { point, hash: hash(&key), key })
     }
 }
@@ -230,7 +230,7 @@ fn check_sample<K: KeptSample>(mut sample: Sample) -> Option<Line<K>> {
     if !is_time_valid(sample.status, sample.seconds) || sample.point.ranks == 0 || sample.repetition == u32::MAX {
         return None;
     }
-    sample.point = complete_point(sample.point).ok()?;
+    sample.point = complete_point(sample.point)?;
     let identity = (hash(&sample.key), sample.block, sample.repetition, sample.unix_seconds.to_bits());
     Some(Line::Sample(sample.into(), identity))
 }
@@ -241,8 +241,8 @@ fn is_time_valid(status: Status, seconds: Option<f64>) -> bool {
 }
 
 /// Checks a point and adds parameters that are newer than the point. A point of an unknown kernel remains unchanged.
-fn complete_point(point: Point) -> std::result::Result<Point, String> {
-    if kernels::find(&point.kernel).is_ok() { kernels::fill_defaults(point) } else { Ok(point) }
+fn complete_point(point: Point) -> Option<Point> {
+    if kernels::find(&point.kernel).is_ok() { kernels::fill_defaults(point).ok() } else { Some(point) }
 }
 
 fn hash(key: &str) -> u64 {

@@ -11,7 +11,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::plural;
-use apexmap_measure::kernels::{self, Domain, Kernel};
+use apexmap_measure::kernels::{self, Domain, Kernel, Refusal};
 use apexmap_results::table::columns::point_label;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -75,7 +75,7 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSou
             if filter.accepts(&point) {
                 match kernels::complete(point).and_then(|point| nodes::check_point(point, launch)) {
                     Ok(point) => expanded.push(point),
-                    Err(reason) => refused_points.add(reason, || self::point(grid, position, sizes)),
+                    Err(refusal) => refused_points.add(refusal, || self::point(grid, position, sizes)),
                 }
             }
         });
@@ -342,38 +342,32 @@ fn place_error(error: Error, condition: &Spanned<String>, page: &TomlSource) -> 
 #[derive(Default)]
 struct RefusedPoints {
     count: usize,
-    /// The first point of each kind, with its reason. A kind is a reason without its numbers.
-    first: Vec<(String, Point, String)>,
+    /// The first point of each kind.
+    first: Vec<(Point, Refusal)>,
 }
 
 impl RefusedPoints {
-    fn add(&mut self, reason: String, point: impl Fn() -> Point) {
+    fn add(&mut self, refusal: Refusal, point: impl Fn() -> Point) {
         self.count += 1;
-        let kind: String = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
-        if self.first.iter().all(|(other, ..)| *other != kind) {
-            self.first.push((kind, point(), reason));
+        if self.first.iter().all(|(_, other)| (other.kind, &other.names) != (refusal.kind, &refusal.names)) {
+            self.first.push((point(), refusal));
         }
     }
 
     fn check(&self, grids: &[AxisGrid], accepted: usize, page: &TomlSource) -> Result<()> {
-        let Some((_, point, reason)) = self.first.first() else { return Ok(()) };
+        let Some((point, refusal)) = self.first.first() else { return Ok(()) };
         let mut message = match self.count {
             1 => "a point of this sweep cannot be run".to_owned(),
             count => {
                 format!("{count} of {} points of this sweep cannot be run; the first of each kind", count + accepted)
             }
         };
-        for (_, point, reason) in &self.first {
-            message.push_str(&format!(":\n{reason}\n(at {})", point_label(point, |_| true)));
+        for (point, refusal) in &self.first {
+            message.push_str(&format!(":\n{refusal}\n(at {})", point_label(point, |_| true)));
         }
-        // Suggest a condition from the parameters that the reason names and the sweep varies, because these distinguish the
+        // Suggest a condition from the parameters that are at fault and that the sweep varies, because these distinguish the
         // points.
-        let words: Vec<&str> = reason.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let is_named = |name: &str| match name {
-            "kernel" => true,
-            "ranks" => words.iter().any(|word| matches!(*word, "P" | "rank" | "ranks")),
-            _ => words.contains(&name),
-        };
+        let is_named = |name: &str| name == "kernel" || refusal.names.contains(&name);
         let mut varied: Vec<&Column> = grids.iter().flat_map(AxisGrid::columns).filter(|c| is_named(&c.name)).collect();
         varied.sort_by_key(|column| std::cmp::Reverse(column.settings.len()));
         let mut terms: Vec<String> = Vec::new();

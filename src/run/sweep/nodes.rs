@@ -5,6 +5,8 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::kernels::Refusal;
+use apexmap_measure::refusal;
 use std::ops::Range;
 
 /// Checks that a grid sets neither too many nor too few of ranks, nodes and ranks per node. `place` returns a parameter's
@@ -54,12 +56,14 @@ pub fn point_on_nodes(
 const MAX_THREADS: usize = 4096;
 
 /// Returns the point if its launch can have these nodes and ranks.
-pub fn check_point(point: Point, launch: &LaunchSpec) -> std::result::Result<Point, String> {
+pub fn check_point(point: Point, launch: &LaunchSpec) -> std::result::Result<Point, Refusal> {
     match point.launch_size().nodes {
-        Some(nodes) if nodes > 1 && launch.transport == TransportKind::Threads => Err(format!(
+        Some(nodes) if nodes > 1 && launch.transport == TransportKind::Threads => Err(refusal!(
+            ["nodes"],
             "nodes = {nodes}, but threads of one process are all on this machine; several nodes need transport = \"mpi\""
         )),
-        _ if point.ranks > MAX_THREADS && launch.transport == TransportKind::Threads => Err(format!(
+        _ if point.ranks > MAX_THREADS && launch.transport == TransportKind::Threads => Err(refusal!(
+            ["ranks"],
             "P = {} is more than {MAX_THREADS} ranks, the limit for threads of one process; more need transport = \"mpi\"",
             point.ranks
         )),

@@ -2,7 +2,8 @@
 
 use crate::choice::choice;
 use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Domain, Parameter, parameter};
+use crate::kernels::{Domain, Parameter, Refusal, parameter};
+use crate::refusal;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::WORD_BYTES;
 
@@ -113,24 +114,26 @@ pub(super) fn traffic(point: &Point, accesses: f64, seconds: f64) -> [(&'static 
 }
 
 /// Refuses combinations of parameters that cannot be run.
-pub(super) fn check(point: &Point) -> std::result::Result<(), String> {
+pub(super) fn check(point: &Point) -> std::result::Result<(), Refusal> {
     if !point.params.contains_key("access") {
         return Ok(());
     }
     let name = point.text("access");
     match (Access::from_point(point), point.integer("write_share")) {
-        (Access::Read | Access::Copy, share) if share != 100 => Err(format!(
+        (Access::Read | Access::Copy, share) if share != 100 => Err(refusal!(
+            ["access", "write_share"],
             "write_share = {share} has no effect with access = \"{name}\"; leave it out, or use write, update or non_temporal"
         )),
-        (Access::Copy, _) if !point.integer("I").is_multiple_of(8) => Err(format!(
+        (Access::Copy, _) if !point.integer("I").is_multiple_of(8) => Err(refusal!(
+            ["access", "I"],
             "a copy is two accesses, and I = {} is not a multiple of 8; use a multiple of 8",
             point.integer("I")
         )),
         (Access::Copy, _) if point.integer("M") < 2 * point.integer("L") => {
-            Err("a copy needs two blocks; use a larger M, or a smaller L".into())
+            Err(refusal!(["access", "M", "L"], "a copy needs two blocks; use a larger M, or a smaller L"))
         }
         (Access::NonTemporal, _) if !cfg!(target_arch = "x86_64") => {
-            Err("non-temporal stores are available only on x86_64; use access = \"write\"".into())
+            Err(refusal!(["access"], "non-temporal stores are available only on x86_64; use access = \"write\""))
         }
         _ => Ok(()),
     }

@@ -17,6 +17,7 @@ use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, Ranks, output, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::Unit;
@@ -44,7 +45,9 @@ pub const CHAINS_KERNEL: Kernel = Kernel {
     plain_way: Some("dependent accesses"),
     refuse: |point| match point.integer("chains") {
         chains if chains.is_power_of_two() => Ok(()),
-        chains => Err(format!("chains = {chains} is not a power of two; use {}", chains.next_power_of_two())),
+        chains => {
+            Err(refusal!(["chains"], "chains = {chains} is not a power of two; use {}", chains.next_power_of_two()))
+        }
     },
     // The steps, one per access.
     buffer_bytes: |point| buffer_bytes(point, Arrays::OneByOne, point.integer("I").div_ceil(point.integer("L"))),

@@ -20,6 +20,7 @@ use crate::comm::arena::Arena;
 use crate::comm::{Mailboxes, Tag};
 use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, Rings, output, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::Unit;
@@ -49,8 +50,10 @@ pub const KERNEL: Kernel = Kernel {
     outputs: &ALL_OUTPUTS,
     headline: "bytes_per_second",
     refuse: |point| match (point.ranks, Activity::from_point(point)) {
-        (1, _) => Err("needs at least two ranks: the others are the neighbours".into()),
-        (2, Activity::Send) => Err("needs at least three ranks: neighbours send to each other".into()),
+        (1, _) => Err(refusal!(["ranks"], "needs at least two ranks: the others are the neighbours")),
+        (2, Activity::Send) => {
+            Err(refusal!(["ranks", "neighbours"], "needs at least three ranks: neighbours send to each other"))
+        }
         _ => Ok(()),
     },
     // Only the accesses of rank 0 count.

@@ -13,6 +13,7 @@ use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
@@ -24,7 +25,10 @@ pub const KERNEL: Kernel = Kernel {
     refuse: |point| {
         let (window, block) = (point.integer("window"), point.integer("block"));
         if window % block != 0 {
-            return Err(format!("window = {window} is not a multiple of block = {block}; use a divisor of the window"));
+            return Err(refusal!(
+                ["window", "block"],
+                "window = {window} is not a multiple of block = {block}; use a divisor of the window"
+            ));
         }
         refuse_uneven_nodes(point)
     },

@@ -20,7 +20,8 @@ use super::shared::messages::{
     BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, ONE_WAY, OPERATION, PING_PONG,
     RANDOM, SEED, Shape, WINDOW, content, is_put, measure, remote_nodes, run_both_directions, run_route,
 };
-use super::{Domain, Kernel, Parameter, parameter};
+use super::{Domain, Kernel, Parameter, Refusal, parameter};
+use crate::refusal;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
@@ -49,10 +50,11 @@ const fn family(pattern: Kernel) -> Kernel {
 }
 
 /// Refuses a number of ranks that is not two or more nodes of `senders` ranks.
-fn refuse_uneven_nodes(point: &Point) -> std::result::Result<(), String> {
+fn refuse_uneven_nodes(point: &Point) -> std::result::Result<(), Refusal> {
     let (ranks, senders) = (point.ranks as u64, point.integer("senders"));
     if ranks % senders != 0 || ranks / senders < 2 {
-        return Err(format!(
+        return Err(refusal!(
+            ["ranks", "senders"],
             "{ranks} ranks are not two or more nodes of senders = {senders} ranks; use {} or a larger multiple of {senders}",
             2 * senders
         ));

@@ -13,6 +13,7 @@ use crate::comm::{PointToPoint, Rma};
 use crate::kernels::{Kernel, Outcome, Traffic};
 use crate::numerics::mix::seed;
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use rand::{RngExt, SeedableRng};
@@ -24,7 +25,7 @@ pub const KERNEL: Kernel = Kernel {
     place: "Section 7",
     parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     refuse: |point| match point.ranks {
-        1 => Err("needs at least two ranks".into()),
+        1 => Err(refusal!(["ranks"], "needs at least two ranks")),
         _ => Ok(()),
     },
     traffic: Traffic::RandomOthers,

@@ -36,8 +36,11 @@ pub use verify::{Rules, Tally, measure};
 
 use super::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES, receive_buffers, seed, send_handles};
 use super::shared::updates::{layout, operation, random_stream, table};
-use super::{Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Work, output, parameter};
+use super::{
+    Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Refusal, Work, output, parameter,
+};
 use crate::comm::World;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -179,36 +182,45 @@ const FAMILY: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), String> {
+fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), Refusal> {
     let words = point.integer("N_words");
     if !words.is_power_of_two() {
         let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
-        return Err(format!(
+        return Err(refusal!(
+            ["N_words"],
             "N_words = {words} is not a power of two, but the index consists of bits of the value; use \
              {below} or {above}"
         ));
     }
     if !matches!(kernel.division, Division::EachRank) && point.ranks as u64 > words {
         let ranks = point.ranks;
-        return Err(format!("{ranks} ranks are more than the {words} words of the table; use a larger N_words"));
+        return Err(refusal!(
+            ["ranks", "N_words"],
+            "{ranks} ranks are more than the {words} words of the table; use a larger N_words"
+        ));
     }
     if problem::updates(point) == 0 {
-        return Err(format!(
+        return Err(refusal!(
+            ["updates", "N_words"],
             "updates = {} per word x {words} words rounds to zero updates; increase it",
             point.real("updates")
         ));
     }
     let (kind, bits) = (StreamKind::from_point(point), IndexBits::from_point(point));
     if (kind, bits) == (StreamKind::Lcg, IndexBits::Lowest) {
-        return Err("index = \"lowest\" with stream = \"lcg\" updates the same words again and again, because the lowest n bits of \
-            this stream repeat after 2^n values; use index = \"highest\", or stream = \"lfsr\""
-            .into());
+        return Err(refusal!(
+            ["index", "stream"],
+            "index = \"lowest\" with stream = \"lcg\" updates the same words again and again, because the lowest n bits of \
+             this stream repeat after 2^n values; use index = \"highest\", or stream = \"lfsr\""
+        ));
     }
     let lowest = matches!((bits, kind), (IndexBits::Lowest, _) | (IndexBits::Reference, StreamKind::Lfsr));
     if lowest && Operation::from_point(point) == Operation::And {
-        return Err("operation = \"and\" changes no word if the lowest bits of a value are the index, because T[i] = i and v = i in \
-            these bits, and cannot be verified; use index = \"highest\""
-            .into());
+        return Err(refusal!(
+            ["operation", "index", "stream"],
+            "operation = \"and\" changes no word if the lowest bits of a value are the index, because T[i] = i and v = i in \
+             these bits, and cannot be verified; use index = \"highest\""
+        ));
     }
     Ok(())
 }
@@ -241,9 +253,10 @@ fn bytes(words: u64) -> u64 {
 }
 
 /// Refuses `owner_by = "shift"` if the number of ranks is not a power of two.
-fn refuse_unusable_shift(point: &Point) -> std::result::Result<(), String> {
+fn refuse_unusable_shift(point: &Point) -> std::result::Result<(), Refusal> {
     if OwnerBy::from_point(point) == OwnerBy::Shift && !point.ranks.is_power_of_two() {
-        return Err(format!(
+        return Err(refusal!(
+            ["owner_by", "ranks"],
             "owner_by = \"shift\" needs a number of ranks that is a power of two, not {}; use \"division\" or \
              \"prediction\"",
             point.ranks

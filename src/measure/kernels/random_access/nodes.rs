@@ -31,8 +31,9 @@ use crate::kernels::shared::updates::round_lists::RoundLists;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::Hardware;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Refusal, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
@@ -74,12 +75,13 @@ const UPDATES_BY: Parameter = parameter(
 );
 choice!(enum UpdatesBy("updates_by") { Atomic = "atomic", Unlocked = "unlocked" });
 
-fn refuse(point: &Point) -> std::result::Result<(), String> {
+fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     let (plan, look_ahead) = (Plan::new(point), point.integer("Q"));
     refuse_small_limit(plan.mode, plan.cores, look_ahead)?;
     let streams = (plan.sources * point.ranks) as u64;
     if streams > point.integer("N_words") {
-        return Err(format!(
+        return Err(refusal!(
+            ["cores", "mode", "N_words", "ranks"],
             "{streams} streams are more than the words of the table; use a larger N_words, or fewer cores"
         ));
     }

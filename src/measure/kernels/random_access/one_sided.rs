@@ -21,6 +21,7 @@ use crate::comm::arena::Arena;
 use crate::comm::{Computation, Rma, RmaWindow};
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, Windows, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
@@ -34,9 +35,11 @@ pub const KERNEL: Kernel = Kernel {
     windows: Windows::Always,
     refuse: |point| {
         if (Access::from_point(point), StreamKind::from_point(point)) == (Access::Buffers, StreamKind::Lcg) {
-            return Err("access = \"buffers\" needs a stream without 0, but stream = \"lcg\" contains 0; use \
-                stream = \"lfsr\", or access = \"xor\""
-                .into());
+            return Err(refusal!(
+                ["access", "stream"],
+                "access = \"buffers\" needs a stream without 0, but stream = \"lcg\" contains 0; use \
+                 stream = \"lfsr\", or access = \"xor\""
+            ));
         }
         refuse_unusable_shift(point)
     },

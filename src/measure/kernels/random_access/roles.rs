@@ -30,8 +30,9 @@ use super::{
 
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Computations, Divided, Division, Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Computations, Divided, Division, Domain, Kernel, Outcome, Parameter, Refusal, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
@@ -88,20 +89,26 @@ const PACKETS: Parameter = parameter(
     Domain::Integer { min: 1, max: 16, default: 1 },
 );
 
-fn refuse(point: &Point) -> std::result::Result<(), String> {
+fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     let (cores, routers) = (point.integer("cores_per_node"), point.integer("routers"));
     if !(point.ranks as u64).is_multiple_of(cores) {
-        return Err(format!("{} ranks are not a multiple of cores_per_node = {cores}; use a multiple", point.ranks));
+        return Err(refusal!(
+            ["ranks", "cores_per_node"],
+            "{} ranks are not a multiple of cores_per_node = {cores}; use a multiple",
+            point.ranks
+        ));
     }
     if routers >= cores {
-        return Err(format!(
+        return Err(refusal!(
+            ["routers", "cores_per_node"],
             "routers = {routers} with cores_per_node = {cores} leaves no core to update; use fewer \
             routers"
         ));
     }
     for (name, value) in [("disabled", point.integer("disabled")), ("delayed_core", point.integer("delayed_core"))] {
         if value >= cores {
-            return Err(format!(
+            return Err(refusal!(
+                [name, "cores_per_node"],
                 "{name} = {value} is too large for cores_per_node = {cores}; use {} or less",
                 cores - 1
             ));
@@ -110,11 +117,11 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     if OwnerBy::from_point(point) == OwnerBy::Shift
         && !((point.ranks as u64 / cores * (cores - routers)).is_power_of_two())
     {
-        return Err(
+        return Err(refusal!(
+            ["owner_by", "ranks", "cores_per_node", "routers"],
             "owner_by = \"shift\" needs a number of updating ranks that is a power of two; use \"division\" or \
              \"prediction\""
-                .into(),
-        );
+        ));
     }
     refuse_grid(point, point.ranks / cores as usize)
 }

@@ -22,8 +22,9 @@ use super::{
 use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Refusal, Rings, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
@@ -103,13 +104,13 @@ pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
     }
 }
 
-fn refuse(point: &Point) -> std::result::Result<(), String> {
+fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     refuse_grid(point, point.ranks)?;
     refuse_unusable_shift(point)
 }
 
 /// Refuses X, Y and Z whose product is not the number of ranks or nodes.
-pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), String> {
+pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), Refusal> {
     let sizes = grid_sizes(point);
     let product: u128 = sizes.iter().map(|&size| size as u128).product();
     if sizes.is_empty() || product == ranks as u128 {
@@ -118,9 +119,13 @@ pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<()
     let (sizes, text) =
         (sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x "), "choose X, Y and Z whose product is");
     Err(if ranks == point.ranks {
-        format!("a grid of {sizes} has {product} ranks, not {ranks}; {text} P, or set them to 0")
+        refusal!(
+            ["X", "Y", "Z", "ranks"],
+            "a grid of {sizes} has {product} ranks, not {ranks}; {text} P, or set them to 0"
+        )
     } else {
-        format!(
+        refusal!(
+            ["X", "Y", "Z", "ranks", "cores_per_node"],
             "a grid of {sizes} has {product} nodes, not {ranks}; {text} the number of nodes, P / \
             cores_per_node, or set them to 0"
         )

@@ -17,8 +17,9 @@ use super::{
 use crate::choice::choice;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, Refusal, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
@@ -54,10 +55,13 @@ pub(super) const STREAMS: Parameter = parameter(
 );
 
 /// Refuses more streams than the table has words.
-pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), String> {
+pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), Refusal> {
     let (streams, words) = (point.integer("streams"), point.integer("N_words"));
     if streams > words {
-        return Err(format!("streams = {streams} is more than the {words} words of the table; use fewer"));
+        return Err(refusal!(
+            ["streams", "N_words"],
+            "streams = {streams} is more than the {words} words of the table; use fewer"
+        ));
     }
     Ok(())
 }

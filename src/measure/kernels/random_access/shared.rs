@@ -33,8 +33,9 @@ use crate::kernels::shared::updates::round_lists::RoundLists;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::Hardware;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, Refusal, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::point::Value;
@@ -95,32 +96,41 @@ const LOCKS: Parameter = parameter(
     Domain::Integer { min: 1, max: 1 << 20, default: 16 },
 );
 
-fn refuse(point: &Point) -> std::result::Result<(), String> {
+fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     let (words, NodePlan { mode, cores, partitioned, .. }) = (point.integer("N_words"), NodePlan::new(point));
     let (locks, look_ahead) = (point.integer("locks"), point.integer("Q"));
     if (2..=4).contains(&mode) {
-        return Err(format!(
+        return Err(refusal!(
+            ["mode"],
             "mode {mode} is not meaningful: a table per core requires generation and look-ahead limit per core \
              (Blue Gene/P paper, Section 3.2); use mode 1, 5, 6, 7 or 8"
         ));
     }
     if mode == 1 && !partitioned {
-        return Err(
-            "mode 1 gives every core a table that no other core updates; use updates_by = \"partitioned\"".into()
-        );
+        return Err(refusal!(
+            ["mode", "updates_by"],
+            "mode 1 gives every core a table that no other core updates; use updates_by = \"partitioned\""
+        ));
     }
     if cores as u64 > words {
-        return Err(format!("{cores} cores are more than the {words} words of the table; use a larger N_words"));
+        return Err(refusal!(
+            ["cores", "N_words"],
+            "{cores} cores are more than the {words} words of the table; use a larger N_words"
+        ));
     }
     if UpdatesBy::from_point(point) == UpdatesBy::Locks && locks > words {
-        return Err(format!("{locks} locks are more than the {words} words of the table; use fewer"));
+        return Err(refusal!(
+            ["locks", "N_words", "updates_by"],
+            "{locks} locks are more than the {words} words of the table; use fewer"
+        ));
     }
     refuse_small_limit(mode, cores, look_ahead)
 }
 
-pub(super) fn refuse_small_limit(mode: u64, cores: usize, look_ahead: u64) -> std::result::Result<(), String> {
+pub(super) fn refuse_small_limit(mode: u64, cores: usize, look_ahead: u64) -> std::result::Result<(), Refusal> {
     if mode == 6 && (cores as u64) > look_ahead {
-        return Err(format!(
+        return Err(refusal!(
+            ["Q", "cores", "mode"],
             "Q = {look_ahead} is less than one update for each of the {cores} cores, which share the look-ahead limit of the node \
              in mode 6; use a larger Q or fewer cores"
         ));

@@ -14,6 +14,7 @@ use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
@@ -33,11 +34,12 @@ pub const KERNEL: Kernel = Kernel {
         let (block, words) = (point.integer("L"), region_words(point));
         match block {
             _ if !block.is_power_of_two() => {
-                Err(format!("L = {block} is not a power of two; use {}", block.next_power_of_two()))
+                Err(refusal!(["L"], "L = {block} is not a power of two; use {}", block.next_power_of_two()))
             }
-            _ if block > words => {
-                Err(format!("a block of {block} words is longer than the region of {words}; use more bytes"))
-            }
+            _ if block > words => Err(refusal!(
+                ["L", "bytes"],
+                "a block of {block} words is longer than the region of {words}; use more bytes"
+            )),
             _ => Ok(()),
         }
     },

@@ -18,6 +18,7 @@ use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
 use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, parameter};
 use crate::numerics::mix::seed;
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
@@ -38,10 +39,10 @@ pub const KERNEL: Kernel = Kernel {
         require_power_of_two(point)?;
         match (point.integer("chases"), lines(point)) {
             (chases, _) if !chases.is_power_of_two() => {
-                Err(format!("chases = {chases} is not a power of two; use {}", chases.next_power_of_two()))
+                Err(refusal!(["chases"], "chases = {chases} is not a power of two; use {}", chases.next_power_of_two()))
             }
             (chases, lines) if chases > lines => {
-                Err(format!("chases = {chases} are more than the {lines} lines; use fewer"))
+                Err(refusal!(["chases", "bytes"], "chases = {chases} are more than the {lines} lines; use fewer"))
             }
             _ => Ok(()),
         }

@@ -14,6 +14,7 @@ use crate::comm::threads::ThreadComm;
 use crate::comm::{Collectives, Comm, Transport, World};
 use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work, output, parameter};
+use crate::refusal;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
@@ -43,12 +44,16 @@ pub const KERNEL: Kernel = Kernel {
     refuse: |point| {
         let (first, second, ranks) = (point.integer("first"), point.integer("second"), point.ranks as u64);
         if first == second {
-            return Err(format!("first = second = {first}: a handover needs two different ranks; exclude such pairs"));
+            return Err(refusal!(
+                ["first", "second"],
+                "first = second = {first}: a handover needs two different ranks; exclude such pairs"
+            ));
         }
         match first.max(second) {
-            largest if largest >= ranks => {
-                Err(format!("there is no rank {largest} of {ranks}; use more ranks, or a smaller number"))
-            }
+            largest if largest >= ranks => Err(refusal!(
+                ["first", "second", "ranks"],
+                "there is no rank {largest} of {ranks}; use more ranks, or a smaller number"
+            )),
             _ => Ok(()),
         }
     },

@@ -21,6 +21,7 @@ use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work, parameter};
 use crate::kernels::{Output, output};
 use crate::numerics::mix::seed;
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::point::Value;
@@ -39,7 +40,7 @@ pub const KERNEL: Kernel = Kernel {
         other ranks until rank 0 has finished. The sums of the words read were compared with the sums computed \
         from their addresses, and the written words with the latest write.",
     refuse: |point| match point.ranks {
-        1 => Err("needs at least two ranks: the others load the memory".into()),
+        1 => Err(refusal!(["ranks"], "needs at least two ranks: the others load the memory")),
         _ => require_power_of_two(point),
     },
     work: |point| {

@@ -15,6 +15,7 @@ use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
@@ -37,7 +38,8 @@ pub const KERNEL: Kernel = Kernel {
         let (random, words) = (random_count(point), region_words(point));
         let longest = (point.integer("accesses") - random).div_ceil(random);
         if longest > words {
-            return Err(format!(
+            return Err(refusal!(
+                ["random_share", "accesses", "bytes"],
                 "random_share = {} needs sequences of {longest} words in a region of {words}; use a larger share, or more bytes",
                 point.real("random_share")
             ));

@@ -28,8 +28,9 @@ use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::kernels::shared::accesses::warm_up::prime;
 use crate::kernels::shared::parameters;
-use crate::kernels::{Domain, Kernel, Parameter, Work, parameter};
+use crate::kernels::{Domain, Kernel, Parameter, Refusal, Work, parameter};
 use crate::numerics::mix::seed;
+use crate::refusal;
 use apexmap_base::error::Result;
 
 use apexmap_base::point::Point;
@@ -55,12 +56,12 @@ const BATCH: usize = 1024;
 
 const FAMILY: Kernel = Kernel { outputs: MEMORY_OUTPUTS, ..super::FAMILY };
 
-fn require_power_of_two(point: &Point) -> std::result::Result<(), String> {
+fn require_power_of_two(point: &Point) -> std::result::Result<(), Refusal> {
     let bytes = point.integer("bytes");
     if bytes.is_power_of_two() {
         return Ok(());
     }
-    Err(format!("bytes = {bytes} is not a power of two; use {}", bytes.next_power_of_two()))
+    Err(refusal!(["bytes"], "bytes = {bytes} is not a power of two; use {}", bytes.next_power_of_two()))
 }
 
 /// Returns the identity of contents where each word holds its index, like the tables of RandomAccess before a run. All of these

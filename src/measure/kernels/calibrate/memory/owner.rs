@@ -14,6 +14,7 @@ use crate::kernels::shared::updates::layout::{Layout, Owners};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
@@ -26,9 +27,10 @@ pub const KERNEL: Kernel = Kernel {
     method: "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the time \
         is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
     refuse: |point| match (OwnerBy::from_point(point), point.integer("owners")) {
-        (OwnerBy::Shift, owners) if !owners.is_power_of_two() => {
-            Err(format!("owner_by = \"shift\" needs a number of owners that is a power of two, not {owners}"))
-        }
+        (OwnerBy::Shift, owners) if !owners.is_power_of_two() => Err(refusal!(
+            ["owner_by", "owners"],
+            "owner_by = \"shift\" needs a number of owners that is a power of two, not {owners}"
+        )),
         _ => Ok(()),
     },
     work: |point| {

@@ -17,10 +17,11 @@ use crate::hardware::{base_page_bytes, huge_page_bytes, line_words};
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::shared::updates::table::{FAR_DISTANCE, NEAR_DISTANCE};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Outcome, Parameter, Refusal, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use crate::prefetch;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
@@ -75,7 +76,7 @@ pub(super) fn batch_count(point: &Point) -> u64 {
     point.integer("reads").div_ceil(BATCH)
 }
 
-fn refuse(point: &Point) -> std::result::Result<(), String> {
+fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     let bytes = point.integer("bytes");
     if Order::from_point(point) == Order::Prefetched {
         require_power_of_two(point)?;
@@ -87,7 +88,11 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     if bytes.is_multiple_of(unit) {
         return Ok(());
     }
-    Err(format!("bytes = {bytes} are not whole {unit_name}; use {}", bytes.next_multiple_of(unit)))
+    Err(refusal!(
+        ["bytes", "spread"],
+        "bytes = {bytes} are not whole {unit_name}; use {}",
+        bytes.next_multiple_of(unit)
+    ))
 }
 
 /// Returns the size of the requested pages.

@@ -15,6 +15,7 @@ use crate::kernels::shared::sums::sum_all;
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
@@ -33,9 +34,10 @@ pub const KERNEL: Kernel = Kernel {
     refuse: |point| {
         require_power_of_two(point)?;
         if region_words(point) <= NEAR_WORDS {
-            return Err(
-                "the region is not larger than the 2 KiB that other reads go to; use bytes = \"4 KiB\" or more".into(),
-            );
+            return Err(refusal!(
+                ["bytes"],
+                "the region is not larger than the 2 KiB that other reads go to; use bytes = \"4 KiB\" or more"
+            ));
         }
         Ok(())
     },

@@ -15,6 +15,7 @@ use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
 use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
@@ -36,9 +37,10 @@ pub const KERNEL: Kernel = Kernel {
     refuse: |point| {
         require_power_of_two(point)?;
         match (point.integer("stride"), region_words(point)) {
-            (stride, words) if stride > words => {
-                Err(format!("stride = {stride} words is longer than the region of {words}; use more bytes"))
-            }
+            (stride, words) if stride > words => Err(refusal!(
+                ["stride", "bytes"],
+                "stride = {stride} words is longer than the region of {words}; use more bytes"
+            )),
             _ => Ok(()),
         }
     },

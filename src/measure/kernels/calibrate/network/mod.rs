@@ -18,16 +18,19 @@ pub mod send;
 
 use super::FAMILY;
 use crate::comm::Collectives;
-use crate::kernels::{Work, require_even_ranks};
+use crate::kernels::{Refusal, Work, require_even_ranks};
 use crate::numerics::mix::mix;
 use crate::observer;
+use crate::refusal;
 use apexmap_base::point::Point;
 
 /// Requires an even number of ranks, and messages of whole items of `item` bytes.
-fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), String> {
+fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), Refusal> {
     require_even_ranks(point)?;
     match point.integer("message_bytes") {
-        bytes if bytes % item != 0 => Err(format!("message_bytes = {bytes} is not a multiple of {item}")),
+        bytes if bytes % item != 0 => {
+            Err(refusal!(["message_bytes"], "message_bytes = {bytes} is not a multiple of {item}"))
+        }
         _ => Ok(()),
     }
 }
@@ -67,9 +70,9 @@ fn time_pass<C: Collectives, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) 
     (result, seconds)
 }
 
-fn require_two_ranks(point: &Point) -> std::result::Result<(), String> {
+fn require_two_ranks(point: &Point) -> std::result::Result<(), Refusal> {
     match point.ranks {
-        1 => Err("needs at least two ranks".into()),
+        1 => Err(refusal!(["ranks"], "needs at least two ranks")),
         _ => Ok(()),
     }
 }

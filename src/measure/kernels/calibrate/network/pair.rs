@@ -4,7 +4,7 @@ use super::require_pairs;
 use crate::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::messages::content::{fill, identity, is_intact, stamp};
-use crate::kernels::{Domain, Outcome, Parameter, Rings, Work, parameter};
+use crate::kernels::{Domain, Outcome, Parameter, Refusal, Rings, Work, parameter};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
@@ -22,7 +22,7 @@ pub const ROUNDS: Parameter = parameter(
     Domain::Integer { min: 1, max: 1 << 24, default: 64 },
 );
 
-pub fn check_point(point: &Point) -> std::result::Result<(), String> {
+pub fn check_point(point: &Point) -> std::result::Result<(), Refusal> {
     require_pairs(point, 4)
 }
 

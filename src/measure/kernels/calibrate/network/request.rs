@@ -15,6 +15,7 @@ use crate::kernels::shared::accesses::{
 };
 use crate::kernels::{Computations, Domain, Kernel, Parameter, Windows, Work, parameter};
 use crate::on_transport;
+use crate::refusal;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
@@ -35,7 +36,7 @@ pub const KERNEL: Kernel = Kernel {
     refuse: |point| {
         check(point)?;
         match point.ranks {
-            1 => Err("a remote access needs another rank; use 2 ranks or more".into()),
+            1 => Err(refusal!(["ranks"], "a remote access needs another rank; use 2 ranks or more")),
             _ => Ok(()),
         }
     },

@@ -16,7 +16,8 @@ pub mod warm_up;
 use crate::comm::arena::{Arena, GrantedPages, Pages};
 pub(in crate::kernels) use crate::kernels::shared::parameters::PAGES;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, receive_buffers, seed, send_handles};
-use crate::kernels::{Domain, Output, Parameter, output};
+use crate::kernels::{Domain, Output, Parameter, Refusal, output};
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::units::{Unit, size_of_words};
@@ -146,23 +147,26 @@ pub(in crate::kernels) fn contents(rank: u64, word: u64) -> u64 {
 }
 
 /// Refuses points that no kernel of Apex-Map can run.
-pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), String> {
+pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), Refusal> {
     let (memory, block, ranks) = (point.integer("M"), point.integer("L"), point.ranks as u64);
     if memory % ranks != 0 {
-        return Err(format!(
+        return Err(refusal!(
+            ["M", "ranks"],
             "M = {} ({memory} words) cannot be divided evenly among {ranks} ranks; use a multiple of {ranks} words",
             size_of_words(memory)
         ));
     }
     let local = memory / ranks;
     if block > local {
-        return Err(format!(
+        return Err(refusal!(
+            ["L", "M", "ranks"],
             "L = {block} words is more than the memory per rank, M/P = {} ({local} words); L must be at most M/P",
             size_of_words(local)
         ));
     }
     if local % block != 0 {
-        return Err(format!(
+        return Err(refusal!(
+            ["L", "M", "ranks"],
             "the memory per rank, M/P = {} ({local} words), is not a multiple of L = {block} words; a block must not \
              straddle two ranks",
             size_of_words(local)
@@ -170,10 +174,13 @@ pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), String
     }
     if local > 1 << Location::OFFSET_BITS || ranks > 1 << 24 {
         let [size, most] = [local, 1 << Location::OFFSET_BITS].map(size_of_words);
-        return Err(format!("M/P = {size} on {ranks} ranks: the maximum is {most} per rank and 2^24 ranks"));
+        return Err(refusal!(
+            ["M", "ranks"],
+            "M/P = {size} on {ranks} ranks: the maximum is {most} per rank and 2^24 ranks"
+        ));
     }
     if point.integer("I").checked_mul(point.integer("N")).is_none_or(|accesses| accesses > 1 << 36) {
-        return Err("I x N is more than 2^36 accesses per run".into());
+        return Err(refusal!(["I", "N"], "I x N is more than 2^36 accesses per run"));
     }
     Ok(())
 }

@@ -19,10 +19,11 @@ use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
 use crate::kernels::shared::parameters::seed;
 use crate::kernels::{
-    Computations, Domain, Kernel, Outcome, Output, Parameter, Pattern, Rings, Windows, Work, output, parameter,
-    require_even_ranks,
+    Computations, Domain, Kernel, Outcome, Output, Parameter, Pattern, Refusal, Rings, Windows, Work, output,
+    parameter, require_even_ranks,
 };
 use crate::provenance;
+use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -163,19 +164,29 @@ pub(in crate::kernels) fn remote_nodes(point: &Point) -> u64 {
     (point.ranks as u64 / point.integer("senders")).saturating_sub(1)
 }
 
-fn check(point: &Point) -> std::result::Result<(), String> {
+fn check(point: &Point) -> std::result::Result<(), Refusal> {
     let (bytes, window, messages) =
         (point.integer("message_bytes"), point.integer("window"), point.integer("messages"));
     if bytes % ITEM_BYTES != 0 {
         let (below, above) = (bytes / ITEM_BYTES * ITEM_BYTES, bytes.next_multiple_of(ITEM_BYTES));
-        return Err(format!("message_bytes = {bytes} is not a multiple of 4; use {below} or {above}"));
+        return Err(refusal!(
+            ["message_bytes"],
+            "message_bytes = {bytes} is not a multiple of 4; use {below} or {above}"
+        ));
     }
     if messages % window != 0 {
         let above = messages.next_multiple_of(window);
-        return Err(format!("messages = {messages} is not a multiple of window = {window}; use {above}"));
+        return Err(refusal!(
+            ["messages", "window"],
+            "messages = {messages} is not a multiple of window = {window}; use {above}"
+        ));
     }
     if messages / window > 1 << 24 {
-        return Err(format!("{} rounds are more than 2^24; use fewer messages or a longer window", messages / window));
+        let rounds = messages / window;
+        return Err(refusal!(
+            ["messages", "window"],
+            "{rounds} rounds are more than 2^24; use fewer messages or a longer window"
+        ));
     }
     Ok(())
 }

@@ -1,0 +1,36 @@
+//! Refusals of points that a kernel cannot run.
+
+use std::fmt;
+
+/// The reason why a point cannot be run: a sentence for people, and the facts in it for the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The sentence with gaps for its values. Refusals with the same kind and the same names have the same fault.
+    pub kind: &'static str,
+    /// The parameters whose values are at fault, with `ranks` for the number of ranks, and the kernel's id if other kernels
+    /// would run the point.
+    pub names: Vec<&'static str>,
+    /// What is wrong, and which values would be accepted.
+    pub message: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<Refusal> for String {
+    fn from(refusal: Refusal) -> Self {
+        refusal.message
+    }
+}
+
+/// Creates a [`Refusal`] from an array of names, and the arguments of `format!`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! refusal {
+    ($names:expr, $kind:literal $($arguments:tt)*) => {
+        $crate::kernels::Refusal { kind: $kind, names: $names.to_vec(), message: format!($kind $($arguments)*) }
+    };
+}
