@@ -4,14 +4,14 @@
 use crate::browser;
 use crate::common::{Scratch, apexmap, refusal_message};
 use apexmap_base::point::Value;
-use apexmap_pages::compare::comparison::Warning;
+use apexmap_pages::compare::comparison::Stamp;
 use apexmap_pages::compare::limit::{Conditions, SlowdownLimit};
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::points::PointData;
 use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
 use apexmap_pages::compare::sections::check::{Outcome, check};
-use apexmap_pages::compare::sections::{cards, headline, overview};
+use apexmap_pages::compare::sections::{cards, overview};
 use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::samples::estimate::{LaunchValues, Mean};
 use apexmap_results::table::Table;
@@ -320,30 +320,29 @@ fn unfair_comparisons_are_refused_unless_allowed() {
     let pages = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
     let refused = compare(&machines, Matching { allowed: pages, ..Matching::default() }).unwrap_err();
     assert!(refused.message.contains("measuring code") && refused.help.contains("version"), "{refused}");
-    let warnings = compare_machines(&machines, AllowedDifferences { version: true, ..pages }).warnings();
-    let warnings: Vec<String> = warnings.iter().map(Warning::to_string).collect();
-    assert!(warnings.iter().any(|warning| warning.contains("4 KiB (b)")), "{warnings:?}");
-    assert!(warnings.iter().any(|warning| warning.contains("measuring code")), "{warnings:?}");
+    let stamps = compare_machines(&machines, AllowedDifferences { version: true, ..pages }).stamps();
+    let stamps: Vec<String> = stamps.iter().map(Stamp::to_string).collect();
+    assert!(stamps.iter().any(|stamp| stamp.contains("4 KiB (b)")), "{stamps:?}");
+    assert!(stamps.iter().any(|stamp| stamp.contains("measuring code")), "{stamps:?}");
     assert!(AllowedDifferences::parse(&["page-sise".into()]).unwrap_err().help.contains("page-size"));
 }
 
 #[test]
 fn the_first_sentence_names_a_faster_machine_only_if_it_is_known() {
-    let sentences = |speed: &dyn Fn(usize) -> f64| {
+    let verdict = |speed: &dyn Fn(usize) -> f64| {
         let machines =
             [store("a", 8, 4, 2, |launch, _| [1e9, 1.01e9, 0.99e9, 1e9][launch]), store("b", 8, 4, 2, |l, _| speed(l))];
-        let comparison = compare_machines(&machines, AllowedDifferences::default());
-        [headline::sentences(&comparison).remove(0), overview::details(&comparison).remove(0)]
+        overview::verdicts(&compare_machines(&machines, AllowedDifferences::default())).remove(0)
     };
-    let [faster, details] = sentences(&|_| 2e9);
-    assert_eq!(faster, "b is 2.00 times as fast as a (1.97 to 2.03).");
-    assert!(details.starts_with("b / a = 2.00 [") && details.contains("Certainly faster at 8 points"), "{details}");
-    let [slower, details] = sentences(&|_| 0.5e9);
-    assert_eq!(slower, "a is 2.00 times as fast as b (1.97 to 2.03).");
-    assert!(details.starts_with("b / a = 0.500 ["), "{details}");
-    let [open, details] = sentences(&|launch| [1.02e9, 0.98e9, 1e9, 1.01e9][launch]);
-    assert!(open.starts_with("No difference found: b / a = 1.00"), "{open}");
-    assert!(details.contains("not certain at 8"), "{details}");
+    let faster = verdict(&|_| 2e9);
+    assert!(
+        faster.starts_with("b is faster than a: b / a = 2.00") && faster.contains("Faster at 8 points"),
+        "{faster}"
+    );
+    let slower = verdict(&|_| 0.5e9);
+    assert!(slower.starts_with("b is slower than a: b / a = 0.500"), "{slower}");
+    let open = verdict(&|launch| [1.02e9, 0.98e9, 1e9, 1.01e9][launch]);
+    assert!(open.starts_with("No overall difference established") && open.contains("undecided at 8"), "{open}");
 }
 
 #[test]
@@ -393,7 +392,7 @@ fn published_machines_have_printed_values_and_model_predictions() {
         .unwrap();
     close(single_rank.by_machine[0].as_ref().unwrap().speed().unwrap(), 0.018e9);
     close(single_rank.by_machine[1].as_ref().unwrap().speed().unwrap(), 1024.0 / 227.6e-6);
-    assert!(comparison.warnings().iter().any(|warning| warning.kind == "NOT MEASURED HERE"));
+    assert!(comparison.stamps().iter().any(|stamp| stamp.kind == "NOT MEASURED HERE"));
 }
 
 const SWEEP: &str = r#"

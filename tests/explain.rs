@@ -8,7 +8,6 @@ use apexmap_base::point::Point;
 use apexmap_base::provenance::Host;
 use apexmap_base::sample::Event;
 use apexmap_measure::kernels;
-use apexmap_measure::kernels::keys::Q;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
 use apexmap_results::disk::manifest::Manifest;
@@ -46,7 +45,7 @@ fn result(scratch: &Scratch, points: &[Point]) -> Folder {
             let mut journal = Journal::create(&folder.journal(&name)).expect("a journal");
             journal.append(&Event::Hello(Box::new(launch(&name, point.ranks, "b1")))).expect("a line");
             let operations = kernels::find(&point.kernel).expect("a kernel").work(point).operations;
-            let rounds = operations / (point.ranks as f64 * Q.of(point) as f64);
+            let rounds = operations / (point.ranks as f64 * point.integer("Q") as f64);
             let seconds = factor * rounds * (50e-6 + 20e-6 * (point.ranks as f64).log2());
             for (repetition, times) in [1.0, 1.001, 9.0].into_iter().enumerate() {
                 let mut sample = sample(point, &point.label(), repetition as u32, seconds * times);
@@ -61,7 +60,6 @@ fn result(scratch: &Scratch, points: &[Point]) -> Folder {
         machine: "made up machine".into(),
         points: points.len(),
         blocks: 5,
-        budget_seconds: None,
         ..manifest()
     };
     let records = folder.records().expect("journals");
@@ -165,7 +163,7 @@ fn predict_accepts_ranges_units_and_words() {
     let text =
         successful_stdout(&["predict", "random_access.hypercube", "--machine", "red-storm", "--ranks", "1..8192"]);
     assert_eq!(text.lines().filter(|line| line.ends_with("exchange") || line.ends_with("computation")).count(), 14);
-    assert!(text.contains("17.3 GUPS"), "{text}");
+    assert!(text.contains("17.3 G/s"), "{text}");
     let predict_with = |set: &str| {
         let arguments =
             ["predict", "random_access.bottleneck", "--machine", "bluegene-p", "--ranks", "1048576", "--set", set];

@@ -1,18 +1,16 @@
 //! Tests commands on a terminal of 80 columns: lines fit, sizes have units, words are plain.
 
 use super::common::{Scratch, host, launch, manifest, sample};
-use super::mock::noisy_facts;
 use super::terminal::{TINY_SWEEP, terminal_with_size};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance::{Granularity, PlainNode};
-use apexmap_base::sample::{Event, Sample, Status};
+use apexmap_base::sample::{Sample, Status};
 use apexmap_base::terminal::wrap_lines;
 use apexmap_base::units::{Unit, exact_bytes, size_of_words};
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
 use apexmap_pages::report::summary::{Extreme, SummaryRow};
 use apexmap_pages::report::summary_table;
-use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::{LaunchEnd, Manifest};
 use apexmap_results::disk::tabulate::tabulate;
@@ -23,7 +21,6 @@ use apexmap_results::table::columns::{label, point_label};
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::sweep::counts::RunCounts;
 use apexmap_run::sweep::forecast::{OpenLaunch, OpenPoint};
-use apexmap_run::sweep::plan::Entry;
 use apexmap_study::answers::stream;
 use apexmap_study::calibrate::first_stage_samples;
 use apexmap_theory::machine::{Card, Number};
@@ -126,32 +123,6 @@ fn a_run_without_missing_points_says_so() {
 }
 
 #[test]
-fn a_run_without_a_report_says_that_the_machine_was_disturbed() {
-    let scratch = Scratch::new();
-    std::fs::write(scratch.join("tiny.toml"), TINY_SWEEP).expect("a sweep");
-    let run = || shown(80, &scratch, &["run", "tiny.toml", "--out", "r", "--no-report"]);
-    run();
-    // Another program slows the first launch down. The second one is still to be measured.
-    let folder = Folder::open(&scratch.join("r")).expect("a result");
-    let disturb = |line: &str| {
-        let mut event: Event = serde_json::from_str(line).expect("an event");
-        if let Event::Sample(sample) = &mut event {
-            sample.disturbance = noisy_facts();
-            sample.seconds = sample.seconds.map(|seconds| 2.0 * seconds);
-        }
-        serde_json::to_string(&event).expect("JSON") + "\n"
-    };
-    let journal = std::fs::read_to_string(folder.journal("0001")).expect("a journal");
-    std::fs::write(folder.journal("0001"), journal.lines().map(disturb).collect::<String>()).expect("a file");
-    std::fs::remove_file(folder.journal("0002")).expect("a journal");
-    let text = run();
-    let health = Health::from_samples(&Samples::from(folder.table().expect("samples")).current());
-    let banner = health.banner().expect("a disturbed machine").to_string();
-    assert!(banner.starts_with("DISTURBED: "), "{banner}");
-    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").ends_with(&banner), "{banner}\n{text}");
-}
-
-#[test]
 fn a_card_is_printed_as_text_json_and_csv() {
     let scratch = Scratch::new();
     let json: serde_json::Value =
@@ -240,14 +211,6 @@ fn a_summary_with_limits_fits_a_narrow_terminal() {
     assert!(words.contains("worst alpha 0.001, L 16384 106 GB/s (89.9 to 125) 18 %, waiting for memory"), "{narrow}");
     assert!(words.contains("296 %, above the limit:") && words.contains("card is wrong"), "{narrow}");
     assert!(!narrow.contains("disturbed") && !narrow.contains("1679"), "{narrow}");
-    let marked = [row(true, &[Extreme::Best], 1.19)]
-        .map(|row| SummaryRow { share: Some((rate(1.19, Some((0.9, 1.5))), "outstanding misses".into())), ..row });
-    let at_120 = summary_table::text(&marked, Some(120));
-    assert_fits(120, &["summary"], &at_120);
-    assert!(
-        at_120.contains("119 %*, waiting for memory") && at_120.contains("* The interval includes 100 %."),
-        "{at_120}"
-    );
     let wide = summary_table::text(&rows, None);
     assert!(wide.contains("18 %, waiting for memory (outstanding misses)") && wide.contains("disturbed"), "{wide}");
 }
@@ -295,24 +258,6 @@ fn points_are_done_when_all_their_launches_have_enough_samples() {
     counts.add_sample(&sample_of("b", Status::Wrong), true);
     assert_eq!(counts.points_text(), "1 of 3 points done (each needs 4), 2 failed");
     assert_eq!(counts.summary(120.0), "4 new samples in 2 min");
-    assert_eq!(counts.samples_text(0.0), "4 of ~4 new samples");
-    counts.samples = 174;
-    assert_eq!(counts.samples_text(0.0), "174 of ~174 new samples", "the total is not below the samples");
-}
-
-#[test]
-fn points_with_a_sample_in_any_launch_are_measured() {
-    let open = |key: &str, seconds: &[f64]| OpenPoint { key: key.into(), seconds: seconds.to_vec(), cost: 1.0 };
-    let size = Point::new("apex_map.sequential", 1).launch_size();
-    let repeat = Repeat { min: 2, max: 2, width: None, budget_seconds: Some(60.0) };
-    let mut counts = RunCounts::new(5, 2, repeat);
-    let first = OpenLaunch { block: 0, size, points: vec![open("new", &[]), open("begun", &[1.0])] };
-    let points = vec![open("new", &[]), open("begun", &[]), open("done in the first launch", &[])];
-    counts.begin(&[first, OpenLaunch { block: 1, size, points }], 1);
-    assert_eq!(counts.coverage_text(), "0 new samples, 3 of 5 points at least once, 1 failed");
-    let point = Point::new("apex_map.sequential", 1);
-    counts.add_sample(&sample(&point, "new", 0, 1.0), false);
-    assert_eq!(counts.coverage_text(), "1 new sample, 4 of 5 points at least once, 1 failed");
 }
 
 pub fn samples_of(points: &[(Point, f64)]) -> Samples {
@@ -378,9 +323,8 @@ fn a_resumed_calibration_uses_the_samples_of_its_first_stage_before_the_second()
 
 #[test]
 fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
-    use apexmap_cluster::cluster::Cluster;
     use apexmap_results::disk::Folder;
-    use apexmap_run::campaign::Request;
+    use apexmap_run::campaign::{Planner, Request};
     use apexmap_run::sweep::plan::Progress;
     let scratch = Scratch::new();
     std::fs::write(scratch.join("tiny.toml"), TINY_SWEEP).expect("a sweep");
@@ -388,7 +332,7 @@ fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
     let verdict = |sweep: Option<&Path>| {
         let request =
             Request { sweep: sweep.map(Path::to_owned), out: Some(folder.path.clone()), ..Request::default() };
-        let campaign = Cluster::load().and_then(|cluster| cluster.planner(&request).plan()).expect("a plan");
+        let campaign = Planner::new(&request).and_then(|planner| planner.plan()).expect("a plan");
         let progress = Progress::new::<Sample>(&campaign.plan, &[]);
         campaign.verdict(&folder, &progress, false)
     };
@@ -400,32 +344,6 @@ fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
             && error.message.ends_with(" more: run it again"),
         "{error}"
     );
-}
-
-#[test]
-fn a_budget_that_ends_a_sweep_is_a_warning_if_every_point_has_a_sample() {
-    use apexmap_cluster::cluster::Cluster;
-    use apexmap_run::campaign::Request;
-    use apexmap_run::sweep::plan::Progress;
-    let scratch = Scratch::new();
-    let path = scratch.join("tiny.toml");
-    std::fs::write(&path, TINY_SWEEP).expect("a sweep");
-    let folder = Folder::create(&scratch.join("r")).expect("a folder");
-    let verdict = |budget: Option<f64>, statuses: &[Status]| {
-        let request =
-            Request { sweep: Some(path.clone()), out: Some(folder.path.clone()), budget, ..Request::default() };
-        let campaign = Cluster::load().and_then(|cluster| cluster.planner(&request).plan()).expect("a plan");
-        let entries = campaign.plan.entries.iter().zip(statuses);
-        let run =
-            |(entry, status): (&Entry, &Status)| Sample { status: *status, ..sample(&entry.point, &entry.key, 0, 1.0) };
-        let record = Record { samples: entries.map(run).collect(), ..Record::default() };
-        let progress = Progress::new(&campaign.plan, &[record]);
-        campaign.verdict(&folder, &progress, false).map_err(|error| error.exit_code())
-    };
-    assert_eq!(verdict(Some(1.0), &[Status::Ok, Status::Ok]), Ok(()));
-    assert_eq!(verdict(Some(1.0), &[Status::Ok]), Err(4), "a point has no sample");
-    assert_eq!(verdict(Some(1.0), &[Status::Ok, Status::Failed]), Err(4));
-    assert_eq!(verdict(None, &[Status::Ok, Status::Ok]), Err(4), "without a budget");
 }
 
 proptest! {

@@ -66,7 +66,6 @@
 //! - `cube`: medians as arrays over named axes, their slices, ratios and slopes, and the map of elasticities
 //! - `archive`: results as one file with checksums
 //! - `spec`: sweep files, their expansion and their errors
-//! - `answers`: the answers that sweeps declare: values, steps, units, intervals
 //! - `quickstart`: the quickstart on machines of several kinds
 //! - `driver`: launches, retries, budgets, resuming
 //! - `forecast`: the time that the rest of a sweep takes, for recorded and simulated sweeps
@@ -104,7 +103,6 @@
 //! - `resume`: complete runs: killed, resumed, failed, inspected
 //! - `baseline`: the curves that a model has to beat, and the sentences about a model that does not
 //! - `fit`: known values, recovered parameters, coverage of intervals, refused designs
-//! - `formula`: models that users write: known values, units, errors with places, files
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
 //! - `intervals`: coverage of intervals, over launches and within one; correlated samples
 //! - `remarks`: coarse clocks, trends within launches, two modes, refused huge pages
@@ -136,7 +134,6 @@
 #[macro_use]
 mod needs;
 
-mod answers;
 mod apex_map;
 mod architecture;
 mod archive;
@@ -183,7 +180,6 @@ mod figure;
 mod first_screen;
 mod fit;
 mod forecast;
-mod formula;
 #[cfg(feature = "polars")]
 mod frames;
 mod fuzz;

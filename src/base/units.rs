@@ -204,12 +204,9 @@ pub fn seconds(value: f64) -> String {
 }
 
 /// Formats a rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`. GUPS take no prefix: `0.0182 GUPS`.
-/// Prefixes of words are binary, as in sweeps: 1 kword = 1024 words.
 pub fn quantity(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::UpdatesPerSecond => return format!("{} GUPS", short_number(value / 1e9)),
-        Unit::Words => return format_with_prefix(value, KIBI, &["words", "kwords", "Mwords", "Gwords", "Twords"]),
-        _ => {}
+    if unit == Unit::UpdatesPerSecond {
+        return format!("{} GUPS", short_number(value / 1e9));
     }
     let text = format_with_prefix(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
     let gap = if text.contains(' ') || unit.symbol().starts_with('1') { "" } else { " " };
@@ -258,12 +255,6 @@ pub fn amount(value: f64, unit: Unit) -> String {
         Unit::None => short_number(value),
         unit => quantity(value, unit),
     }
-}
-
-/// Capitalizes the first letter.
-pub fn capitalize(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Formats a number with an SI suffix: `1.5M`.

@@ -1,21 +1,20 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
-use super::conclude::{Shown, conclude, display};
+use super::conclude::{conclude, display};
 use super::export_network::{Simulator, export};
 use super::fit_progress::FitProgress;
 use super::show_card;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::provenance::Host;
-use apexmap_base::terminal::{can_answer, note, print};
-use apexmap_cluster::cluster::Cluster;
+use apexmap_base::terminal::{note, print};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::provenance;
 use apexmap_pages::report;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
-use apexmap_run::campaign::local;
-use apexmap_run::campaign::{Campaign, Conduct, Measured, Request};
+use apexmap_run::campaign::carriers::local;
+use apexmap_run::campaign::{Campaign, Conduct, Measured, Planner, Request};
 use apexmap_run::launch::{self, LauncherEntry, hosts};
 use apexmap_run::sweep::{self, Machine};
 use apexmap_study::calibrate::counts::{Costs, shorten};
@@ -229,7 +228,7 @@ impl<'a> Stages<'a> {
             hostfile: arguments.hostfile.clone(),
             ..Request::default()
         };
-        let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
+        let campaign = Planner::new(&request)?.plan_sweep(sweep)?;
         campaign.check_result_folder(arguments.replace)?;
         let [.., missing, _] = local::progress(&campaign)?.counts();
         let takes_samples = arguments.allow_disturbed && self.was_refused && missing == 0;
@@ -240,7 +239,7 @@ impl<'a> Stages<'a> {
         } else {
             self.measure_if_quiet(&campaign, conduct)?
         };
-        match carried_out.and_then(|measured| conclude(&campaign, measured, conduct, Shown::Nothing)) {
+        match carried_out.and_then(|measured| conclude(&campaign, measured, conduct, false)) {
             Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
             measured => Ok((campaign, measured)),
         }
@@ -259,7 +258,7 @@ impl<'a> Stages<'a> {
         });
         match measured {
             Err(error) if checks && error.kind == ErrorKind::Regression => {
-                if !agrees()? {
+                if !agrees(&error.message)? {
                     return Err(Error::measurement(
                         format!("nothing was measured: {}", error.message),
                         "free the machine, or add --allow-disturbed to measure anyway; the card then says so",
@@ -273,12 +272,12 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Asks on a terminal whether to measure a disturbed machine; the display has said why. Without a terminal and in the background
-/// the answer is no.
-fn agrees() -> Result<bool> {
-    if !(io::stderr().is_terminal() && can_answer()) {
+/// Asks on a terminal whether to measure a disturbed machine. Without a terminal the answer is no.
+fn agrees(reason: &str) -> Result<bool> {
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Ok(false);
     }
+    note(reason);
     note("Measure anyway? The card then says that the machine was disturbed. [y/N]");
     let mut answer = String::new();
     let read_error =

@@ -153,7 +153,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if arguments.json { note(made.trim_end()) } else { print(&made)? }
     }
     if let Some(check) = &check {
-        let printed = if arguments.no_page { Vec::new() } else { comparison.warnings() };
+        let printed = if arguments.no_page { Vec::new() } else { comparison.stamps() };
         if arguments.json { print_data(&pretty(check)?)? } else { print(&check::text(check, &printed))? }
     }
     if noisy {

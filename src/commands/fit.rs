@@ -1,11 +1,8 @@
 //! `apexmap fit`: fits a model's parameters to a result.
 
-use super::fit_formula::{self, FormulaOptions};
 use super::format::{Format, pretty};
 use super::opened::Opened;
-use super::own_model;
 use super::predict::{format_interval, number};
-use super::residuals::residuals;
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
@@ -15,9 +12,8 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit::{self, Data, figures};
 use apexmap_theory::fit::baseline::{self, Baseline};
-use apexmap_theory::fit::{Fit, Options, RateWords, Role};
+use apexmap_theory::fit::{self, Fit, Options, RateWords, Role};
 use apexmap_theory::machine::Card;
-use apexmap_theory::models::formula::FormulaModel;
 use apexmap_theory::models::{self, Model};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -29,9 +25,6 @@ use std::path::{Path, PathBuf};
   apexmap fit results/random-access-ranks --model random_access.hypercube \\
       --format toml > my-machine.toml
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
-  apexmap fit results/random-access-ranks --fit a,b --save mine.toml \\
-      --formula 'operations_per_second = P * Q / (a + b * log2(P))'
-  apexmap predict mine.toml --set P=1..8192
 
 Parameters that are not fitted (sizes) come from --hold, then --machine, then the result's host, or are typical values if the host \
 hides them. Parameters that the data do not identify keep the values of the card of --machine, or typical values if the model has \
@@ -40,11 +33,9 @@ simulation by default.")]
 pub struct Arguments {
     /// A result folder
     result: PathBuf,
-    /// Model to fit; `apexmap models` lists them. The file of a fitted formula is compared with the result
+    /// Model to fit; `apexmap models` lists them
     #[arg(long)]
     model: Option<String>,
-    #[command(flatten)]
-    formula: FormulaOptions,
     #[command(flatten)]
     selection: Selection,
     /// Machine card with values for parameters that are not fitted or not identified by the data
@@ -75,73 +66,37 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn fit_model(arguments: &Arguments) -> Result<()> {
-    let own = arguments.model.as_deref().map(own_model::read).transpose()?.flatten();
-    let named = arguments.model.as_deref().filter(|_| own.is_none()).map(models::find).transpose()?;
+    let named = arguments.model.as_deref().map(models::find).transpose()?;
     let opened = Opened::open(&arguments.result)?;
     let folder = opened.folder()?;
     let samples = arguments.selection.choose(&opened.samples()?)?;
-    let read_manifest = || Manifest::read(folder).map_err(|error| opened.name_error(error));
-    if let Some(own) = own {
-        return fit_formula::check(&own, &samples, &read_manifest()?, arguments.machine.as_deref(), arguments.format);
-    }
-    if let Some(own) = arguments.formula.model(&samples, &arguments.hold)? {
-        let data = model_fit::observations(&samples, &own, &variables(&own, &arguments.set)?)?;
-        let manifest = read_manifest()?;
-        let mut roles = roles(&own, arguments, &manifest, &samples)?;
-        arguments.formula.start(&own, &mut roles)?;
-        let own = model_fit::formula::start(own, &data, &roles)?;
-        return fit_and_print(arguments, (&own, Some(&own)), (&data, &samples), &roles, &manifest);
-    }
     let model = named.ok_or_else(|| no_model_error(&samples))?;
     let data = model_fit::observations(&samples, model, &variables(model, &arguments.set)?)?;
-    let manifest = read_manifest()?;
+    let manifest = Manifest::read(folder).map_err(|error| opened.name_error(error))?;
     let roles = roles(model, arguments, &manifest, &samples)?;
-    fit_and_print(arguments, (model, None), (&data, &samples), &roles, &manifest)
-}
-
-/// Fits a model, draws its figures, and prints the fit. `own` is the model if it is a formula.
-fn fit_and_print(
-    arguments: &Arguments,
-    (model, own): (&dyn Model, Option<&FormulaModel>),
-    (data, samples): (&Data, &Samples),
-    roles: &[Role],
-    manifest: &Manifest,
-) -> Result<()> {
     let options = Options { seed: arguments.seed, ..Options::default() };
-    let fit = data.fit(model, roles, options)?;
+    let fit = data.fit(model, &roles, options)?;
     let work = model_fit::work(model);
     let curve = baseline::choose(&data.observations, &work);
     if let Some(to) = &arguments.figures {
-        draw(model, &fit, (data, samples), to)?;
+        draw(model, &fit, (&data, &samples), to)?;
     }
     let words = RateWords::new(data.simulated.as_deref());
     let result = arguments.result.display();
-    let chosen = own.map_or_else(|| format!("--model {}", fit.model), |_| arguments.formula.command());
-    let source = format!("apexmap fit {result} {chosen}, of {} rates", words.rates);
-    let saved = own.map(|own| fit.to_saved(own, &manifest.machine, &source, &data.domain));
-    saved.as_ref().map_or(Ok(()), |saved| arguments.formula.write(saved))?;
+    let source = format!("apexmap fit {result} --model {}, of {} rates", fit.model, words.rates);
     match arguments.format {
-        Format::Table => print(&report(model, &fit, data, curve.as_ref())),
-        Format::Json => {
-            let mut json = serde_json::json!({
-                "fit": named_rates(&fit, words)?,
-                "kernel": data.kernel,
-                "samples": data.samples,
-                "oversubscribed": data.oversubscribed,
-                "baseline": curve,
-                "variables": model.about().variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
-                "doubts": model_fit::doubts(model, &fit),
-                "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
-            });
-            if let Some(own) = own {
-                json["formula"] = own.text().into();
-            }
-            print_data(&pretty(&json)?)
-        }
-        Format::Toml => match saved {
-            Some(saved) => print_data(&saved.to_toml()?),
-            None => print_data(&fit.card(&manifest.machine, &source, &data.domain)?.to_toml()),
-        },
+        Format::Table => print(&report(model, &fit, &data, curve.as_ref())),
+        Format::Json => print_data(&pretty(&serde_json::json!({
+            "fit": named_rates(&fit, words)?,
+            "kernel": data.kernel,
+            "samples": data.samples,
+            "oversubscribed": data.oversubscribed,
+            "baseline": curve,
+            "variables": model.about().variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
+            "doubts": model_fit::doubts(model, &fit),
+            "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
+        }))?),
+        Format::Toml => print_data(&fit.card(&manifest.machine, &source, &data.domain)?.to_toml()),
     }
 }
 
@@ -234,6 +189,9 @@ const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 /// Remark on a parameter that is usually fitted but has only the card's value.
 const NOT_IDENTIFIED: &str = "from the card: not identified by the data";
 
+/// Maximum number of points in the table of residuals.
+const MAX_POINTS: usize = 24;
+
 fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -> String {
     let about = model.about();
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
@@ -277,7 +235,7 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
     if let Some(aicc) = quality.aicc {
         let _ = writeln!(text, "AICc {aicc:.1}");
     }
-    residuals(model, &fit.points, words.rates, &mut text);
+    residuals(model, fit, &mut text);
     let _ = writeln!(text, "\n{}\nThe model assumes: {}.", model_fit::sentence(model, fit, curve), about.assumes);
     text
 }
@@ -290,7 +248,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
     for estimate in &fit.estimates {
         let unit = unit(estimate.number);
         table.add_row([
-            models::label(estimate.number, estimate.symbol),
+            format!("{} ({})", estimate.number, estimate.symbol),
             amount(estimate.value, unit),
             format_interval((estimate.low, estimate.high), unit),
             estimate.bootstrap.map_or(String::new(), |ends| format_interval(ends, unit)),
@@ -312,4 +270,43 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
         table.add_row([*name, "", "no point depends on it"]);
     }
     table
+}
+
+/// Writes the table of residuals: all points, or the [`MAX_POINTS`] with the largest deviation.
+fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
+    let varying = model_fit::varying_variables(&fit.points);
+    let mut points: Vec<&fit::Point> = fit.points.iter().collect();
+    let ratio = |point: &fit::Point| point.measured / point.predicted;
+    if points.len() > MAX_POINTS {
+        points.sort_by(|a, b| ratio(b).ln().abs().total_cmp(&ratio(a).ln().abs()));
+        points.truncate(MAX_POINTS);
+        let _ = writeln!(text, "\nThe {MAX_POINTS} of {} points with the largest deviation:", fit.points.len());
+    } else {
+        text.push('\n');
+    }
+    let about = model.about();
+    let mut aligned = vec![Align::Right; varying.len() + 3];
+    aligned.extend([Align::Left; 2]);
+    let mut table = TextTable::new(aligned).with_indent(2);
+    let names = varying.iter().map(|&index| about.variables[index].name);
+    table.add_row(names.chain([
+        RateWords::new(fit.simulated.as_deref()).rates,
+        "predicted",
+        "ratio",
+        "95 % band",
+        "set by",
+    ]));
+    for point in &points {
+        let mut cells: Vec<String> =
+            varying.iter().map(|&index| model_fit::value_text(model, index, point.x[index])).collect();
+        cells.extend([
+            amount(point.measured, about.unit),
+            amount(point.predicted, about.unit),
+            format!("{:.3}", ratio(point)),
+            format_interval((point.low, point.high), about.unit),
+            point.bottleneck.into(),
+        ]);
+        table.add_row(cells);
+    }
+    let _ = write!(text, "{table}");
 }

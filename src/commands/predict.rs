@@ -1,7 +1,6 @@
 //! `apexmap predict`: predicts rates from a model and a machine card.
 
 use super::format::{Format, pretty, toml};
-use super::own_model;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::terminal::{print, print_data};
@@ -30,15 +29,14 @@ use std::path::PathBuf;
       --set Q=1..8192 --plot contour --out predicted.svg
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072 \\
       --plot curves --out predicted.png
-  apexmap predict mine.toml --ranks 1..8192       a formula of apexmap fit --formula --save
 
 FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. A machine is a published one, or a file.")]
 pub struct Arguments {
-    /// Model to use; `apexmap models` lists them. Or the file of a fitted formula
+    /// Model to use; `apexmap models` lists them
     model: String,
-    /// Machine card: the name of a published machine, or a file; formulas need it only for numbers of cards
+    /// Machine card: the name of a published machine, or a file
     #[arg(long, value_name = "CARD")]
-    machine: Option<String>,
+    machine: String,
     /// Values of P, such as 1..131072 or 1,4,16
     #[arg(long, value_name = "VALUES", allow_negative_numbers = true)]
     ranks: Option<String>,
@@ -65,15 +63,8 @@ enum PlotKind {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let own = own_model::read(&arguments.model)?;
-    let model = match &own {
-        Some(own) => own as &dyn Model,
-        None => models::find(&arguments.model)?,
-    };
-    let card = match &arguments.machine {
-        Some(machine) => Card::find(machine)?,
-        None => own_model::card_of(model).ok_or_else(|| no_machine_error(model))?,
-    };
+    let model = models::find(&arguments.model)?;
+    let card = Card::find(&arguments.machine)?;
     let (mut variables, mut numbers) = (Vec::new(), Vec::new());
     if let Some(ranks) = &arguments.ranks {
         variables.push(("P".to_owned(), values(variable(model, "P")?, ranks)?));
@@ -87,10 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             None => variables.push((name.to_owned(), values(variable(model, name)?, text)?)),
         }
     }
-    let numbers = Numbers::new(model, &card, &numbers).map_err(|error| match own {
-        Some(_) => Error { help: format!("{}; or name a card: --machine CARD", error.help), ..error },
-        None => name_usable_machines(model, error),
-    })?;
+    let numbers = Numbers::new(model, &card, &numbers).map_err(|error| name_usable_machines(model, error))?;
     let rows = scan::scan(model, &numbers, &variables)?;
     if let (Some(kind), Some(out)) = (arguments.plot, &arguments.out) {
         let kind = match kind {
@@ -108,15 +96,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn no_machine_error(model: &dyn Model) -> Error {
-    let error = Error::input(format!("{} needs the numbers of a machine", model.about().id), "name it: --machine CARD");
-    name_usable_machines(model, error)
-}
-
 /// Adds the published machines that a model can use to the help of an error about missing numbers.
 fn name_usable_machines(model: &dyn Model, error: Error) -> Error {
     let id = model.about().id;
-    let usable = match models::published::published_machines(model).as_slice() {
+    let usable = match models::published_machines(model).as_slice() {
         [] => format!("no published machine has all numbers of {id}; a calibrated card has"),
         machines => format!("published machines with all numbers of {id}: {}", machines.join(", ")),
     };
@@ -205,7 +188,8 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
             continue;
         }
         let interval = interval.map_or(String::new(), |ends| format_interval(ends, parameter.unit()));
-        parameters.add_row([parameter.label(), amount(*value, parameter.unit()), interval]);
+        let name = format!("{} ({})", parameter.number, parameter.symbol);
+        parameters.add_row([name, amount(*value, parameter.unit()), interval]);
     }
     let _ = writeln!(text, "{parameters}the model assumes: {}", about.assumes);
     for (symbols, domain) in domains(numbers) {
@@ -247,7 +231,6 @@ fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> Text
     let varied = |index: usize| rows.iter().any(|row| row.x[index] != rows[0].x[index]);
     let shown_columns: Vec<usize> =
         (0..about.variables.len()).filter(|&index| varied(index) || rows.len() == 1).collect();
-    let unit = model_fit::described_rate(model).unit;
     let banded = rows.iter().any(|row| row.band.is_some());
     let mut aligned = vec![Align::Right; shown_columns.len() + 1];
     let budgets: Vec<String> =
@@ -267,8 +250,8 @@ fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> Text
     for (row, budget) in rows.iter().zip(budgets) {
         let mut cells: Vec<String> =
             shown_columns.iter().map(|&index| value_text(&about.variables[index], row.x[index])).collect();
-        cells.push(amount(row.prediction.value, unit));
-        cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| format_interval(ends, unit))));
+        cells.push(amount(row.prediction.value, about.unit));
+        cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| format_interval(ends, about.unit))));
         cells.push(row.prediction.bottleneck.into());
         cells.extend(extrapolated.then(|| label(&row.extrapolations).unwrap_or_else(|| "inside".into())));
         cells.extend(budgeted.then_some(budget));

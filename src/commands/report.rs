@@ -15,7 +15,6 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
-use apexmap_study::answers::declared::Declared;
 use apexmap_study::nodes;
 use std::path::{Path, PathBuf};
 
@@ -123,16 +122,6 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
     print_summary(&made, &folder.report())
 }
 
-/// Makes the report of an interrupted run without fits, which take long, and prints its place.
-pub fn make_quickly(folder: &Folder, samples: &Samples) -> Result<()> {
-    if nodes::is_of_each_node(&samples.current()) {
-        report::nodes::make(folder, samples, None)?;
-    } else {
-        report::make_without_fits(folder, samples)?;
-    }
-    print(&format!("report: {}\n", folder.report().display()))
-}
-
 /// Prints the comparison of nodes that each ran the sweep alone.
 fn print_nodes(made: &NodeReport, page: &Path) -> Result<()> {
     print(&nodes::text(&made.check, terminal_width()))?;
@@ -142,8 +131,7 @@ fn print_nodes(made: &NodeReport, page: &Path) -> Result<()> {
 fn print_summary(made: &ReportOutput, page: &Path) -> Result<()> {
     print(&summary_table::text(&made.rows, terminal_width()))?;
     print(&made.answers)?;
-    print_end(&made.health, &made.warnings, page)?;
-    print(&made.declared.as_ref().map_or(String::new(), Declared::lines))
+    print_end(&made.health, &made.warnings, page)
 }
 
 /// Prints how quiet the machine was, the warnings, and the place of the report.

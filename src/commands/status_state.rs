@@ -5,19 +5,19 @@ use apexmap_base::error::Result;
 use apexmap_base::regular_file::read_text;
 use apexmap_base::sample::Status;
 use apexmap_base::terminal::note;
-use apexmap_cluster::batch::answer::Answer;
-use apexmap_cluster::batch::{self, JobOptions, JobState};
-use apexmap_cluster::site::Site;
-use apexmap_cluster::submit::ends::{end_by_answer, end_by_driver, find_answer};
-use apexmap_cluster::submit::follow::ASK_EVERY;
-use apexmap_cluster::submit::known::find_in_queue;
-use apexmap_cluster::submit::record::{Job, Line};
-use apexmap_cluster::submit::{Jobs, Queue, System, log, node_hours};
 use apexmap_measure::worker::{Repeat, unix_seconds};
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::{Folder, lock};
 use apexmap_results::table::columns::point_label;
+use apexmap_run::batch::answer::Answer;
+use apexmap_run::batch::{self, JobOptions, JobState};
+use apexmap_run::site::Site;
+use apexmap_run::submit::ends::{end_by_answer, end_by_driver, find_answer};
+use apexmap_run::submit::follow::ASK_EVERY;
+use apexmap_run::submit::known::find_in_queue;
+use apexmap_run::submit::record::{Job, Line};
+use apexmap_run::submit::{Jobs, Queue, System, log, node_hours};
 use apexmap_run::sweep;
 use apexmap_run::sweep::plan::{Entry, Progress};
 use apexmap_run::sweep::result_state::{PointCounts, ResultState, Work};
@@ -114,11 +114,7 @@ impl Facts {
             text.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
         let is_simulated = manifest.as_ref().is_some_and(|manifest| !manifest.is_measured());
         let (repeat, blocks) = match text.filter(|_| !is_simulated) {
-            Some(text) => {
-                let (repeat, launches) = sweep::repeat(&text, &folder.sweep())?;
-                // Flags may have replaced the launches of the sweep.
-                (repeat, manifest.as_ref().map_or(launches, |manifest| manifest.blocks))
-            }
+            Some(text) => sweep::repeat(&text, &folder.sweep())?,
             None => (ONE_SAMPLE, 1),
         };
         let progress = Progress::from_keys(keys.iter().cloned(), blocks, repeat, &records);

@@ -243,7 +243,7 @@ impl Mark {
             Mark::Measured => "point",
             Mark::Faster => "faster",
             Mark::Slower => "slower",
-            Mark::Undecided => "not certain",
+            Mark::Undecided => "not significant",
             Mark::Failed => "failed",
             Mark::Gap => "no value",
             Mark::Estimate => "estimate",

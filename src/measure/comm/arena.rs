@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 choice! {
     /// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
-    pub enum Pages {
+    pub enum Pages("pages") {
         /// Transparent huge pages (2 MiB on x86_64), requested with madvise.
         Huge = "huge",
         /// The system's base pages (4 KiB on x86_64), even if huge pages are the default.
@@ -299,7 +299,7 @@ fn fill_crew(ranks_on_node: usize, node: Option<usize>) -> Crew {
     }
 }
 
-/// Words that a thread fills at a time: whole huge pages, so that only one thread touches a page first.
+/// Words that a thread fills at a time: whole huge pages.
 const CHUNK_WORDS: usize = 1 << 20;
 
 /// Fills the words from index `start` on, word i with `value(i)`, with all threads of the crew.

@@ -8,7 +8,6 @@ pub mod calibrate;
 mod embedded;
 mod facts;
 mod kernel;
-pub mod keys;
 pub mod message_rate;
 pub mod node_binding;
 mod parameter;
@@ -17,15 +16,14 @@ mod refusal;
 pub mod shared;
 
 pub use embedded::run_embedded;
-pub use facts::{Bounded, Computations, Divided, Division, Pattern, Traffic, Windows};
+pub use facts::{Computations, Divided, Division, Pattern, Traffic, Windows};
 pub use kernel::Kernel;
 pub(crate) use node_binding::run_on_nodes;
-pub use parameter::{Domain, Key, Parameter};
-use parameter::{choice_key, key, parameter};
+use parameter::parameter;
+pub use parameter::{Domain, Parameter};
 pub use refusal::Refusal;
 
 pub use crate::comm::Rings;
-pub use crate::parameters;
 use crate::refusal;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{NODE, Point, Value};
@@ -34,11 +32,11 @@ use std::collections::BTreeMap;
 
 /// All kernels of the program. Help, validation, plans, reports and tests derive from this list.
 pub const ALL: &[&Kernel] = &[
-    &apex_map::sequential::KERNEL,
-    &apex_map::two_sided::KERNEL,
-    &apex_map::one_sided::KERNEL,
-    &apex_map::chains::KERNEL,
-    &apex_map::neighbours::KERNEL,
+    &apex_map::SEQUENTIAL,
+    &apex_map::TWO_SIDED,
+    &apex_map::ONE_SIDED,
+    &apex_map::CHAINS,
+    &apex_map::NEIGHBOURS,
     &random_access::sequential::KERNEL,
     &random_access::star::KERNEL,
     &random_access::base::KERNEL,
@@ -120,24 +118,22 @@ pub const LAUNCH_PARAMETERS: [Parameter; 4] = [
         "ranks per node; \"cores\", \"hardware threads\" and \"node\" refer to the machine that reads the sweep",
         COUNT_DOMAIN,
     ),
-    MEMORY_NODE.parameter,
-    CORE_NODE.parameter,
+    parameter(
+        MEMORY_NODE,
+        MEMORY_NODE,
+        "NUMA node for the memory of all ranks; as an axis, \"all\" means every one with memory; if omitted, the system chooses",
+        NUMA_NODE_DOMAIN,
+    ),
+    parameter(
+        CORE_NODE,
+        CORE_NODE,
+        "NUMA node whose cores run the ranks, which must be threads of one process; as an axis, \"all\" means every one with \
+         cores; if omitted, the launch decides",
+        NUMA_NODE_DOMAIN,
+    ),
 ];
-/// The NUMA node for the memory of all ranks.
-pub const MEMORY_NODE: Key<u64> = key(
-    "memory_node",
-    "memory_node",
-    "NUMA node for the memory of all ranks; as an axis, \"all\" means every one with memory; if omitted, the system chooses",
-    NUMA_NODE_DOMAIN,
-);
-/// The NUMA node whose cores run the ranks.
-pub const CORE_NODE: Key<u64> = key(
-    "core_node",
-    "core_node",
-    "NUMA node whose cores run the ranks, which must be threads of one process; as an axis, \"all\" means every one with \
-     cores; if omitted, the launch decides",
-    NUMA_NODE_DOMAIN,
-);
+const MEMORY_NODE: &str = "memory_node";
+const CORE_NODE: &str = "core_node";
 const NUMA_NODE_DOMAIN: Domain = Domain::Integer { min: 0, max: 1023, default: 0 };
 const COUNT_DOMAIN: Domain = Domain::Integer { min: 1, max: 1 << 24, default: 1 };
 
@@ -224,9 +220,9 @@ pub fn complete(point: Point) -> std::result::Result<Point, Refusal> {
     }
     let point = fill_defaults(point)?;
     kernel.check(&point)?;
-    if MEMORY_NODE.get(&point).is_some() && kernel.arena_words(&point) == 0 {
+    if point.params.contains_key(MEMORY_NODE) && kernel.arena_words(&point) == 0 {
         return Err(refusal!(
-            [kernel.id, MEMORY_NODE.parameter.name],
+            [kernel.id, MEMORY_NODE],
             "{} has no memory that memory_node could place; leave it out",
             kernel.id
         ));

@@ -3,7 +3,6 @@
 use super::comparison::Comparison;
 use super::points::{Point, Scope};
 use super::ratio::{Basis, EXACT, GeometricMean, ScopeRatios};
-use apexmap_base::units::is_informative;
 
 /// A machine relative to the first one.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,18 +36,17 @@ pub enum Direction {
     Equal,
     /// The interval includes 1.
     Undecided,
-    /// The measurement has no interval, or one that is too wide to decide anything.
+    /// The measurement has no interval.
     Unknown,
 }
 
 impl Direction {
-    /// Decides by the interval of a mean. An interval that tables call "not known" decides nothing.
-    pub fn new(interval: Option<(f64, f64)>, basis: Basis) -> Self {
-        match interval.filter(|&interval| basis != Basis::Nothing && is_informative(interval)) {
+    fn of_mean(mean: &GeometricMean) -> Self {
+        match mean.interval.filter(|_| mean.basis != Basis::Nothing) {
             None => Self::Unknown,
             Some((low, _)) if low > 1.0 => Self::Faster,
             Some((_, high)) if high < 1.0 => Self::Slower,
-            Some(_) if basis == Basis::Exact => Self::Equal,
+            Some(_) if mean.basis == Basis::Exact => Self::Equal,
             Some(_) => Self::Undecided,
         }
     }
@@ -63,11 +61,11 @@ fn verdict(comparison: &Comparison, machine: usize, over: &ScopeRatios) -> Optio
     let mean = over.mean?;
     let least = over.ratios.iter().min_by(|a, b| a.1.ratio.value.total_cmp(&b.1.ratio.value))?;
     let most = over.ratios.iter().max_by(|a, b| a.1.ratio.value.total_cmp(&b.1.ratio.value))?;
-    let both = |point: &&usize| comparison.point(**point).has_both(machine, 0);
+    let both = |point: &&usize| comparison.points.points[**point].has_both(machine, 0);
     let mut verdict = Verdict {
         scope: over.scope,
         mean,
-        direction: Direction::new(mean.interval, mean.basis),
+        direction: Direction::of_mean(&mean),
         faster: 0,
         slower: 0,
         equal: 0,

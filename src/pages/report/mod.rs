@@ -41,7 +41,7 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
-use apexmap_study::answers::{self, declared::Declared};
+use apexmap_study::answers;
 use apexmap_theory::trade::{self, Trade};
 use first_screen::FirstScreen;
 use head::Head;
@@ -62,10 +62,8 @@ pub struct ReportOutput {
     pub rows: Vec<SummaryRow>,
     /// Quietness of the machine.
     pub health: Health,
-    /// STREAM's table, or the steps over sizes of memory, as lines.
+    /// Answers to the question of a ready sweep, as lines.
     pub answers: String,
-    /// The question of the sweep with its answer.
-    pub declared: Option<Declared>,
     /// Warnings about the placement of ranks and memory, remarks about the samples, and figures that could not be drawn.
     pub warnings: Vec<String>,
 }
@@ -80,8 +78,6 @@ struct Context<'a> {
     parameters: Parameters,
     #[serde(flatten)]
     sources: Sources,
-    /// The result, for commands to copy.
-    path: String,
     overview: Overview,
     viewer: Viewer,
     /// The panel of all cells; `None` if no number varies.
@@ -90,40 +86,20 @@ struct Context<'a> {
     launches: Vec<PlacedLaunch<'a>>,
     /// The first section of a calibration's report.
     classic: Option<classic::ClassicNumbers>,
-    #[serde(flatten)]
-    points: Points,
+    corners: Option<Corners>,
+    summary: Vec<serde_json::Value>,
     /// Whether the samples have a verdict about disturbances.
     watched: bool,
     /// Groups with the quietness of the machine during their samples.
     quietness: Vec<(String, String)>,
     /// Name, meaning and limit of each cause of disturbance.
     causes: Vec<(&'static str, &'static str, String)>,
+    /// Whether some kernels have rules that make a run conformant.
+    ruled: bool,
     shares: Option<share::Shares>,
     explained: model_fits::ModelSection,
     /// Figures that could not be drawn, with the reason.
     undrawn: Vec<String>,
-}
-
-/// The corners, worst and best points of all groups.
-#[derive(Serialize)]
-struct Points {
-    corners: Option<Corners>,
-    /// Explains the mark of fractions of the bound; `None` if none is marked.
-    note: Option<&'static str>,
-    summary: Vec<serde_json::Value>,
-    /// Whether some kernels have rules that make a run conformant.
-    ruled: bool,
-}
-
-impl Points {
-    fn new(input: &Input, rows: &[SummaryRow]) -> Self {
-        Self {
-            corners: corners::from_groups(&input.groups, rows, &input.node),
-            note: rows.iter().any(SummaryRow::is_marked).then_some(summary::INTERVAL_NOTE),
-            summary: rows.iter().map(SummaryRow::page_row).collect(),
-            ruled: rows.iter().any(|row| row.conformance.is_some()),
-        }
-    }
 }
 
 /// The surfaces that are drawn, and the names of the others.
@@ -171,21 +147,6 @@ pub fn make_from(
     redrawn: Option<&str>,
     progress: &dyn Fn(&str),
 ) -> Result<ReportOutput> {
-    draw(folder, samples, redrawn, Some(progress))
-}
-
-/// Makes the report without the fits of models, which the page announces as not finished.
-pub fn make_without_fits(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
-    draw(folder, samples, None, None)
-}
-
-/// Makes the report. The models are fitted only if their progress is wanted.
-fn draw(
-    folder: &Folder,
-    samples: &Samples,
-    redrawn: Option<&str>,
-    progress: Option<&dyn Fn(&str)>,
-) -> Result<ReportOutput> {
     let manifest = manifest(folder)?;
     // A copy of the data alone has no folder of figures.
     Folder::create(&folder.path)?;
@@ -205,23 +166,24 @@ fn draw(
     let classic = classic::section(&input)?;
     let fits = PlannedFits::new(&input);
     let explained = fits.pending();
-    let live_label = viewer.surfaces.first().map(|surface| surface.label.as_str());
-    let first = FirstScreen::take(&input, classic.is_some(), live_label, &mut parameters, &mut surfaces)?;
+    let first =
+        FirstScreen::take(&input, classic.is_some(), !viewer.surfaces.is_empty(), &mut parameters, &mut surfaces)?;
     let mut warnings = warnings::list(&manifest, &current, samples.len() - current.len());
     warnings.extend(card.iter().cloned());
     let mut context = Context {
         head: Head::new((folder, &manifest), &current, &input.health, warnings, redrawn)?,
-        path: redrawn.map_or_else(|| folder.path.display().to_string(), |_| "PAGE.html".to_owned()),
         overview,
         first,
         launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
         classic,
         viewer,
-        explorer: explorer::explorer(&current, &own_figures::first_axes(&manifest), &input.codes)?,
-        points: Points::new(&input, &summary),
+        explorer: explorer::explorer(&current)?,
+        corners: corners::from_groups(&input.groups, &summary, &input.node),
+        summary: summary.iter().map(SummaryRow::page_row).collect(),
         watched: current.has(QUIETNESS),
         quietness: quietness(&input),
         causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::short_number(cause.limit()))).into(),
+        ruled: summary.iter().any(|row| row.conformance.is_some()),
         shares: share::section(&input)?,
         surfaces,
         explained,
@@ -229,14 +191,12 @@ fn draw(
         sources: Sources::from_samples(&current),
         undrawn: Vec::new(),
     };
-    if let Some(progress) = progress {
-        if context.explained.pending > 0 {
-            folder.replace_text(&folder.report(), &render(&context)?)?;
-        }
-        context.explained = fits.run(progress)?;
-        if let Some(explorer) = &mut context.explorer {
-            explorer.add_terms(&current, &context.explained.applied)?;
-        }
+    if context.explained.pending > 0 {
+        folder.replace_text(&folder.report(), &render(&context)?)?;
+    }
+    context.explained = fits.run(progress)?;
+    if let Some(explorer) = &mut context.explorer {
+        explorer.add_terms(&current, &context.explained.applied)?;
     }
     context.undrawn = input.undrawn.take();
     let page = render(&context)?;
@@ -245,9 +205,8 @@ fn draw(
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks());
     let warnings = warnings.chain(card).chain(wrong).chain(context.undrawn);
-    let declared = context.head.declared.take();
     let answers = answers::text(&current, input.card.as_ref(), &input.node, manifest.first_host())?;
-    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, answers, declared, health: input.health })
+    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, answers, health: input.health })
 }
 
 fn manifest(folder: &Folder) -> Result<Manifest> {

@@ -31,9 +31,6 @@ pub struct Manifest {
     pub points: usize,
     /// Requested launches per rank count.
     pub blocks: u32,
-    /// Measuring time of the run that wrote this, in seconds; absent if it was unlimited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget_seconds: Option<f64>,
     /// Command line of the driver that wrote this.
     pub command: Vec<String>,
     pub driver: Build,
@@ -120,16 +117,6 @@ impl Manifest {
         // `None` is the smallest.
         let cores = self.launches.iter().map(|end| end.launch.plain_node().cores).min().flatten();
         PlainNode { cores, granularity: self.is_measured().then_some(self.first_host().granularity) }
-    }
-
-    /// Returns the machine for titles: `Intel Xeon Processor, 2 cores (vm)`, `red-storm, simulated`.
-    pub fn plain_machine(&self) -> String {
-        let processor = if self.is_measured() { self.first_host().plain_name() } else { String::new() };
-        match (processor.is_empty(), &self.simulated) {
-            (false, _) => format!("{processor} ({})", self.machine),
-            (true, Some(_)) => format!("{}, simulated", self.machine),
-            (true, None) => self.machine.clone(),
-        }
     }
 
     /// Returns whether worker and driver of this program measured the result on real ranks.

@@ -1,27 +1,29 @@
 //! A campaign: plans a sweep, tries it, carries it out and summarises the result.
 //!
-//! [`local`] carries out its launches on this machine or allocation. The crate `cluster` carries them out as jobs of a batch system,
-//! and on machines that have only the worker.
+//! Its launches have three carriers: [`carriers::local`] on this machine or allocation, [`carriers::batch`] as jobs of a batch
+//! system, and [`carriers::manual`] on a machine that has only the worker.
 
+pub mod carriers;
 mod checks;
 pub mod each_node;
 pub mod fallback;
+pub mod find_nodes;
 pub mod interrupt;
-pub mod local;
 pub mod plan_time;
 mod planner;
 mod simulated;
-mod site_settings;
+pub mod site_check;
 pub mod starter;
 pub mod trial;
 pub mod worker;
 
-pub use planner::{Planner, Surroundings};
-pub use site_settings::{Setting, SiteSettings};
+pub use planner::Planner;
 
+use crate::batch::BatchSystem;
+use crate::site::Site;
 use crate::sweep::driver::Watcher;
-use crate::sweep::plan::{Entry, Plan, Progress, WorkerInfo};
-use crate::sweep::{Machine, Sweep, parse_budget, ready};
+use crate::sweep::plan::{Plan, Progress, WorkerInfo};
+use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::Host;
 use apexmap_base::shell::command_words;
@@ -67,29 +69,18 @@ pub struct Request {
     /// folder: results/NAME-MACHINE]
     #[arg(long, value_name = "CARD", conflicts_with_all = ["hosts", "hostfile", "machine"])]
     pub simulate: Option<PathBuf>,
-    /// Measuring time of the whole run, such as 20s or 10min; points that an earlier budget left imprecise are continued [default:
-    /// the sweep's]
-    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
-    pub budget: Option<f64>,
-    /// Launches for each rank count [default: the sweep's]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
-    pub launches: Option<u32>,
     /// The description that a worker gave of itself on another machine, if it cannot be started here.
     #[arg(skip)]
     pub worker_info: Option<PathBuf>,
-    /// Whether this process is a job.
+    /// The batch system requested by flags.
+    #[arg(skip)]
+    pub submit: BatchSystem,
+    /// Whether this process is a job, whose command has all settings of the site file.
     #[arg(skip)]
     pub is_job: bool,
     /// The nodes that each run all points alone, if requested.
     #[arg(skip)]
     pub each_node: Option<EachNode>,
-}
-
-/// Settings of the sweep that flags replaced.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Replaced {
-    pub budget_seconds: Option<f64>,
-    pub launches: Option<u32>,
 }
 
 /// Options of a run besides the points to measure.
@@ -128,20 +119,16 @@ pub struct Campaign {
     pub machine: Machine,
     /// The source of the node size, if the sweep was read for another machine than this one.
     pub sized_for: Option<String>,
-    /// The settings of the site file, where neither flags nor the sweep set them.
-    pub site: SiteSettings,
+    /// The site file, for settings that neither flags nor the sweep set.
+    pub site: Site,
     /// The nodes that each run all points alone, if requested.
     pub each_node: Option<EachNode>,
-    /// Settings of the sweep that flags replaced.
-    pub replaced: Replaced,
 }
 
 impl Campaign {
-    /// Returns the plan without the nodes that an earlier command measured and this one does not request. A budget of the command
-    /// line also continues the points that an earlier budget left imprecise.
+    /// Returns the plan without the nodes that an earlier command measured and this one does not request.
     pub fn wanted_plan(&self) -> Plan {
         let mut plan = self.plan.clone();
-        plan.continues_imprecise = self.replaced.budget_seconds.is_some();
         if let Some(each_node) = &self.each_node {
             plan.entries.retain(|entry| entry.point.node().is_some_and(|node| each_node.contains(node)));
         }
@@ -172,7 +159,6 @@ impl Campaign {
             hosts: self.hosts.clone(),
             points: self.plan.entries.len(),
             blocks: self.plan.blocks,
-            budget_seconds: self.plan.repeat.budget_seconds,
             command: command_words(),
             driver: provenance::build(),
             driver_host: Host {
@@ -204,14 +190,8 @@ impl Campaign {
         ready::find_by_name(Path::new(ready::QUICKSTART)).is_some_and(|quickstart| quickstart.text == self.sweep.text)
     }
 
-    /// Returns whether a budget ended the run after every point was measured at least once.
-    fn is_done_within_budget(&self, progress: &Progress) -> bool {
-        let has_sample = |entry: &Entry| progress.count(&entry.key) > 0;
-        self.plan.repeat.budget_seconds.is_some() && self.plan.entries.iter().all(has_sample)
-    }
-
-    /// Returns an error if points failed, or have too few samples. Too few samples are only a warning for the quickstart, if
-    /// `accepts_few_samples`, and if a budget ended the run and every point has a sample.
+    /// Returns an error if points failed, or have too few samples. Too few samples are only a warning for the quickstart, and
+    /// if `accepts_few_samples`.
     pub fn verdict(&self, folder: &Folder, progress: &Progress, accepts_few_samples: bool) -> Result<()> {
         let [_, partial, missing, failed] = progress.counts();
         let (mut problems, mut advice) = (Vec::new(), Vec::new());
@@ -229,13 +209,11 @@ impl Campaign {
                 format!("{} of {points} {verb} too few samples", partial + missing),
                 self.missing_time(folder, progress)?,
             );
-            if failed == 0 && self.is_done_within_budget(progress) {
-                note(&format!("warning: done as far as the budget allows: {too_few}; {longer}"));
-            } else if accepts_few_samples || self.is_quickstart() {
+            if accepts_few_samples || self.is_quickstart() {
                 note(&format!("warning: {too_few}; {longer}"));
             } else {
                 problems.push(format!("{too_few}; {longer}"));
-                advice.push("rerun the same command to resume, with a larger `--budget` if it has one".to_owned());
+                advice.push("rerun the same command to resume, or raise `budget` in the sweep".to_owned());
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(Error::measurement(problems.join(", "), advice.join("; "))) }
@@ -245,7 +223,7 @@ impl Campaign {
     fn missing_time(&self, folder: &Folder, progress: &Progress) -> Result<String> {
         let seconds = PlanTime::new(&self.plan, &folder.outcomes()?, progress, None, false).seconds_left();
         let runs = self.plan.repeat.budget_seconds.map_or(1.0, |budget| (seconds / budget).ceil().max(1.0));
-        let times = if runs > 1.0 { format!(" {runs} times, or with a larger --budget") } else { String::new() };
+        let times = if runs > 1.0 { format!(" {runs} times") } else { String::new() };
         Ok(format!("{} more: run it again{times}", describe_seconds(seconds)))
     }
 }

@@ -8,7 +8,6 @@ use apexmap_base::toml_file::TomlSource;
 use apexmap_draw::plot::FigureKind;
 use apexmap_results::table::columns::{self, Role};
 use serde::Deserialize;
-use std::ops::Range;
 use toml::Spanned;
 
 /// A figure of a sweep.
@@ -24,8 +23,6 @@ pub struct SweepFigure {
     pub z: Option<String>,
     /// The condition on the samples to draw.
     pub condition: Option<String>,
-    /// Whether curves over ranks have a line for ideal scaling.
-    pub ideal: bool,
 }
 
 /// Returns the kinds that a sweep can request. A bottleneck is not one of them, because it needs a machine card.
@@ -53,26 +50,9 @@ pub fn parse_figures(sweep: &str) -> Vec<SweepFigure> {
         let axes = axis_names(&figure).map(|(name, _)| columns::resolve(name).to_owned()).collect();
         let z = figure.z.map(|z| columns::resolve(z.get_ref().trim()).to_owned());
         let condition = figure.condition.map(Spanned::into_inner);
-        let ideal = figure.ideal.is_some_and(Spanned::into_inner);
-        Some(SweepFigure { kind, title: figure.title, axes, z, condition, ideal })
+        Some(SweepFigure { kind, title: figure.title, axes, z, condition })
     };
     figures.into_iter().filter_map(to_figure).collect()
-}
-
-/// Checks that a name is that of a column.
-///
-/// # Errors
-/// An unknown name, with its place and the nearest column.
-pub(super) fn check_column(name: &str, place: Range<usize>, page: &TomlSource) -> Result<()> {
-    if columns::describe(columns::resolve(name)).role != Role::Unknown {
-        return Ok(());
-    }
-    let other = nearest_name(name, columns::symbols().iter().copied());
-    let advice = other.map_or_else(
-        || "`apexmap kernels KERNEL` lists parameters and outputs".to_owned(),
-        |other| format!("did you mean \"{other}\"?"),
-    );
-    Err(page.error_at(place, format!("no result has a column \"{name}\""), advice))
 }
 
 /// Checks the figures of a sweep.
@@ -90,21 +70,19 @@ pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
         }
         let z = figure.z.iter().map(|z| (z.get_ref().trim(), z));
         for (name, place) in axis_names(figure).chain(z) {
-            check_column(name, place.span(), page)?;
+            let is_known = columns::describe(columns::resolve(name)).role != Role::Unknown;
+            if !is_known {
+                let other = nearest_name(name, columns::symbols().iter().copied());
+                let advice = other.map_or_else(
+                    || "`apexmap kernels KERNEL` lists parameters and outputs".to_owned(),
+                    |other| format!("did you mean \"{other}\"?"),
+                );
+                return Err(page.error_at(place.span(), format!("no result has a column \"{name}\""), advice));
+            }
         }
         if kind != "curves" && axis_names(figure).count() != 2 {
             let place = figure.y.as_ref().map_or(figure.kind.span(), Spanned::span);
             return Err(page.error_at(place, format!("a {kind} has two axes"), "set one in x and one in y"));
-        }
-        if let Some(ideal) = figure.ideal.as_ref().filter(|ideal| *ideal.get_ref()) {
-            let over_ranks = columns::resolve(figure.x.get_ref().trim()) == "ranks";
-            if kind != "curves" || !over_ranks {
-                return Err(page.error_at(
-                    ideal.span(),
-                    "ideal scaling is a line in curves over ranks",
-                    "remove ideal",
-                ));
-            }
         }
         if let Some(text) = &figure.condition {
             expand::condition(text, &kernels, page)?;

@@ -1,11 +1,10 @@
 //! Memory of the ranks of a point, and sizes that depend on the machine: shares of its memory, and sizes beyond its caches.
 
 use super::spec::{Machine, Scalar};
-use apexmap_base::point::Point;
+use apexmap_base::point::{Point, Value};
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::arena;
-use apexmap_measure::kernels::keys::{PAGES, Pages};
 use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::observer;
 use apexmap_measure::seen_cache;
@@ -51,7 +50,7 @@ pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: 
         };
         rest = rest.max(memory.saturating_sub(arena_words.saturating_mul(WORD_BYTES)).saturating_add(rings));
         words = words.max(arena_words);
-        let has_base_pages = PAGES.get(point) == Some(Pages::Base);
+        let has_base_pages = point.params.get("pages") == Some(&Value::from("base"));
         kinds[usize::from(has_base_pages)] |= arena_words > 0;
     }
     let [huge, base] = kinds;
@@ -82,7 +81,7 @@ pub const BEYOND_CACHES: &str = "beyond caches";
 const MIN_WORDS: u64 = 64 << 20;
 /// Ratio of memory to the last cache. Only a small part of the memory is then cached.
 const CACHE_FACTOR: u64 = 4;
-/// Largest share of a node's memory that its ranks take, for each kind of pages. A launch may keep memory of both kinds.
+/// Largest share of a node's memory that its ranks take, for each kind of pages.
 const MAX_MEMORY_SHARE: f64 = 0.25;
 /// Memory in bytes that the system and other programs need, but at most half of all memory.
 const RESERVED_BYTES: u64 = 2 << 30;

@@ -1,8 +1,6 @@
 //! Sweeps: reads a sweep file, expands its points, plans them, tracks the progress of the plan, and runs the driver that
 //! completes it.
 
-pub mod answer;
-mod answer_checks;
 mod budget;
 pub mod cost;
 pub mod counts;
@@ -32,13 +30,12 @@ pub mod result_state;
 mod settings;
 pub mod simulation;
 mod spec;
-pub mod submit_table;
 mod suspicion;
-pub(crate) mod values;
+mod values;
 pub mod watch;
 mod watcher;
 
 pub use launch_spec::LaunchSpec;
 pub use read::{Sweep, parse, read, repeat, schema};
-pub use settings::{parse_budget, parse_time};
+pub use settings::parse_time;
 pub use spec::Machine;

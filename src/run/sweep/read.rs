@@ -4,7 +4,7 @@
 
 use super::launch_spec::LaunchSpec;
 use super::spec::Machine;
-use super::{answer_checks, expand, figures, settings, spec, values};
+use super::{expand, figures, settings, spec, values};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::{self, TomlSource};
@@ -33,17 +33,6 @@ pub struct Sweep {
     pub repeat: Repeat,
 }
 
-impl Sweep {
-    /// Returns the text as the source of errors with a place.
-    pub fn source(&self) -> TomlSource<'_> {
-        source(&self.text, &self.path)
-    }
-}
-
-fn source<'a>(text: &'a str, path: &'a Path) -> TomlSource<'a> {
-    TomlSource { path, text, examples: "sweeps/" }
-}
-
 /// Reads a sweep file for a machine.
 ///
 /// # Errors
@@ -59,7 +48,7 @@ pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
 /// # Errors
 /// If the text is not a sweep whose points can all run. The error has the place.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
-    let page = source(text, path);
+    let page = TomlSource { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
     let name = settings::name(&file, &page)?;
     let launch = settings::launch(&file, &page, &machine)?;
@@ -69,7 +58,6 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
         _ => settings::repeat(&file.repeat, &page)?,
     };
     figures::check(&file, &page)?;
-    answer_checks::check(&file, &page)?;
     Ok(Sweep {
         title: file.title.clone().unwrap_or_else(|| name.clone()),
         name,
@@ -84,7 +72,7 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
 
 /// Returns how often the points of a sweep are measured: in each launch, and in how many launches.
 pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
-    let page = source(text, path);
+    let page = TomlSource { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
     let sweep = settings::launch(&file, &page, &Machine::detect())?;
     Ok((settings::repeat(&file.repeat, &page)?, sweep.launches))

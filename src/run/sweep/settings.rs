@@ -3,6 +3,7 @@
 use super::launch_spec::{DEFAULT_PREFLIGHT_SECONDS, LaunchSpec, MAX_SECONDS};
 use super::spec::{File, Launch, Machine, RESAMPLES, Repeat, Scalar};
 use super::values::quantity;
+use crate::batch::{self, Submit};
 use crate::launch::{self, HostsSource, LauncherEntry, custom};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -14,7 +15,7 @@ use apexmap_measure::worker;
 use std::path::PathBuf;
 use toml::Spanned;
 
-const DEFAULT_MIN: u32 = MIN_FOR_INTERVAL;
+const DEFAULT_MIN: u32 = 6;
 const DEFAULT_MAX: u32 = 30;
 /// With fewer samples, even the whole range is not a 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
 const MIN_FOR_INTERVAL: u32 = 6;
@@ -110,7 +111,7 @@ pub fn launch(file: &File, page: &TomlSource, machine: &Machine) -> Result<Launc
         preflight_seconds: parse_seconds(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
         fallback: launch.fallback.unwrap_or(true),
         max_node_hours: max_node_hours(file, page)?,
-        submit: launch.submit.as_ref().map(|submit| Spanned::new(submit.span(), submit.get_ref().to_table())),
+        submit: submit(file, page)?,
         ..LaunchSpec::new(launcher)
     })
 }
@@ -157,20 +158,24 @@ fn max_node_hours(file: &File, page: &TomlSource) -> Result<Option<f64>> {
     }
 }
 
+/// Checks and returns `submit`.
+fn submit(file: &File, page: &TomlSource) -> Result<Option<Submit>> {
+    let Some(submit) = &file.launch.submit else { return Ok(None) };
+    let table = submit.get_ref().to_table();
+    if let Some(system) = &table.system {
+        batch::find(system).map_err(|error| page.error_at(submit.span(), error.message, error.help))?;
+    }
+    table
+        .into_options("", parse_time)
+        .map_err(|(message, help)| page.error_at(submit.span(), format!("submit: {message}"), help))?;
+    Ok(Some(submit.get_ref().clone()))
+}
+
 /// Parses a time such as "2 h" and returns seconds.
 pub fn parse_time(text: &str) -> std::result::Result<f64, String> {
     match quantity(&Scalar::Text(text.to_owned()), Unit::Seconds)?.as_f64() {
         Some(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
         _ => Err(format!("\"{text}\" is not a time")),
-    }
-}
-
-/// Parses the budget of a command line, and returns seconds.
-pub fn parse_budget(text: &str) -> std::result::Result<f64, String> {
-    match parse_time(text) {
-        Ok(seconds) if seconds > 0.0 => Ok(seconds),
-        Ok(_) => Err("the budget must be longer than 0 s".to_owned()),
-        Err(message) => Err(format!("{message}; write a time, for example 20s or 10min")),
     }
 }
 

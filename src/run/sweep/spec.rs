@@ -1,7 +1,6 @@
 //! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/sweeps.md.
 
-use super::answer::AnswerSpec;
-use super::submit_table::Submit;
+use crate::batch::Submit;
 use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::simulated::Mapping;
@@ -33,8 +32,6 @@ pub struct File {
     pub title: Option<String>,
     /// The question that the sweep answers; `apexmap sweeps` lists it.
     pub question: Option<String>,
-    /// How the answer to the question follows from the samples.
-    pub answer: Option<AnswerSpec>,
     /// Seed of the random order of points and repetitions.
     #[serde(default)]
     pub seed: u64,
@@ -97,9 +94,6 @@ pub struct FigureSpec {
     /// The second axis of a surface, of contours or of a map. For curves, the columns that distinguish them, separated by commas.
     #[schemars(with = "Option<String>")]
     pub y: Option<Spanned<String>>,
-    /// In curves over ranks, a line for ideal scaling: the highest rate of the fewest ranks, times the ranks. false if absent.
-    #[schemars(with = "Option<bool>")]
-    pub ideal: Option<Spanned<bool>>,
     /// Column shown; the kernel's headline rate if absent.
     #[schemars(with = "Option<String>")]
     pub z: Option<Spanned<String>>,

@@ -11,7 +11,6 @@ pub mod bootstrap;
 pub mod breaks;
 mod card;
 mod disagreement;
-pub mod first_guess;
 pub mod identify;
 pub mod interval;
 pub mod optimum;

@@ -7,21 +7,19 @@ pub mod apex_map;
 pub mod bottleneck;
 mod card_number;
 pub mod domains;
-pub mod formula;
 pub mod hypercube;
 pub mod locks;
 pub mod log_gp;
 pub mod lost_updates;
 pub mod nic;
 pub mod point_to_point;
-pub mod published;
 pub mod roles;
 pub mod scan;
 pub mod topology;
 
 pub use card_number::card_number;
 
-use crate::machine::{Card, meaning_of, unit_of};
+use crate::machine::{Card, PUBLISHED, meaning_of, unit_of};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::source::Source;
@@ -126,8 +124,6 @@ pub struct Parameter {
     /// Whether the first guess is typical of machines. Fits assume it, with a label, if the points do not identify the parameter,
     /// or if it is given and neither a card nor the machine gives it.
     pub is_first_guess_typical: bool,
-    /// Base unit of a number that is not of machine cards, but of a formula.
-    pub own_unit: Option<Unit>,
 }
 
 /// Relation of a parameter to a place where the model jumps.
@@ -155,7 +151,6 @@ impl Parameter {
             default: None,
             if_missing: None,
             is_first_guess_typical: false,
-            own_unit: None,
         }
     }
 
@@ -181,23 +176,13 @@ impl Parameter {
 
     /// Returns the base unit of the number.
     pub fn unit(&self) -> Unit {
-        self.own_unit.or_else(|| unit_of(self.number)).unwrap_or(Unit::None)
-    }
-
-    /// Returns the number with its symbol: `round_seconds (T_1)`.
-    pub fn label(&self) -> String {
-        label(self.number, self.symbol)
+        unit_of(self.number).unwrap_or(Unit::None)
     }
 
     /// Returns the meaning of the number. For the inverse of a bandwidth, it explains the bandwidth.
     pub fn meaning(&self) -> String {
         meaning_of(self.number).unwrap_or_default()
     }
-}
-
-/// Returns a number with its symbol: `round_seconds (T_1)`.
-pub fn label(number: &str, symbol: &str) -> String {
-    if number == symbol { number.to_owned() } else { format!("{number} ({symbol})") }
 }
 
 /// A prediction and the term of the model that sets it.
@@ -308,16 +293,6 @@ pub trait Model: Sync {
         false
     }
 
-    /// Returns whether the prediction itself is linear in the fitted parameters, instead of its reciprocal, if [`About::linear`] is set.
-    fn is_linear_itself(&self) -> bool {
-        false
-    }
-
-    /// Returns the file of the model if it has its own numbers, which are not those of machine cards.
-    fn saved_formula(&self) -> Option<&formula::Saved> {
-        None
-    }
-
     /// Returns the parameters from a machine card, in the order of [`About`] and in base units.
     ///
     /// # Errors
@@ -341,6 +316,25 @@ fn parameter_values(
     let missing = parameters.iter().zip(&values).filter(|(_, value)| value.is_none());
     let lacking: Vec<&str> = missing.map(|(parameter, _)| parameter.number).collect();
     if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.missing_error(&lacking)) }
+}
+
+/// Returns the names of the published machines from whose numbers a model predicts; with ` (P = 1)` if those of several ranks are
+/// missing.
+pub fn published_machines(model: &dyn Model) -> Vec<String> {
+    let about = model.about();
+    let entry = |(name, _): &(&str, _)| {
+        let parameters = model.parameters(&Card::find(name).ok()?).ok()?;
+        let covers = |(ranks, _): &(f64, _)| {
+            let given = |name: &str| match name {
+                "P" => Some(*ranks),
+                "M" => Some(67_108_864.0),
+                _ => about.variables[about.variable_index(name)?].default.or(Some(1.0)),
+            };
+            model.variables(&given).is_ok_and(|variables| !model.predict(&variables, &parameters).value.is_nan())
+        };
+        [(64.0, ""), (1.0, " (P = 1)")].iter().find(|limit| covers(limit)).map(|(_, limit)| format!("{name}{limit}"))
+    };
+    PUBLISHED.iter().filter_map(entry).collect()
 }
 
 /// Returns the value given for a variable, or its default.
@@ -375,6 +369,17 @@ fn single_choice(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Opt
         ));
     }
     about.variables.iter().map(|variable| variable_value(about, variable, given)).collect()
+}
+
+/// Returns the variables of a model of shared tables that covers one way of updating. A point may request all cores without
+/// their number; its result has the number.
+fn shared_table_variables(
+    about: &About,
+    updates_by: &Variable,
+    given: &dyn Fn(&str) -> Option<f64>,
+) -> Result<Vec<f64>> {
+    let value = |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
+    single_choice(about, updates_by, &value)
 }
 
 /// Converts variables or parameters to an array of the length that the model declares.

@@ -15,17 +15,23 @@ pub mod access;
 pub mod access_all;
 pub mod chains;
 pub mod neighbours;
-pub mod one_sided;
-pub mod sequential;
-pub mod two_sided;
+mod one_sided;
+mod sequential;
+mod two_sided;
 pub mod writes;
+
+pub use chains::CHAINS_KERNEL as CHAINS;
+pub use neighbours::KERNEL as NEIGHBOURS;
+pub use one_sided::ONE_SIDED;
+pub use sequential::SEQUENTIAL;
+pub use two_sided::TWO_SIDED;
 
 use super::shared::accesses::{
     ALPHA, B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_words, check, contents, draw, local_words,
     memory, simulated_words, tally, timing,
 };
 use super::shared::sums::{self, Sum, sum_all};
-use super::{Bounded, Kernel, Output, Traffic, Work};
+use super::{Kernel, Output, Traffic, Work};
 use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
@@ -69,13 +75,12 @@ const FAMILY: Kernel = Kernel {
         kernel.memory(point).saturating_sub(computed.saturating_mul(WORD_BYTES))
     },
     traffic: Traffic::RandomOthers,
-    bounded: Some(Bounded::Accesses),
     ..Kernel::DEFAULT
 };
 
 /// Returns the work of the accesses of `ranks` ranks.
 fn work(point: &Point, ranks: usize) -> Work {
-    let operations = ranks as f64 * I.of(point) as f64 * N.of(point) as f64;
+    let operations = ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
     let (words, byte_definition) = access::words_per_access(point);
     Work { operations, operation: "access", bytes: operations * words * WORD_BYTES as f64, byte_definition }
 }
@@ -83,7 +88,7 @@ fn work(point: &Point, ranks: usize) -> Work {
 /// Returns the memory that a rank needs in addition to its share of the global memory: index arrays, and `blocks` blocks of L words.
 fn buffer_bytes(point: &Point, arrays: Arrays, blocks: u64) -> u64 {
     let drawn = match arrays {
-        Arrays::AllBefore => N.of(point),
+        Arrays::AllBefore => point.integer("N"),
         Arrays::OneByOne => 1,
     };
     buffer_words(point, drawn, blocks).saturating_mul(WORD_BYTES)

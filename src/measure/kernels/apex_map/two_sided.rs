@@ -6,7 +6,7 @@
 use super::timing::Arrays;
 use super::{ALPHA, B, FAMILY, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_bytes, with_outputs};
 use crate::kernels::shared::accesses::two_sided::{POLL_EVERY, rings, run};
-use crate::kernels::{Computations, Kernel, Output, output, parameters};
+use crate::kernels::{Computations, Kernel, Output, output};
 use crate::on_transport;
 use apexmap_base::units::Unit;
 
@@ -15,15 +15,15 @@ const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = with_outputs([
     output("poll_seconds", Unit::Seconds, "time of one poll that finds no request: median on rank 0, before the run"),
 ]);
 
-pub const KERNEL: Kernel = Kernel {
+pub const TWO_SIDED: Kernel = Kernel {
     id: "apex_map.two_sided",
     summary: "Apex-Map with messages: a request and a reply per remote block",
     place: "Section 2.1, Table 1",
-    parameters: parameters![M, ALPHA, L, I, N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
+    parameters: &[M, ALPHA, L, I, N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
     outputs: &ALL_OUTPUTS,
     plain_way: Some("by messages"),
     simulation: Some(Computations::Blocks),
-    buffer_bytes: |point| buffer_bytes(point, Arrays::AllBefore, B.of(point) + SMSG.of(point)),
+    buffer_bytes: |point| buffer_bytes(point, Arrays::AllBefore, point.integer("B") + point.integer("SMSG")),
     rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
     ..FAMILY

@@ -25,7 +25,7 @@ use crate::kernels::shared::updates::recursive_halving::{self, Stage};
 
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::kernels::{Computations, Divided, Kernel, Key, Outcome, Rings, choice_key, parameters};
+use crate::kernels::{Computations, Divided, Domain, Kernel, Outcome, Parameter, Rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -36,7 +36,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
     source: &source::HYPERCUBE_RANDOM_ACCESS,
     place: "Figure 2, Section 4",
-    parameters: parameters![
+    parameters: &[
         N_WORDS,
         UPDATES,
         TIME_BOUND,
@@ -56,61 +56,59 @@ pub const KERNEL: Kernel = Kernel {
     simulation: Some(Computations::Updates { divided: Divided::BetweenPartners, by_roles: false }),
     // In the original. Other numbers of ranks than powers of two have two partners in some stages.
     waits_for_each_message: |point| {
-        let original = (RECEIVES.of(point), WAITS.of(point)) == (Receives::OnDemand, Waits::Early);
-        original && SMSG.of(point) == 1 && point.ranks.is_power_of_two()
+        let original = (Receives::from_point(point), Waits::from_point(point)) == (Receives::OnDemand, Waits::Early);
+        original && point.integer("SMSG") == 1 && point.ranks.is_power_of_two()
     },
     stages: |point| Some(u64::from(point.ranks.ilog2())),
     buffer_bytes: |point| {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);
-        bytes(11 * Q.of(point) + (stages + SMSG.of(point)) * piece_words(point) as u64)
+        bytes(11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece_words(point) as u64)
     },
-    rings: |point| vec![Rings { places: SMSG.of(point), receivers: u64::from(point.ranks.ilog2()) + 1 }],
+    rings: |point| vec![Rings { places: point.integer("SMSG"), receivers: u64::from(point.ranks.ilog2()) + 1 }],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
 };
 
-const RECEIVES: Key<Receives> = choice_key(
+const RECEIVES: Parameter = parameter(
     "receives",
     "receives",
     "receives: ahead (posted for every dimension in advance) or on_demand (each posted when the rank waits for its message)",
+    Domain::Choice(Receives::WORDS),
 );
-choice! { enum Receives { Ahead = "ahead", OnDemand = "on_demand" } }
-const OWN_UPDATES: Key<OwnUpdates> = choice_key(
+choice!(enum Receives("receives") { Ahead = "ahead", OnDemand = "on_demand" });
+const OWN_UPDATES: Parameter = parameter(
     "own_updates",
     "own_updates",
     "updates of a rank's own words: deferred (applied after the last message of the round is sent) or at_once (applied immediately)",
+    Domain::Choice(OwnUpdates::WORDS),
 );
-choice! { enum OwnUpdates { Deferred = "deferred", AtOnce = "at_once" } }
-const WAITS: Key<Waits> = choice_key(
+choice!(enum OwnUpdates("own_updates") { Deferred = "deferred", AtOnce = "at_once" });
+const WAITS: Parameter = parameter(
     "waits",
     "waits",
     "wait for a message: late (after the rank has divided its own list for the next dimension or, in the last dimension, applied \
      its own updates) or early (before that)",
+    Domain::Choice(Waits::WORDS),
 );
-choice! { enum Waits { Late = "late", Early = "early" } }
+choice!(enum Waits("waits") { Late = "late", Early = "early" });
 
 /// Returns the maximum number of words of a message.
 fn piece_words(point: &Point) -> usize {
-    2 * Q.of(point) as usize + 16
+    2 * point.integer("Q") as usize + 16
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let stages = recursive_halving::stages(&problem.owners, comm.rank());
     let peers: Vec<usize> = stages.iter().flat_map(|stage| stage.peers.clone()).collect();
-    let posted = match RECEIVES.of(point) {
+    let posted = match Receives::from_point(point) {
         Receives::Ahead => Posting::Ahead,
         Receives::OnDemand => Posting::OnDemand,
     };
     let (lines, outbox) =
-        comm.mailbox_per_peer(Tag::Data(0), &peers, posted, SMSG.of(point) as usize, piece_words(point));
+        comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece_words(point));
     let mut lines = lines.into_iter();
-    // Simulated ranks allocate a list when they fill it.
-    let list = || {
-        let mut list = Vec::with_capacity(2 * problem.look_ahead);
-        comm.free(&mut list);
-        list
-    };
+    let capacity = if comm.simulated_rank().is_some() { 0 } else { problem.look_ahead };
     let inboxes = stages.iter().map(|stage| lines.by_ref().take(stage.peers.len()).collect()).collect();
     let mut cube = Cube {
         comm,
@@ -118,14 +116,14 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         inboxes,
         outbox,
         index: problem.index,
+        look_ahead: problem.look_ahead,
         piece: piece_words(point),
-        late: WAITS.of(point) == Waits::Late,
-        at_once: OWN_UPDATES.of(point) == OwnUpdates::AtOnce,
-        lists: [0, 1].map(|_| SplitLists { keep: list(), send: list() }),
-        own: Pending::new(problem.look_ahead, 2 * problem.look_ahead),
+        late: Waits::from_point(point) == Waits::Late,
+        at_once: OwnUpdates::from_point(point) == OwnUpdates::AtOnce,
+        lists: [0, 1].map(|_| SplitLists::with_capacity(capacity)),
+        own: Pending::new(problem.look_ahead, 2 * capacity),
         tally: Tally::default(),
     };
-    comm.free(cube.own.list_mut());
     let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
         SpecialisedTable::LowBits(mut table) => cube.pass(&problem, &mut table),
         SpecialisedTable::HighBits(mut table) => cube.pass(&problem, &mut table),
@@ -141,6 +139,12 @@ struct SplitLists {
     send: Vec<u64>,
 }
 
+impl SplitLists {
+    fn with_capacity(look_ahead: usize) -> Self {
+        Self { keep: Vec::with_capacity(2 * look_ahead), send: Vec::with_capacity(2 * look_ahead) }
+    }
+}
+
 struct Cube<'a, C: Mailboxes> {
     comm: &'a C,
     stages: Vec<Stage>,
@@ -148,6 +152,7 @@ struct Cube<'a, C: Mailboxes> {
     inboxes: Vec<Vec<C::Inbox>>,
     outbox: C::Outbox,
     index: Index,
+    look_ahead: usize,
     piece: usize,
     late: bool,
     at_once: bool,
@@ -174,7 +179,9 @@ impl<C: Mailboxes> Cube<'_, C> {
                 size = self.apply_own_updates(&mut values[..size], table);
             }
             self.divide(&values[..size], 0);
-            self.comm.free(&mut values);
+            if self.comm.simulated_rank().is_some() {
+                values = Vec::new();
+            }
             for stage in 0..self.stages.len() {
                 self.exchange(stage, table);
                 let next = &self.lists[(stage + 1) % 2];
@@ -183,7 +190,7 @@ impl<C: Mailboxes> Cube<'_, C> {
             let applied = self.own.apply_all(table);
             self.comm.charge(Computation::Update, applied as usize);
             self.tally.applied += applied;
-            self.comm.free(self.own.list_mut());
+            empty(self.comm, self.own.list_mut());
             self.tally.end_round((self.tally.applied - before) as usize, problem.look_ahead);
         }
         let words = problem.look_ahead + self.own.capacity();
@@ -196,6 +203,12 @@ impl<C: Mailboxes> Cube<'_, C> {
     fn divide(&mut self, values: &[u64], stage: usize) {
         let SplitLists { keep, send } = &mut self.lists[stage % 2];
         let keep = if stage + 1 >= self.stages.len() { self.own.list_mut() } else { keep };
+        if self.comm.simulated_rank().is_some() {
+            // Lists of one size: any rank can use the memory that another one has freed.
+            for list in [&mut *keep, &mut *send] {
+                list.reserve_exact(self.look_ahead + self.look_ahead / 8 + 16);
+            }
+        }
         match self.stages.get(stage) {
             Some(stage) => {
                 divide(values, self.index, stage, keep, send);
@@ -230,8 +243,9 @@ impl<C: Mailboxes> Cube<'_, C> {
             self.own.prefetch_early(table);
         }
         self.send(&mut swap, stage);
-        if swap.unsent == [None, None] {
-            self.comm.free(&mut self.lists[stage % 2].send);
+        if self.comm.simulated_rank().is_some() && swap.unsent == [None, None] {
+            // Other ranks use the memory while this one waits.
+            self.lists[stage % 2].send = Vec::new();
         }
         if self.late {
             self.process_kept(stage, table);
@@ -308,11 +322,13 @@ impl<C: Mailboxes> Cube<'_, C> {
     }
 }
 
-/// Empties a list.
+/// Empties a list. A simulated rank also frees its memory, which other ranks then use.
 #[inline(always)]
 fn empty(comm: &impl Comm, list: &mut Vec<u64>) {
     list.clear();
-    comm.free(list);
+    if comm.simulated_rank().is_some() {
+        *list = Vec::new();
+    }
 }
 
 /// The messages of a stage, to and from one or two peers, that are not complete yet.

@@ -2,8 +2,7 @@
 
 use super::layout::{Layout, Owners};
 use super::operation::Operation;
-use super::random_stream::{COMMON_OFFSET, Generator, Index, StreamKind};
-use super::{INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Q, SEED, STARTS, STREAM, UPDATES};
+use super::random_stream::{COMMON_OFFSET, Generator, Index, IndexBits, StreamKind};
 use crate::choice::choice;
 use crate::comm::arena::Pages;
 use apexmap_base::point::Point;
@@ -11,7 +10,7 @@ use std::ops::Range;
 
 choice! {
     /// The starting points of the streams.
-    pub enum Starts {
+    pub enum Starts("starts") {
         /// Equally along the cycle.
         Spaced = "spaced",
         /// Consecutive, as in the reference implementation.
@@ -19,10 +18,10 @@ choice! {
     }
 }
 
-choice! { pub enum Offset { Common = "common", None = "none" } }
+choice!(pub enum Offset("offset") { Common = "common", None = "none" });
 
 choice! {
-    pub enum OwnerBy {
+    pub enum OwnerBy("owner_by") {
         Cheapest = "cheapest",
         Shift = "shift",
         Division = "division",
@@ -47,11 +46,6 @@ impl Nodes {
     /// Returns nodes of one rank: every rank owns a part and generates updates.
     fn from_ranks(ranks: usize) -> Self {
         Self { count: ranks, cores: 1, routers: 0 }
-    }
-
-    /// Returns the number of ranks that share a table.
-    pub fn ranks(&self) -> usize {
-        self.count * self.cores
     }
 
     /// Returns the number of parts of the table.
@@ -126,10 +120,10 @@ impl Problem {
     }
 
     fn with_parts(point: &Point, parts: usize, streams: usize) -> Self {
-        let words = N_WORDS.of(point);
+        let words = point.integer("N_words");
         let bits = words.trailing_zeros();
-        let kind = STREAM.of(point);
-        let seed_offset = u128::from(SEED.of(point).wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
+        let kind = StreamKind::from_point(point);
+        let seed_offset = u128::from(point.integer("seed").wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
         let common = (u128::from(COMMON_OFFSET) + seed_offset) % u128::from(kind.period());
         Self {
             owners: Layout::new(bits, parts),
@@ -138,14 +132,14 @@ impl Problem {
             own_words: words as usize,
             streams: Layout::new(bits, streams),
             own_streams: 0..streams,
-            index: Index::with_bits(INDEX.of(point), kind, bits),
-            look_ahead: Q.get(point).unwrap_or(1) as usize,
+            index: Index::with_bits(IndexBits::from_point(point), kind, bits),
+            look_ahead: if point.params.contains_key("Q") { point.integer("Q") as usize } else { 1 },
             updates: updates(point),
             kind,
-            operation: Operation::of(point),
-            pages: PAGES.of(point),
-            starts: STARTS.of(point),
-            offset: match OFFSET.of(point) {
+            operation: Operation::from_point(point),
+            pages: Pages::from_point(point),
+            starts: Starts::from_point(point),
+            offset: match Offset::from_point(point) {
                 Offset::Common => common as u64,
                 Offset::None => 0,
             },
@@ -206,7 +200,7 @@ impl Problem {
 
     /// Returns the method to compute owners that a value of the parameter `owner_by` names.
     pub fn find_owners(&self, point: &Point) -> Owners {
-        match OWNER_BY.of(point) {
+        match OwnerBy::from_point(point) {
             OwnerBy::Shift | OwnerBy::Cheapest => Owners::cheapest(self.owners),
             OwnerBy::Division => Owners::Division(self.owners),
             OwnerBy::Prediction => Owners::Prediction(self.owners),
@@ -226,5 +220,5 @@ impl Problem {
 
 /// Returns the number of updates of a whole table.
 pub fn updates(point: &Point) -> u64 {
-    (UPDATES.of(point) * N_WORDS.of(point) as f64).round() as u64
+    (point.real("updates") * point.integer("N_words") as f64).round() as u64
 }

@@ -1,11 +1,10 @@
 //! The ratios at the places of known codes.
 
-use crate::compare::comparison::{Comparison, Group};
-use crate::compare::mix::{self, Mix, is_on_map, read};
-use crate::compare::ratio::{Basis, format_with_interval};
-use crate::compare::verdict::BasisWords;
+use crate::compare::comparison::Comparison;
+use crate::compare::groups::MatchedGroup;
+use crate::compare::ratio::{format_ratio, format_with_interval};
 use apexmap_base::units::short_number;
-use apexmap_theory::codes::{Code, NOT_ON_MAP, Reading};
+use apexmap_theory::codes::{Code, NOT_ON_MAP, Reading, interpolate, weighted_ratio};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -33,13 +32,11 @@ struct CodeRow {
 
 impl Codes {
     pub fn new(comparison: &Comparison) -> Self {
-        let groups = comparison.groups().filter(|group| group.is_surface());
-        let map = |group: Group| CodeMap {
+        let groups = comparison.groups.iter().filter(|group| group.is_surface());
+        let map = |group: &MatchedGroup| CodeMap {
             label: group.label.clone(),
-            rows: comparison.codes.iter().map(|code| row(group, code)).collect(),
-            mixes: (1..comparison.machines.len())
-                .filter_map(|machine| Some(sentence(comparison, &mix::mix(group, machine)?)))
-                .collect(),
+            rows: comparison.codes.iter().map(|code| row(comparison, group, code)).collect(),
+            mixes: (1..comparison.machines.len()).filter_map(|machine| mix(comparison, group, machine)).collect(),
         };
         Self { maps: groups.map(map).collect() }
     }
@@ -55,9 +52,9 @@ impl Codes {
     }
 }
 
-fn row(group: Group, code: &Code) -> CodeRow {
-    let cell = |machine: usize| match ratio(group, machine, code) {
-        _ if !is_on_map(group, code) => NOT_ON_MAP.to_owned(),
+fn row(comparison: &Comparison, group: &MatchedGroup, code: &Code) -> CodeRow {
+    let cell = |machine: usize| match ratio(comparison, group, machine, code) {
+        _ if !is_on_map(comparison, group, code) => NOT_ON_MAP.to_owned(),
         (Reading::Value(ratio), interval) => format_with_interval(ratio, interval),
         (Reading::Outside, _) => "outside the map".to_owned(),
         (Reading::Gap, _) => "not measured".to_owned(),
@@ -66,18 +63,25 @@ fn row(group: Group, code: &Code) -> CodeRow {
         code: code.name.clone(),
         alpha: short_number(code.alpha),
         block: short_number(code.block_words),
-        cells: (1..group.comparison.machines.len()).map(cell).collect(),
+        cells: (1..comparison.machines.len()).map(cell).collect(),
     }
 }
 
+/// Returns whether a group has such accesses as a code.
+fn is_on_map(comparison: &Comparison, group: &MatchedGroup, code: &Code) -> bool {
+    code.is_on_map(group.points.first().and_then(|&index| comparison.points.points[index].number("chains")))
+}
+
 /// Returns the ratio of a machine to the first at the place of a code, with its interval if all points around have one.
-fn ratio(group: Group, machine: usize, code: &Code) -> (Reading, Option<(f64, f64)>) {
+fn ratio(comparison: &Comparison, group: &MatchedGroup, machine: usize, code: &Code) -> (Reading, Option<(f64, f64)>) {
+    let [blocks, alphas] = [0, 1].map(|axis| group.values(&comparison.points, axis));
+    let places = group.grid(&comparison.points);
     let part = |select: fn(f64, Option<(f64, f64)>) -> f64| {
-        let value = |point: usize| {
-            let tested = group.comparison.ratio(machine, point);
+        let value = |i: usize, j: usize| {
+            let tested = places[[j, i]].and_then(|index| comparison.ratio(machine, index));
             tested.map_or(f64::NAN, |tested| select(tested.ratio.value, tested.ratio.interval))
         };
-        read(group, code, value)
+        interpolate([&blocks, &alphas], value, [code.block_words, code.alpha])
     };
     let low = part(|_, interval| interval.map_or(f64::NAN, |(low, _)| low));
     let high = part(|_, interval| interval.map_or(f64::NAN, |(_, high)| high));
@@ -88,17 +92,20 @@ fn ratio(group: Group, machine: usize, code: &Code) -> (Reading, Option<(f64, f6
     (part(|value, _| value), interval)
 }
 
-/// Describes the ratio of a mix, with the basis of its interval.
-fn sentence(comparison: &Comparison, mix: &Mix) -> String {
-    let title = format!("Weighted mix of codes, {}: {}", mix.label, comparison.title(mix.machine));
-    match &mix.ratio {
-        Ok(ratio) => {
-            let basis = match ratio.basis {
-                Basis::Nothing => "no interval is known, because points around a code have none",
-                basis => BasisWords::new(basis).mean,
-            };
-            format!("{title} = {} ({basis}).", format_with_interval(ratio.value, ratio.interval))
+/// Describes the ratio of the mix of all codes with a weight; `None` if no code has one.
+fn mix(comparison: &Comparison, group: &MatchedGroup, machine: usize) -> Option<String> {
+    let weighted: Vec<(&Code, f64)> = comparison.codes.iter().filter_map(|code| Some((code, code.weight?))).collect();
+    let (mut parts, mut left_out) = (Vec::new(), Vec::new());
+    for (code, weight) in &weighted {
+        match ratio(comparison, group, machine, code).0 {
+            Reading::Value(ratio) if is_on_map(comparison, group, code) => parts.push((*weight, ratio)),
+            _ => left_out.push(code.name.as_str()),
         }
-        Err(left_out) => format!("{title} is not known: no ratio at {}.", left_out.join(", ")),
+    }
+    let title = format!("Weighted mix of codes, {}: {}", group.label, comparison.title(machine));
+    match weighted_ratio(&parts) {
+        _ if weighted.is_empty() => None,
+        Some(ratio) if left_out.is_empty() => Some(format!("{title} = {}.", format_ratio(ratio))),
+        _ => Some(format!("{title} is not known: no ratio at {}.", left_out.join(", "))),
     }
 }

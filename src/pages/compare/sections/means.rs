@@ -73,8 +73,8 @@ fn lines(comparison: &Comparison) -> Vec<MeanLine> {
     let mut lines = Vec::new();
     for machine in 1..comparison.machines.len() {
         let name = comparison.name(machine);
-        for group in comparison.groups().filter(|_| comparison.groups().count() > 1) {
-            let points: Vec<&Point> = group.points.iter().map(|&index| comparison.point(index)).collect();
+        for group in comparison.groups.iter().filter(|_| comparison.groups.len() > 1) {
+            let points: Vec<&Point> = group.points.iter().map(|&index| &comparison.points.points[index]).collect();
             lines.extend(geometric_mean(&points, machine, 0, &mut tests).map(|mean| line(name, &group.label, mean)));
         }
         let scopes = comparison.scopes(machine).iter();
@@ -164,14 +164,14 @@ fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
     if points.is_empty() {
         return Vec::new();
     }
-    let data_of = |machine: usize| -> Vec<(f64, PointData)> {
-        points.iter().filter_map(|point| Some((1.0, point.by_machine[machine].clone()?))).collect()
+    let data_of = |machine: usize| -> Vec<PointData> {
+        points.iter().filter_map(|point| point.by_machine[machine].clone()).collect()
     };
     let means: Vec<Option<Mean>> =
         (0..comparison.machines.len()).map(|machine| mean_over_points(&data_of(machine))).collect();
     let values: Vec<f64> = (0..comparison.machines.len())
         .map(|machine| {
-            let logs = data_of(machine).into_iter().filter_map(|(_, data)| Some(data.speed()?.ln()));
+            let logs = data_of(machine).into_iter().filter_map(|data| Some(data.speed()?.ln()));
             means[machine].map_or_else(|| logs.sum::<f64>() / points.len() as f64, |mean| mean.value)
         })
         .collect();

@@ -1,11 +1,12 @@
-//! The first screen below its first sentence: a map, its corners, and, folded, the means, counts and points that are not compared.
+//! The first screen: which machine is faster, by which factor, and with which uncertainty.
 
-use crate::compare::comparison::{Comparison, Group};
+use crate::compare::comparison::Comparison;
+use crate::compare::groups::MatchedGroup;
 use crate::compare::points::{Point, Scope, list_first};
 use crate::compare::ratio::{
-    Basis, Decision, EXACT, GeometricMean, TestedRatio, format_interval, format_ratio, format_with_interval,
+    Basis, Decision, EXACT, GeometricMean, format_interval, format_ratio, format_with_interval,
 };
-use crate::compare::verdict::{self, BasisWords, Verdict};
+use crate::compare::verdict::{self, BasisWords, Direction, Verdict};
 use crate::html::{CornerCell, Corners, Picture, capitalize};
 use apexmap_base::units::plural;
 use apexmap_results::table::columns::label;
@@ -14,47 +15,58 @@ use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub struct Overview {
-    /// For each machine except the base, the mean, the points and the points that are not compared; empty if no points match.
-    pub details: Vec<String>,
-    /// The outcome of the check.
-    judged: Option<String>,
+    /// For each machine except the base, whether it is faster, where, and with which uncertainty; empty if no points match.
+    pub verdicts: Vec<String>,
+    /// The outcome of the check, and the fastest machine of the ranking.
+    judged: Vec<String>,
     lead: Option<Picture>,
     corners: Option<Corners>,
-    /// The meaning of the intervals at the corners.
+    /// How certain the ratios at the corners are.
     certainty: &'static str,
     remarks: Vec<String>,
 }
 
 impl Overview {
-    pub fn new(comparison: &Comparison, judged: Option<String>, lead: Option<Picture>, remarks: Vec<String>) -> Self {
-        let certainty = if comparison.is_exact() { EXACT } else { "with 95 % intervals of each point alone" };
-        Self { details: details(comparison), judged, lead, corners: corners(comparison), certainty, remarks }
+    pub fn new(comparison: &Comparison, judged: Vec<String>, lead: Option<Picture>, remarks: Vec<String>) -> Self {
+        let certainty = if comparison.is_exact() { EXACT } else { "with 95 % intervals" };
+        Self { verdicts: verdicts(comparison), judged, lead, corners: corners(comparison), certainty, remarks }
     }
 }
 
-/// Returns sentences for each machine except the base: one per scope, then the points that are not compared.
-pub fn details(comparison: &Comparison) -> Vec<String> {
+/// Returns sentences for each machine except the base: first the points that are not compared, then one sentence per scope.
+pub fn verdicts(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
     for machine in (1..comparison.machines.len()).filter(|_| !comparison.matched.is_empty()) {
-        let verdicts = verdict::verdicts(comparison, machine);
-        sentences.extend(verdicts.iter().map(|verdict| sentence(comparison, machine, verdict)));
         sentences.extend(describe_dropped(comparison, machine));
+        let verdicts = verdict::verdicts(comparison, machine);
+        if verdicts.is_empty() {
+            let [name, base] = [machine, 0].map(|k| comparison.name(k));
+            sentences.push(format!("{name} and {base} have no common point with a value."));
+        }
+        sentences.extend(verdicts.iter().map(|verdict| sentence(comparison, machine, verdict)));
     }
     sentences
 }
 
 fn sentence(comparison: &Comparison, machine: usize, verdict: &Verdict) -> String {
-    let mean = verdict.mean;
-    let value = format!("{} = {}", comparison.title(machine), format_with_interval(mean.value, mean.interval));
-    let value = match verdict.scope {
-        Scope::All => value,
-        scope => format!("{}: {value}", capitalize(scope.label())),
+    let (name, base, mean) = (comparison.name(machine), comparison.name(0), verdict.mean);
+    let value = format!("{name} / {base} = {}", format_with_interval(mean.value, mean.interval));
+    let who = match verdict.direction {
+        Direction::Faster => format!("{name} is faster than {base}: {value}"),
+        Direction::Slower => format!("{name} is slower than {base}: {value}"),
+        Direction::Equal => format!("No overall difference: {value}"),
+        Direction::Undecided => format!("No overall difference established: {value}"),
+        Direction::Unknown => value,
+    };
+    let who = match verdict.scope {
+        Scope::All => who,
+        scope => format!("{}: {who}", capitalize(scope.label())),
     };
     let basis = if mean.interval.is_some() { BasisWords::new(mean.basis).mean } else { "without an interval" };
     let [least, most] =
         verdict.extremes.map(|(point, ratio)| format!("{} at {}", format_ratio(ratio), comparison.names[point]));
     format!(
-        "{value} (geometric mean over {}, {basis}). {}; ratios from {least} to {most}.",
+        "{who} (geometric mean over {}, {basis}). {}; ratios from {least} to {most}.",
         members(comparison, machine, mean),
         counts(comparison, verdict)
     )
@@ -71,8 +83,7 @@ fn members(comparison: &Comparison, machine: usize, mean: GeometricMean) -> Stri
     }
 }
 
-/// Returns `Certainly faster at 46 points, certainly slower at 0, not certain at 3`; without noise `Faster at 46 points, slower at 0,
-/// equal at 3`. Omits a count that is always zero.
+/// Returns `Faster at 46 points, slower at 0, undecided at 3`; without noise `equal at 3`. Omits a count that is always zero.
 fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
     let points = |count: usize| plural(count, "point");
     let Verdict { faster, slower, equal, undecided, unadjusted, mean, .. } = verdict;
@@ -84,10 +95,7 @@ fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
             Decision::Adjusted => format!(" (adjusted; unadjusted {} and {})", unadjusted[0], unadjusted[1]),
             Decision::Unadjusted => " (unadjusted)".to_owned(),
         };
-        parts.push(format!(
-            "Certainly faster at {}, certainly slower at {slower}, not certain at {undecided}{how}",
-            points(*faster)
-        ));
+        parts.push(format!("Faster at {}, slower at {slower}, undecided at {undecided}{how}", points(*faster)));
     }
     let bare: Vec<String> = verdict.without_interval.iter().map(|&point| comparison.names[point].clone()).collect();
     if !bare.is_empty() {
@@ -131,18 +139,20 @@ const MAX_RATIOS: usize = 2;
 /// Returns the ratios to the first machine on the first surface, and on the next one with the same axes; `None` without a
 /// surface.
 fn corners(comparison: &Comparison) -> Option<Corners> {
-    let surfaces: Vec<Group> = comparison.groups().filter(|group| group.is_surface()).collect();
-    let axes = |group: &Group| [group.values(0), group.values(1)];
+    let points = &comparison.points;
+    let surfaces: Vec<&MatchedGroup> = comparison.groups.iter().filter(|group| group.is_surface()).collect();
+    let axes = |group: &MatchedGroup| [group.values(points, 0), group.values(points, 1)];
     let [blocks, alphas] = axes(surfaces.first()?);
     let same = surfaces.into_iter().filter(|group| axes(group) == [blocks.clone(), alphas.clone()]);
     let machines = 1..comparison.machines.len();
-    let shown: Vec<(Group, usize)> =
+    let shown: Vec<(&MatchedGroup, usize)> =
         same.flat_map(|group| machines.clone().map(move |machine| (group, machine))).take(MAX_RATIOS).collect();
-    let label = |(group, machine): &(Group, usize)| format!("{}: {}", comparison.name(*machine), group.label);
+    let label =
+        |(group, machine): &(&MatchedGroup, usize)| format!("{}: {}", comparison.machines[*machine].name, group.label);
     let cell = |index: usize, alpha: f64, block: f64| {
         let (group, machine) = shown[index];
         let corner = |&point: &usize| {
-            let number = |axis: usize| comparison.point(point).number(&group.axes[axis]);
+            let number = |axis: usize| points.points[point].number(&group.axes[axis]);
             (number(0), number(1)) == (Some(block), Some(alpha))
         };
         let point = group.points.iter().copied().find(corner);
@@ -150,20 +160,8 @@ fn corners(comparison: &Comparison) -> Option<Corners> {
         tested.map_or_else(CornerCell::default, |tested| CornerCell {
             value: format!("{} \u{d7}", format_ratio(tested.ratio.value)),
             interval: format_interval(tested.ratio.interval).unwrap_or_default(),
-            limit: doubt(comparison, machine, tested).into_iter().collect(),
+            limit: String::new(),
         })
     };
     Corners::new(shown.iter().map(label).collect(), &alphas, &blocks, cell)
-}
-
-/// Returns why the map hatches a point, also where the interval of the point alone excludes 1; empty if it does not.
-fn doubt(comparison: &Comparison, machine: usize, tested: &TestedRatio) -> Option<String> {
-    match comparison.decision.leaves_open(tested) {
-        false => None,
-        true if tested.ratio.is_decided() => {
-            let others = comparison.ratios[machine].ratios.values().filter(|tested| tested.q.is_some()).count();
-            Some(format!("not certain among {others} points"))
-        }
-        true => Some("not certain".to_owned()),
-    }
 }

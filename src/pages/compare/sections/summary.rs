@@ -1,6 +1,6 @@
-//! The head of the HTML page: the machines, the first sentences, and warnings to read before using a number.
+//! The head of the HTML page: the machines, and warnings to read before using a number.
 
-use crate::compare::comparison::{Comparison, DISTURBED, Warning};
+use crate::compare::comparison::{Comparison, DISTURBED, Stamp};
 use crate::compare::machine::{Machine, Origin};
 use crate::compare::published_machines;
 use crate::html::{Banner, utc};
@@ -9,8 +9,6 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct Summary {
-    /// The first sentences.
-    pub headline: Vec<String>,
     banners: Vec<Banner>,
     /// Warnings that the first screen shows behind a line.
     #[serde(skip)]
@@ -21,65 +19,54 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn new(comparison: &Comparison, headline: Vec<String>, unfinished: &[String]) -> Self {
-        let (warnings, remarks) = (comparison.warnings(), remarks(comparison));
-        let lines = warnings.iter().map(Warning::to_string).chain(remarks.iter().cloned()).collect();
-        let banners = banners(comparison, &warnings);
-        Self { headline, banners, remarks: [unfinished, &remarks].concat(), lines }
+    pub fn new(comparison: &Comparison, unfinished: &[String]) -> Self {
+        let (stamps, warnings) = (comparison.stamps(), warnings(comparison));
+        let lines = stamps.iter().map(Stamp::to_string).chain(warnings.iter().cloned()).collect();
+        Self { banners: banners(comparison, &stamps), remarks: [unfinished, &warnings].concat(), lines }
     }
 }
 
 /// Returns a banner for disturbed machines, and one for all other warnings about the conditions.
-fn banners(comparison: &Comparison, warnings: &[Warning]) -> Vec<Banner> {
-    let (disturbed, others): (Vec<&Warning>, Vec<&Warning>) =
-        warnings.iter().partition(|warning| warning.kind == DISTURBED);
+fn banners(comparison: &Comparison, stamps: &[Stamp]) -> Vec<Banner> {
+    let (disturbed, others): (Vec<&Stamp>, Vec<&Stamp>) = stamps.iter().partition(|stamp| stamp.kind == DISTURBED);
     let line = match others.as_slice() {
         [only] => format!("{only}."),
-        _ => list_kinds(comparison, &others),
+        _ => others.iter().map(|stamp| stamp.kind.as_str()).collect::<Vec<_>>().join(", "),
     };
-    let banner = |line: String, warnings: &[&Warning], disturbed: bool| {
-        let details = warnings.iter().map(|warning| format!("{warning}.")).collect();
-        (!warnings.is_empty()).then_some(Banner { line, disturbed, details })
+    let banner = |line: String, stamps: &[&Stamp], disturbed: bool| {
+        let details = stamps.iter().map(|stamp| format!("{stamp}.")).collect();
+        (!stamps.is_empty()).then_some(Banner { line, disturbed, details })
     };
     let disturbed = banner(comparison.disturbed_line().unwrap_or_default(), &disturbed, true);
     disturbed.into_iter().chain(banner(line, &others, false)).collect()
 }
 
-/// Returns `NOT MEASURED HERE, remarks on old`. Remarks on a machine have its name as their kind.
-fn list_kinds(comparison: &Comparison, warnings: &[&Warning]) -> String {
-    let is_name = |kind: &&str| comparison.machines.iter().any(|machine| machine.name == *kind);
-    let (mut names, mut kinds): (Vec<&str>, Vec<&str>) =
-        warnings.iter().map(|warning| warning.kind.as_str()).partition(is_name);
-    names.dedup();
-    let remarks = format!("remarks on {}", names.join(" and "));
-    kinds.extend((!names.is_empty()).then_some(remarks.as_str()));
-    kinds.join(", ")
-}
-
-fn remarks(comparison: &Comparison) -> Vec<String> {
-    let mut remarks = Vec::new();
+fn warnings(comparison: &Comparison) -> Vec<String> {
+    let mut warnings = Vec::new();
     if comparison.matched.is_empty() {
-        let has_rates = |machine: &&Machine| machine.origin == Origin::Published && !machine.words("kernel").is_empty();
-        let published = comparison.machines.iter().filter(has_rates);
-        remarks.extend(published.map(|machine| format!("{}.", published_machines::rates(machine))));
+        let published = comparison.machines.iter().filter(|machine| machine.origin == Origin::Published);
+        warnings.push(format!(
+            "These machines have no common point, so only their cards are compared. {}.",
+            published.map(published_machines::rates).collect::<Vec<_>>().join("; ")
+        ));
     }
     if let Some([first, second]) = comparison.same_samples() {
-        remarks.push(format!("{first} and {second} contain the same samples: all their ratios are 1."));
+        warnings.push(format!("{first} and {second} contain the same samples: all their ratios are 1."));
     }
-    remarks.extend(one_after_the_other(comparison));
+    warnings.extend(one_after_the_other(comparison));
     for machine in comparison.machines.iter().filter(|machine| !machine.refused.is_empty()) {
-        remarks.push(format!("{} has no rate at some points: {}.", machine.name, machine.refused.join("; ")));
+        warnings.push(format!("{} has no rate at some points: {}.", machine.name, machine.refused.join("; ")));
     }
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
         if *unusable > 0 {
-            remarks.push(format!(
+            warnings.push(format!(
                 "{}: {} excluded because the rate is not positive and finite.",
                 machine.name,
                 plural(*unusable, "sample")
             ));
         }
     }
-    remarks
+    warnings
 }
 
 /// Returns a warning if results of one host were measured one after the other, because the variation between launches does not

@@ -27,7 +27,8 @@ use super::MEMORY_OUTPUTS;
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::kernels::shared::accesses::warm_up::prime;
-use crate::kernels::{Domain, Kernel, Key, Parameter, Refusal, Work, choice_key, key};
+use crate::kernels::shared::parameters;
+use crate::kernels::{Domain, Kernel, Parameter, Refusal, Work, parameter};
 use crate::numerics::mix::seed;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -35,15 +36,16 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
-const BYTES: Key<u64> = Key::new(Parameter {
+const BYTES: Parameter = Parameter {
     name: "bytes",
     column: "region_bytes",
     unit: Unit::Bytes,
     meaning: "size of the region traversed per rank, a power of two",
     domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 256 << 20 },
-});
-const PAGES: Key<Pages> = choice_key("pages", "pages", "page size requested: huge (2 MiB on x86_64) or base (4 KiB)");
-const VALUES: Key<u64> = key(
+};
+const PAGES: Parameter =
+    Parameter { meaning: "page size requested: huge (2 MiB on x86_64) or base (4 KiB)", ..parameters::PAGES };
+const VALUES: Parameter = parameter(
     "values",
     "values",
     "values of the random stream in one run, in batches of 1024",
@@ -55,7 +57,7 @@ const BATCH: usize = 1024;
 const FAMILY: Kernel = Kernel { outputs: MEMORY_OUTPUTS, ..super::FAMILY };
 
 fn require_power_of_two(point: &Point) -> std::result::Result<(), Refusal> {
-    let bytes = BYTES.of(point);
+    let bytes = point.integer("bytes");
     if bytes.is_power_of_two() {
         return Ok(());
     }
@@ -75,7 +77,7 @@ fn prepare_region<'a, C: Collectives>(
     stream: u64,
     arena: &'a mut Arena,
 ) -> Result<(&'a [u64], u64)> {
-    let (words, pages) = (region_words(point), PAGES.of(point));
+    let (words, pages) = (region_words(point), Pages::from_point(point));
     let (memory, _) = arena.words(pages, words as usize, index_contents(), |index| index as u64)?;
     prime(comm, memory);
     comm.barrier();
@@ -83,7 +85,7 @@ fn prepare_region<'a, C: Collectives>(
 }
 
 fn region_words(point: &Point) -> u64 {
-    BYTES.of(point) / WORD_BYTES
+    point.integer("bytes") / WORD_BYTES
 }
 
 /// Returns the work of `count` operations per rank, each on `bytes` bytes.

@@ -5,9 +5,9 @@
 //!   the barrier must find the written value.
 
 use super::{FAMILY, require_two_ranks};
-use crate::comm::{Buffer, Rma, RmaWindow};
+use crate::comm::{Buffer, Comm, Rma, RmaWindow};
 use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::{Computations, Domain, Kernel, Key, Outcome, Windows, Work, key, parameters};
+use crate::kernels::{Computations, Domain, Kernel, Outcome, Parameter, Windows, Work, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -18,7 +18,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Time of a barrier of all ranks",
     source: &source::NIC_MESSAGE_RATE,
     place: "Section 4 (shmem_barrier_all)",
-    parameters: parameters![BARRIERS],
+    parameters: &[BARRIERS],
     method: "All ranks pass consecutive barriers; the time is that of the slowest rank. In further barriers each rank \
         in turn arrived late and wrote to all others before: a rank that had left the barrier had to find the \
         written value.",
@@ -27,7 +27,7 @@ pub const KERNEL: Kernel = Kernel {
     waits_for_each_message: |_| true,
     refuse: require_two_ranks,
     work: |point| Work {
-        operations: BARRIERS.of(point) as f64,
+        operations: point.integer("barriers") as f64,
         operation: "barrier",
         bytes: 0.0,
         byte_definition: "none",
@@ -37,22 +37,32 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const BARRIERS: Key<u64> =
-    key("barriers", "barriers", "barriers in one run", Domain::Integer { min: 1, max: 1 << 32, default: 1024 });
-/// Delay of the late rank, by its own clock. Barriers and puts take far less, so a rank that leaves early finds the old value.
+const BARRIERS: Parameter =
+    parameter("barriers", "barriers", "barriers in one run", Domain::Integer { min: 1, max: 1 << 32, default: 1024 });
+/// Delay of the late rank, by its own clock.
 const LATE_SECONDS: f64 = 200e-6;
 /// Items per rank, so that each rank's item is alone on its cache line of at most 256 bytes.
 const ITEMS_PER_LINE: usize = 64;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
-    let barriers = BARRIERS.of(point);
+    let barriers = point.integer("barriers");
     (0..barriers.div_ceil(4)).for_each(|_| comm.barrier());
     let start = comm.wall_time();
     (0..barriers).for_each(|_| comm.barrier());
     let seconds = comm.wall_time() - start;
     let faults = count_early_exits(comm, || comm.barrier())?;
     Ok(gather_outcome(comm, seconds, barriers as f64, faults, "times a rank left a barrier before all had arrived"))
+}
+
+fn arrive_late(comm: &impl Comm) {
+    if let Some(comm) = comm.simulated_rank() {
+        return comm.spend(LATE_SECONDS);
+    }
+    let start = comm.wall_time();
+    while comm.wall_time() - start < LATE_SECONDS {
+        comm.relax();
+    }
 }
 
 /// Returns how often this rank leaves `barrier` before the late rank has arrived. Collective.
@@ -65,7 +75,7 @@ pub fn count_early_exits<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
         for late in 0..size {
             window.fence(|_| ());
             if late == me {
-                comm.delay(LATE_SECONDS, || comm.relax());
+                arrive_late(comm);
                 for target in (0..size).filter(|&to| to != me) {
                     // SAFETY: only this rank puts to item `me * ITEMS_PER_LINE`, and the item's owner only peeks at it.
                     unsafe { window.put(0, 1, target, me * ITEMS_PER_LINE) };

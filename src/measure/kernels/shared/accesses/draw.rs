@@ -1,8 +1,7 @@
 //! Draws the accesses of a rank from the power law and computes the sum that they must read.
 
-use super::{ALPHA, L, M, SEED, local_words};
+use super::{local_words, simulated_words};
 use crate::comm::Comm;
-use crate::kernels::{Domain, Key, key};
 use crate::numerics::mix::{mix, seed};
 use crate::numerics::power_law::PowerLaw;
 use apexmap_base::point::Point;
@@ -52,14 +51,6 @@ pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
-/// The parameter of kernels whose accesses follow no power law.
-pub const GIVEN_REMOTE_SHARE: Key<f64> = key(
-    "given_remote_share",
-    "given_remote_share",
-    "fraction of the accesses that goes to the memory of other ranks",
-    Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },
-);
-
 /// The distribution of the blocks that a rank reads. Block 0 is the first in the rank's memory.
 #[derive(Clone, Copy)]
 enum Law {
@@ -71,12 +62,12 @@ enum Law {
 
 impl Law {
     fn from_point(point: &Point) -> Self {
-        let block = L.of(point);
-        let (own, blocks) = (local_words(point) / block, M.of(point) / block);
-        if let Some(remote) = GIVEN_REMOTE_SHARE.get(point) {
-            return Self::RemoteShare { remote, own, blocks };
+        let block = point.integer("L");
+        let (own, blocks) = (local_words(point) / block, point.integer("M") / block);
+        if point.params.contains_key("given_remote_share") {
+            return Self::RemoteShare { remote: point.real("given_remote_share"), own, blocks };
         }
-        Self::Power(PowerLaw::new(blocks, ALPHA.of(point)))
+        Self::Power(PowerLaw::new(blocks, point.real("alpha")))
     }
 
     #[inline]
@@ -98,8 +89,8 @@ pub(in crate::kernels) struct Draws {
     block: u64,
     /// Words per rank, M/P.
     local: u64,
-    /// Words that each rank stores: fewer than `local` if ranks are simulated.
-    stored: u64,
+    /// Words that each rank stores, if ranks are simulated.
+    stored: Option<u64>,
     rank: u64,
     ranks: u64,
 }
@@ -107,21 +98,21 @@ pub(in crate::kernels) struct Draws {
 impl Draws {
     /// Starts the sequence of a rank. Each combination of rank, stream and purpose has a different sequence.
     pub(in crate::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
-        let (block, local) = (L.of(point), local_words(point));
+        let block = point.integer("L");
         Self {
             law: Law::from_point(point),
-            random: Pcg64Mcg::seed_from_u64(seed(&[SEED.of(point), rank as u64, stream, purpose])),
+            random: Pcg64Mcg::seed_from_u64(seed(&[point.integer("seed"), rank as u64, stream, purpose])),
             block,
-            local,
-            stored: local,
+            local: local_words(point),
+            stored: None,
             rank: rank as u64,
             ranks: point.ranks as u64,
         }
     }
 
-    /// Lets all accesses go to the words that each rank stores, which its memory repeats.
-    pub(in crate::kernels) fn with_stored_words(self, words: usize) -> Self {
-        Self { stored: words as u64, ..self }
+    /// Lets all accesses go to the words that simulated ranks store, if `is_simulated`.
+    pub(in crate::kernels) fn for_simulated_ranks(self, point: &Point, is_simulated: bool) -> Self {
+        Self { stored: is_simulated.then(|| simulated_words(point)), ..self }
     }
 
     /// Fills an index array with the next accesses.
@@ -131,10 +122,10 @@ impl Draws {
             // Word 0 of the power law is the most frequent; it is the first word of the rank's own memory.
             Location::new(word / self.local, word % self.local)
         });
-        if self.stored < self.local {
+        if let Some(stored) = self.stored {
             let repeat = |location: &mut Location| {
                 let offset = location.offset() as u64;
-                *location = Location(location.0 - offset + offset % self.stored);
+                *location = Location(location.0 - offset + offset % stored);
             };
             array.iter_mut().for_each(repeat);
         }

@@ -1,6 +1,6 @@
 //! Measures a pattern: runs rounds until they are steady, then the timed rounds, then the verification.
 
-use super::{CACHES, Caches, Shape, invalidated_bytes};
+use super::{Caches, Shape, invalidated_bytes};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::kernels::Outcome;
@@ -11,7 +11,7 @@ use apexmap_base::point::{Point, Value};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-/// Maximum number of parts in the warm-up. They take as long as four runs.
+/// Maximum number of parts in the warm-up.
 const MAX_PARTS: usize = 16;
 /// A part counts as faster if it takes less than this fraction of the fastest earlier part.
 const FASTER_FRACTION: f64 = 0.95;
@@ -44,7 +44,7 @@ pub fn measure<C: Collectives>(
     messages: f64,
 ) -> Result<Outcome> {
     let rounds = Shape::new(point).rounds;
-    let eviction_memory = match (invalidated_bytes(point), CACHES.of(point)) {
+    let eviction_memory = match (invalidated_bytes(point), Caches::from_point(point)) {
         (None, Caches::Cold) => return Err(unknown_caches()),
         (None, Caches::Warm) => None,
         (Some(bytes), _) => Some(arena.words(Pages::Huge, bytes.div_ceil(8) as usize, EVICTION_SEED, |i| i as u64)?.0),
@@ -110,7 +110,7 @@ fn warm_up<C: Collectives>(
 
 /// Repetitions of the bookkeeping. The fastest counts, because an interruption would subtract too much from the rounds.
 const TRIES: usize = 3;
-/// Largest fraction of a round that counts as bookkeeping. Otherwise noise could leave nothing of a short round.
+/// Largest fraction of a round that counts as bookkeeping.
 const MAX_BOOKKEEPING_FRACTION: f64 = 0.5;
 
 /// Measures the stamps and checks of a round on this rank without messages, in seconds.
