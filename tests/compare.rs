@@ -4,7 +4,7 @@
 use crate::browser;
 use crate::common::{Scratch, apexmap, refusal_message};
 use apexmap_base::point::Value;
-use apexmap_pages::compare::comparison::Stamp;
+use apexmap_pages::compare::comparison::Warning;
 use apexmap_pages::compare::limit::{Conditions, SlowdownLimit};
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
@@ -320,10 +320,10 @@ fn unfair_comparisons_are_refused_unless_allowed() {
     let pages = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
     let refused = compare(&machines, Matching { allowed: pages, ..Matching::default() }).unwrap_err();
     assert!(refused.message.contains("measuring code") && refused.help.contains("version"), "{refused}");
-    let stamps = compare_machines(&machines, AllowedDifferences { version: true, ..pages }).stamps();
-    let stamps: Vec<String> = stamps.iter().map(Stamp::to_string).collect();
-    assert!(stamps.iter().any(|stamp| stamp.contains("4 KiB (b)")), "{stamps:?}");
-    assert!(stamps.iter().any(|stamp| stamp.contains("measuring code")), "{stamps:?}");
+    let warnings = compare_machines(&machines, AllowedDifferences { version: true, ..pages }).warnings();
+    let warnings: Vec<String> = warnings.iter().map(Warning::to_string).collect();
+    assert!(warnings.iter().any(|warning| warning.contains("4 KiB (b)")), "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.contains("measuring code")), "{warnings:?}");
     assert!(AllowedDifferences::parse(&["page-sise".into()]).unwrap_err().help.contains("page-size"));
 }
 
@@ -392,7 +392,7 @@ fn published_machines_have_printed_values_and_model_predictions() {
         .unwrap();
     close(single_rank.by_machine[0].as_ref().unwrap().speed().unwrap(), 0.018e9);
     close(single_rank.by_machine[1].as_ref().unwrap().speed().unwrap(), 1024.0 / 227.6e-6);
-    assert!(comparison.stamps().iter().any(|stamp| stamp.kind == "NOT MEASURED HERE"));
+    assert!(comparison.warnings().iter().any(|warning| warning.kind == "NOT MEASURED HERE"));
 }
 
 const SWEEP: &str = r#"

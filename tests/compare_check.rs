@@ -144,7 +144,7 @@ fn a_ratio_curve_names_the_machine_that_is_faster_above_the_line() {
     });
     let comparison = compare_machines(&machines, AllowedDifferences::default());
     let scratch = Scratch::new();
-    let section = GroupFigures::new(&comparison, &comparison.groups[0], &scratch).unwrap();
+    let section = GroupFigures::new(comparison.groups().next().expect("a group"), &scratch).unwrap();
     let curve = section.shown.iter().find(|picture| picture.title == "Speed ratio new / old").expect("a curve");
     assert!(
         curve.caption.starts_with("Speed ratio new / old: above the line at 1, new is faster;"),

@@ -4,7 +4,7 @@
 use crate::common::{host, manifest};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::{Cache, Host};
-use apexmap_pages::compare::comparison::Stamp;
+use apexmap_pages::compare::comparison::Warning;
 use apexmap_pages::compare::machine::Machine;
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
 use apexmap_pages::compare::points::Scope;
@@ -181,8 +181,8 @@ fn machines_are_compared_on_one_core_on_all_cores_and_per_core() {
     let machines = [server("small", 4, 1e9, 1e9, &mut random), server("large", 16, 1e9, 0.5e9, &mut random)];
     let comparison = compare_machines(&machines, MatchRanks::Auto);
     assert_eq!((comparison.matched.len(), comparison.unmatched_points().count()), (27, 0), "one, two and all cores");
-    let stamps: Vec<String> = comparison.stamps().iter().map(Stamp::to_string).collect();
-    assert!(stamps[0].contains("MATCHED BY ROLE") && stamps[0].contains("large has 16); M as"), "{stamps:?}");
+    let warnings: Vec<String> = comparison.warnings().iter().map(Warning::to_string).collect();
+    assert!(warnings[0].contains("MATCHED BY ROLE") && warnings[0].contains("large has 16); M as"), "{warnings:?}");
     let scopes = Scope::roles(&comparison.points.points, &comparison.matched);
     assert_eq!(
         scopes.iter().map(|(scope, points)| (*scope, points.len())).collect::<Vec<_>>(),

@@ -153,7 +153,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if arguments.json { note(made.trim_end()) } else { print(&made)? }
     }
     if let Some(check) = &check {
-        let printed = if arguments.no_page { Vec::new() } else { comparison.stamps() };
+        let printed = if arguments.no_page { Vec::new() } else { comparison.warnings() };
         if arguments.json { print_data(&pretty(check)?)? } else { print(&check::text(check, &printed))? }
     }
     if noisy {

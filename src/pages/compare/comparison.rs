@@ -1,4 +1,4 @@
-//! Machines with matched points, their ratios, and the warnings of every page and figure.
+//! Machines with matched points, their groups and ratios, and the warnings of every page and figure.
 
 use super::comparability::{self, Difference};
 use super::groups::{self, MatchedGroup};
@@ -7,12 +7,17 @@ use super::matching::{self, Matching};
 use super::points::{Point, PointData, Points, Scope};
 use super::ratio::{Decision, ScopeRatios, TestedRatio};
 use apexmap_base::error::{Error, Result};
+use apexmap_draw::figure::Axis;
+use apexmap_results::samples::cube::Cube;
 use apexmap_results::samples::distance;
 use apexmap_results::samples::health::Health;
+use apexmap_results::samples::stamp::Stamp;
 use apexmap_results::table::columns;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::codes::{self, Code};
+use ndarray::Array2;
 use std::fmt;
+use std::ops::Deref;
 
 /// Kinds of warnings that sections look for.
 pub const DISTURBED: &str = "DISTURBED";
@@ -20,19 +25,19 @@ const OTHER_DISTANCE: &str = "OTHER DISTANCE";
 
 /// A warning of every page: `MATCHED BY ROLE: one core, all cores`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stamp {
+pub struct Warning {
     /// The kind of warning, which stands for it in a list of several.
     pub kind: String,
     pub text: String,
 }
 
-impl Stamp {
+impl Warning {
     fn new(kind: impl Into<String>, text: impl Into<String>) -> Self {
         Self { kind: kind.into(), text: text.into() }
     }
 }
 
-impl fmt::Display for Stamp {
+impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.text)
     }
@@ -95,7 +100,73 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     Ok(Comparison { machines, names, differences, matched, matching, decision, codes, groups, ratios, by_role, points })
 }
 
+/// A group of matched points in its comparison.
+#[derive(Clone, Copy)]
+pub struct Group<'a> {
+    pub comparison: &'a Comparison<'a>,
+    group: &'a MatchedGroup,
+}
+
+impl Deref for Group<'_> {
+    type Target = MatchedGroup;
+
+    fn deref(&self) -> &MatchedGroup {
+        self.group
+    }
+}
+
+impl Group<'_> {
+    /// Returns the values of an axis, ascending.
+    pub fn values(&self, axis: usize) -> Vec<f64> {
+        self.comparison.points.numbers(self.points.iter().copied(), &self.axes[axis])
+    }
+
+    /// Returns an axis for figures.
+    pub fn axis(&self, axis: usize) -> Axis {
+        let values = self.values(axis);
+        Axis { quantity: groups::quantity(&self.axes[axis], &values), values }
+    }
+
+    /// Returns the indices of the points as a grid: [y, x].
+    pub fn grid(&self) -> Array2<Option<usize>> {
+        let place = |&index: &usize| {
+            let number = |axis: usize| self.comparison.point(index).number(&self.axes[axis]);
+            Some(([number(1)?, number(0)?], index))
+        };
+        Cube::scatter([&self.axes[1], &self.axes[0]], self.points.iter().filter_map(place).collect()).values
+    }
+
+    /// Returns the speed of a machine at each [y, x]; NaN for missing points.
+    pub fn speeds(&self, machine: usize) -> Array2<f64> {
+        self.grid().map(|index| index.and_then(|index| self.comparison.speed(machine, index)).unwrap_or(f64::NAN))
+    }
+
+    /// Returns the subtitle of a figure: the group and a text, with the warnings on a separate line.
+    pub fn subtitle(&self, text: &str) -> String {
+        self.comparison.subtitle(format!("{}: {text}", self.label), &self.points)
+    }
+
+    /// Returns whether cards determine all values of the group.
+    pub fn is_exact(&self) -> bool {
+        self.comparison.is_exact_at(&self.points)
+    }
+}
+
 impl Comparison<'_> {
+    /// Returns the maps and curves of the matched points.
+    pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+        self.groups.iter().map(|group| Group { comparison: self, group })
+    }
+
+    pub fn point(&self, index: usize) -> &Point {
+        &self.points.points[index]
+    }
+
+    /// Returns the median speed of a machine at a point.
+    pub fn speed(&self, machine: usize, point: usize) -> Option<f64> {
+        self.point(point).by_machine[machine].as_ref()?.speed()
+    }
+
     /// Returns the ratio of a machine to the first one at a point.
     pub fn ratio(&self, machine: usize, point: usize) -> Option<&TestedRatio> {
         self.ratios[machine].ratios.get(&point)
@@ -117,7 +188,7 @@ impl Comparison<'_> {
 
     /// Returns whether cards determine all values at these points.
     pub fn is_exact_at(&self, points: &[usize]) -> bool {
-        let mut data = points.iter().flat_map(|&index| self.points.points[index].by_machine.iter().flatten());
+        let mut data = points.iter().flat_map(|&index| self.point(index).by_machine.iter().flatten());
         data.all(PointData::is_of_card)
     }
 
@@ -128,8 +199,8 @@ impl Comparison<'_> {
 
     /// Returns the subtitle of a figure of these points, with its warnings on a separate line.
     pub fn subtitle(&self, text: String, points: &[usize]) -> String {
-        let stamps = self.stamps_at(points);
-        if stamps.is_empty() { text } else { format!("{text}\n{}", stamps.join(". ")) }
+        let warnings = self.warnings_at(points);
+        if warnings.is_empty() { text } else { format!("{text}\n{}", warnings.join(". ")) }
     }
 
     /// Returns the names of the first two machines with the same samples, if any. Machines without samples have none in common, and
@@ -151,27 +222,27 @@ impl Comparison<'_> {
 
     /// Returns the warnings of every HTML page: allowed differences, ignored parameters, disturbed machines, and numbers that
     /// were not measured.
-    pub fn stamps(&self) -> Vec<Stamp> {
-        let mut stamps = self.conditions();
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = self.conditions();
         let disturbed =
-            |(name, health): (&str, Health)| Stamp::new(DISTURBED, format!("{name} was {}", health.sentence()));
-        stamps.extend(self.disturbed_machines().map(disturbed));
-        stamps.extend(self.distance_differences().into_iter().map(|text| Stamp::new(OTHER_DISTANCE, text)));
-        stamps.extend(self.oversubscription(&(0..self.points.points.len()).collect::<Vec<_>>()));
+            |(name, health): (&str, Health)| Warning::new(DISTURBED, format!("{name} was {}", health.sentence()));
+        warnings.extend(self.disturbed_machines().map(disturbed));
+        warnings.extend(self.distance_differences().into_iter().map(|text| Warning::new(OTHER_DISTANCE, text)));
+        warnings.extend(self.oversubscription(&(0..self.points.points.len()).collect::<Vec<_>>()));
         for machine in self.machines {
             let remarks = machine.samples.remarks().into_iter();
-            stamps.extend(remarks.map(|remark| Stamp::new(&machine.name, remark.trim_end_matches('.'))));
+            warnings.extend(remarks.map(|remark| Warning::new(&machine.name, remark.trim_end_matches('.'))));
         }
-        stamps
+        warnings
     }
 
     /// Returns the warnings in a short form, for a figure of these points.
-    pub fn stamps_at(&self, points: &[usize]) -> Vec<String> {
-        let mut stamps: Vec<String> = self.conditions().iter().map(Stamp::to_string).collect();
-        stamps.extend(self.disturbed_line());
-        stamps.extend((!self.distance_differences().is_empty()).then(|| format!("{OTHER_DISTANCE} between ranks")));
-        stamps.extend(self.oversubscription(points).map(|stamp| stamp.to_string()));
-        stamps
+    pub fn warnings_at(&self, points: &[usize]) -> Vec<String> {
+        let mut warnings: Vec<String> = self.conditions().iter().map(Warning::to_string).collect();
+        warnings.extend(self.disturbed_line());
+        warnings.extend((!self.distance_differences().is_empty()).then(|| format!("{OTHER_DISTANCE} between ranks")));
+        warnings.extend(self.oversubscription(points).map(|warning| warning.to_string()));
+        warnings
     }
 
     /// Returns `DISTURBED: old (38 of 112 samples)`; `None` if all machines were quiet.
@@ -180,7 +251,7 @@ impl Comparison<'_> {
             format!("{name} ({} of {} samples)", health.disturbed_count(), health.sample_count())
         };
         let disturbed: Vec<String> = self.disturbed_machines().map(describe).collect();
-        (!disturbed.is_empty()).then(|| Stamp::new(DISTURBED, disturbed.join(", ")).to_string())
+        (!disturbed.is_empty()).then(|| Warning::new(DISTURBED, disturbed.join(", ")).to_string())
     }
 
     /// Returns the machines that were disturbed.
@@ -190,18 +261,19 @@ impl Comparison<'_> {
     }
 
     /// Returns warnings about allowed differences, simulated ranks, ignored parameters, matching by role and published numbers.
-    fn conditions(&self) -> Vec<Stamp> {
-        let unequal = |difference: &Difference| Stamp::new("UNEQUAL CONDITIONS", &difference.text);
-        let mut stamps: Vec<Stamp> = self.differences.iter().map(unequal).collect();
-        let cards: Vec<String> = self.machines.iter().filter_map(Machine::simulated_cards).collect();
-        stamps.extend((!cards.is_empty()).then(|| Stamp::new("SIMULATED, not measured", cards.join(" and "))));
-        stamps.extend(self.machines.iter().filter_map(|machine| {
-            let origin = machine.samples.describe_import()?.replacen("imported", "IMPORTED", 1);
-            Some(Stamp::new(format!("{origin}, not measured by apexmap"), &machine.name))
+    fn conditions(&self) -> Vec<Warning> {
+        let unequal = |difference: &Difference| Warning::new("UNEQUAL CONDITIONS", &difference.text);
+        let mut warnings: Vec<Warning> = self.differences.iter().map(unequal).collect();
+        let cards: Vec<String> =
+            self.machines.iter().filter_map(|machine| machine.samples.simulated_machine()).collect();
+        warnings.extend((!cards.is_empty()).then(|| Warning::new("SIMULATED, not measured", cards.join(" and "))));
+        warnings.extend(self.machines.iter().filter_map(|machine| {
+            let stamp = Stamp::Imported(machine.samples.imported_programs()?);
+            Some(Warning::new(format!("{stamp}, not measured by apexmap"), &machine.name))
         }));
         if !self.matching.ignored.is_empty() {
             let names: Vec<&str> = self.matching.ignored.iter().map(|column| columns::short(column)).collect();
-            stamps.push(Stamp::new("IGNORED IN MATCHING", names.join(", ")));
+            warnings.push(Warning::new("IGNORED IN MATCHING", names.join(", ")));
         }
         if let Some(roles) = &self.points.roles {
             let each = self.machines.iter().zip(&roles.cores).map(|(m, cores)| format!("{} has {cores}", m.name));
@@ -210,21 +282,21 @@ impl Comparison<'_> {
                 let names: Vec<&str> = self.points.own_sizes.iter().map(String::as_str).collect();
                 text += &format!("; {} as in each machine's sweep", names.join(", "));
             }
-            stamps.push(Stamp::new("MATCHED BY ROLE", text));
+            warnings.push(Warning::new("MATCHED BY ROLE", text));
         }
         let published = self.machines.iter().filter(|machine| machine.origin == Origin::Published);
         let published: Vec<&str> = published.map(|machine| machine.name.as_str()).collect();
         if !published.is_empty() {
             let text = format!("{} (published or predicted)", published.join(", "));
-            stamps.push(Stamp::new("NOT MEASURED HERE", text));
+            warnings.push(Warning::new("NOT MEASURED HERE", text));
         }
         for machine in self.machines {
             let origins = machine.origins(Source::Extrapolated).into_iter();
-            stamps.extend(
-                origins.map(|origin| Stamp::new("EXTRAPOLATED", format!("some rates of {}, {origin}", machine.name))),
+            warnings.extend(
+                origins.map(|origin| Warning::new("EXTRAPOLATED", format!("some rates of {}, {origin}", machine.name))),
             );
         }
-        stamps
+        warnings
     }
 
     /// Describes results whose ranks were at different distances from each other.
@@ -241,19 +313,19 @@ impl Comparison<'_> {
     }
 
     /// Counts the points with oversubscription.
-    fn oversubscription(&self, points: &[usize]) -> Option<Stamp> {
+    fn oversubscription(&self, points: &[usize]) -> Option<Warning> {
         let is_crowded =
             |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));
-        let crowded = points.iter().filter(|&&index| is_crowded(&self.points.points[index])).count();
+        let crowded = points.iter().filter(|&&index| is_crowded(self.point(index))).count();
         (crowded > 0).then(|| {
             let text = format!("more ranks than hardware threads at {crowded} of {} points", points.len());
-            Stamp::new("OVERSUBSCRIBED", text)
+            Warning::new("OVERSUBSCRIBED", text)
         })
     }
 
     /// Returns the points that at least two machines have.
     pub fn matched_points(&self) -> Vec<&Point> {
-        self.matched.iter().map(|&index| &self.points.points[index]).collect()
+        self.matched.iter().map(|&index| self.point(index)).collect()
     }
 
     /// Returns the points that not all machines have.

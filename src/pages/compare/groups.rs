@@ -3,15 +3,13 @@
 use super::points::Points;
 use apexmap_base::point::Value;
 use apexmap_base::provenance::PlainNode;
-use apexmap_draw::figure::{Axis, Quantity};
+use apexmap_draw::figure::Quantity;
 use apexmap_draw::plot;
 use apexmap_measure::kernels::{self, Kernel};
-use apexmap_results::samples::cube::Cube;
 use apexmap_results::samples::design::Design;
 use apexmap_results::samples::groups::has_surface;
 use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
-use ndarray::Array2;
 
 /// Points that differ in one or two numbers, and in the parameters that follow from them.
 #[derive(Clone, Debug)]
@@ -35,32 +33,6 @@ impl MatchedGroup {
 
     pub fn is_map(&self) -> bool {
         self.axes.len() == 2
-    }
-
-    /// Returns the values of an axis, ascending.
-    pub fn values(&self, points: &Points, axis: usize) -> Vec<f64> {
-        points.numbers(self.points.iter().copied(), &self.axes[axis])
-    }
-
-    /// Returns an axis for figures.
-    pub fn axis(&self, points: &Points, axis: usize) -> Axis {
-        let values = self.values(points, axis);
-        Axis { quantity: quantity(&self.axes[axis], &values), values }
-    }
-
-    /// Returns the indices of the points as a grid: [y, x].
-    pub fn grid(&self, points: &Points) -> Array2<Option<usize>> {
-        let place = |&index: &usize| {
-            let number = |axis: usize| points.points[index].number(&self.axes[axis]);
-            Some(([number(1)?, number(0)?], index))
-        };
-        Cube::scatter([&self.axes[1], &self.axes[0]], self.points.iter().filter_map(place).collect()).values
-    }
-
-    /// Returns the speed of a machine at each [y, x]; NaN for missing points.
-    pub fn speeds(&self, points: &Points, machine: usize) -> Array2<f64> {
-        let speed = |index: usize| points.points[index].by_machine[machine].as_ref()?.speed();
-        self.grid(points).map(|index| index.and_then(speed).unwrap_or(f64::NAN))
     }
 }
 

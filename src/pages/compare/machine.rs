@@ -121,15 +121,6 @@ impl Machine {
         Some(manifest.first_host())
     }
 
-    /// Returns the cards of simulated ranks, as in `card Red Storm`; `None` if all ranks were real.
-    pub fn simulated_cards(&self) -> Option<String> {
-        let simulated = self.samples.with_word("transport", &["simulated"]);
-        // The worker stores the card in place of a library.
-        let card = |library: &str| library.strip_prefix("simulated, ").unwrap_or(library).to_owned();
-        let cards: Vec<String> = simulated.words("library").into_iter().map(card).collect();
-        (!cards.is_empty()).then(|| cards.join("; "))
-    }
-
     /// Returns the descriptions of the rates from a source.
     pub fn origins(&self, source: Source) -> Vec<String> {
         let of_source = self.samples.with_word(Source::COLUMN, &[source.word()]);

@@ -99,7 +99,7 @@ pub fn explain_pair(comparison: &Comparison, index: usize) -> Option<Result<Term
     let sides = [0, index];
     let rows = |point: usize| {
         let row_of = |k: usize| {
-            let row = comparison.points.points[point].by_machine[k].as_ref()?.row?;
+            let row = comparison.point(point).by_machine[k].as_ref()?.row?;
             let kernel = comparison.machines[k].samples.table().word("kernel", row);
             Surface.about().explains.contains(&kernel).then_some(row)
         };

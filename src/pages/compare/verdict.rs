@@ -61,7 +61,7 @@ fn verdict(comparison: &Comparison, machine: usize, over: &ScopeRatios) -> Optio
     let mean = over.mean?;
     let least = over.ratios.iter().min_by(|a, b| a.1.ratio.value.total_cmp(&b.1.ratio.value))?;
     let most = over.ratios.iter().max_by(|a, b| a.1.ratio.value.total_cmp(&b.1.ratio.value))?;
-    let both = |point: &&usize| comparison.points.points[**point].has_both(machine, 0);
+    let both = |point: &&usize| comparison.point(**point).has_both(machine, 0);
     let mut verdict = Verdict {
         scope: over.scope,
         mean,

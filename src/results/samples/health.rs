@@ -204,8 +204,8 @@ impl Samples {
         Some(format!("simulated, {}", self.simulated_machine()?))
     }
 
-    /// Returns the programs that measured imported values, as in `imported from stream 5.10 (best of its runs, not medians)`; `None`
-    /// if apexmap measured all.
+    /// Returns the origin of imported values, as in `imported from stream 5.10 (best of its runs, not medians)`; `None` if apexmap
+    /// measured all.
     pub fn describe_import(&self) -> Option<String> {
         Some(format!("imported from {}", self.imported_programs()?))
     }
@@ -215,7 +215,8 @@ impl Samples {
         self.describe_simulation().or_else(|| self.describe_import())
     }
 
-    fn simulated_machine(&self) -> Option<String> {
+    /// Returns the cards of simulated ranks, as in `card Red Storm`; `None` if all ranks were real.
+    pub fn simulated_machine(&self) -> Option<String> {
         let simulated = self.with_word("transport", &["simulated"]);
         let libraries = simulated.words("library");
         // The stored name of the library: `simulated, card Red Storm`.
@@ -223,7 +224,8 @@ impl Samples {
         (!libraries.is_empty()).then(|| machines.collect::<Vec<_>>().join("; "))
     }
 
-    fn imported_programs(&self) -> Option<String> {
+    /// Returns the programs that measured imported values; `None` if apexmap measured all.
+    pub fn imported_programs(&self) -> Option<String> {
         let programs = self.words(IMPORTED_FROM);
         let statistics = self.words(STATISTIC);
         let describe = |statistic: &&&str| match **statistic {

@@ -1,8 +1,7 @@
 //! Ratios of the machines' hardware numbers, next to the measured ratios (Apex-Map paper, Section 3.3). They show whether the
 //! clock, the memory or the network explains a speed-up, or none of them.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::groups::MatchedGroup;
+use crate::compare::comparison::{Comparison, Group};
 use apexmap_base::units::{amount, short_number};
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_theory::machine::{CATALOGUE, catalogue};
@@ -22,14 +21,11 @@ impl Cards {
     pub fn new(comparison: &Comparison) -> Self {
         let cards = rows(comparison);
         let groups = |machine: usize| {
-            comparison
-                .groups
-                .iter()
-                .filter_map(|group| compare_with_hardware(comparison, group, &cards, machine))
-                .collect()
+            let cards = &cards;
+            comparison.groups().filter_map(move |group| compare_with_hardware(group, cards, machine))
         };
-        let arguments: Vec<Vec<String>> = (1..comparison.machines.len()).map(groups).collect();
-        Self { arguments: arguments.concat(), read_off: quote_paper(comparison), cards }
+        let arguments = (1..comparison.machines.len()).flat_map(groups).collect();
+        Self { arguments, read_off: quote_paper(comparison), cards }
     }
 }
 
@@ -92,12 +88,8 @@ fn speeds(rows: &[NumberRow], machine: usize) -> Vec<(&'static str, f64)> {
 }
 
 /// Compares the measured ratios of a surface with the hardware ratios, as the paper does.
-fn compare_with_hardware(
-    comparison: &Comparison,
-    group: &MatchedGroup,
-    rows: &[NumberRow],
-    machine: usize,
-) -> Option<String> {
+fn compare_with_hardware(group: Group, rows: &[NumberRow], machine: usize) -> Option<String> {
+    let comparison = group.comparison;
     let speeds = speeds(rows, machine);
     let (&(low_name, low), &(high_name, high)) =
         (speeds.iter().min_by(|a, b| a.1.total_cmp(&b.1))?, speeds.iter().max_by(|a, b| a.1.total_cmp(&b.1))?);
@@ -134,7 +126,7 @@ fn compare_with_hardware(
             };
             let (alphas, blocks) = (ends(ALPHA, alpha_high), ends(BLOCK, block_high));
             let inside = |index: usize| {
-                let point = &comparison.points.points[index];
+                let point = comparison.point(index);
                 point.number(ALPHA).is_some_and(|v| alphas.contains(&v))
                     && point.number(BLOCK).is_some_and(|v| blocks.contains(&v))
             };

@@ -10,7 +10,7 @@
 //! A point shows a slowdown if the lower end of its interval is above the limit. A check without findings states the slowdown
 //! that it could have found. If that is more than [`FAR`] times the limit at the median point, the check is undecided.
 
-use crate::compare::comparison::{Comparison, Stamp};
+use crate::compare::comparison::{Comparison, Warning};
 use crate::compare::limit::SlowdownLimit;
 use crate::compare::points::{PointData, list_first};
 use crate::compare::ratio::{
@@ -114,8 +114,8 @@ impl RegressionCheck {
     }
 
     /// Returns the warnings that a reader does not see elsewhere.
-    fn warnings_except(&self, shown: &[Stamp]) -> Vec<String> {
-        let shown: Vec<String> = shown.iter().map(Stamp::to_string).collect();
+    fn warnings_except(&self, shown: &[Warning]) -> Vec<String> {
+        let shown: Vec<String> = shown.iter().map(Warning::to_string).collect();
         self.warnings.iter().filter(|warning| !shown.contains(warning)).cloned().collect()
     }
 
@@ -163,7 +163,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     let mut tests = MannWhitney::default();
     let (mut done, mut not_finished, mut untested) = (Vec::new(), Vec::new(), 0);
     for &index in &comparison.matched {
-        let (point, name) = (&comparison.points.points[index], &comparison.names[index]);
+        let (point, name) = (comparison.point(index), &comparison.names[index]);
         let (Some(a), Some(b)) = (&point.by_machine[0], &point.by_machine[1]) else { continue };
         match (a.samples(), b.samples()) {
             (0, _) => untested += 1,
@@ -180,7 +180,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
             "measure both with several launches: launches = 5 in the sweep's [launch]",
         ));
     }
-    let mut warnings: Vec<String> = comparison.stamps().iter().map(Stamp::to_string).collect();
+    let mut warnings: Vec<String> = comparison.warnings().iter().map(Warning::to_string).collect();
     let (done, left_out) = split_by_launches(comparison, done, (&base.given, &new.given))?;
     untested += left_out.len();
     warnings.extend(list_single_launches(&left_out, done.len() + left_out.len()));
@@ -310,7 +310,7 @@ fn check_power(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> 
 }
 
 /// Formats the result for a terminal or the log of a CI job, without warnings that are already printed.
-pub fn text(check: &RegressionCheck, printed: &[Stamp]) -> String {
+pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
     use std::fmt::Write;
     let mut text = String::new();
     for warning in check.warnings_except(printed) {
@@ -368,8 +368,8 @@ pub struct Check {
 }
 
 impl Check {
-    /// Omits the warnings in `stamps`, which the HTML page already shows.
-    pub fn new(check: &RegressionCheck, stamps: &[Stamp]) -> Self {
+    /// Omits the warnings in `shown`, which the HTML page already shows.
+    pub fn new(check: &RegressionCheck, shown: &[Warning]) -> Self {
         let row = |tested: &TestedPoint| {
             let interval = format_interval(tested.interval).unwrap_or_default();
             let p = |p: f64| if tested.basis == Basis::Exact { String::new() } else { short_number(p) };
@@ -379,7 +379,7 @@ impl Check {
             percent: check.percent(),
             rows: check.slower.iter().map(row).collect(),
             power: capitalize(&check.power()),
-            check: RegressionCheck { warnings: check.warnings_except(stamps), ..check.clone() },
+            check: RegressionCheck { warnings: check.warnings_except(shown), ..check.clone() },
         }
     }
 }

@@ -73,8 +73,8 @@ fn lines(comparison: &Comparison) -> Vec<MeanLine> {
     let mut lines = Vec::new();
     for machine in 1..comparison.machines.len() {
         let name = comparison.name(machine);
-        for group in comparison.groups.iter().filter(|_| comparison.groups.len() > 1) {
-            let points: Vec<&Point> = group.points.iter().map(|&index| &comparison.points.points[index]).collect();
+        for group in comparison.groups().filter(|_| comparison.groups().count() > 1) {
+            let points: Vec<&Point> = group.points.iter().map(|&index| comparison.point(index)).collect();
             lines.extend(geometric_mean(&points, machine, 0, &mut tests).map(|mean| line(name, &group.label, mean)));
         }
         let scopes = comparison.scopes(machine).iter();

@@ -114,7 +114,7 @@ pub fn write(
     let summary = Summary::new(comparison, &points.unfinished);
     let statements = check.map(RegressionCheck::sentence).into_iter().chain(means.fastest.clone());
     let overview = Overview::new(comparison, statements.collect(), lead, summary.remarks.clone());
-    let check = check.map(|check| Check::new(check, &comparison.stamps()));
+    let check = check.map(|check| Check::new(check, &comparison.warnings()));
     let method = Method::new(comparison, terms.applies(), check.is_some());
     let shapes = Shapes::new(comparison, cards.applies());
     let provenance = Provenance::new(comparison, command);

@@ -1,7 +1,6 @@
 //! The first screen: which machine is faster, by which factor, and with which uncertainty.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::groups::MatchedGroup;
+use crate::compare::comparison::{Comparison, Group};
 use crate::compare::points::{Point, Scope, list_first};
 use crate::compare::ratio::{
     Basis, Decision, EXACT, GeometricMean, format_interval, format_ratio, format_with_interval,
@@ -139,20 +138,18 @@ const MAX_RATIOS: usize = 2;
 /// Returns the ratios to the first machine on the first surface, and on the next one with the same axes; `None` without a
 /// surface.
 fn corners(comparison: &Comparison) -> Option<Corners> {
-    let points = &comparison.points;
-    let surfaces: Vec<&MatchedGroup> = comparison.groups.iter().filter(|group| group.is_surface()).collect();
-    let axes = |group: &MatchedGroup| [group.values(points, 0), group.values(points, 1)];
+    let surfaces: Vec<Group> = comparison.groups().filter(|group| group.is_surface()).collect();
+    let axes = |group: &Group| [group.values(0), group.values(1)];
     let [blocks, alphas] = axes(surfaces.first()?);
     let same = surfaces.into_iter().filter(|group| axes(group) == [blocks.clone(), alphas.clone()]);
     let machines = 1..comparison.machines.len();
-    let shown: Vec<(&MatchedGroup, usize)> =
+    let shown: Vec<(Group, usize)> =
         same.flat_map(|group| machines.clone().map(move |machine| (group, machine))).take(MAX_RATIOS).collect();
-    let label =
-        |(group, machine): &(&MatchedGroup, usize)| format!("{}: {}", comparison.machines[*machine].name, group.label);
+    let label = |(group, machine): &(Group, usize)| format!("{}: {}", comparison.name(*machine), group.label);
     let cell = |index: usize, alpha: f64, block: f64| {
         let (group, machine) = shown[index];
         let corner = |&point: &usize| {
-            let number = |axis: usize| points.points[point].number(&group.axes[axis]);
+            let number = |axis: usize| comparison.point(point).number(&group.axes[axis]);
             (number(0), number(1)) == (Some(block), Some(alpha))
         };
         let point = group.points.iter().copied().find(corner);

@@ -114,7 +114,7 @@ fn matched_table(comparison: &Comparison) -> String {
     }
     let mut rows = vec![head];
     for &index in &comparison.matched {
-        let point = &comparison.points.points[index];
+        let point = comparison.point(index);
         let mut row = point.row(&columns);
         row.extend(point.by_machine.iter().flat_map(|data| speed_cells(data.as_ref())));
         for machine_index in 1..comparison.machines.len() {

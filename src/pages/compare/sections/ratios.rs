@@ -1,9 +1,7 @@
 //! Figures of the ratios by group: maps, curves, contours, surfaces, and the contours of each machine.
 
 use super::drawing::{Drawing, MAX_GROUPS};
-use crate::compare::comparison::Comparison;
-use crate::compare::groups::MatchedGroup;
-use crate::compare::points::PointData;
+use crate::compare::comparison::{Comparison, Group};
 use crate::compare::ratio::{Basis, EXACT, adjust, ratio};
 use crate::html::{Picture, ViewerSurface, file_name};
 use apexmap_base::error::Result;
@@ -43,9 +41,9 @@ pub struct GroupFigures {
 impl RatioFigures {
     pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
         let (mut sections, mut unshown): (Vec<GroupFigures>, _) = (Vec::new(), Vec::new());
-        for group in comparison.groups.iter().filter(|group| !group.axes.is_empty()) {
+        for group in comparison.groups().filter(|group| !group.axes.is_empty()) {
             if sections.len() < MAX_GROUPS {
-                sections.push(GroupFigures::new(comparison, group, folder)?);
+                sections.push(GroupFigures::new(group, folder)?);
             } else {
                 unshown.push(format!("{}.", group.label));
             }
@@ -75,24 +73,24 @@ impl RatioFigures {
 
 impl GroupFigures {
     /// Draws all figures of a group.
-    pub fn new(comparison: &Comparison, group: &MatchedGroup, folder: &Path) -> Result<Self> {
-        let of_group = Group { comparison, group };
+    pub fn new(group: Group, folder: &Path) -> Result<Self> {
+        let comparison = group.comparison;
         let machines = 1..comparison.machines.len();
         let (mut shown, mut folded) = (Vec::new(), Vec::new());
         if group.is_map() {
             for machine in machines {
-                let mut drawings = of_group.ratio_maps(machine).into_iter();
+                let mut drawings = ratio_maps(group, machine).into_iter();
                 shown.extend(drawings.next());
                 folded.extend(drawings);
             }
             // With two machines, the ratio already shows which is faster.
             let list = if comparison.machines.len() > 2 { &mut shown } else { &mut folded };
-            list.extend(of_group.winners());
+            list.extend(winners(group));
         } else if group.axes.len() == 1 {
-            shown.extend(machines.filter_map(|machine| of_group.ratio_curve(machine)));
+            shown.extend(machines.filter_map(|machine| ratio_curve(group, machine)));
         }
-        let grids = if group.is_surface() { of_group.medians() } else { Vec::new() };
-        folded.extend(of_group.contours(&grids));
+        let grids = if group.is_surface() { medians(group) } else { Vec::new() };
+        folded.extend(contours(group, &grids));
         // A surface needs two values along each axis. The contours report this, so skip the surface silently.
         let surface =
             |grid: &Grid| ViewerSurface::from_grid(grid.title.clone(), group.label.clone(), &grid.transpose()).ok();
@@ -111,223 +109,201 @@ impl GroupFigures {
     }
 }
 
-/// A group and its comparison.
-struct Group<'a> {
-    comparison: &'a Comparison<'a>,
-    group: &'a MatchedGroup,
+/// Makes a grid over both axes, of ratios or speeds.
+fn grid(group: Group, title: String, subtitle: String, z: Quantity, values: Array2<f64>, failed: Vec<Place>) -> Grid {
+    let [x, y] = [0, 1].map(|axis| group.axis(axis));
+    Grid { title, subtitle, x, y, z, values, failed }
 }
 
-impl Group<'_> {
-    /// Returns the subtitle of every figure: the points, the basis, and every allowed difference in conditions.
-    fn subtitle(&self, text: &str) -> String {
-        self.comparison.subtitle(format!("{}: {text}", self.group.label), &self.group.points)
+/// Draws the ratio of a machine to the first as a map and, if four neighbouring points exist, as contours and a surface.
+fn ratio_maps(group: Group, machine: usize) -> Vec<Drawing> {
+    let ratios = ratios(group, machine);
+    if ratios.grid.values.iter().all(|ratio| ratio.is_nan()) {
+        return Vec::new();
     }
-
-    /// Returns whether all values of the group follow from cards.
-    fn is_exact(&self) -> bool {
-        self.comparison.is_exact_at(&self.group.points)
+    let (name, base) = (group.comparison.name(machine), group.comparison.name(0));
+    let how = group.comparison.decision.text();
+    let suffix = if group.comparison.machines.len() > 2 { format!("-{machine}-over-0") } else { String::new() };
+    let title = ratios.grid.title.clone();
+    let drawing = |figure: Figure, kind: &str, caption: String| Drawing {
+        figure,
+        file: format!("ratio-{kind}{suffix}"),
+        title: format!("{title}: {kind}"),
+        caption,
+    };
+    let exact = group.is_exact();
+    let hatched = match exact {
+        true => format!("The ratios are {EXACT}."),
+        false => format!("Hatched: not significant ({how}), or too few samples for an interval."),
+    };
+    let caption = format!(
+        "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) it is slower. {hatched}"
+    );
+    let map = drawing(Figure::Ratios(ratios.clone(), RatioForm::Map), "map", caption);
+    if !has_square(&ratios.grid.values) {
+        return vec![map];
     }
+    let like = if group.is_surface() { " (as in Figures 5 and 6 of the Apex-Map paper)" } else { "" };
+    let marks = match exact {
+        true => format!("Triangles: above 1 (pointing up) or below 1 (pointing down), {EXACT}."),
+        false => format!(
+            "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: not significant ({how})."
+        ),
+    };
+    let caption = format!("The same ratio as contours{like}. {marks}");
+    let contours = drawing(Figure::Ratios(ratios.clone(), RatioForm::Contour), "contours", caption);
+    let undecided = ratios.undecided.iter().map(|(j, i)| (*i, *j)).collect();
+    // Turn the grid so that alpha is along x, as in the paper's surfaces.
+    let turned = Ratios { grid: ratios.grid.transpose(), undecided, ..ratios };
+    let caption = format!("The same ratio as a surface{like}; white and the bold line mark 1. {marks}");
+    vec![map, contours, drawing(Figure::Ratios(turned, RatioForm::Surface(View::default())), "surface", caption)]
+}
 
-    /// Makes a grid over both axes, of ratios or speeds.
-    fn grid(&self, title: String, subtitle: String, z: Quantity, values: Array2<f64>, failed: Vec<Place>) -> Grid {
-        let [x, y] = [0, 1].map(|axis| self.group.axis(&self.comparison.points, axis));
-        Grid { title, subtitle, x, y, z, values, failed }
-    }
-
-    /// Draws the ratio of a machine to the first as a map and, if four neighbouring points exist, as contours and a surface.
-    fn ratio_maps(&self, machine: usize) -> Vec<Drawing> {
-        let ratios = self.ratios(machine);
-        if ratios.grid.values.iter().all(|ratio| ratio.is_nan()) {
-            return Vec::new();
+fn ratios(group: Group, machine: usize) -> Ratios {
+    let (comparison, decision) = (group.comparison, group.comparison.decision);
+    let places = group.grid();
+    let mut values = Array2::from_elem(places.dim(), f64::NAN);
+    let (mut undecided, mut failed, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, index) in places.indexed_iter() {
+        let Some(index) = *index else { continue };
+        let data = &comparison.point(index).by_machine;
+        let (Some(a), Some(b)) = (&data[machine], &data[0]) else { continue };
+        if let Some(tested) = comparison.ratio(machine, index) {
+            values[place] = tested.ratio.value;
+            undecided.extend(decision.leaves_open(tested).then_some(place));
+        } else {
+            failed.push(place);
+            unfinished.push(match (a.samples(), b.samples()) {
+                (0, 0) => "both".to_owned(),
+                (0, _) => comparison.name(machine).to_owned(),
+                _ => comparison.name(0).to_owned(),
+            });
         }
-        let (name, base) = (self.comparison.name(machine), self.comparison.name(0));
-        let how = self.comparison.decision.text();
-        let suffix = if self.comparison.machines.len() > 2 { format!("-{machine}-over-0") } else { String::new() };
-        let title = ratios.grid.title.clone();
-        let drawing = |figure: Figure, kind: &str, caption: String| Drawing {
-            figure,
-            file: format!("ratio-{kind}{suffix}"),
-            title: format!("{title}: {kind}"),
-            caption,
-        };
-        let exact = self.is_exact();
-        let hatched = match exact {
-            true => format!("The ratios are {EXACT}."),
-            false => format!("Hatched: not significant ({how}), or too few samples for an interval."),
-        };
-        let caption = format!(
-            "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) it is slower. {hatched}"
-        );
-        let map = drawing(Figure::Ratios(ratios.clone(), RatioForm::Map), "map", caption);
-        if !has_square(&ratios.grid.values) {
-            return vec![map];
-        }
-        let like = if self.group.is_surface() { " (as in Figures 5 and 6 of the Apex-Map paper)" } else { "" };
-        let marks = match exact {
-            true => format!("Triangles: above 1 (pointing up) or below 1 (pointing down), {EXACT}."),
-            false => format!(
-                "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: not significant ({how})."
-            ),
-        };
-        let caption = format!("The same ratio as contours{like}. {marks}");
-        let contours = drawing(Figure::Ratios(ratios.clone(), RatioForm::Contour), "contours", caption);
-        let undecided = ratios.undecided.iter().map(|(j, i)| (*i, *j)).collect();
-        // Turn the grid so that alpha is along x, as in the paper's surfaces.
-        let turned = Ratios { grid: ratios.grid.transpose(), undecided, ..ratios };
-        let caption = format!("The same ratio as a surface{like}; white and the bold line mark 1. {marks}");
-        vec![map, contours, drawing(Figure::Ratios(turned, RatioForm::Surface(View::default())), "surface", caption)]
     }
+    let cells = plural(values.iter().filter(|ratio| !ratio.is_nan()).count(), "point");
+    let title = format!("Speed of {} relative to {}", comparison.name(machine), group.comparison.name(0));
+    let subtitle = match group.is_exact() {
+        true => format!("{cells}, {EXACT}"),
+        false => format!("{cells}, {} of them not significant ({})", undecided.len(), decision.text()),
+    };
+    let z = Quantity { label: comparison.title(machine), unit: Unit::None, log: true };
+    let grid = grid(group, title, group.subtitle(&subtitle), z, values, failed);
+    Ratios { grid, undecided, undecided_label: decision.undecided_label(), unfinished }
+}
 
-    fn ratios(&self, machine: usize) -> Ratios {
-        let Comparison { points, decision, .. } = self.comparison;
-        let places = self.group.grid(points);
-        let mut values = Array2::from_elem(places.dim(), f64::NAN);
-        let (mut undecided, mut failed, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
-        for (place, index) in places.indexed_iter() {
-            let Some(index) = *index else { continue };
-            let (Some(a), Some(b)) = (&points.points[index].by_machine[machine], &points.points[index].by_machine[0])
-            else {
-                continue;
-            };
-            if let Some(tested) = self.comparison.ratio(machine, index) {
-                values[place] = tested.ratio.value;
-                undecided.extend(decision.leaves_open(tested).then_some(place));
-            } else {
-                failed.push(place);
-                unfinished.push(match (a.samples(), b.samples()) {
-                    (0, 0) => "both".to_owned(),
-                    (0, _) => self.comparison.name(machine).to_owned(),
-                    _ => self.comparison.name(0).to_owned(),
-                });
+/// Draws the ratio over a single axis, with its interval.
+fn ratio_curve(group: Group, machine: usize) -> Option<Drawing> {
+    let point = |&index: &usize| {
+        let ratio = group.comparison.ratio(machine, index)?.ratio;
+        let x = group.comparison.point(index).number(&group.axes[0])?;
+        let (low, high) = ratio.interval.filter(|_| ratio.basis != Basis::Exact).unwrap_or((f64::NAN, f64::NAN));
+        Some(CurvePoint { x, y: ratio.value, low, high })
+    };
+    let points: Vec<CurvePoint> = group.points.iter().filter_map(point).collect();
+    if points.len() < 2 {
+        return None;
+    }
+    let banded = points.iter().any(|point| point.low.is_finite());
+    let band = match banded {
+        true => "the band is its 95 % interval",
+        false if group.is_exact() => EXACT,
+        false => "its uncertainty is unknown",
+    };
+    let names = group.comparison.title(machine);
+    let title = format!("Speed ratio {names}");
+    let caption = format!("{title}: above the line at 1, {} is faster; {band}.", group.comparison.name(machine));
+    let curves = Curves {
+        title: title.clone(),
+        subtitle: group.subtitle(&plural(points.len(), "point")),
+        x: group.axis(0).quantity,
+        y: Quantity { label: names, unit: Unit::None, log: true },
+        series: vec![Series { label: String::new(), points }],
+        marks: Vec::new(),
+        ordered: false,
+    };
+    let figure = Figure::Curves(curves).with(FigureOptions { level: Some(1.0), ..FigureOptions::default() });
+    Some(Drawing { figure, file: format!("ratio-curve-{machine}"), title, caption })
+}
+
+fn winners(group: Group) -> Option<Drawing> {
+    let Comparison { machines, decision, .. } = group.comparison;
+    if machines.len() > MAX_WINNERS {
+        return None;
+    }
+    let places = group.grid();
+    let mut fastest = Array2::from_elem(places.dim(), None);
+    let mut margin = Array2::from_elem(places.dim(), f64::NAN);
+    let (mut tested, mut ratios, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut tests = MannWhitney::default();
+    for (place, index) in places.indexed_iter() {
+        let Some(index) = *index else { continue };
+        let data = &group.comparison.point(index).by_machine;
+        failed.extend(data.iter().flatten().any(|data| data.samples() == 0).then_some(place));
+        let speed = |machine: usize| Some((machine, group.comparison.speed(machine, index)?));
+        let mut order: Vec<(usize, f64)> = (0..machines.len()).filter_map(speed).collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let Some(&(mut first, _)) = order.first() else { continue };
+        if let Some(&(second, _)) = order.get(1)
+            && let (Some(a), Some(b)) = (&data[first], &data[second])
+            && let Some(ratio) = ratio(a, b, &mut tests)
+        {
+            // Decide by the ratio, as elsewhere. If two machines are close, it may reverse the order of the medians.
+            if ratio.value < 1.0 {
+                first = second;
             }
+            margin[place] = ratio.value.max(1.0 / ratio.value);
+            tested.push(place);
+            ratios.push(ratio);
         }
-        let cells = plural(values.iter().filter(|ratio| !ratio.is_nan()).count(), "point");
-        let title = format!("Speed of {} relative to {}", self.comparison.name(machine), self.comparison.name(0));
-        let subtitle = match self.is_exact() {
-            true => format!("{cells}, {EXACT}"),
-            false => format!("{cells}, {} of them not significant ({})", undecided.len(), decision.text()),
-        };
-        let z = Quantity { label: self.comparison.title(machine), unit: Unit::None, log: true };
-        let grid = self.grid(title, self.subtitle(&subtitle), z, values, failed);
-        Ratios { grid, undecided, undecided_label: decision.undecided_label(), unfinished }
+        fastest[place] = Some(first);
     }
+    let open = tested.into_iter().zip(adjust(ratios)).filter(|(_, tested)| decision.leaves_open(tested));
+    let title = "Fastest machine by region".to_owned();
+    let subtitle = group.subtitle("speed relative to the second fastest");
+    let z = Quantity { label: "speed / second fastest".into(), unit: Unit::None, log: true };
+    let undecided = open.map(|(place, _)| place).collect();
+    let winners = Categories {
+        grid: grid(group, title.clone(), subtitle, z, margin, failed),
+        cells: fastest,
+        names: machines.iter().map(|machine| machine.name.clone()).collect(),
+        shown: CellText::Lead { undecided, undecided_label: decision.undecided_label() },
+    };
+    let hatched = match group.is_exact() {
+        true => format!("The ratios are {EXACT}."),
+        false => format!("Pale and hatched: not significant ({}).", decision.text()),
+    };
+    let caption =
+        format!("The fastest machine at every point, and its speed relative to the second fastest. {hatched}");
+    Some(Drawing { figure: Figure::Categories(winners), file: "winners".to_owned(), title, caption })
+}
 
-    /// Draws the ratio over a single axis, with its interval.
-    fn ratio_curve(&self, machine: usize) -> Option<Drawing> {
-        let point = |&index: &usize| {
-            let ratio = self.comparison.ratio(machine, index)?.ratio;
-            let x = self.comparison.points.points[index].number(&self.group.axes[0])?;
-            let (low, high) = ratio.interval.filter(|_| ratio.basis != Basis::Exact).unwrap_or((f64::NAN, f64::NAN));
-            Some(CurvePoint { x, y: ratio.value, low, high })
-        };
-        let points: Vec<CurvePoint> = self.group.points.iter().filter_map(point).collect();
-        if points.len() < 2 {
-            return None;
-        }
-        let banded = points.iter().any(|point| point.low.is_finite());
-        let band = match banded {
-            true => "the band is its 95 % interval",
-            false if self.is_exact() => EXACT,
-            false => "its uncertainty is unknown",
-        };
-        let names = self.comparison.title(machine);
-        let title = format!("Speed ratio {names}");
-        let caption = format!("{title}: above the line at 1, {} is faster; {band}.", self.comparison.name(machine));
-        let curves = Curves {
-            title: title.clone(),
-            subtitle: self.subtitle(&plural(points.len(), "point")),
-            x: self.group.axis(&self.comparison.points, 0).quantity,
-            y: Quantity { label: names, unit: Unit::None, log: true },
-            series: vec![Series { label: String::new(), points }],
-            marks: Vec::new(),
-            ordered: false,
-        };
-        let figure = Figure::Curves(curves).with(FigureOptions { level: Some(1.0), ..FigureOptions::default() });
-        Some(Drawing { figure, file: format!("ratio-curve-{machine}"), title, caption })
-    }
+/// Returns a grid of each machine's medians, if four neighbouring points exist.
+fn medians(group: Group) -> Vec<Grid> {
+    let (places, described) = (group.grid(), columns::describe(group.headline));
+    let grid = |k: usize| {
+        let data = |index: usize| group.comparison.point(index).by_machine[k].as_ref();
+        let is_failed = |index: usize| data(index).is_some_and(|data| data.speed().is_none());
+        let failed = places.indexed_iter().filter(|(_, index)| index.is_some_and(is_failed)).map(|(place, _)| place);
+        let z = Quantity { label: described.label.clone(), unit: described.unit, log: true };
+        let values = group.speeds(k);
+        grid(group, group.comparison.name(k).to_owned(), String::new(), z, values, failed.collect())
+    };
+    let mut grids: Vec<Grid> = (0..group.comparison.machines.len()).map(grid).collect();
+    grids.retain(|grid| has_square(&grid.values));
+    grids
+}
 
-    fn winners(&self) -> Option<Drawing> {
-        let Comparison { machines, points, decision, .. } = self.comparison;
-        if machines.len() > MAX_WINNERS {
-            return None;
-        }
-        let places = self.group.grid(points);
-        let mut fastest = Array2::from_elem(places.dim(), None);
-        let mut margin = Array2::from_elem(places.dim(), f64::NAN);
-        let (mut tested, mut ratios, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-        let mut tests = MannWhitney::default();
-        for (place, index) in places.indexed_iter() {
-            let Some(index) = *index else { continue };
-            let data = &points.points[index].by_machine;
-            failed.extend(data.iter().flatten().any(|data| data.samples() == 0).then_some(place));
-            let speed = |(machine, data): (usize, &Option<_>)| Some((machine, PointData::speed(data.as_ref()?)?));
-            let mut order: Vec<(usize, f64)> = data.iter().enumerate().filter_map(speed).collect();
-            order.sort_by(|a, b| b.1.total_cmp(&a.1));
-            let Some(&(mut first, _)) = order.first() else { continue };
-            if let Some(&(second, _)) = order.get(1)
-                && let (Some(a), Some(b)) = (&data[first], &data[second])
-                && let Some(ratio) = ratio(a, b, &mut tests)
-            {
-                // Decide by the ratio, as elsewhere. If two machines are close, it may reverse the order of the medians.
-                if ratio.value < 1.0 {
-                    first = second;
-                }
-                margin[place] = ratio.value.max(1.0 / ratio.value);
-                tested.push(place);
-                ratios.push(ratio);
-            }
-            fastest[place] = Some(first);
-        }
-        let open = tested.into_iter().zip(adjust(ratios)).filter(|(_, tested)| decision.leaves_open(tested));
-        let title = "Fastest machine by region".to_owned();
-        let subtitle = self.subtitle("speed relative to the second fastest");
-        let z = Quantity { label: "speed / second fastest".into(), unit: Unit::None, log: true };
-        let undecided = open.map(|(place, _)| place).collect();
-        let winners = Categories {
-            grid: self.grid(title.clone(), subtitle, z, margin, failed),
-            cells: fastest,
-            names: machines.iter().map(|machine| machine.name.clone()).collect(),
-            shown: CellText::Lead { undecided, undecided_label: decision.undecided_label() },
-        };
-        let hatched = match self.is_exact() {
-            true => format!("The ratios are {EXACT}."),
-            false => format!("Pale and hatched: not significant ({}).", decision.text()),
-        };
-        let caption =
-            format!("The fastest machine at every point, and its speed relative to the second fastest. {hatched}");
-        Some(Drawing { figure: Figure::Categories(winners), file: "winners".to_owned(), title, caption })
-    }
-
-    /// Returns a grid of each machine's medians, if four neighbouring points exist.
-    fn medians(&self) -> Vec<Grid> {
-        let points = &self.comparison.points;
-        let (places, described) = (self.group.grid(points), columns::describe(self.group.headline));
-        let grid = |k: usize| {
-            let data = |index: usize| points.points[index].by_machine[k].as_ref();
-            let is_failed = |index: usize| data(index).is_some_and(|data| data.speed().is_none());
-            let failed =
-                places.indexed_iter().filter(|(_, index)| index.is_some_and(is_failed)).map(|(place, _)| place);
-            let z = Quantity { label: described.label.clone(), unit: described.unit, log: true };
-            let values = self.group.speeds(points, k);
-            self.grid(self.comparison.name(k).to_owned(), String::new(), z, values, failed.collect())
-        };
-        let mut grids: Vec<Grid> = (0..self.comparison.machines.len()).map(grid).collect();
-        grids.retain(|grid| has_square(&grid.values));
-        grids
-    }
-
-    /// Draws contour plots of the machines side by side on one scale, as in Figure 7 of the Apex-Map paper.
-    fn contours(&self, grids: &[Grid]) -> Vec<Drawing> {
-        let panels = |(number, grids): (usize, &[Grid])| {
-            let title = "Contours side by side, on the same scale".to_owned();
-            let caption = "Lines of equal bandwidth of each machine at the matched points (as in Figure 7 of the \
-                 Apex-Map paper). Where lines run parallel to an axis, that kind of locality hardly matters.";
-            let panels = Panels { title: title.clone(), subtitle: self.subtitle("medians"), grids: grids.to_vec() };
-            let file = if number == 0 { "contours".to_owned() } else { format!("contours-{number}") };
-            Drawing { figure: Figure::Panels(panels), file, title, caption: caption.into() }
-        };
-        grids.chunks(MAX_PANELS).enumerate().map(panels).collect()
-    }
+/// Draws contour plots of the machines side by side on one scale, as in Figure 7 of the Apex-Map paper.
+fn contours(group: Group, grids: &[Grid]) -> Vec<Drawing> {
+    let panels = |(number, grids): (usize, &[Grid])| {
+        let title = "Contours side by side, on the same scale".to_owned();
+        let caption = "Lines of equal bandwidth of each machine at the matched points (as in Figure 7 of the \
+             Apex-Map paper). Where lines run parallel to an axis, that kind of locality hardly matters.";
+        let panels = Panels { title: title.clone(), subtitle: group.subtitle("medians"), grids: grids.to_vec() };
+        let file = if number == 0 { "contours".to_owned() } else { format!("contours-{number}") };
+        Drawing { figure: Figure::Panels(panels), file, title, caption: caption.into() }
+    };
+    grids.chunks(MAX_PANELS).enumerate().map(panels).collect()
 }
 
 /// Row and column of a grid.

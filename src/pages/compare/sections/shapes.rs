@@ -3,9 +3,7 @@
 //!
 //! SOURCE: Apex-Map paper, Section 3.3.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::groups::MatchedGroup;
-use crate::compare::points::Point;
+use crate::compare::comparison::{Comparison, Group};
 use apexmap_base::point::Value;
 use apexmap_base::units::{Unit, quantity, short_number};
 use apexmap_measure::kernels;
@@ -26,7 +24,7 @@ pub struct Shapes {
 
 impl Shapes {
     pub fn new(comparison: &Comparison, with_cards: bool) -> Self {
-        let shapes: Vec<Shape> = comparison.groups.iter().map(|group| shape(comparison, group)).collect();
+        let shapes: Vec<Shape> = comparison.groups().map(shape).collect();
         Self { sentences: shapes.iter().filter_map(sentence).collect(), shapes, with_cards }
     }
 }
@@ -83,38 +81,36 @@ struct Range {
     ratio: String,
 }
 
-fn shape(comparison: &Comparison, group: &MatchedGroup) -> Shape {
-    let names = comparison.machines.iter().map(|machine| machine.name.as_str());
+fn shape(group: Group) -> Shape {
+    let names = group.comparison.machines.iter().map(|machine| machine.name.as_str());
     let mut shape = Shape {
         label: group.label.clone(),
         alphas: Vec::new(),
-        trades: if group.is_surface() { trades(comparison, group) } else { Vec::new() },
+        trades: if group.is_surface() { trades(group) } else { Vec::new() },
         sensitivities: Vec::new(),
         ranges: Vec::new(),
     };
     if group.is_surface() {
-        shape.alphas = group.values(&comparison.points, 1).into_iter().map(short_number).collect();
+        shape.alphas = group.values(1).into_iter().map(short_number).collect();
     }
     for (k, name) in names.enumerate() {
         for axis in &group.axes {
-            shape.sensitivities.extend(sensitivity(comparison, group, k, name, axis));
+            shape.sensitivities.extend(sensitivity(group, k, name, axis));
         }
-        shape.ranges.extend(range(comparison, group, k, name));
+        shape.ranges.extend(range(group, k, name));
     }
     shape
 }
 
 /// Returns the speeds of a machine by alpha and L; NaN for missing points.
-fn surface(comparison: &Comparison, group: &MatchedGroup, machine: usize) -> Vec<Vec<f64>> {
-    let speeds = group.speeds(&comparison.points, machine);
-    speeds.rows().into_iter().map(|row| row.to_vec()).collect()
+fn surface(group: Group, machine: usize) -> Vec<Vec<f64>> {
+    group.speeds(machine).rows().into_iter().map(|row| row.to_vec()).collect()
 }
 
 /// Returns the trade-offs at the bandwidths of the paper and of the base's surface, if at least two machines reach them.
-fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<LevelTrades> {
-    let blocks = group.values(&comparison.points, 0);
-    let surfaces: Vec<Vec<Vec<f64>>> =
-        (0..comparison.machines.len()).map(|machine| surface(comparison, group, machine)).collect();
+fn trades(group: Group) -> Vec<LevelTrades> {
+    let (comparison, blocks) = (group.comparison, group.values(0));
+    let surfaces: Vec<Vec<Vec<f64>>> = (0..comparison.machines.len()).map(|machine| surface(group, machine)).collect();
     let mut levels: Vec<f64> = surfaces.iter().flat_map(|surface| trade::levels(surface)).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
@@ -130,11 +126,10 @@ fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<LevelTrades> {
 }
 
 /// Returns lines of points that differ in one axis only, as (axis value, ln speed), ascending.
-fn lines(comparison: &Comparison, group: &MatchedGroup, machine: usize, axis: &str) -> Vec<Vec<(f64, f64)>> {
+fn lines(group: Group, machine: usize, axis: &str) -> Vec<Vec<(f64, f64)>> {
     let mut lines: BTreeMap<Vec<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     for &index in &group.points {
-        let point = &comparison.points.points[index];
-        let speed = point.by_machine[machine].as_ref().and_then(|data| data.speed());
+        let (point, speed) = (group.comparison.point(index), group.comparison.speed(machine, index));
         let (Some(x), Some(speed)) = (point.number(axis), speed) else { continue };
         let others = group.axes.iter().filter(|other| *other != axis);
         let key: Vec<u64> = others.map(|other| point.number(other).unwrap_or(-1.0).to_bits()).collect();
@@ -150,14 +145,8 @@ fn lines(comparison: &Comparison, group: &MatchedGroup, machine: usize, axis: &s
         .collect()
 }
 
-fn sensitivity(
-    comparison: &Comparison,
-    group: &MatchedGroup,
-    machine: usize,
-    name: &str,
-    axis: &str,
-) -> Option<Sensitivity> {
-    let lines = lines(comparison, group, machine, axis);
+fn sensitivity(group: Group, machine: usize, name: &str, axis: &str) -> Option<Sensitivity> {
+    let lines = lines(group, machine, axis);
     let (low, high) = range_of_axis(&lines)?;
     // Locality increases as alpha decreases.
     let sign = if axis == ALPHA { -1.0 } else { 1.0 };
@@ -196,15 +185,9 @@ fn value_of(axis: &str, value: f64) -> Value {
     if axis == ALPHA { Value::Real(value) } else { Value::Integer(value as u64) }
 }
 
-fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &str) -> Option<Range> {
-    let mut speeds: Vec<(&Point, f64)> = group
-        .points
-        .iter()
-        .filter_map(|&index| {
-            let point = &comparison.points.points[index];
-            Some((point, point.by_machine[machine].as_ref()?.speed()?))
-        })
-        .collect();
+fn range(group: Group, machine: usize, name: &str) -> Option<Range> {
+    let speed = |&index: &usize| Some((index, group.comparison.speed(machine, index)?));
+    let mut speeds: Vec<(usize, f64)> = group.points.iter().filter_map(speed).collect();
     speeds.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (worst, best) = (speeds.first()?, speeds.last()?);
     let unit = columns::describe_of(group.headline, [group.kernel]).unit;
@@ -214,9 +197,10 @@ fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &s
         Unit::Cycles => short_number(1.0 / speed),
         unit => quantity(speed, unit),
     };
-    let place = |point: &Point| {
-        let values = group.axes.iter().filter_map(|axis| point.values.iter().find(|(column, _)| column == axis));
-        values.map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
+    let place = |index: usize| {
+        let point = group.comparison.point(index);
+        let values = group.axes.iter().filter_map(|axis| Some(label(axis, point.value(axis)?)));
+        values.collect::<Vec<_>>().join(", ")
     };
     Some(Range {
         machine: name.to_owned(),

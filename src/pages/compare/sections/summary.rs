@@ -1,6 +1,6 @@
 //! The head of the HTML page: the machines, and warnings to read before using a number.
 
-use crate::compare::comparison::{Comparison, DISTURBED, Stamp};
+use crate::compare::comparison::{Comparison, DISTURBED, Warning};
 use crate::compare::machine::{Machine, Origin};
 use crate::compare::published_machines;
 use crate::html::{Banner, utc};
@@ -20,53 +20,54 @@ pub struct Summary {
 
 impl Summary {
     pub fn new(comparison: &Comparison, unfinished: &[String]) -> Self {
-        let (stamps, warnings) = (comparison.stamps(), warnings(comparison));
-        let lines = stamps.iter().map(Stamp::to_string).chain(warnings.iter().cloned()).collect();
-        Self { banners: banners(comparison, &stamps), remarks: [unfinished, &warnings].concat(), lines }
+        let (warnings, remarks) = (comparison.warnings(), remarks(comparison));
+        let lines = warnings.iter().map(Warning::to_string).chain(remarks.iter().cloned()).collect();
+        Self { banners: banners(comparison, &warnings), remarks: [unfinished, &remarks].concat(), lines }
     }
 }
 
 /// Returns a banner for disturbed machines, and one for all other warnings about the conditions.
-fn banners(comparison: &Comparison, stamps: &[Stamp]) -> Vec<Banner> {
-    let (disturbed, others): (Vec<&Stamp>, Vec<&Stamp>) = stamps.iter().partition(|stamp| stamp.kind == DISTURBED);
+fn banners(comparison: &Comparison, warnings: &[Warning]) -> Vec<Banner> {
+    let (disturbed, others): (Vec<&Warning>, Vec<&Warning>) =
+        warnings.iter().partition(|warning| warning.kind == DISTURBED);
     let line = match others.as_slice() {
         [only] => format!("{only}."),
-        _ => others.iter().map(|stamp| stamp.kind.as_str()).collect::<Vec<_>>().join(", "),
+        _ => others.iter().map(|warning| warning.kind.as_str()).collect::<Vec<_>>().join(", "),
     };
-    let banner = |line: String, stamps: &[&Stamp], disturbed: bool| {
-        let details = stamps.iter().map(|stamp| format!("{stamp}.")).collect();
-        (!stamps.is_empty()).then_some(Banner { line, disturbed, details })
+    let banner = |line: String, warnings: &[&Warning], disturbed: bool| {
+        let details = warnings.iter().map(|warning| format!("{warning}.")).collect();
+        (!warnings.is_empty()).then_some(Banner { line, disturbed, details })
     };
     let disturbed = banner(comparison.disturbed_line().unwrap_or_default(), &disturbed, true);
     disturbed.into_iter().chain(banner(line, &others, false)).collect()
 }
 
-fn warnings(comparison: &Comparison) -> Vec<String> {
-    let mut warnings = Vec::new();
+fn remarks(comparison: &Comparison) -> Vec<String> {
+    let mut remarks = Vec::new();
     if comparison.matched.is_empty() {
         let published = comparison.machines.iter().filter(|machine| machine.origin == Origin::Published);
-        warnings.push(format!(
+        remarks.push(format!(
             "These machines have no common point, so only their cards are compared. {}.",
             published.map(published_machines::rates).collect::<Vec<_>>().join("; ")
         ));
     }
     if let Some([first, second]) = comparison.same_samples() {
-        warnings.push(format!("{first} and {second} contain the same samples: all their ratios are 1."));
+        remarks.push(format!("{first} and {second} contain the same samples: all their ratios are 1."));
     }
-    warnings.extend(one_after_the_other(comparison));
+    remarks.extend(one_after_the_other(comparison));
     for machine in comparison.machines.iter().filter(|machine| !machine.refused.is_empty()) {
-        warnings.push(format!("{} has no rate at some points: {}.", machine.name, machine.refused.join("; ")));
+        remarks.push(format!("{} has no rate at some points: {}.", machine.name, machine.refused.join("; ")));
     }
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
         if *unusable > 0 {
-            warnings.push(format!(
+            remarks.push(format!(
                 "{}: {} excluded because the rate is not positive and finite.",
                 machine.name,
                 plural(*unusable, "sample")
             ));
         }
     }
-    warnings
+    remarks
 }
 
 /// Returns a warning if results of one host were measured one after the other, because the variation between launches does not

@@ -2,8 +2,7 @@
 //! the leading term and of the part that the model does not explain.
 
 use super::drawing::{Drawing, MAX_GROUPS};
-use crate::compare::comparison::Comparison;
-use crate::compare::groups::MatchedGroup;
+use crate::compare::comparison::{Comparison, Group};
 use crate::compare::ratio::format_ratio;
 use crate::compare::terms::{LeadingTerm, SIMILAR_FACTOR, TermCell, TermPair, UNEXPLAINED, explain_pair};
 use crate::html::Picture;
@@ -98,14 +97,14 @@ pub struct RegionRow {
 impl Explanation {
     fn new(comparison: &Comparison, pair: TermPair, folder: &Path) -> Result<Self> {
         let mut groups = Vec::new();
-        for group in &comparison.groups {
+        for group in comparison.groups() {
             let cells: Vec<&TermCell> = pair.cells.iter().filter(|cell| group.points.contains(&cell.point)).collect();
             if cells.is_empty() || groups.len() == MAX_GROUPS {
                 continue;
             }
             let name = format!("terms-{}-{}", pair.machine, groups.len() + 1);
             let mut pictures = Vec::new();
-            for map in maps(comparison, group, &pair, &cells, &name) {
+            for map in maps(group, &pair, &cells, &name) {
                 pictures.extend(map.draw(folder, &mut Vec::new())?);
             }
             let (terms, rows) = region_table(comparison, &pair, &cells);
@@ -257,8 +256,8 @@ fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -
 /// Returns all points, then their halves by L and by alpha.
 fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, Vec<&'a TermCell>)> {
     let mut regions = vec![("all points".to_owned(), cells.to_vec())];
-    let value_of = |cell: &TermCell, column: &str| comparison.points.points[cell.point].number(column);
-    let ranks = |cell: &TermCell| comparison.points.points[cell.point].number_on(0, "ranks");
+    let value_of = |cell: &TermCell, column: &str| comparison.point(cell.point).number(column);
+    let ranks = |cell: &TermCell| comparison.point(cell.point).number_on(0, "ranks");
     for (column, [below, above]) in [
         (BLOCK, ["short blocks, L", "long blocks, L"]),
         (ALPHA, ["high temporal locality, alpha", "low temporal locality, alpha"]),
@@ -286,26 +285,19 @@ fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, 
 }
 
 /// Draws the maps of a group over two axes; empty for other groups. File names begin with `name`.
-fn maps(
-    comparison: &Comparison,
-    group: &MatchedGroup,
-    pair: &TermPair,
-    cells: &[&TermCell],
-    name: &str,
-) -> Vec<Drawing> {
+fn maps(group: Group, pair: &TermPair, cells: &[&TermCell], name: &str) -> Vec<Drawing> {
     if !group.is_map() {
         return Vec::new();
     }
-    let [base, other] = [0, pair.machine].map(|k| comparison.name(k));
-    let places = group.grid(&comparison.points);
+    let [base, other] = [0, pair.machine].map(|k| group.comparison.name(k));
+    let places = group.grid();
     let at_point: HashMap<usize, &TermCell> = cells.iter().map(|cell| (cell.point, *cell)).collect();
     let cells = places.map(|index| index.and_then(|index| at_point.get(&index).copied()));
     let points = plural(at_point.len(), "point");
-    let subtitle = format!("{}: apex_map.surface with the cards, {points}", group.label);
-    let subtitle = comparison.subtitle(subtitle, &group.points);
+    let subtitle = group.subtitle(&format!("apex_map.surface with the cards, {points}"));
     let grid = |title: &str, z: Quantity, value: &dyn Fn(&TermCell) -> f64| {
         let (title, subtitle, failed) = (title.to_owned(), subtitle.clone(), Vec::new());
-        let [x, y] = [0, 1].map(|axis| group.axis(&comparison.points, axis));
+        let [x, y] = [0, 1].map(|axis| group.axis(axis));
         let values: Array2<f64> = cells.map(|cell| cell.map_or(f64::NAN, value));
         Grid { title, subtitle, x, y, z, values, failed }
     };
@@ -352,7 +344,7 @@ fn table(comparison: &Comparison, pairs: &[&TermPair]) -> String {
     for pair in pairs {
         let [base, machine] = [0, pair.machine].map(|k| comparison.name(k).to_owned());
         let row = |cell: &TermCell| {
-            let mut row = comparison.points.points[cell.point].row(&columns);
+            let mut row = comparison.point(cell.point).row(&columns);
             row.extend([base.clone(), machine.clone()]);
             let ratios = [cell.measured.exp(), cell.predicted_log_ratio().exp()];
             let numbers = ratios.iter().chain(cell.seconds.iter().flatten()).chain(&cell.parts);
