@@ -1,16 +1,18 @@
 //! Tests commands on a terminal of 80 columns: lines fit, sizes have units, words are plain.
 
 use super::common::{Scratch, host, launch, manifest, sample};
+use super::mock::noisy_facts;
 use super::terminal::{TINY_SWEEP, terminal_with_size};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance::{Granularity, PlainNode};
-use apexmap_base::sample::{Sample, Status};
+use apexmap_base::sample::{Event, Sample, Status};
 use apexmap_base::terminal::wrap_lines;
 use apexmap_base::units::{Unit, exact_bytes, size_of_words};
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
 use apexmap_pages::report::summary::{Extreme, SummaryRow};
 use apexmap_pages::report::summary_table;
+use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::{LaunchEnd, Manifest};
 use apexmap_results::disk::tabulate::tabulate;
@@ -120,6 +122,32 @@ fn a_run_without_missing_points_says_so() {
     assert!(with_report.ends_with("report: r/report.html\n"), "{with_report}");
     assert_eq!(run(&["--no-report"]), "all 2 points are measured; nothing to do\nreport: r/report.html\n");
     assert_eq!(run(&[]), "all 2 points are measured; nothing to do\nreport: r/report.html\n");
+}
+
+#[test]
+fn a_run_without_a_report_says_that_the_machine_was_disturbed() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.join("tiny.toml"), TINY_SWEEP).expect("a sweep");
+    let run = || shown(80, &scratch, &["run", "tiny.toml", "--out", "r", "--no-report"]);
+    run();
+    // Another program slows the first launch down. The second one is still to be measured.
+    let folder = Folder::open(&scratch.join("r")).expect("a result");
+    let disturb = |line: &str| {
+        let mut event: Event = serde_json::from_str(line).expect("an event");
+        if let Event::Sample(sample) = &mut event {
+            sample.disturbance = noisy_facts();
+            sample.seconds = sample.seconds.map(|seconds| 2.0 * seconds);
+        }
+        serde_json::to_string(&event).expect("JSON") + "\n"
+    };
+    let journal = std::fs::read_to_string(folder.journal("0001")).expect("a journal");
+    std::fs::write(folder.journal("0001"), journal.lines().map(disturb).collect::<String>()).expect("a file");
+    std::fs::remove_file(folder.journal("0002")).expect("a journal");
+    let text = run();
+    let health = Health::from_samples(&Samples::from(folder.table().expect("samples")).current());
+    let banner = health.banner().expect("a disturbed machine").to_string();
+    assert!(banner.starts_with("DISTURBED: "), "{banner}");
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").ends_with(&banner), "{banner}\n{text}");
 }
 
 #[test]
@@ -323,7 +351,6 @@ fn a_resumed_calibration_uses_the_samples_of_its_first_stage_before_the_second()
 
 #[test]
 fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
-    use apexmap_results::disk::Folder;
     use apexmap_run::campaign::{Planner, Request};
     use apexmap_run::sweep::plan::Progress;
     let scratch = Scratch::new();

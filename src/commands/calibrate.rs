@@ -1,6 +1,6 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
-use super::conclude::{conclude, display};
+use super::conclude::{Shown, conclude, display};
 use super::export_network::{Simulator, export};
 use super::fit_progress::FitProgress;
 use super::show_card;
@@ -239,7 +239,7 @@ impl<'a> Stages<'a> {
         } else {
             self.measure_if_quiet(&campaign, conduct)?
         };
-        match carried_out.and_then(|measured| conclude(&campaign, measured, conduct, false)) {
+        match carried_out.and_then(|measured| conclude(&campaign, measured, conduct, Shown::Nothing)) {
             Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
             measured => Ok((campaign, measured)),
         }

@@ -1,7 +1,7 @@
 //! `apexmap compare --self`: the rate of false findings of comparisons on this machine.
 
 use super::compare_folder;
-use super::conclude::{conclude, display};
+use super::conclude::{Shown, conclude, display};
 use super::format::pretty;
 use apexmap_base::error::Result;
 use apexmap_base::new_file;
@@ -58,7 +58,7 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     campaign.check_result_folder(arguments.replace)?;
     let measured =
         local::carry_out(&campaign, None, Conduct::default(), &|plan| display(plan, Some(&campaign.folder)))?;
-    conclude(&campaign, measured, Conduct::default(), false)?;
+    conclude(&campaign, measured, Conduct::default(), Shown::Nothing)?;
     let result = Folder::open(&out)?;
     let samples = Samples::from(result.table()?).current();
     let manifest = Manifest::read(&result)?;

@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::report;
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::terminal::print;
+use apexmap_base::terminal::{print, print_in_red};
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
@@ -20,6 +20,16 @@ pub fn display(plan: &Plan, folder: Option<&Path>) -> Box<dyn Watcher> {
     Box::new(Progress::new(plan, folder))
 }
 
+/// What the end of a run shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// The summary, and the place of the report that is written.
+    Report,
+    /// Only the warning about a disturbed machine, if any.
+    Banner,
+    Nothing,
+}
+
 /// Ends a run without missing points. Keeps a report that the result already has.
 pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, with_report: bool) -> Result<()> {
     let points = plural(campaign.plan.entries.len(), "point");
@@ -29,17 +39,19 @@ pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, 
     if has_report {
         print(&format!("report: {}\n", report.display()))?;
     }
-    conclude(campaign, measured, conduct, with_report && !has_report)
+    conclude(campaign, measured, conduct, if with_report && !has_report { Shown::Report } else { Shown::Nothing })
 }
 
-/// Draws figures and writes the report if requested, then returns the verdict.
-pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, with_report: bool) -> Result<()> {
+/// Draws figures and writes the report, or shows less, then returns the verdict.
+pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, shown: Shown) -> Result<()> {
     let folder = Folder { path: campaign.folder.clone() };
     let samples = Samples::from(measured.table);
-    if with_report && !samples.is_empty() {
-        report::make(&folder, &samples)?;
-    }
     let health = Health::from_samples(&samples.current());
+    match (shown, health.banner()) {
+        (Shown::Report, _) if !samples.is_empty() => report::make(&folder, &samples)?,
+        (Shown::Banner, Some(banner)) => print_in_red(&banner.to_string())?,
+        _ => {}
+    }
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
         let next = "free the machine, and measure again with --replace or into another folder";
         return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));

@@ -1,7 +1,7 @@
 //! `apexmap run`: measures the missing points of a sweep, then draws figures and writes the report.
 
 use super::card::CardArguments;
-use super::conclude::{conclude, display, nothing_to_do};
+use super::conclude::{Shown, conclude, display, nothing_to_do};
 use super::submit_options::SubmitArguments;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_measure::provenance;
@@ -80,16 +80,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         fails_if_slow_node: arguments.fail_if.contains(&FailIf::SlowNode),
         ..Conduct::default()
     };
-    let with_report = !arguments.no_report;
+    let shown = if arguments.no_report { Shown::Banner } else { Shown::Report };
     if request.submit != BatchSystem::None || batch::is_wanted(&campaign)? {
-        return submit(campaign, arguments, &request, conduct, with_report);
+        return submit(campaign, arguments, &request, conduct, shown);
     }
     let card = card(&campaign, arguments)?;
     if card.is_none() && local::is_complete(&campaign)? {
-        return nothing_to_do(&campaign, local::keep(&campaign)?, conduct, with_report);
+        return nothing_to_do(&campaign, local::keep(&campaign)?, conduct, !arguments.no_report);
     }
     let measured = local::carry_out(&campaign, card.as_ref(), conduct, &|plan| display(plan, Some(&campaign.folder)))?;
-    conclude(&campaign, measured, conduct, with_report)
+    conclude(&campaign, measured, conduct, shown)
 }
 
 fn card(campaign: &Campaign, arguments: &Arguments) -> Result<Option<Card>> {
@@ -97,13 +97,7 @@ fn card(campaign: &Campaign, arguments: &Arguments) -> Result<Option<Card>> {
 }
 
 /// Runs the sweep as batch jobs.
-fn submit(
-    campaign: Campaign,
-    arguments: &Arguments,
-    request: &Request,
-    conduct: Conduct,
-    with_report: bool,
-) -> Result<()> {
+fn submit(campaign: Campaign, arguments: &Arguments, request: &Request, conduct: Conduct, shown: Shown) -> Result<()> {
     if !campaign.hosts.is_empty() {
         let next = "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run without --submit";
         return Err(Error::input("hosts are given, but the batch system chooses the hosts of its jobs", next));
@@ -115,10 +109,12 @@ fn submit(
     let (partition, asks_worker) = (partition.as_ref(), request.worker_info.is_none());
     let jobs = JobRequest { flags: &flags, max_node_hours, dry_run, detaches, asks_worker, partition };
     let card = card(&campaign, arguments)?;
-    let shown = |plan: &Plan| display(plan, Some(&campaign.folder));
-    let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &shown)? else { return Ok(()) };
-    let with_report = with_report && followed.other_owner.is_none();
-    match (conclude(&campaign, followed.measured, conduct, with_report), followed.stop) {
+    let start_display = |plan: &Plan| display(plan, Some(&campaign.folder));
+    let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &start_display)? else {
+        return Ok(());
+    };
+    let shown = if followed.other_owner.is_some() { Shown::Banner } else { shown };
+    match (conclude(&campaign, followed.measured, conduct, shown), followed.stop) {
         (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
             Err(Error { message: format!("{}; {}", stop.message, error.message), ..stop })
         }
