@@ -27,12 +27,10 @@ use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OWNER_BY, OwnerBy, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
     TIME_BOUND, Tally, UPDATES, bytes, measure,
 };
-
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::{Computations, Divided, Division, Domain, Kernel, Outcome, Parameter, Refusal, parameter};
-use crate::on_transport;
-use crate::refusal;
+use crate::{on_transport, refusal};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
@@ -90,19 +88,17 @@ const PACKETS: Parameter = parameter(
 );
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
-    let (cores, routers) = (point.integer("cores_per_node"), point.integer("routers"));
-    if !(point.ranks as u64).is_multiple_of(cores) {
+    let (ranks, cores, routers) = (point.ranks as u64, point.integer("cores_per_node"), point.integer("routers"));
+    if !ranks.is_multiple_of(cores) {
         return Err(refusal!(
             ["ranks", "cores_per_node"],
-            "{} ranks are not a multiple of cores_per_node = {cores}; use a multiple",
-            point.ranks
+            "{ranks} ranks are not a multiple of cores_per_node = {cores}; use a multiple"
         ));
     }
     if routers >= cores {
         return Err(refusal!(
             ["routers", "cores_per_node"],
-            "routers = {routers} with cores_per_node = {cores} leaves no core to update; use fewer \
-            routers"
+            "routers = {routers} with cores_per_node = {cores} leaves no core to update; use fewer routers"
         ));
     }
     for (name, value) in [("disabled", point.integer("disabled")), ("delayed_core", point.integer("delayed_core"))] {
@@ -114,9 +110,7 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
             ));
         }
     }
-    if OwnerBy::from_point(point) == OwnerBy::Shift
-        && !((point.ranks as u64 / cores * (cores - routers)).is_power_of_two())
-    {
+    if OwnerBy::from_point(point) == OwnerBy::Shift && !(ranks / cores * (cores - routers)).is_power_of_two() {
         return Err(refusal!(
             ["owner_by", "ranks", "cores_per_node", "routers"],
             "owner_by = \"shift\" needs a number of updating ranks that is a power of two; use \"division\" or \
