@@ -571,7 +571,7 @@ fn reads_and_requests_equal_the_surface_where_it_is_uniform() {
     }
     // Two ranks; half of the accesses go to the other rank.
     for by in [0.0, 1.0] {
-        let rate = requests.predict(&[0.5, 16.0, 2048.0, 2.0, by], &MACHINE[..26]).value;
+        let rate = requests.predict(&[0.5, 16.0, 2048.0, 2.0, 2097152.0, by], &MACHINE[..26]).value;
         let expected = surface.predict(&[1.0, 16.0, 2048.0, 2.0, 2097152.0, 0.0, by, 0.0], &MACHINE).value;
         assert!((rate / expected - 1.0).abs() < 1e-9, "{rate} {expected}");
     }

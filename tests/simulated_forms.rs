@@ -254,7 +254,7 @@ fn late_receiver(machine: &Machine, messages: u64, late: Time, receives: Option<
             drop(outbox);
             return picoseconds_since(start, comm);
         }
-        comm.spend(late as f64 * 1e-12);
+        comm.delay(late as f64 * 1e-12, || ());
         for number in 0..messages {
             while inboxes[0].take(|_, words| assert_eq!(words, [number; 16])).is_none() {
                 comm.relax();

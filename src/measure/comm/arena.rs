@@ -299,7 +299,7 @@ fn fill_crew(ranks_on_node: usize, node: Option<usize>) -> Crew {
     }
 }
 
-/// Words that a thread fills at a time: whole huge pages.
+/// Words that a thread fills at a time: whole huge pages, so that only one thread touches a page first.
 const CHUNK_WORDS: usize = 1 << 20;
 
 /// Fills the words from index `start` on, word i with `value(i)`, with all threads of the crew.

@@ -58,8 +58,20 @@ pub trait Comm {
     }
     /// Lets other ranks make progress. Every waiting loop must call it.
     fn relax(&self);
-    /// Returns the simulated rank, if ranks are simulated. Work outside of timed regions then needs no threads and little memory
-    /// per rank.
+    /// Keeps the rank from its work for this time, in seconds. Until then it calls `turn` again and again.
+    fn delay(&self, seconds: f64, turn: impl Fn()) {
+        let start = self.wall_time();
+        while self.wall_time() - start < seconds {
+            turn();
+        }
+    }
+    /// Frees the memory of a list whose contents are no longer needed, if other ranks in this process use it while this one waits.
+    /// Real ranks keep it, because allocating it again would take measured time.
+    #[inline(always)]
+    fn free(&self, list: &mut Vec<u64>) {
+        let _ = list;
+    }
+    /// Returns the simulated rank, if ranks are simulated. Work outside of timed regions then needs little memory per rank.
     #[inline(always)]
     fn simulated_rank(&self) -> Option<&simulated::SimulatedComm> {
         None

@@ -60,6 +60,17 @@ pub enum Traffic {
     RandomOthers,
 }
 
+/// The operations whose rate a machine limits. Each has one file of bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bounded {
+    /// Accesses to blocks, with the parameters of Apex-Map.
+    Accesses,
+    /// Updates of a table, with the parameters of RandomAccess.
+    Updates,
+    /// Messages in windows.
+    Messages,
+}
+
 /// The computations that simulated ranks charge, in addition to their messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Computations {

@@ -1,6 +1,6 @@
 //! The description of a kernel, the facts that others need, and its functions.
 
-use super::facts::{Computations, Division, Pattern, Traffic, Windows};
+use super::facts::{Bounded, Computations, Division, Pattern, Traffic, Windows};
 use super::{Outcome, Output, Parameter, Ranks, Refusal, Work};
 use crate::comm::{Rings, World};
 use apexmap_base::error::{Error, Result};
@@ -47,6 +47,8 @@ pub struct Kernel {
     pub traffic: Traffic,
     /// Its messages in windows, if it sends them.
     pub pattern: Option<Pattern>,
+    /// Its operations, if a machine's numbers give bounds of their rate.
+    pub bounded: Option<Bounded>,
     /// Its computations on simulated ranks, if its time there has a meaning: its ranks exchange messages, and it charges its
     /// computations.
     pub simulation: Option<Computations>,
@@ -101,6 +103,7 @@ impl Kernel {
         windows: Windows::Never,
         traffic: Traffic::Partners,
         pattern: None,
+        bounded: None,
         simulation: None,
         waits_for_each_message: |_| false,
         stages: |_| None,

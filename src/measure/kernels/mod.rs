@@ -16,7 +16,7 @@ mod refusal;
 pub mod shared;
 
 pub use embedded::run_embedded;
-pub use facts::{Computations, Divided, Division, Pattern, Traffic, Windows};
+pub use facts::{Bounded, Computations, Divided, Division, Pattern, Traffic, Windows};
 pub use kernel::Kernel;
 pub(crate) use node_binding::run_on_nodes;
 use parameter::parameter;
@@ -32,11 +32,11 @@ use std::collections::BTreeMap;
 
 /// All kernels of the program. Help, validation, plans, reports and tests derive from this list.
 pub const ALL: &[&Kernel] = &[
-    &apex_map::SEQUENTIAL,
-    &apex_map::TWO_SIDED,
-    &apex_map::ONE_SIDED,
-    &apex_map::CHAINS,
-    &apex_map::NEIGHBOURS,
+    &apex_map::sequential::KERNEL,
+    &apex_map::two_sided::KERNEL,
+    &apex_map::one_sided::KERNEL,
+    &apex_map::chains::KERNEL,
+    &apex_map::neighbours::KERNEL,
     &random_access::sequential::KERNEL,
     &random_access::star::KERNEL,
     &random_access::base::KERNEL,

@@ -3,7 +3,7 @@
 use super::input::Input;
 use apexmap_base::error::Result;
 use apexmap_base::units::{self, Unit, plural};
-use apexmap_measure::kernels;
+use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::derived_columns::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_column};
@@ -77,11 +77,10 @@ pub fn section(input: &Input) -> Result<Option<Shares>> {
     if best_shares.is_empty() {
         return Ok(None);
     }
-    let families: BTreeSet<&str> = groups.iter().map(family).collect();
-    let limits_of = |name: &&str| {
-        let family = bounds::FAMILIES.iter().find(|family| family.name == *name)?;
-        Some(family.limits.iter().map(|limit| Formula {
-            family: family.name,
+    let kernels: BTreeMap<&'static str, &Kernel> = groups.iter().filter_map(family).collect();
+    let limits_of = |(family, kernel): (&'static str, &Kernel)| {
+        Some(bounds::family(kernel)?.limits.iter().map(move |limit| Formula {
+            family,
             name: limit.name,
             formula: limit.formula,
             source: format!("{}, {}", limit.source.short, limit.place),
@@ -96,7 +95,7 @@ pub fn section(input: &Input) -> Result<Option<Shares>> {
         above,
         rows,
         missing: missing(groups, terms),
-        limits: families.iter().filter_map(limits_of).flatten().collect(),
+        limits: kernels.into_iter().filter_map(limits_of).flatten().collect(),
     }))
 }
 
@@ -123,8 +122,10 @@ impl Shares {
     }
 }
 
-fn family(group: &SampleGroup) -> &str {
-    kernels::family(group.samples.first_word("kernel"))
+/// Returns the kernel of a group with its family.
+fn family(group: &SampleGroup) -> Option<(&'static str, &'static Kernel)> {
+    let kernel = kernels::find(group.samples.first_word("kernel")).ok()?;
+    Some((kernels::family(kernel.id), kernel))
 }
 
 /// Returns the fraction that the fastest run reached, because bounds are computed from the best runs of a calibration.

@@ -3,7 +3,6 @@
 use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
-use apexmap_theory::bounds;
 use serde::Serialize;
 
 /// Methods and sources.
@@ -27,8 +26,7 @@ impl Sources {
             methods: distinct(used.iter().map(|kernel| kernel.method)),
             sources: used.iter().map(|kernel| cite(kernel)).collect(),
             rates: distinct(used.iter().map(rate)),
-            unbounded: samples.describe_origin().is_none()
-                && used.iter().any(|kernel| bounds::family(kernel.id).is_some()),
+            unbounded: samples.describe_origin().is_none() && used.iter().any(|kernel| kernel.bounded.is_some()),
         }
     }
 }

@@ -81,7 +81,7 @@ pub const BEYOND_CACHES: &str = "beyond caches";
 const MIN_WORDS: u64 = 64 << 20;
 /// Ratio of memory to the last cache. Only a small part of the memory is then cached.
 const CACHE_FACTOR: u64 = 4;
-/// Largest share of a node's memory that its ranks take, for each kind of pages.
+/// Largest share of a node's memory that its ranks take, for each kind of pages. A launch may keep memory of both kinds.
 const MAX_MEMORY_SHARE: f64 = 0.25;
 /// Memory in bytes that the system and other programs need, but at most half of all memory.
 const RESERVED_BYTES: u64 = 2 << 30;

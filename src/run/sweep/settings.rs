@@ -15,7 +15,7 @@ use apexmap_measure::worker;
 use std::path::PathBuf;
 use toml::Spanned;
 
-const DEFAULT_MIN: u32 = 6;
+const DEFAULT_MIN: u32 = MIN_FOR_INTERVAL;
 const DEFAULT_MAX: u32 = 30;
 /// With fewer samples, even the whole range is not a 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
 const MIN_FOR_INTERVAL: u32 = 6;

@@ -15,7 +15,6 @@ use apexmap_measure::numerics::power_law::crossing_share;
 const MAX_BYTES_PER_INSTRUCTION: f64 = 64.0;
 
 pub const FAMILY: Family = Family {
-    name: "apex_map",
     limits: &[
         Limit {
             name: ISSUE,

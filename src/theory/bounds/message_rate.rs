@@ -5,7 +5,6 @@ use apexmap_base::source::NIC_MESSAGE_RATE;
 use apexmap_measure::kernels::Pattern;
 
 pub const FAMILY: Family = Family {
-    name: "message_rate",
     limits: &[
         Limit {
             name: MESSAGES,

@@ -6,7 +6,7 @@
 //! of a bound are therefore computed from the best runs. The maximum rate of this program's own loop is kept separately
 //! ([`LOOP`]). A limit is left out and named if the card has not all of its inputs. Without any limit there is no bound.
 //!
-//! A family of kernels has one file of bounds and one line in [`FAMILIES`]. A new kind of limit is one line in [`NAMES`].
+//! A family of kernels has one file of bounds and one line in [`family`]. A new kind of limit is one line in [`NAMES`].
 
 mod apex_map;
 mod ladder;
@@ -21,11 +21,8 @@ pub use limits::{Limits, Messages};
 
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source::Source;
-use apexmap_measure::kernels::{self, Kernel};
+use apexmap_measure::kernels::{self, Bounded, Kernel};
 use std::collections::BTreeMap;
-
-/// The families that have bounds.
-pub const FAMILIES: &[&Family] = &[&apex_map::FAMILY, &random_access::FAMILY, &message_rate::FAMILY];
 
 macro_rules! names {
     ($($constant:ident = $name:literal;)*) => {
@@ -52,8 +49,6 @@ names! {
 
 /// Kernels with the same limits.
 pub struct Family {
-    /// First part of the kernels' ids, before the dot.
-    pub name: &'static str,
     pub limits: &'static [Limit],
     terms: fn(&Case, &Kernel, &mut Terms),
 }
@@ -157,14 +152,17 @@ impl Terms {
 
 /// Returns all limits at a point; `None` for kernels without a family.
 pub fn terms(case: &Case) -> Option<Terms> {
-    let family = family(&case.point.kernel)?;
+    let kernel = kernels::find(&case.point.kernel).ok()?;
     let mut terms = Terms::default();
-    (family.terms)(case, kernels::find(&case.point.kernel).ok()?, &mut terms);
+    (family(kernel)?.terms)(case, kernel, &mut terms);
     Some(terms)
 }
 
 /// Returns the family of a kernel.
-pub fn family(kernel: &str) -> Option<&'static Family> {
-    let name = kernels::family(kernel);
-    FAMILIES.iter().copied().find(|family| family.name == name)
+pub fn family(kernel: &Kernel) -> Option<&'static Family> {
+    Some(match kernel.bounded? {
+        Bounded::Accesses => &apex_map::FAMILY,
+        Bounded::Updates => &random_access::FAMILY,
+        Bounded::Messages => &message_rate::FAMILY,
+    })
 }

@@ -8,7 +8,6 @@ use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::kernels::Division;
 
 pub const FAMILY: Family = Family {
-    name: "random_access",
     limits: &[
         Limit {
             name: ISSUE,

@@ -173,7 +173,7 @@ impl MpiInbox {
     }
 }
 
-/// Maximum number of receives per test.
+/// Maximum number of receives per test: the largest value of the parameter `packets`.
 const MAX_BATCH: usize = 16;
 
 impl Inbox for MpiInbox {
@@ -223,7 +223,7 @@ pub struct MpiUnorderedInbox {
     _channel: Rc<Channel>,
 }
 
-/// Failed tests of the oldest receive before all receives are tested.
+/// Failed tests of the oldest receive before all receives are tested. A test of all then adds 3 to 11 ns to each test of the oldest.
 const MAX_MISSES: u32 = 16;
 
 /// Returns the sender and the number of words of a message.

@@ -224,6 +224,7 @@ impl Machine {
 
     /// Returns the mean number of links on the way of a message between two of `ranks` ranks; 0 if messages do not wait for links.
     pub fn mean_contended_links(&self, ranks: usize) -> f64 {
+        // A sample of the destinations, because a machine may have a million.
         const WAYS: usize = 64;
         if !self.link.is_contended {
             return 0.0;

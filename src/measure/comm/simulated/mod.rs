@@ -88,13 +88,6 @@ pub fn start(
     Err(Error::input("simulated ranks need a machine", "start them with `apexmap run SWEEP --simulate CARD`"))
 }
 
-impl SimulatedComm {
-    /// Spends this time, in seconds, on a computation.
-    pub fn spend(&self, seconds: f64) {
-        self.member.compute(picoseconds(seconds));
-    }
-}
-
 impl Comm for SimulatedComm {
     fn rank(&self) -> usize {
         self.member.rank
@@ -126,6 +119,14 @@ impl Comm for SimulatedComm {
 
     fn relax(&self) {
         self.member.relax();
+    }
+
+    fn delay(&self, seconds: f64, _: impl Fn()) {
+        self.member.compute(picoseconds(seconds));
+    }
+
+    fn free(&self, list: &mut Vec<u64>) {
+        *list = Vec::new();
     }
 
     fn simulated_rank(&self) -> Option<&SimulatedComm> {

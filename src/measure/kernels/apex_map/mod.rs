@@ -15,23 +15,17 @@ pub mod access;
 pub mod access_all;
 pub mod chains;
 pub mod neighbours;
-mod one_sided;
-mod sequential;
-mod two_sided;
+pub mod one_sided;
+pub mod sequential;
+pub mod two_sided;
 pub mod writes;
-
-pub use chains::CHAINS_KERNEL as CHAINS;
-pub use neighbours::KERNEL as NEIGHBOURS;
-pub use one_sided::ONE_SIDED;
-pub use sequential::SEQUENTIAL;
-pub use two_sided::TWO_SIDED;
 
 use super::shared::accesses::{
     ALPHA, B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_words, check, contents, draw, local_words,
     memory, simulated_words, tally, timing,
 };
 use super::shared::sums::{self, Sum, sum_all};
-use super::{Kernel, Output, Traffic, Work};
+use super::{Bounded, Kernel, Output, Traffic, Work};
 use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
@@ -75,6 +69,7 @@ const FAMILY: Kernel = Kernel {
         kernel.memory(point).saturating_sub(computed.saturating_mul(WORD_BYTES))
     },
     traffic: Traffic::RandomOthers,
+    bounded: Some(Bounded::Accesses),
     ..Kernel::DEFAULT
 };
 

@@ -20,7 +20,7 @@ use super::shared::messages::{
     BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, ONE_WAY, OPERATION, PING_PONG,
     RANDOM, SEED, Shape, WINDOW, content, is_put, measure, remote_nodes, run_both_directions, run_route,
 };
-use super::{Domain, Kernel, Parameter, Refusal, parameter};
+use super::{Bounded, Domain, Kernel, Parameter, Refusal, parameter};
 use crate::refusal;
 use apexmap_base::point::Point;
 use apexmap_base::source;
@@ -46,7 +46,13 @@ const METHOD: &str = "Senders write messages in rounds. In a round, a sender sen
 /// Returns a kernel of a pattern with the description that all of them have in common.
 const fn family(pattern: Kernel) -> Kernel {
     // The headline is the column that the paper's figures show over message size.
-    Kernel { source: &source::NIC_MESSAGE_RATE, headline: "bytes_per_second", method: METHOD, ..pattern }
+    Kernel {
+        source: &source::NIC_MESSAGE_RATE,
+        headline: "bytes_per_second",
+        method: METHOD,
+        bounded: Some(Bounded::Messages),
+        ..pattern
+    }
 }
 
 /// Refuses a number of ranks that is not two or more nodes of `senders` ranks.

@@ -108,7 +108,12 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece_words(point));
     let mut lines = lines.into_iter();
-    let capacity = if comm.simulated_rank().is_some() { 0 } else { problem.look_ahead };
+    // Simulated ranks allocate a list when they fill it.
+    let list = || {
+        let mut list = Vec::with_capacity(2 * problem.look_ahead);
+        comm.free(&mut list);
+        list
+    };
     let inboxes = stages.iter().map(|stage| lines.by_ref().take(stage.peers.len()).collect()).collect();
     let mut cube = Cube {
         comm,
@@ -116,14 +121,14 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         inboxes,
         outbox,
         index: problem.index,
-        look_ahead: problem.look_ahead,
         piece: piece_words(point),
         late: Waits::from_point(point) == Waits::Late,
         at_once: OwnUpdates::from_point(point) == OwnUpdates::AtOnce,
-        lists: [0, 1].map(|_| SplitLists::with_capacity(capacity)),
-        own: Pending::new(problem.look_ahead, 2 * capacity),
+        lists: [0, 1].map(|_| SplitLists { keep: list(), send: list() }),
+        own: Pending::new(problem.look_ahead, 2 * problem.look_ahead),
         tally: Tally::default(),
     };
+    comm.free(cube.own.list_mut());
     let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
         SpecialisedTable::LowBits(mut table) => cube.pass(&problem, &mut table),
         SpecialisedTable::HighBits(mut table) => cube.pass(&problem, &mut table),
@@ -139,12 +144,6 @@ struct SplitLists {
     send: Vec<u64>,
 }
 
-impl SplitLists {
-    fn with_capacity(look_ahead: usize) -> Self {
-        Self { keep: Vec::with_capacity(2 * look_ahead), send: Vec::with_capacity(2 * look_ahead) }
-    }
-}
-
 struct Cube<'a, C: Mailboxes> {
     comm: &'a C,
     stages: Vec<Stage>,
@@ -152,7 +151,6 @@ struct Cube<'a, C: Mailboxes> {
     inboxes: Vec<Vec<C::Inbox>>,
     outbox: C::Outbox,
     index: Index,
-    look_ahead: usize,
     piece: usize,
     late: bool,
     at_once: bool,
@@ -179,9 +177,7 @@ impl<C: Mailboxes> Cube<'_, C> {
                 size = self.apply_own_updates(&mut values[..size], table);
             }
             self.divide(&values[..size], 0);
-            if self.comm.simulated_rank().is_some() {
-                values = Vec::new();
-            }
+            self.comm.free(&mut values);
             for stage in 0..self.stages.len() {
                 self.exchange(stage, table);
                 let next = &self.lists[(stage + 1) % 2];
@@ -190,7 +186,7 @@ impl<C: Mailboxes> Cube<'_, C> {
             let applied = self.own.apply_all(table);
             self.comm.charge(Computation::Update, applied as usize);
             self.tally.applied += applied;
-            empty(self.comm, self.own.list_mut());
+            self.comm.free(self.own.list_mut());
             self.tally.end_round((self.tally.applied - before) as usize, problem.look_ahead);
         }
         let words = problem.look_ahead + self.own.capacity();
@@ -203,12 +199,6 @@ impl<C: Mailboxes> Cube<'_, C> {
     fn divide(&mut self, values: &[u64], stage: usize) {
         let SplitLists { keep, send } = &mut self.lists[stage % 2];
         let keep = if stage + 1 >= self.stages.len() { self.own.list_mut() } else { keep };
-        if self.comm.simulated_rank().is_some() {
-            // Lists of one size: any rank can use the memory that another one has freed.
-            for list in [&mut *keep, &mut *send] {
-                list.reserve_exact(self.look_ahead + self.look_ahead / 8 + 16);
-            }
-        }
         match self.stages.get(stage) {
             Some(stage) => {
                 divide(values, self.index, stage, keep, send);
@@ -243,9 +233,8 @@ impl<C: Mailboxes> Cube<'_, C> {
             self.own.prefetch_early(table);
         }
         self.send(&mut swap, stage);
-        if self.comm.simulated_rank().is_some() && swap.unsent == [None, None] {
-            // Other ranks use the memory while this one waits.
-            self.lists[stage % 2].send = Vec::new();
+        if swap.unsent == [None, None] {
+            self.comm.free(&mut self.lists[stage % 2].send);
         }
         if self.late {
             self.process_kept(stage, table);
@@ -322,13 +311,11 @@ impl<C: Mailboxes> Cube<'_, C> {
     }
 }
 
-/// Empties a list. A simulated rank also frees its memory, which other ranks then use.
+/// Empties a list.
 #[inline(always)]
 fn empty(comm: &impl Comm, list: &mut Vec<u64>) {
     list.clear();
-    if comm.simulated_rank().is_some() {
-        *list = Vec::new();
-    }
+    comm.free(list);
 }
 
 /// The messages of a stage, to and from one or two peers, that are not complete yet.

@@ -37,7 +37,8 @@ pub use verify::{Rules, Tally, measure};
 use super::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES, receive_buffers, seed, send_handles};
 use super::shared::updates::{layout, operation, random_stream, table};
 use super::{
-    Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Refusal, Work, output, parameter,
+    Bounded, Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Refusal, Work, output,
+    parameter,
 };
 use crate::comm::World;
 use crate::refusal;
@@ -160,6 +161,7 @@ const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table 
 const FAMILY: Kernel = Kernel {
     outputs: OUTPUTS,
     method: METHOD,
+    bounded: Some(Bounded::Updates),
     simulation: Some(Computations::Updates { divided: Divided::AmongAll, by_roles: false }),
     family_check: check,
     work: |point| work(problem::updates(point) as f64),

@@ -48,6 +48,11 @@ impl Nodes {
         Self { count: ranks, cores: 1, routers: 0 }
     }
 
+    /// Returns the number of ranks that share a table.
+    pub fn ranks(&self) -> usize {
+        self.count * self.cores
+    }
+
     /// Returns the number of parts of the table.
     pub fn owners(&self) -> usize {
         self.count * (self.cores - self.routers)

@@ -379,13 +379,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
     /// Waits for the artificial delay of this number of updates. The delay counts as busy time.
     fn delay(&self, updates: usize) {
         if self.delay > 0.0 {
-            if let Some(comm) = self.comm.simulated_rank() {
-                return comm.spend(self.delay * updates as f64);
-            }
-            let until = self.comm.wall_time() + self.delay * updates as f64;
-            while self.comm.wall_time() < until {
-                std::hint::spin_loop();
-            }
+            self.comm.delay(self.delay * updates as f64, std::hint::spin_loop);
         }
     }
 

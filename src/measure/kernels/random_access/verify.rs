@@ -4,13 +4,11 @@
 //! applied again by a different method, which must restore `T[i] = i`.
 
 mod hash;
-mod replay;
+mod repeat;
 mod reports;
-mod simulated;
-mod undo;
 
 use super::operation::Operation;
-use super::problem::{LOOK_AHEAD_LIMIT, Problem};
+use super::problem::Problem;
 use super::table::Table;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
@@ -21,11 +19,11 @@ use crate::numerics::mix::seed;
 use crate::{observer, progress};
 use apexmap_base::error::Result;
 use apexmap_base::sample::Phase;
-use hash::{count_wrong, hash_words, update_hash};
+use apexmap_base::units::WORD_BYTES;
+use hash::{table_hash, update_hash, wrong_words};
+use repeat::{replay, undo};
 use reports::Report;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
-use undo::undo;
 
 /// Counts of one rank in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,30 +134,23 @@ pub fn measure_timed<C: Collectives>(
     comm.barrier();
 
     // Each rank contributes its part of its node's memory, so the sum is the memory of all nodes.
-    let memory = match comm.simulated_rank() {
-        Some(_) => 0,
-        None => Hardware::this_machine().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64,
-    };
-    let memory = comm.all_reduce_sum(memory / apexmap_base::units::WORD_BYTES);
+    let memory = Hardware::this_machine().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
+    let memory = comm.all_reduce_sum(memory / WORD_BYTES);
 
     // The clock has stopped on all ranks, so helper threads disturb no rank.
     let crew = if comm.simulated_rank().is_some() { Crew::default() } else { Crew::new(comm.ranks_on_node()) };
-    let run_hash = table_hash(&crew, &table, first, 0.0..UNDO_START);
+    let run_hash = table_hash(&crew, &table, first, report(0.0..UNDO_START));
+    let repeating = report(UNDO_START..UNDO_END);
     let (demanded, errors) = match problem.operation {
         Operation::Xor => {
-            let note = |share| report_progress(UNDO_START + (UNDO_END - UNDO_START) * share);
-            let demanded = match comm.simulated_rank() {
-                Some(comm) => simulated::undo(comm, problem, &mut table, note),
-                None => undo(comm, problem, &crew, &mut table, note),
-            };
-            let errors = wrong_words(&crew, &table, first);
+            let demanded = undo(comm, problem, &crew, &mut table, repeating);
+            let errors = wrong_words(&crew, &table, first, report(UNDO_END..1.0));
             if errors == 0 {
                 arena.mark_restored(problem.pages);
             }
             (demanded, errors)
         }
-        // These operations cannot be undone: the new word does not determine the old one.
-        Operation::Add | Operation::And | Operation::Or => replay::replay(comm, problem, &crew, &table, first),
+        Operation::Add | Operation::And | Operation::Or => replay(comm, problem, &crew, &table, repeating),
     };
     let report = Report {
         seconds: seconds.to_bits(),
@@ -175,55 +166,15 @@ pub fn measure_timed<C: Collectives>(
     Ok(report.gather(comm).outcome(problem, rules, granted, memory))
 }
 
-/// Words of the table that one thread processes at once.
-const BLOCK: usize = 1 << 20;
-
-/// Calls `judge` for each block of the table and the number of its first word, on all threads of the crew. Combines the results.
-fn combine_blocks(
-    crew: &Crew,
-    table: &Table,
-    first: u64,
-    judge: impl Fn(&[u64], u64) -> u64 + Sync,
-    combine: impl Fn(u64, u64) -> u64 + Sync,
-    note: impl Fn(f64),
-) -> u64 {
-    let total = Mutex::new(0);
-    let blocks = table.words.chunks(BLOCK).zip((first..).step_by(BLOCK));
-    let work = |(words, first)| {
-        let own = judge(words, first);
-        let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-        *total = combine(*total, own);
-    };
-    crew.for_each(table.words.len().div_ceil(BLOCK), blocks, work, note);
-    total.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns the hash of a table after all updates. Reports progress over `shares` of the verification.
-fn table_hash(crew: &Crew, table: &Table, first: u64, shares: Range<f64>) -> u64 {
-    let note = |share| report_progress(shares.start + (shares.end - shares.start) * share);
-    combine_blocks(crew, table, first, hash_words, |a, b| a ^ b, note)
-}
-
-/// Returns the number of words that differ from their value before the run.
-fn wrong_words(crew: &Crew, table: &Table, first: u64) -> u64 {
-    combine_blocks(
-        crew,
-        table,
-        first,
-        count_wrong,
-        |a, b| a + b,
-        |share| report_progress(UNDO_END + (1.0 - UNDO_END) * share),
-    )
-}
-
 /// Fraction of a verification, roughly, that is complete when undoing the updates begins.
 const UNDO_START: f64 = 0.1;
 /// Fraction of a verification, roughly, that is complete when all updates are undone.
 const UNDO_END: f64 = 0.9;
 
-fn report_progress(share: f64) {
-    progress::report_share(Phase::Verifying, share);
+/// Returns a function that reports the progress of a part of the verification, which takes `shares` of it.
+fn report(shares: Range<f64>) -> impl Fn(f64) {
+    move |share| progress::report_share(Phase::Verifying, shares.start + (shares.end - shares.start) * share)
 }
 
 /// Words that the verification needs in addition to the table.
-pub(super) const VERIFICATION_WORDS: u64 = 6 * undo::CHUNK as u64;
+pub(super) const VERIFICATION_WORDS: u64 = 6 * repeat::CHUNK as u64;

@@ -64,7 +64,8 @@ struct Class {
     elsewhere: f64,
 }
 
-/// Number of blocks that are separate classes. Beyond them, each class is wider by the factor `CLASS_GROWTH`.
+/// Number of blocks that are separate classes, because the first blocks differ most. Beyond them, each class is wider by the factor
+/// `CLASS_GROWTH`.
 const SINGLE_CLASSES: f64 = 32.0;
 const CLASS_GROWTH: f64 = 1.03;
 /// Number of ranks whose accesses are separate. Accesses of farther ranks are nearly uniform.

@@ -4,12 +4,12 @@
 
 use super::costs::{self, Memory, Remote};
 use super::hits::Shares;
-use super::{BLOCK, BY, MEMORY_END, RANKS_END, SIZES, WORDS, parameters, sizes};
+use super::{BLOCK, BY, MEMORY_END, PAGE, RANKS_END, SIZES, WORDS, parameters, sizes};
 use crate::machine::Card;
 use crate::models::{About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, variable};
 use apexmap_base::error::Result;
 use apexmap_base::source;
-use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+use apexmap_base::units::{Unit, WORD_BYTES};
 
 /// Bandwidth of a process: the time is that of [`super::Surface`], with a given remote share.
 pub struct Requests;
@@ -39,7 +39,7 @@ impl Model for Requests {
             summary: "bandwidth with a given share of remote accesses, by messages or gets",
             source: &source::APEX_MAP,
             place: "Section 2.1, Table 1",
-            variables: &[SHARE, BLOCK, WORDS, RANKS, BY],
+            variables: &[SHARE, BLOCK, WORDS, RANKS, PAGE, BY],
             parameters: &PARAMETERS,
             explains: &["calibrate.request"],
             column: "bytes_per_second_per_rank",
@@ -56,9 +56,9 @@ impl Model for Requests {
     }
 
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
-        let [share, block, memory, ranks, by] = array(x);
+        let [share, block, memory, ranks, page, by] = array(x);
         let (own, bytes) = (WORD_BYTES as f64 * memory / ranks, WORD_BYTES as f64 * block);
-        let shares = Shares::from_uniform_reads(own, bytes, 1.0, HUGE_PAGE_BYTES as f64, sizes(p, ranks));
+        let shares = Shares::from_uniform_reads(own, bytes, 1.0, page, sizes(p, ranks));
         let (core, remote) = (Memory(&p[SIZES.len()..MEMORY_END]), Remote::from_way(by, &p[MEMORY_END..]));
         super::TERMS
             .into_iter()
@@ -68,7 +68,7 @@ impl Model for Requests {
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let (seconds, term) = super::sum_terms(&self.budget(x, p));
-        let [_, block, ..] = array::<5>(x);
+        let [_, block, ..] = array::<6>(x);
         bound(WORD_BYTES as f64 * block / seconds, term)
     }
 }

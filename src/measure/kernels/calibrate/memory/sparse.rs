@@ -55,7 +55,7 @@ const SHARE: Parameter = parameter(
     Domain::Real { exclusive_min: 0.0, max: 1.0, default: 0.1 },
 );
 
-/// Number of words at the start of the region that receive most reads.
+/// Number of words at the start of the region that receive most reads. The first-level cache holds them, so only the others miss.
 const NEAR_WORDS: u64 = 2048 / WORD_BYTES;
 
 /// Runs the kernel on all ranks. Collective.

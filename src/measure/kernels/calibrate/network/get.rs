@@ -39,7 +39,7 @@ const WINDOW: Parameter = Parameter {
     domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
     ..pair::WINDOW
 };
-/// Number of adjacent blocks that are fetched in turn.
+/// Number of adjacent blocks that are fetched in turn. Caches hold so few, so that the time is that of gets and not of memory.
 const BLOCKS: u64 = 4;
 
 /// Runs the kernel on all ranks. Collective.

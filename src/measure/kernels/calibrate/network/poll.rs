@@ -39,7 +39,7 @@ const LOOKS: Parameter = parameter(
     "polls per rank in one run",
     Domain::Integer { min: 1, max: 1 << 32, default: 1 << 16 },
 );
-/// Number of posted receives, and of send handles.
+/// Number of posted receives, and of send handles: the defaults of kernels that serve others.
 const HANDLES: usize = 16;
 
 /// Runs the kernel on all ranks. Collective.

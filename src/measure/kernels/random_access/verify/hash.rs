@@ -1,8 +1,37 @@
 //! Hashes of the table and of updates, in loops that the compiler vectorises.
 
+use crate::crew::Crew;
 use crate::kernels::shared::updates::random_stream::Index;
+use crate::kernels::shared::updates::table::Table;
 use crate::numerics::mix::mix;
 use multiversion::multiversion;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Words of the table that one thread processes at once.
+const BLOCK: usize = 1 << 20;
+
+/// Returns the hash of a table after all updates. `first` is the number of its first word. Calls `note` with the fraction that is
+/// complete.
+pub fn table_hash(crew: &Crew, table: &Table, first: u64, note: impl Fn(f64)) -> u64 {
+    let hash = AtomicU64::new(0);
+    let add = |words: &[u64], first| _ = hash.fetch_xor(hash_words(words, first), Ordering::Relaxed);
+    for_each_block(crew, table, first, add, note);
+    hash.into_inner()
+}
+
+/// Returns the number of words that differ from their value before the run, as [`table_hash`] does.
+pub fn wrong_words(crew: &Crew, table: &Table, first: u64, note: impl Fn(f64)) -> u64 {
+    let wrong = AtomicU64::new(0);
+    let add = |words: &[u64], first| _ = wrong.fetch_add(count_wrong(words, first), Ordering::Relaxed);
+    for_each_block(crew, table, first, add, note);
+    wrong.into_inner()
+}
+
+/// Calls `work` with each block of the table and the number of its first word, on all threads of the crew.
+fn for_each_block(crew: &Crew, table: &Table, first: u64, work: impl Fn(&[u64], u64) + Sync, note: impl Fn(f64)) {
+    let blocks = table.words.chunks(BLOCK).zip((first..).step_by(BLOCK));
+    crew.for_each(table.words.len().div_ceil(BLOCK), blocks, |(words, first)| work(words, first), note);
+}
 
 /// Returns the contribution of a value at a word to the hash.
 ///
@@ -16,7 +45,7 @@ pub fn update_hash(word: u64, value: u64) -> u64 {
 
 /// Returns the hash of the words that begin at word `first` of the table. Before the run each word was equal to its index.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
-pub fn hash_words(words: &[u64], first: u64) -> u64 {
+fn hash_words(words: &[u64], first: u64) -> u64 {
     words.iter().enumerate().fold(0, |hash, (offset, &word)| {
         let place = first + offset as u64;
         hash ^ update_hash(place, word ^ place)
@@ -31,6 +60,6 @@ pub fn hash_updates(values: &[u64], index: Index) -> u64 {
 
 /// Returns the number of words that are not equal to their index. The words begin at word `first` of the table.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
-pub fn count_wrong(words: &[u64], first: u64) -> u64 {
+fn count_wrong(words: &[u64], first: u64) -> u64 {
     words.iter().enumerate().map(|(offset, &word)| u64::from(word != first + offset as u64)).sum()
 }

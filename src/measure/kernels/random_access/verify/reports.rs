@@ -1,10 +1,10 @@
 //! The reports of all ranks after a run, and the verdict.
 
-use super::{LOOK_AHEAD_LIMIT, Rules, Tally};
+use super::{Rules, Tally};
 use crate::comm::Collectives;
 use crate::comm::arena::GrantedPages;
 use crate::kernels::Outcome;
-use crate::kernels::random_access::problem::Problem;
+use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
 use apexmap_base::point::Value;
 use std::collections::BTreeMap;
 
@@ -60,27 +60,30 @@ impl Report {
             excess.unwrap_or(0),
         ];
         let rows = comm.gather(&row).unwrap_or_else(|| row.to_vec());
-        let read = |row: &[u64]| Report {
-            seconds: row[0],
-            tally: Tally {
-                applied: row[1],
-                messages: row[2],
-                hops: row[3],
-                stored: row[4],
-                excess: (row[15] == 1).then_some(row[16]),
-                buffer_bytes: row[5],
-                discarded: row[13],
-                discarded_hash: row[14],
-            },
-            demanded: row[6],
-            generated: row[7],
-            demanded_hash: row[8],
-            errors: row[9],
-            words: row[10],
-            fullest: row[11],
-            hash: row[12],
+        let read = |&[
+            seconds,
+            applied,
+            messages,
+            hops,
+            stored,
+            buffer_bytes,
+            demanded,
+            generated,
+            demanded_hash,
+            errors,
+            words,
+            fullest,
+            hash,
+            discarded,
+            discarded_hash,
+            has_excess,
+            excess,
+        ]: &[u64; _]| {
+            let excess = (has_excess == 1).then_some(excess);
+            let tally = Tally { applied, messages, hops, stored, excess, buffer_bytes, discarded, discarded_hash };
+            Report { seconds, tally, demanded, generated, demanded_hash, errors, words, fullest, hash }
         };
-        Reports(rows.chunks_exact(row.len()).map(read).collect())
+        Reports(rows.as_chunks().0.iter().map(read).collect())
     }
 }
 

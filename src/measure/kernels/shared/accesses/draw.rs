@@ -1,6 +1,6 @@
 //! Draws the accesses of a rank from the power law and computes the sum that they must read.
 
-use super::{local_words, simulated_words};
+use super::local_words;
 use crate::comm::Comm;
 use crate::numerics::mix::{mix, seed};
 use crate::numerics::power_law::PowerLaw;
@@ -89,8 +89,8 @@ pub(in crate::kernels) struct Draws {
     block: u64,
     /// Words per rank, M/P.
     local: u64,
-    /// Words that each rank stores, if ranks are simulated.
-    stored: Option<u64>,
+    /// Words that each rank stores: fewer than `local` if ranks are simulated.
+    stored: u64,
     rank: u64,
     ranks: u64,
 }
@@ -98,21 +98,21 @@ pub(in crate::kernels) struct Draws {
 impl Draws {
     /// Starts the sequence of a rank. Each combination of rank, stream and purpose has a different sequence.
     pub(in crate::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
-        let block = point.integer("L");
+        let (block, local) = (point.integer("L"), local_words(point));
         Self {
             law: Law::from_point(point),
             random: Pcg64Mcg::seed_from_u64(seed(&[point.integer("seed"), rank as u64, stream, purpose])),
             block,
-            local: local_words(point),
-            stored: None,
+            local,
+            stored: local,
             rank: rank as u64,
             ranks: point.ranks as u64,
         }
     }
 
-    /// Lets all accesses go to the words that simulated ranks store, if `is_simulated`.
-    pub(in crate::kernels) fn for_simulated_ranks(self, point: &Point, is_simulated: bool) -> Self {
-        Self { stored: is_simulated.then(|| simulated_words(point)), ..self }
+    /// Lets all accesses go to the words that each rank stores, which its memory repeats.
+    pub(in crate::kernels) fn with_stored_words(self, words: usize) -> Self {
+        Self { stored: words as u64, ..self }
     }
 
     /// Fills an index array with the next accesses.
@@ -122,10 +122,10 @@ impl Draws {
             // Word 0 of the power law is the most frequent; it is the first word of the rank's own memory.
             Location::new(word / self.local, word % self.local)
         });
-        if let Some(stored) = self.stored {
+        if self.stored < self.local {
             let repeat = |location: &mut Location| {
                 let offset = location.offset() as u64;
-                *location = Location(location.0 - offset + offset % stored);
+                *location = Location(location.0 - offset + offset % self.stored);
             };
             array.iter_mut().for_each(repeat);
         }

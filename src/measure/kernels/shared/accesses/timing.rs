@@ -145,8 +145,8 @@ pub(in crate::kernels) fn time_accesses<C: Collectives>(
     arrays: Arrays,
     rank: &mut impl TimedRank,
 ) -> Outcome {
-    let is_simulated = comm.simulated_rank().is_some();
-    let draws = |purpose| Draws::new(point, comm.rank(), stream, purpose).for_simulated_ranks(point, is_simulated);
+    let stored = rank.memory().len();
+    let draws = |purpose| Draws::new(point, comm.rank(), stream, purpose).with_stored_words(stored);
     let (length, passes, parts) = shape(point, arrays);
     let (mut timed, mut expected) = (draws(0), 0_u64);
     let mut array = timed.array(length);

@@ -96,8 +96,9 @@ struct Rank<'a, 'm, C: Mailboxes> {
 impl<C: Mailboxes> Rank<'_, '_, C> {
     /// Measures the time of a poll that finds no request. Collective.
     fn poll_seconds(&mut self) -> f64 {
+        // A reading of the clock takes longer than a poll, so many polls share two readings.
         const POLLS: usize = 100;
-        // A few polls in a row show the time that the machine gives each.
+        // A simulated poll takes until something changes if many before it found nothing; a few show the time of each.
         let (batches, polls) = if self.comm.simulated_rank().is_some() { (1, 16) } else { (11, POLLS) };
         self.comm.barrier();
         let batch = |_| {

@@ -11,7 +11,7 @@ use apexmap_base::point::{Point, Value};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-/// Maximum number of parts in the warm-up.
+/// Maximum number of parts in the warm-up. They take as long as four runs.
 const MAX_PARTS: usize = 16;
 /// A part counts as faster if it takes less than this fraction of the fastest earlier part.
 const FASTER_FRACTION: f64 = 0.95;
@@ -110,7 +110,7 @@ fn warm_up<C: Collectives>(
 
 /// Repetitions of the bookkeeping. The fastest counts, because an interruption would subtract too much from the rounds.
 const TRIES: usize = 3;
-/// Largest fraction of a round that counts as bookkeeping.
+/// Largest fraction of a round that counts as bookkeeping. Otherwise noise could leave nothing of a short round.
 const MAX_BOOKKEEPING_FRACTION: f64 = 0.5;
 
 /// Measures the stamps and checks of a round on this rank without messages, in seconds.
