@@ -15,7 +15,6 @@ check:
 	@$(MAKE) --no-print-directory processors
 	@$(MAKE) --no-print-directory doc
 	@.ci/check-package
-	cargo test --release --locked --features polars -- --ignored licences::
 
 # The worker for other processors, and the driver for ARM, with the features of a plain build and without linking: `true` stands for their
 # C compilers, which nothing needs before the linker. corosensei, the coroutines of simulated ranks, names a feature for POWER that Rust 1.95 has without it. The variable
@@ -25,13 +24,20 @@ POWER = powerpc64le-unknown-linux-gnu
 CHECK = RUSTFLAGS="-D warnings" cargo check --release --locked --bins
 processors:
 	rustup target add $(ARM) riscv64gc-unknown-linux-gnu $(POWER)
-	$(CHECK) -p apexmap-measure --target $(ARM) --target riscv64gc-unknown-linux-gnu
-	CC_$(subst -,_,$(ARM))=true AR_$(subst -,_,$(ARM))=true $(CHECK) -p apexmap --target $(ARM)
+	CC_$(subst -,_,$(ARM))=true AR_$(subst -,_,$(ARM))=true $(CHECK) -p apexmap -p apexmap-measure --target $(ARM)
+	$(CHECK) -p apexmap-measure --target riscv64gc-unknown-linux-gnu
 	RUSTC_BOOTSTRAP=corosensei $(CHECK) -p apexmap-measure --target $(POWER) --target-dir target/power
 
-# All tests, with none skipped.
+# All tests, with none skipped. More tests than processors run at a time, because many wait for launchers, jobs and limits. nextest
+# also knows which tests exclude each other (.config/nextest.toml), so that none holds a place while it waits for another.
+THREADS := $$(($$(nproc) * 2))
+TEST = APEXMAP_REQUIRE_ALL=1 cargo test --release --locked --features polars
 test: install-deps
-	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked --features polars
+	@if cargo nextest --version >/dev/null 2>&1; then \
+	    APEXMAP_REQUIRE_ALL=1 cargo nextest run --release --locked --features polars --test-threads $(THREADS) && \
+	    $(TEST) --doc; \
+	else RUST_TEST_THREADS=$(THREADS) $(TEST); fi
+	$(TEST) --test tests -- --ignored licences::
 	@$(MAKE) --no-print-directory loom
 
 # Misbehaving launchers, and each fault a hundred times (15 minutes): a table of tries, losses, orphans and hangs

@@ -5,10 +5,10 @@ use apexmap_base::sample::Event;
 use apexmap_measure::worker::{Job, Repeat, Task};
 use apexmap_run::launch::{CommandLine, LaunchJob, Launcher, LocalMachine, check, find};
 use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Packages of Debian and its derivatives, which the Makefile installs.
 const PACKAGES: &str = "openmpi-bin libopenmpi-dev mpich libmpich-dev libclang-dev";
@@ -18,17 +18,25 @@ pub struct Mpi {
     pub compiler: &'static str,
     pub launcher: &'static str,
     pub name: &'static str,
-    worker: OnceLock<PathBuf>,
+    /// The folder with its programs.
+    built: OnceLock<PathBuf>,
 }
 
 pub static OPEN_MPI: Mpi =
-    Mpi { compiler: "mpicc.openmpi", launcher: "openmpi", name: "Open MPI", worker: OnceLock::new() };
-pub static MPICH: Mpi = Mpi { compiler: "mpicc.mpich", launcher: "mpich", name: "MPICH", worker: OnceLock::new() };
+    Mpi { compiler: "mpicc.openmpi", launcher: "openmpi", name: "Open MPI", built: OnceLock::new() };
+pub static MPICH: Mpi = Mpi { compiler: "mpicc.mpich", launcher: "mpich", name: "MPICH", built: OnceLock::new() };
 
-/// Admits one build or launch at a time, because ranks of different launches would wait for each other's processors.
-pub fn lock_launches() -> MutexGuard<'static, ()> {
-    static LAUNCH_LOCK: Mutex<()> = Mutex::new(());
-    LAUNCH_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+/// The programs for an MPI: the worker, and the checks of the transport.
+const PROGRAMS: [&str; 2] = ["apexmap-worker", "mpi_checks"];
+/// What they are built from.
+const SOURCES: [&str; 5] = ["src/base", "src/measure", "tests/mpi_checks", "Cargo.toml", "Cargo.lock"];
+
+/// Admits one build or launch at a time, because ranks of different launches would wait for each other's processors. It is a lock
+/// on a file, because nextest runs each test in a process of its own.
+pub fn lock_launches() -> File {
+    let file = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("launches.lock")).expect("a file");
+    file.lock().expect("a lock");
+    file
 }
 
 /// Builds a target of the measuring crate in a separate folder, with a variable in the environment. Returns the folder, or the
@@ -47,34 +55,60 @@ pub fn build_worker(folder: &str, target: &[&str], variable: (&str, &str)) -> Re
     if built.status.success() { Ok(folder) } else { Err(String::from_utf8_lossy(&built.stderr).into_owned()) }
 }
 
+/// Returns when a file, or the newest file in a folder, was changed.
+fn newest(path: &Path) -> Option<SystemTime> {
+    let in_folder = fs::read_dir(path).into_iter().flatten().flatten().filter_map(|entry| newest(&entry.path()));
+    in_folder.chain(fs::metadata(path).and_then(|file| file.modified())).max()
+}
+
 impl Mpi {
     pub fn launcher(&self) -> Box<dyn Launcher> {
         (find(self.launcher).expect("a launcher").make)(&[]).expect("a launcher")
     }
 
-    /// Returns the slim program, which is built once.
+    /// Returns the slim program.
     pub fn worker(&self) -> &Path {
-        self.worker.get_or_init(|| self.build(&["--bin", "apexmap-worker"]).join("apexmap-worker"))
+        &self.programs()[0]
     }
 
-    /// Builds a target in a separate folder and returns the folder. mpi-sys does not notice changes of MPICC.
-    fn build(&self, target: &[&str]) -> PathBuf {
+    fn programs(&self) -> &[PathBuf; 2] {
+        self.built.get_or_init(|| self.build())
+    }
+
+    /// Builds the programs for this MPI if a source is newer. Both MPIs share a build folder, because only mpi-sys and its users
+    /// differ.
+    fn build(&self) -> [PathBuf; 2] {
         let _alone = lock_launches();
-        let built = build_worker(
-            &format!("worker-{}", self.launcher),
-            &[target, &["--features", "mpi"]].concat(),
-            ("MPICC", self.compiler),
-        );
-        let refuse = |errors| {
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher));
+        let programs = PROGRAMS.map(|program| kept.join(program));
+        let changed =
+            SOURCES.iter().filter_map(|source| newest(&Path::new(env!("CARGO_MANIFEST_DIR")).join(source))).max();
+        let built = programs.iter().map(|program| newest(program)).min();
+        if built.flatten() > changed {
+            return programs;
+        }
+        // mpi-sys does not notice changes of MPICC.
+        let folder = kept.with_file_name("workers");
+        for part in ["build", ".fingerprint"].map(|part| folder.join("release").join(part)) {
+            let parts = fs::read_dir(part).into_iter().flatten().flatten();
+            let of_mpi = parts.filter(|part| part.file_name().to_string_lossy().starts_with("mpi-sys-"));
+            of_mpi.for_each(|part| fs::remove_dir_all(part.path()).expect("a folder of an earlier build"));
+        }
+        let target = ["--bin", "apexmap-worker", "--example", "mpi_checks", "--features", "mpi"];
+        if let Err(errors) = build_worker("workers", &target, ("MPICC", self.compiler)) {
             panic!("no worker for {}; `make install-deps` installs the packages {PACKAGES}\n{errors}", self.name)
-        };
-        built.unwrap_or_else(refuse).join("release")
+        }
+        fs::create_dir_all(&kept).expect("a folder");
+        for (program, place) in programs.iter().zip(["apexmap-worker", "examples/mpi_checks"]) {
+            fs::copy(folder.join("release").join(place), program).expect("a program");
+        }
+        programs
     }
 
     /// Runs a check of the program in `tests/mpi_checks` on three ranks, with these settings of the MPI library in the
     /// environment. The ranks leave files in the folder, which must be empty.
     pub fn check(&self, name: &str, folder: &Path, settings: &[(&str, &str)]) -> Output {
-        let program = self.build(&["--example", "mpi_checks"]).join("examples/mpi_checks");
+        let program = self.programs()[1].clone();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let starter = check(&*self.launcher(), &program, &path).unwrap_or_else(|error| panic!("{error}"));
         let arguments = vec![name.to_owned(), folder.to_str().unwrap().to_owned()];
