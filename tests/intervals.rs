@@ -165,15 +165,15 @@ const DEVIATIONS: [f64; 4] = [0.01, 0.02, 0.05, 0.1];
 #[test]
 fn intervals_over_launches_cover_whether_samples_or_launches_vary_more() {
     let mut random = Pcg64Mcg::seed_from_u64(21);
-    let mut table = String::from("| number | standard deviation |");
-    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let mut table = String::from("| launches |");
+    let percent = |share: f64| format!("{:.0}", 100.0 * share);
     for of_samples in DEVIATIONS {
-        let _ = write!(table, " samples {} |", percent(of_samples));
+        let _ = write!(table, " samples {} % |", percent(of_samples));
     }
-    table.push_str("\n|---|---|---|---|---|---|\n");
+    table.push_str("\n|---|---|---|---|---|\n");
     for launches in [2, 3, 5, 10] {
         for of_launches in DEVIATIONS {
-            let _ = write!(table, "| {launches} | launches {} |", percent(of_launches));
+            let mut row = format!("| {launches}, {} % |", percent(of_launches));
             for sample_deviation in DEVIATIONS {
                 let coverage = simulate(launches, of_launches, sample_deviation, 3000, &mut random);
                 assert!(
@@ -182,14 +182,13 @@ fn intervals_over_launches_cover_whether_samples_or_launches_vary_more() {
                     coverage.launches
                 );
                 let half = 50.0 * coverage.width;
-                let _ = write!(
-                    table,
-                    " {:.1} %, ± {half:.1} % ({}) |",
-                    100.0 * coverage.launches,
-                    percent(coverage.samples)
-                );
+                let _ = write!(row, " {:.1} ±{half:.1} ({}) |", 100.0 * coverage.launches, percent(coverage.samples));
             }
-            table.push('\n');
+            // The page shows half of the rows.
+            if [0.01, 0.05].contains(&of_launches) {
+                table.push_str(&row);
+                table.push('\n');
+            }
         }
     }
     generated_parts::check("docs/measurements.md", "coverage", &table);

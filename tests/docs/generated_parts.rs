@@ -7,15 +7,17 @@
 use apexmap_base::disturbance::Fact;
 use apexmap_base::error::EXIT_CODES;
 use apexmap_base::units::{Unit, si_number, suffix_names};
+use apexmap_measure::comm::simulated::Mapping;
 use apexmap_measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
 use apexmap_results::table::quietness::Cause;
-use apexmap_run::sweep;
+use apexmap_run::sweep::{self, Machine, simulation::Simulation};
 use apexmap_theory::codes;
-use apexmap_theory::machine::CATALOGUE;
+use apexmap_theory::machine::{CATALOGUE, Card, PUBLISHED};
 use apexmap_theory::models::{self, Model};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 const REWRITE: &str = "APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated";
 
@@ -48,25 +50,22 @@ fn row(text: &mut String, cells: &[impl AsRef<str>]) {
     let _ = writeln!(text, "| {} |", cells.join(" | "));
 }
 
-/// Returns the values and the default of a kernel's parameter.
-fn values(parameter: &Parameter) -> (String, String) {
+/// Returns the default of a kernel's parameter, with its range in parentheses, or with its words if the meaning does not name them.
+fn values(parameter: &Parameter) -> String {
     let unit = parameter.unit.symbol();
-    let (range, default) = match parameter.domain {
-        Domain::Integer { min: least, max: u64::MAX, default } => (format!("{least} or more"), default.to_string()),
-        Domain::Integer { min: least, max: most, default } => {
-            (format!("{least} to {}", power(most)), default.to_string())
+    let range = |min: u64, max: u64| format!("{}..{} {unit}", power(min), power(max)).trim().to_owned();
+    match parameter.domain {
+        Domain::Integer { min, max: u64::MAX, default } => format!("{default} (from {min})"),
+        Domain::Integer { min, max, default } => format!("{} ({})", power(default), range(min, max)),
+        Domain::Chosen { min, max, depends_on, .. } => format!("chosen from {depends_on} ({})", range(min, max)),
+        Domain::Global { min, max, .. } => format!("beyond caches ({})", range(min, max)),
+        Domain::Size { min, max, .. } => format!("1/2 of memory ({})", range(min, max)),
+        Domain::Real { exclusive_min, max, default } => {
+            format!("{default} (above {exclusive_min}, up to {})", format!("{} {unit}", si_number(max)).trim())
         }
-        Domain::Chosen { min: least, max: most, depends_on: from, .. } => {
-            (format!("{least} to {}", power(most)), format!("chosen from {from}"))
-        }
-        Domain::Global { min: least, max: most, .. } => (format!("{least} to {}", power(most)), "beyond caches".into()),
-        Domain::Size { min: least, max: most, .. } => (format!("{least} to {}", power(most)), "1/2 of memory".into()),
-        Domain::Real { exclusive_min: above, max: most, default } => {
-            (format!("above {above}, up to {}", si_number(most)), default.to_string())
-        }
-        Domain::Choice(words) => (words.join(", "), words[0].into()),
-    };
-    (format!("{range} {unit}").trim().to_owned(), default)
+        Domain::Choice(words) if words.iter().all(|word| parameter.meaning.contains(word)) => words[0].to_owned(),
+        Domain::Choice(words) => format!("{} ({})", words[0], words.join(", ")),
+    }
 }
 
 /// Formats a power of two above 4096 as `2^13`, other numbers in full.
@@ -75,88 +74,194 @@ fn power(value: u64) -> String {
     if exact { format!("2^{}", value.ilog2()) } else { value.to_string() }
 }
 
-/// Merges rows that kernels of a family share. Each row gets the list of its kernels; the order is that of the first
-/// occurrence.
-fn merge_rows<'a>(family: &[&'a Kernel], rows: impl Fn(&'a Kernel) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
-    let mut merged: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
-    for kernel in family {
-        let name = kernel.id.split_once('.').map_or(kernel.id, |(_, name)| name);
-        for row in rows(kernel) {
-            match merged.iter_mut().find(|(merged_row, _)| *merged_row == row) {
-                Some((_, kernels)) => kernels.push(name),
-                None => merged.push((row, vec![name])),
-            }
-        }
-    }
-    let kernels = |names: Vec<&str>| if names.len() == family.len() { "all".into() } else { names.join(", ") };
-    merged.into_iter().map(|(row, names)| [row, vec![kernels(names)]].concat()).collect()
+/// A row of a family's table, and the kernels that have it.
+type Row<'a> = (Vec<String>, Vec<&'a str>);
+
+/// Returns the name of a kernel or model without its family.
+fn short(id: &str) -> &str {
+    id.split_once('.').map_or(id, |(_, name)| name)
 }
 
-fn describe(name: &str, family: &[&Kernel]) -> String {
-    let mut text = format!("\n## Family {name}\n");
+fn link(id: &str) -> String {
+    format!("[`{id}`](#{})", id.replace('.', ""))
+}
+
+fn code(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Merges rows that kernels of a family share. The order is that of the first occurrence.
+fn merge_rows<'a>(family: &[&'a Kernel], rows: impl Fn(&'a Kernel) -> Vec<Vec<String>>) -> Vec<Row<'a>> {
+    let mut merged: Vec<Row> = Vec::new();
     for kernel in family {
-        let ranks = if kernel.ranks == Ranks::One { "one rank" } else { "any number of ranks" };
-        let _ = writeln!(text, "\n### {}\n\n{}. Runs on {ranks}.\n", kernel.id, kernel.summary);
-        // Kernels of a family may share a method; it is printed once.
-        let first = family.iter().find(|other| other.method == kernel.method);
-        match first.filter(|first| first.id != kernel.id) {
-            Some(first) => {
-                let _ = writeln!(text, "Method: that of [`{}`](#{}).\n", first.id, first.id.replace('.', ""));
-            }
-            None => {
-                let _ = writeln!(text, "{}\n", kernel.method);
+        for row in rows(kernel) {
+            match merged.iter_mut().find(|(merged_row, _)| *merged_row == row) {
+                Some((_, kernels)) => kernels.push(short(kernel.id)),
+                None => merged.push((row, vec![short(kernel.id)])),
             }
         }
-        let _ = writeln!(text, "Source: {}, {}.", kernel.source.short, kernel.place);
     }
-    let _ = writeln!(text, "\n### Parameters of {name}");
-    text += &table(&["parameter", "meaning", "values", "default", "column", "kernels"]);
+    merged
+}
+
+/// Joins consecutive rows that differ in their names only: `core0_load_seconds` to `core7_load_seconds`.
+fn join_series(rows: Vec<Row>) -> Vec<Row> {
+    let mut joined: Vec<Row> = Vec::new();
+    for (cells, kernels) in rows {
+        match joined.last_mut().filter(|(last, others)| last[1..] == cells[1..] && *others == kernels) {
+            Some((last, _)) => {
+                let first = last[0].split(" to ").next().unwrap_or_default();
+                last[0] = format!("{first} to {}", cells[0]);
+            }
+            None => joined.push((cells, kernels)),
+        }
+    }
+    joined
+}
+
+/// Names kernels of a family: all of them, more than half by the others, or each.
+fn join_kernels(kernels: &[&str], family: &[&Kernel]) -> String {
+    let others: Vec<&str> = family.iter().map(|kernel| short(kernel.id)).filter(|id| !kernels.contains(id)).collect();
+    match others.len() {
+        0 => "all kernels".to_owned(),
+        count if count < kernels.len() => format!("all but {}", others.join(", ")),
+        _ => kernels.join(", "),
+    }
+}
+
+/// The rows of the families before, with the heading of their lists.
+type Earlier = Vec<(Vec<String>, String)>;
+
+/// Writes the rows of a family as a list: links to rows of families before, rows of all kernels, and rows of some kernels.
+fn list_rows(text: &mut String, heading: &str, rows: Vec<Row>, family: &[&Kernel], earlier: &mut Earlier) {
+    let mut links: Vec<(String, Vec<String>)> = Vec::new();
+    let mut new_rows: Vec<Row> = Vec::new();
+    for (cells, kernels) in rows {
+        let Some((_, place)) = earlier.iter().find(|(row, _)| *row == cells) else {
+            new_rows.push((cells, kernels));
+            continue;
+        };
+        let link = format!("{}, as in [{place}](#{})", join_kernels(&kernels, family), super::anchor(place));
+        let name = cells[0].split(' ').next().unwrap_or_default().to_owned();
+        match links.iter_mut().find(|(other, _)| *other == link) {
+            Some((_, names)) => names.push(name),
+            None => links.push((link, vec![name])),
+        }
+    }
+    for (link, names) in links {
+        let _ = writeln!(text, "* {link}: {}", names.join(", "));
+    }
+    new_rows.sort_by_key(|(_, kernels)| kernels.len() != family.len());
+    for (cells, kernels) in &new_rows {
+        let of_all = kernels.len() == family.len();
+        let kernels = if of_all { String::new() } else { format!(", {}", join_kernels(kernels, family)) };
+        let _ = writeln!(text, "* {}{kernels}: {}", cells[0], cells[1..].join("; "));
+    }
+    earlier.extend(new_rows.into_iter().map(|(cells, _)| (cells, heading.to_owned())));
+}
+
+/// Returns the sentence about the headline columns of a family.
+fn headlines(family: &[&Kernel]) -> String {
+    let mut columns: Vec<(&str, Vec<&str>)> = Vec::new();
+    for kernel in family {
+        match columns.iter_mut().find(|(column, _)| *column == kernel.headline) {
+            Some((_, kernels)) => kernels.push(short(kernel.id)),
+            None => columns.push((kernel.headline, vec![short(kernel.id)])),
+        }
+    }
+    columns.sort_by_key(|(_, kernels)| std::cmp::Reverse(kernels.len()));
+    let mut text = format!("Headline column: `{}`", columns[0].0);
+    for (column, kernels) in &columns[1..] {
+        let _ = write!(text, "; of {}: `{column}`", code(kernels));
+    }
+    text + "."
+}
+
+fn describe(name: &str, family: &[&Kernel], parameters_before: &mut Earlier, outputs_before: &mut Earlier) -> String {
+    let mut text = format!("\n## Family {name}\n");
+    // Kernels of a family may share a method; it is printed once.
+    let first_with_method =
+        |kernel: &Kernel| family.iter().find(|other| other.method == kernel.method).map(|first| first.id);
+    let repeated = family.iter().find(|kernel| first_with_method(kernel) != Some(kernel.id));
+    if let Some(first) = repeated.and_then(|kernel| first_with_method(kernel)) {
+        let _ = writeln!(text, "\nKernels without a method of their own have that of {}.", link(first));
+    }
+    for kernel in family {
+        let ranks = if kernel.ranks == Ranks::One { " One rank." } else { "" };
+        let _ = writeln!(
+            text,
+            "\n### {}\n\n{}.{ranks} Source: {}, {}.",
+            kernel.id, kernel.summary, kernel.source.short, kernel.place
+        );
+        if first_with_method(kernel) == Some(kernel.id) {
+            let _ = writeln!(text, "\n{}", kernel.method);
+        }
+    }
+    let heading = format!("Parameters of {name}");
+    let _ = writeln!(text, "\n### {heading}\n");
     let parameters = |kernel: &Kernel| {
         let describe_parameter = |parameter: &Parameter| {
-            let (values, default) = values(parameter);
-            let (name, column) = (format!("`{}`", parameter.name), format!("`{}`", parameter.column));
-            vec![name, parameter.meaning.to_owned(), values, default, column]
+            let column =
+                if parameter.column == parameter.name { String::new() } else { format!(" (`{}`)", parameter.column) };
+            // Some meanings begin with the name.
+            let label = format!("{}: ", parameter.name);
+            vec![
+                format!("`{}`{column}", parameter.name),
+                parameter.meaning.strip_prefix(&label).unwrap_or(parameter.meaning).to_owned(),
+                format!("default {}", values(parameter)),
+            ]
         };
         kernel.parameters.iter().map(describe_parameter).collect()
     };
-    for cells in merge_rows(family, parameters) {
-        row(&mut text, &cells);
-    }
-    let _ = writeln!(text, "\n### Outputs of {name}\n\nEach kernel also reports time and rates. Headline columns:\n");
-    for kernel in family {
-        let _ = writeln!(text, "* `{}`: `{}`", kernel.id, kernel.headline);
-    }
-    text += &table(&["output", "unit", "meaning", "kernels"]);
+    list_rows(&mut text, &heading, merge_rows(family, parameters), family, parameters_before);
+    let heading = format!("Outputs of {name}");
+    let _ = writeln!(text, "\n### {heading}\n\n{}\n", headlines(family));
     let outputs = |kernel: &Kernel| {
-        let describe_output = |output: &Output| {
-            vec![format!("`{}`", output.column), output.unit.symbol().to_owned(), output.meaning.to_owned()]
-        };
+        let describe_output = |output: &Output| vec![format!("`{}`", output.column), output.meaning.to_owned()];
         kernel.outputs.iter().map(describe_output).collect()
     };
-    for cells in merge_rows(family, outputs) {
-        row(&mut text, &cells);
-    }
+    let rows = join_series(merge_rows(family, outputs));
+    list_rows(&mut text, &heading, rows, family, outputs_before);
     text
+}
+
+/// Returns a table of contents: the headings of a page, those of the third level on the line of the second.
+fn contents(page: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let text = std::fs::read_to_string(path).expect("a page");
+    let mut sections: Vec<(String, Vec<String>)> = Vec::new();
+    // Parts between fences are code.
+    for line in text.split("```").step_by(2).flat_map(str::lines) {
+        let Some((marks, heading)) = line.split_once("# ") else { continue };
+        let link = format!("[{heading}](#{})", super::anchor(heading));
+        match (marks, sections.last_mut()) {
+            ("#", _) => sections.push((link, Vec::new())),
+            ("##", Some((_, parts))) => parts.push(link),
+            _ => {}
+        }
+    }
+    let line = |(section, parts): &(String, Vec<String>)| {
+        let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+        format!("* {section}{parts}\n")
+    };
+    sections.iter().map(line).collect()
 }
 
 #[test]
 fn kernels_page_lists_every_kernel_with_its_parameters_and_outputs() {
-    let mut text = table(&["kernel", "what it measures", "ranks"]);
-    for kernel in kernels::ALL {
-        let ranks = if kernel.ranks == Ranks::One { "one" } else { "any" };
-        let anchor = kernel.id.replace('.', "");
-        row(&mut text, &[format!("[`{}`](#{anchor})", kernel.id).as_str(), kernel.summary, ranks]);
-    }
+    let (mut text, mut parameters, mut outputs) = (String::new(), Earlier::new(), Earlier::new());
     for family in kernels::ALL.chunk_by(|kernel, next| family(kernel.id) == family(next.id)) {
-        text += &describe(self::family(family[0].id), family);
+        text += &describe(self::family(family[0].id), family, &mut parameters, &mut outputs);
     }
     check("docs/kernels.md", "kernels", &text);
+    check("docs/kernels.md", "contents", &contents("docs/kernels.md"));
 }
 
 fn ready_sweeps() -> String {
-    let mut text = table(&["question", "sweep", "needs"]);
+    let mut text = String::new();
     for ready in sweep::ready::READY_SWEEPS {
-        row(&mut text, &[ready.question(), format!("`{}`", ready.name), ready.needs()]);
+        let needs = Some(ready.needs()).filter(|needs| !needs.is_empty()).map(|needs| format!(" ({needs})"));
+        let _ = writeln!(text, "* {} `{}`{}", ready.question(), ready.name, needs.unwrap_or_default());
     }
     text
 }
@@ -165,30 +270,43 @@ fn describe_model(model: &dyn Model) -> String {
     let about = model.about();
     let mut text = format!("\n### {}\n\n{}.\n\n", about.id, about.summary);
     let _ = writeln!(text, "* Source: {}, {}.", about.source.short, about.place);
-    let explains: Vec<_> = about.explains.iter().map(|id| format!("`{id}`")).collect();
-    let explains = if explains.is_empty() { "no kernel yet".into() } else { explains.join(", ") };
-    let _ = writeln!(text, "* Predicts: `{}` of {explains}.", about.column);
+    let explains = if about.explains.is_empty() { "no kernel yet".into() } else { code(about.explains) };
+    let _ = writeln!(text, "* Predicts `{}` of {explains}.", about.column);
     let _ = writeln!(text, "* Assumes: {}.", about.assumes);
-    let machines = models::published_machines(model);
-    let machines = if machines.is_empty() { "none has all numbers".to_owned() } else { machines.join(", ") };
-    let _ = writeln!(text, "* Published machines: {machines}.");
+    let variables: Vec<&str> = about.variables.iter().map(|variable| variable.name).collect();
+    let _ = writeln!(text, "* Variables: {}.", code(&variables));
+    for (is_given, kind) in [(false, "Fitted"), (true, "Given")] {
+        let of_kind = about.parameters.iter().filter(|parameter| parameter.is_given == is_given);
+        let names: Vec<String> =
+            of_kind.map(|parameter| format!("`{}` ({})", parameter.number, parameter.symbol)).collect();
+        if !names.is_empty() {
+            let _ = writeln!(text, "* {kind}: {}.", names.join(", "));
+        }
+    }
     if !about.parameters.is_empty() {
         let _ = writeln!(text, "* To fit it, measure {}.", about.design);
     }
-    text += &table(&["name", "kind", "unit", "meaning"]);
-    for variable in about.variables {
-        let meaning = match variable.default {
-            Some(value) => format!("{}; default {}", variable.meaning, default(variable.words, value)),
-            None => variable.meaning.to_owned(),
-        };
-        row(&mut text, &[format!("`{}`", variable.name).as_str(), "variable", variable.unit.symbol(), &meaning]);
+    text
+}
+
+/// Returns the table of the variables of all models. Models that share a variable share its row.
+fn model_variables() -> String {
+    let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
+    for about in models::ALL.iter().map(|model| model.about()) {
+        for variable in about.variables {
+            let unit = Some(variable.unit.symbol()).filter(|unit| !unit.is_empty()).map(|unit| format!(" ({unit})"));
+            let default = variable.default.map(|value| format!("; default {}", default(variable.words, value)));
+            let meaning = [variable.meaning, &unit.unwrap_or_default(), &default.unwrap_or_default()].concat();
+            match rows.iter_mut().find(|(name, text, _)| name == variable.name && *text == meaning) {
+                Some((_, _, models)) => models.push(format!("`{}`", about.id)),
+                None => rows.push((variable.name.to_owned(), meaning, vec![format!("`{}`", about.id)])),
+            }
+        }
     }
-    for parameter in about.parameters {
-        let kind = if parameter.is_given { "parameter, given" } else { "parameter, fitted" };
-        let meaning = parameter.meaning();
-        let meaning = meaning.strip_suffix(&format!(" ({})", parameter.symbol)).unwrap_or(&meaning);
-        let meaning = format!("{}: {meaning}", parameter.symbol);
-        row(&mut text, &[format!("`{}`", parameter.number).as_str(), kind, parameter.unit().symbol(), &meaning]);
+    rows.sort_by_key(|(name, _, _)| name.to_lowercase());
+    let mut text = "\n### Variables of models\n\n".to_owned();
+    for (name, meaning, models) in &rows {
+        let _ = writeln!(text, "* `{name}` ({}): {meaning}", models.join(", "));
     }
     text
 }
@@ -199,13 +317,10 @@ fn default(words: &[&str], value: f64) -> String {
 
 #[test]
 fn models_page_lists_every_model_with_its_variables_and_parameters() {
-    let mut text = table(&["model", "predicts", "source"]);
-    for about in models::ALL.iter().map(|model| model.about()) {
-        let anchor = about.id.replace('.', "");
-        row(&mut text, &[format!("[`{}`](#{anchor})", about.id).as_str(), about.summary, about.source.short]);
-    }
-    text.extend(models::ALL.iter().map(|model| describe_model(*model)));
+    let mut text: String = models::ALL.iter().map(|model| describe_model(*model)).collect();
+    text += &model_variables();
     check("docs/models.md", "models", &text);
+    check("docs/models.md", "contents", &contents("docs/models.md"));
 }
 
 #[test]
@@ -218,11 +333,73 @@ fn codes_page_lists_every_known_code() {
     check("docs/codes.md", "codes", &text);
 }
 
+/// Returns the ready sweeps that a machine can simulate.
+fn simulated_sweeps(card: &Card) -> Vec<&'static str> {
+    let number = |name: &str| card.get(name).unwrap_or(0.0);
+    let node = Machine {
+        is_simulated: true,
+        ..Machine::with_cores(number("cores").max(1.0) as usize, number("memory_bytes") as u64)
+    };
+    let card = Arc::new(card.clone());
+    let simulation = Simulation { card, ranks_per_node: None, resampled: Vec::new(), mapping: Mapping::default() };
+    let can_simulate = |name: &&str| {
+        let file = Path::new("sweeps").join(name).with_extension("toml");
+        let sweep = sweep::ready::open(&file, node.clone());
+        sweep.is_ok_and(|sweep| simulation.check(&sweep.points).is_ok())
+    };
+    sweep::ready::READY_SWEEPS.iter().map(|ready| ready.name).filter(can_simulate).collect()
+}
+
+#[test]
+fn machines_page_lists_what_each_published_machine_predicts_and_simulates() {
+    let predicted: Vec<(&str, Vec<String>)> =
+        models::ALL.iter().map(|model| (model.about().id, models::published_machines(*model))).collect();
+    let (mut text, mut of_sweeps) = (table(&["machine", "what it is", "predicts with", "simulates"]), Vec::new());
+    for (machine, _) in PUBLISHED {
+        let card = Card::find(machine).expect("a published machine");
+        let limit = |entry: &String| entry.strip_prefix(machine).map(str::to_owned);
+        let models: Vec<String> = predicted
+            .iter()
+            .filter_map(|(id, machines)| machines.iter().find_map(limit).map(|limit| format!("`{id}`{limit}")))
+            .collect();
+        let sweeps = simulated_sweeps(&card);
+        let counts = if sweeps.is_empty() { "none".to_owned() } else { format!("{} sweeps", sweeps.len()) };
+        let models = if models.is_empty() { "none".to_owned() } else { models.join(", ") };
+        row(&mut text, &[format!("`{machine}`"), card.summary, models, counts]);
+        of_sweeps.push((*machine, sweeps));
+    }
+    text += "\n";
+    text += table(&["sweep", "machines that can simulate it"]).trim_start();
+    for ready in sweep::ready::READY_SWEEPS {
+        let machines: Vec<&str> =
+            of_sweeps.iter().filter(|(_, sweeps)| sweeps.contains(&ready.name)).map(|(machine, _)| *machine).collect();
+        if !machines.is_empty() {
+            row(&mut text, &[format!("`{}`", ready.name), machines.join(", ")]);
+        }
+    }
+    check("docs/machines.md", "machines", &text);
+}
+
+/// Returns the unit that the end of a number's name implies.
+fn implied_unit(name: &str) -> &'static str {
+    let ends = [
+        ("_seconds_per_byte", "s/B"),
+        ("_bytes_per_second", "B/s"),
+        ("_per_second", "1/s"),
+        ("_seconds", "s"),
+        ("_bytes", "B"),
+        ("_hz", "Hz"),
+    ];
+    ends.into_iter().find(|(end, _)| name.ends_with(end)).map_or("", |(_, unit)| unit)
+}
+
 #[test]
 fn cards_page_lists_every_number_of_machine_cards() {
-    let mut text = table(&["number", "unit", "meaning"]);
+    let mut text = String::new();
     for entry in CATALOGUE {
-        row(&mut text, &[format!("`{}`", entry.name).as_str(), entry.unit.symbol(), entry.meaning]);
+        let unit = Some(entry.unit.symbol()).filter(|unit| *unit != implied_unit(entry.name));
+        let unit = unit.map(|unit| format!(" ({unit})")).unwrap_or_default();
+        let _ = writeln!(text, "* `{}`{unit}: {}", entry.name, entry.meaning);
     }
     check("docs/cards.md", "numbers", &text);
 }
@@ -260,10 +437,11 @@ fn type_of_key(schema: &Value, definitions: &Value) -> String {
 }
 
 fn keys(schema: &Value, definitions: &Value) -> String {
-    let mut text = table(&["key", "takes", "meaning"]);
+    let mut text = "\n".to_owned();
     for (name, key) in schema["properties"].as_object().expect("properties") {
         let described = key["description"].as_str().or_else(|| definitions[capitalize(name)]["description"].as_str());
-        row(&mut text, &[format!("`{name}`").as_str(), &type_of_key(key, definitions), described.unwrap_or_default()]);
+        let takes = type_of_key(key, definitions);
+        let _ = writeln!(text, "* `{name}` ({takes}): {}", described.unwrap_or_default().replace('\n', " "));
     }
     text
 }
@@ -300,11 +478,14 @@ fn guide_lists_every_exit_code() {
 }
 
 #[test]
-fn extending_page_shows_the_files_that_are_compiled_here() {
+fn extending_page_shows_code_that_is_compiled_here() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for file in ["kernel", "model", "figure"].map(|name| format!("tests/worked/{name}.rs")) {
+    for (name, start) in [("kernel", "fn run<"), ("model", "impl Model"), ("figure", "pub fn distribution")] {
+        let file = format!("tests/worked/{name}.rs");
         let source = std::fs::read_to_string(root.join(&file)).expect("an example");
-        check("docs/extending.md", &file, &format!("`{file}`:\n\n```rust\n{source}```"));
+        let place = source.find(start).expect("the part that the page shows");
+        let link = format!("The end of [`{file}`](../{file}):");
+        check("docs/extending.md", &file, &format!("{link}\n\n```rust\n{}```", &source[place..]));
     }
 }
 
@@ -315,10 +496,11 @@ fn disturbance_page_lists_every_cause_and_every_fact() {
         row(&mut text, &[format!("`{cause}`"), cause.meaning().into(), si_number(cause.limit())]);
     }
     check("docs/disturbance.md", "causes", &text);
-    let mut text = table(&["column", "unit", "meaning", "over ranks"]);
+    let mut text = String::new();
     for about in Fact::ALL.iter().map(|fact| fact.info()) {
         let over = format!("{:?}", about.reduction).to_lowercase();
-        row(&mut text, &[format!("`{}`", about.column), about.unit.symbol().into(), about.meaning.into(), over]);
+        let unit = Some(about.unit.symbol()).filter(|unit| !unit.is_empty()).map(|unit| format!("{unit}, "));
+        let _ = writeln!(text, "* `{}` ({}{over}): {}", about.column, unit.unwrap_or_default(), about.meaning);
     }
     check("docs/disturbance.md", "facts", &text);
 }
