@@ -134,6 +134,13 @@ impl Host {
         entries.map(|entries| f64::from(entries) * page_bytes)
     }
 
+    /// Returns the processor and its cores for titles: `Intel Xeon Processor, 2 cores`; empty if both are unknown.
+    pub fn plain_name(&self) -> String {
+        let cores = self.processors.machine_cores.map(|cores| units::plural(cores as usize, "core"));
+        let model = Some(plain_model(&self.cpu_model)).filter(|model| !model.is_empty());
+        model.into_iter().chain(cores).collect::<Vec<_>>().join(", ")
+    }
+
     /// Returns the [`node_type`] of this host, from the memory and the caches that it reports.
     pub fn node_type(&self) -> String {
         let last_cache_bytes = self.caches.iter().map(|cache| cache.bytes).max();
@@ -150,16 +157,21 @@ pub fn node_type(
     memory_bytes: u64,
     memory_side_cache_bytes: Option<u64>,
 ) -> String {
-    let model =
-        ["(R)", "(TM)", "(r)", "(tm)"].into_iter().fold(cpu_model.to_owned(), |name, mark| name.replace(mark, ""));
     // The part that a process may use depends on its job, not on the node.
     let whole = Processors { cores: None, hardware_threads: None, ..processors.clone() };
     let cache = last_cache_bytes.map(|bytes| format!("last cache {}", units::bytes(bytes as f64)));
     let memory = (memory_bytes > 0).then(|| units::bytes(memory_class(memory_bytes) as f64));
-    let model = model.split_whitespace().collect::<Vec<_>>().join(" ");
+    let model = plain_model(cpu_model);
     let side_cache = memory_side_cache_bytes.map(|bytes| format!("memory-side cache {}", units::bytes(bytes as f64)));
     let parts = [Some(model), Some(whole.to_string()), cache, memory, side_cache];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the model of a processor without marks: `Intel Xeon Processor`.
+fn plain_model(cpu_model: &str) -> String {
+    let marks = ["(R)", "(TM)", "(r)", "(tm)"];
+    let model = marks.into_iter().fold(cpu_model.to_owned(), |name, mark| name.replace(mark, ""));
+    model.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Rounds memory up to 1, 1.25, 1.5 or 1.75 times a power of two. The system reports a few per cent less than a node has, and not

@@ -15,6 +15,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
+use apexmap_study::answers::declared::Declared;
 use apexmap_study::nodes;
 use std::path::{Path, PathBuf};
 
@@ -131,7 +132,8 @@ fn print_nodes(made: &NodeReport, page: &Path) -> Result<()> {
 fn print_summary(made: &ReportOutput, page: &Path) -> Result<()> {
     print(&summary_table::text(&made.rows, terminal_width()))?;
     print(&made.answers)?;
-    print_end(&made.health, &made.warnings, page)
+    print_end(&made.health, &made.warnings, page)?;
+    print(&made.declared.as_ref().map_or(String::new(), Declared::lines))
 }
 
 /// Prints how quiet the machine was, the warnings, and the place of the report.

@@ -167,6 +167,11 @@ impl Formula {
         parse::parse(text, known_names, Type::Number, None).map(Self)
     }
 
+    /// Returns each name in the formula once.
+    pub fn names(&self) -> &[String] {
+        self.0.names()
+    }
+
     /// Evaluates the formula. Returns `None` if `lookup` has no value for one of the names.
     pub fn evaluate(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
         self.0.evaluate(lookup, |operand| if let Operand::Number(number) = operand { Some(number) } else { None })

@@ -11,11 +11,16 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::samples::stamp::Stamp;
+use apexmap_study::answers::declared::{self, Declared};
 use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct Head<'a> {
     manifest: &'a Manifest,
+    /// The machine, for the title.
+    machine: String,
+    /// The question of the sweep with its answer.
+    pub declared: Option<Declared>,
     made: String,
     facts: Vec<(&'static str, String)>,
     health: String,
@@ -46,6 +51,8 @@ impl<'a> Head<'a> {
         let embedded = Embedded::from_folder(folder, manifest)?;
         Ok(Self {
             manifest,
+            machine: manifest.plain_machine(),
+            declared: declared::answer(samples, &manifest.sweep)?,
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),

@@ -41,7 +41,7 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
-use apexmap_study::answers;
+use apexmap_study::answers::{self, declared::Declared};
 use apexmap_theory::trade::{self, Trade};
 use first_screen::FirstScreen;
 use head::Head;
@@ -62,8 +62,10 @@ pub struct ReportOutput {
     pub rows: Vec<SummaryRow>,
     /// Quietness of the machine.
     pub health: Health,
-    /// Answers to the question of a ready sweep, as lines.
+    /// STREAM's table, or the steps over sizes of memory, as lines.
     pub answers: String,
+    /// The question of the sweep with its answer.
+    pub declared: Option<Declared>,
     /// Warnings about the placement of ranks and memory, remarks about the samples, and figures that could not be drawn.
     pub warnings: Vec<String>,
 }
@@ -205,8 +207,9 @@ pub fn make_from(
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks());
     let warnings = warnings.chain(card).chain(wrong).chain(context.undrawn);
+    let declared = context.head.declared.take();
     let answers = answers::text(&current, input.card.as_ref(), &input.node, manifest.first_host())?;
-    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, answers, health: input.health })
+    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, answers, declared, health: input.health })
 }
 
 fn manifest(folder: &Folder) -> Result<Manifest> {

@@ -119,6 +119,16 @@ impl Manifest {
         PlainNode { cores, granularity: self.is_measured().then_some(self.first_host().granularity) }
     }
 
+    /// Returns the machine for titles: `Intel Xeon Processor, 2 cores (vm)`, `red-storm, simulated`.
+    pub fn plain_machine(&self) -> String {
+        let processor = if self.is_measured() { self.first_host().plain_name() } else { String::new() };
+        match (processor.is_empty(), &self.simulated) {
+            (false, _) => format!("{processor} ({})", self.machine),
+            (true, Some(_)) => format!("{}, simulated", self.machine),
+            (true, None) => self.machine.clone(),
+        }
+    }
+
     /// Returns whether worker and driver of this program measured the result on real ranks.
     pub fn is_measured(&self) -> bool {
         self.simulated.is_none() && self.imported.is_none()

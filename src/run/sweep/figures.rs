@@ -1,12 +1,12 @@
 //! Figures that a sweep requests for its report.
 
+use super::answer::check_column_name;
 use super::expand;
 use super::spec::{FigureSpec, File};
 use apexmap_base::error::Result;
-use apexmap_base::name_lookup::nearest_name;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_draw::plot::FigureKind;
-use apexmap_results::table::columns::{self, Role};
+use apexmap_results::table::columns;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -70,15 +70,7 @@ pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
         }
         let z = figure.z.iter().map(|z| (z.get_ref().trim(), z));
         for (name, place) in axis_names(figure).chain(z) {
-            let is_known = columns::describe(columns::resolve(name)).role != Role::Unknown;
-            if !is_known {
-                let other = nearest_name(name, columns::symbols().iter().copied());
-                let advice = other.map_or_else(
-                    || "`apexmap kernels KERNEL` lists parameters and outputs".to_owned(),
-                    |other| format!("did you mean \"{other}\"?"),
-                );
-                return Err(page.error_at(place.span(), format!("no result has a column \"{name}\""), advice));
-            }
+            check_column_name(name, place.span(), page)?;
         }
         if kind != "curves" && axis_names(figure).count() != 2 {
             let place = figure.y.as_ref().map_or(figure.kind.span(), Spanned::span);

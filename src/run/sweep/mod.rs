@@ -1,6 +1,7 @@
 //! Sweeps: reads a sweep file, expands its points, plans them, tracks the progress of the plan, and runs the driver that
 //! completes it.
 
+pub mod answer;
 mod budget;
 pub mod cost;
 pub mod counts;

@@ -1,5 +1,6 @@
 //! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/sweeps.md.
 
+use super::answer::AnswerSpec;
 use crate::batch::Submit;
 use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
@@ -32,6 +33,8 @@ pub struct File {
     pub title: Option<String>,
     /// The question that the sweep answers; `apexmap sweeps` lists it.
     pub question: Option<String>,
+    /// How the answer to the question follows from the samples.
+    pub answer: Option<AnswerSpec>,
     /// Seed of the random order of points and repetitions.
     #[serde(default)]
     pub seed: u64,

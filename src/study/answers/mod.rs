@@ -1,6 +1,7 @@
 //! Short answers to the questions of ready sweeps, from the samples that they measure: STREAM's four numbers, and the steps over
 //! sizes of memory with the effect of huge pages.
 
+pub mod declared;
 pub mod memory_sizes;
 pub mod stream;
 
