@@ -8,6 +8,7 @@
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use apexmap_measure::kernels::keys::{ALPHA, I, L, N};
 use apexmap_results::disk::Folder;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal};
@@ -175,9 +176,9 @@ fn point((a, b): (u32, u32)) -> Point {
 
 /// Model of the time: misses of 100 ns in a cache of 1 Mword, and 0.5 ns per word.
 fn seconds(point: &Point) -> f64 {
-    let (alpha, block) = (point.real("alpha"), point.integer("L") as f64);
+    let (alpha, block) = (ALPHA.of(point), L.of(point) as f64);
     let misses = 1.0 - (1.0 / 64.0f64).powf(alpha);
-    let accesses = (point.integer("I") * point.integer("N")) as f64;
+    let accesses = (I.of(point) * N.of(point)) as f64;
     accesses * (2e-9 + misses * 1e-7 + block * 5e-10)
 }
 

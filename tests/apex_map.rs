@@ -4,6 +4,7 @@ use super::common::small_point;
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Comm, Transport, World, threads};
+use apexmap_measure::kernels::keys::{L, M, N};
 use apexmap_measure::kernels::shared::accesses::warm_up::WarmUp;
 use apexmap_measure::kernels::shared::sums::sum_all;
 use apexmap_measure::kernels::shared::sums::{lanes, vectors::Kind};
@@ -131,7 +132,7 @@ fn expected_word(rank: u64, word: u64) -> u64 {
 
 /// Runs a point on memory that already holds `contents`, as if they were the right ones.
 fn run_with_contents(point: &Point, contents: impl Fn(u64, u64) -> u64 + Sync) -> Outcome {
-    let words = point.integer("M") as usize / point.ranks;
+    let words = M.of(point) as usize / point.ranks;
     run_on(point, 5, |arena, rank| {
         arena.words(Pages::Huge, words, rank as u64, |i| contents(rank as u64, i as u64)).expect("memory");
     })
@@ -341,7 +342,7 @@ proptest! {
         let block = 1u64 << log_block;
         let point = Point::new(variant, ranks).with_parameter("M", (1u64 << 20) * ranks as u64).with_parameter("alpha", alpha);
         let point = complete(point.with_parameter("L", block).with_parameter("I", indices)).expect("a valid point");
-        let accesses = (point.integer("N") * indices) as f64;
+        let accesses = (N.of(&point) * indices) as f64;
         let share = remote_share(ranks, alpha);
         let wanted = |accesses: f64| {
             // 0.5 ns, plus 0.025 ns per word, plus 100 ns if remote; at least 1 ms in total.
@@ -350,10 +351,10 @@ proptest! {
             bounded || (seconds >= 1e-3 && (ranks == 1 || accesses * share >= 400.0))
         };
         prop_assert!(wanted(accesses * (1.0 + 1e-9)), "{}", point.label());
-        prop_assert!(point.integer("N") == 1 || !wanted(accesses / 2.0 * (1.0 - 1e-9)), "{}", point.label());
+        prop_assert!(N.of(&point) == 1 || !wanted(accesses / 2.0 * (1.0 - 1e-9)), "{}", point.label());
         // A given number stays, and so does the chosen one.
         prop_assert_eq!(complete(point.clone()), Ok(point.clone()));
-        prop_assert_eq!(complete(point.with_parameter("N", 3u64)).expect("a valid point").integer("N"), 3);
+        prop_assert_eq!(N.of(&complete(point.with_parameter("N", 3u64)).expect("a valid point")), 3);
     }
 }
 
@@ -363,7 +364,7 @@ fn completion_adds_defaults_and_is_idempotent() {
         let kernel = find(variant).expect("a kernel");
         let point = complete(Point::new(variant, 1).with_parameter("L", 16.0)).expect("a valid point");
         assert_eq!(point.params.len(), kernel.parameters.len());
-        assert_eq!(point.integer("L"), 16, "a whole real is a whole number");
+        assert_eq!(L.of(&point), 16, "a whole real is a whole number");
         assert_eq!(complete(point.clone()), Ok(point));
     }
 }

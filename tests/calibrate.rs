@@ -7,6 +7,7 @@ use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Transport, World, threads};
 use apexmap_measure::kernels;
 use apexmap_measure::kernels::calibrate::memory::chase::jump;
+use apexmap_measure::kernels::keys::{GIVEN_REMOTE_SHARE, I, L, MESSAGE_BYTES, MESSAGES, N};
 use apexmap_measure::numerics::mix::seed;
 use apexmap_measure::provenance::host;
 use apexmap_results::table::TableBuilder;
@@ -71,15 +72,15 @@ fn only_runs_on_a_slow_network_send_fewer_messages() {
         .expect("a sweep")
         .points;
     for point in points.iter().filter(|point| point.params.contains_key("messages")) {
-        let bytes = point.integer("messages") as f64 * point.integer("message_bytes") as f64 * 8e-8;
+        let bytes = MESSAGES.of(point) as f64 * MESSAGE_BYTES.of(point) as f64 * 8e-8;
         assert!(bytes < 1.0, "{} takes {bytes} s", point.label());
     }
     let requests: Vec<&Point> = points.iter().filter(|point| point.kernel == "calibrate.request").collect();
     assert!(requests.len() > 50);
     for point in requests {
-        let accesses = (point.integer("I") * point.integer("N")) as f64;
-        let remote = accesses * point.real("given_remote_share");
-        let seconds = remote * (2.0 * 3e-4 + 8.0 * point.integer("L") as f64 * 8e-8);
+        let accesses = (I.of(point) * N.of(point)) as f64;
+        let remote = accesses * GIVEN_REMOTE_SHARE.of(point);
+        let seconds = remote * (2.0 * 3e-4 + 8.0 * L.of(point) as f64 * 8e-8);
         assert!(remote >= 32.0 && seconds < 0.12, "{}: {remote} remote ones in {seconds} s", point.label());
     }
 }
@@ -385,13 +386,15 @@ fn uniform_reads_recover_the_numbers_of_the_surface() {
                 if words.is_empty() {
                     return None;
                 }
-                let asked = point.params.contains_key(name).then(|| point.text(name));
-                let word = if name == "kernel" { &point.kernel } else { asked? };
+                let word = match name {
+                    "kernel" => point.kernel.clone(),
+                    _ => point.params.get(name)?.to_string(),
+                };
                 words.iter().position(|choice| *choice == word).map(|index| index as f64)
             };
             let value_of = |name: &str| match name {
                 "P" => Some(point.ranks as f64),
-                "region_bytes" => Some(point.integer("bytes") as f64),
+                "region_bytes" => point.params["bytes"].as_f64(),
                 "page_bytes" => Some(page_bytes(point) as f64),
                 _ => word(name).or_else(|| point.params.get(name)?.as_f64()),
             };

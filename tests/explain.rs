@@ -8,6 +8,7 @@ use apexmap_base::point::Point;
 use apexmap_base::provenance::Host;
 use apexmap_base::sample::Event;
 use apexmap_measure::kernels;
+use apexmap_measure::kernels::keys::Q;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
 use apexmap_results::disk::manifest::Manifest;
@@ -45,7 +46,7 @@ fn result(scratch: &Scratch, points: &[Point]) -> Folder {
             let mut journal = Journal::create(&folder.journal(&name)).expect("a journal");
             journal.append(&Event::Hello(Box::new(launch(&name, point.ranks, "b1")))).expect("a line");
             let operations = kernels::find(&point.kernel).expect("a kernel").work(point).operations;
-            let rounds = operations / (point.ranks as f64 * point.integer("Q") as f64);
+            let rounds = operations / (point.ranks as f64 * Q.of(point) as f64);
             let seconds = factor * rounds * (50e-6 + 20e-6 * (point.ranks as f64).log2());
             for (repetition, times) in [1.0, 1.001, 9.0].into_iter().enumerate() {
                 let mut sample = sample(point, &point.label(), repetition as u32, seconds * times);

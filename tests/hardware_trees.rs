@@ -7,6 +7,7 @@ use apexmap_base::point::Point;
 use apexmap_measure::affinity::{allowed_hardware_threads, bind};
 use apexmap_measure::core_clock::core_clock;
 use apexmap_measure::hardware::{FilesBelow, Hardware, PlacementOrder, place_ranks, reported_line_bytes};
+use apexmap_measure::kernels::keys::{CORE_NODE, MEMORY_NODE};
 use apexmap_measure::provenance::node_type_of;
 use apexmap_run::sweep::{Machine, ready};
 use std::path::Path;
@@ -144,7 +145,7 @@ fn memory_nodes() -> Result<Vec<Point>> {
 fn memory_nodes_measures_all_pairs_of_nodes_with_cores_and_nodes_with_memory() {
     let points = memory_nodes().expect("a sweep");
     let mut pairs: Vec<(u64, u64, usize)> =
-        points.iter().map(|point| (point.integer("core_node"), point.integer("memory_node"), point.ranks)).collect();
+        points.iter().map(|point| (CORE_NODE.of(point), MEMORY_NODE.of(point), point.ranks)).collect();
     pairs.sort_unstable();
     pairs.dedup();
     let expected: Vec<(u64, u64, usize)> = [(0, 1), (0, 8), (8, 1), (8, 4)]

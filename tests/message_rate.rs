@@ -6,6 +6,7 @@ use apexmap_base::point::Point;
 use apexmap_measure::comm::arena::Arena;
 use apexmap_measure::comm::threads::{self, ThreadComm};
 use apexmap_measure::comm::{Transport, World};
+use apexmap_measure::kernels::keys::{CACHES, Caches};
 use apexmap_measure::kernels::message_rate::block_cyclic::BlockCyclic;
 use apexmap_measure::kernels::message_rate::cyclic::Cyclic;
 use apexmap_measure::kernels::message_rate::indirect::Indirect;
@@ -68,7 +69,7 @@ fn verify(ranks: usize) {
         let names = ["min", "p05", "p50", "p95", "p99", "max"].map(|p| number(&format!("message_seconds_{p}")));
         // With few messages, the shortest round may take no longer than its stamps, whose cost is subtracted.
         assert!(names[5] > 0.0 && names.is_sorted(), "{}: {names:?}", point.label());
-        let cold = point.text("caches") == "cold";
+        let cold = CACHES.of(&point) == Caches::Cold;
         assert_eq!(outcome.outputs.contains_key("invalidated_bytes"), cold, "{}", point.label());
     }
 }

@@ -6,6 +6,7 @@ use apexmap_base::disturbance::Fact;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Launch, Sample, Status};
 use apexmap_measure::kernels;
+use apexmap_measure::kernels::keys::{I, N};
 use apexmap_results::disk::Folder;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -96,7 +97,7 @@ fn verify_variants(mpi: &Mpi, ranks: usize) {
                 continue;
             }
             let output = |name: &str| sample.outputs[name].as_f64().unwrap();
-            let accesses = (ranks as u64 * point.integer("I") * point.integer("N")) as f64;
+            let accesses = (ranks as u64 * I.of(point) * N.of(point)) as f64;
             let remote = output("remote_share") * accesses;
             assert_eq!(remote > 0.0, ranks > 1, "{}", point.label());
             let asks = point.kernel == "apex_map.two_sided"

@@ -2,6 +2,7 @@
 
 use apexmap_base::sample::Sample;
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::kernels::keys::M;
 use apexmap_measure::seen_cache::end_of_cache;
 use apexmap_measure::worker::Repeat;
 use apexmap_run::launch;
@@ -58,8 +59,7 @@ fn the_quickstart_fits_any_machine_and_takes_at_most_two_minutes() {
             ranks.insert(size.ranks);
         }
         let time = seconds(&plan, hardware_threads);
-        let m: BTreeSet<u64> =
-            plan.entries.iter().map(|e| (e.point.integer("M") / e.point.ranks as u64) >> 7).collect();
+        let m: BTreeSet<u64> = plan.entries.iter().map(|e| (M.of(&e.point) / e.point.ranks as u64) >> 7).collect();
         println!(
             "{name}: {} points, P {ranks:?}, M {m:?} KiB a rank, {} MiB, {time:.1} s, budget {:?}",
             plan.entries.len(),
@@ -80,7 +80,7 @@ fn the_memory_of_the_quickstart_follows_the_cache_that_reads_see() {
         let machine = Machine { last_cache, last_cache_seen, ..Machine::with_cores(2, 64 * GIB) };
         let sweep = ready::open(Path::new("quickstart"), machine).expect("a sweep");
         let point = &sweep.points[0];
-        point.integer("M") * 8 / point.ranks as u64
+        M.of(point) * 8 / point.ranks as u64
     };
     assert_eq!(bytes_per_rank(480 * MIB, None), 2 * GIB, "what the system reports");
     assert_eq!(bytes_per_rank(480 * MIB, Some(64 * MIB)), 512 * MIB);

@@ -598,7 +598,7 @@ fn the_reported_share_of_a_verification_never_falls() {
 }
 
 #[test]
-#[should_panic(expected = "stream = \"lsfr\" is none of its choices")]
+#[should_panic(expected = "stream = \"lsfr\" is none of its values")]
 fn an_unknown_stream_is_not_taken_for_another() {
     let point = kernels::complete(table("random_access.sequential", 1, 64)).expect("a point");
     Problem::with_local_table(&point.with_parameter("stream", "lsfr"), 1);

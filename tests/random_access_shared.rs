@@ -4,6 +4,7 @@
 use crate::random_access::{hash, number, run, table};
 use apexmap_base::point::Point;
 use apexmap_measure::hardware::Hardware;
+use apexmap_measure::kernels::keys::N_WORDS;
 use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_measure::kernels::{self, Outcome};
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ fn shared_table(words: u64, cores: u64) -> Point {
 
 /// Returns the hash of the table that this number of streams makes one after another.
 fn sequential_hash(streams: u64, like: &Point) -> String {
-    let point = table("random_access.sequential", 1, like.integer("N_words")).with_parameter("streams", streams);
+    let point = table("random_access.sequential", 1, N_WORDS.of(like)).with_parameter("streams", streams);
     let point = ["updates", "stream", "starts"].iter().fold(point, |point, name| match like.params.get(*name) {
         Some(value) => point.with_parameter(name, value.clone()),
         None => point,

@@ -5,6 +5,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance::PlainNode;
 use apexmap_base::sample::Sample;
 use apexmap_measure::kernels;
+use apexmap_measure::kernels::keys::{ALPHA, L};
 use apexmap_pages::report::summary;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::design::Design;
@@ -56,7 +57,7 @@ fn condition(text: &str) -> apexmap_base::condition::Condition {
 fn a_column_derived_from_the_axes_does_not_split_a_surface() {
     let arrays = |mut sample: Sample| {
         let point = &sample.point;
-        let arrays = point.ranks as u64 * point.integer("L") * (2.0 * point.real("alpha")) as u64;
+        let arrays = point.ranks as u64 * L.of(point) * (2.0 * ALPHA.of(point)) as u64;
         sample.point = sample.point.with_parameter("N", 1 + arrays);
         sample
     };

@@ -8,6 +8,7 @@ use apexmap_draw::plot::FigureKind;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::kernels;
+use apexmap_measure::kernels::keys::{ALPHA, B, I, L, M, N, N_WORDS, SEED};
 use apexmap_run::launch;
 use apexmap_run::sweep::{Machine, Sweep, figures, parse, read, ready, schema};
 use proptest::prelude::*;
@@ -435,7 +436,7 @@ fn the_quickstart_covers_the_papers_ranges_on_one_and_on_all_cores() {
     assert_eq!((sweep.name.as_str(), sweep.points.len()), ("quickstart", 7 * (8 + 1) * 2));
     assert_eq!((sweep.launch.transport, sweep.launch.launcher.id), (TransportKind::Threads, "local"));
     let ends = |name: &str| {
-        let values: Vec<f64> = sweep.points.iter().map(|p| p.real(name)).collect();
+        let values: Vec<f64> = sweep.points.iter().filter_map(|p| p.params[name].as_f64()).collect();
         (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(0.0, f64::max))
     };
     assert_eq!((ends("alpha"), ends("L")), ((0.001, 1.0), (1.0, 16384.0)));
@@ -446,8 +447,8 @@ fn the_quickstart_covers_the_papers_ranges_on_one_and_on_all_cores() {
 #[test]
 fn the_paper_surface_has_64_mwords_on_each_of_256_ranks() {
     let sweep = read(Path::new("sweeps/paper-figures-3-to-7.toml"), machine(CORES)).unwrap();
-    assert!(sweep.points.iter().all(|p| p.ranks == 256 && p.integer("M") == 256 << 26));
-    assert_eq!(sweep.points.iter().map(|p| p.integer("L")).max(), Some(65536));
+    assert!(sweep.points.iter().all(|p| p.ranks == 256 && M.of(p) == 256 << 26));
+    assert_eq!(sweep.points.iter().map(|p| L.of(p)).max(), Some(65536));
     assert_eq!((sweep.launch.launches, sweep.launch.launcher.id), (5, "srun"));
 }
 
@@ -488,7 +489,7 @@ fn the_default_memory_of_apex_map_exceeds_the_caches() {
     let words = |text: &str, memory: u64, last_cache: u64| -> Vec<u64> {
         let machine = Machine { last_cache, ..Machine::with_cores(CORES, memory) };
         let sweep = parse(text, Path::new("probe.toml"), machine).unwrap_or_else(|error| panic!("{error}"));
-        sweep.points.iter().map(|point| point.integer("M") / point.ranks as u64).collect()
+        sweep.points.iter().map(|point| M.of(point) / point.ranks as u64).collect()
     };
     let sweep_of_two = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 2\nL = 1";
     // 64 Mwords are 512 MiB; 4 x 480 MiB are less than 2 GiB.
@@ -514,7 +515,7 @@ fn the_default_memory_of_apex_map_exceeds_the_caches() {
 #[test]
 fn the_default_table_is_half_of_memory() {
     let words = |text: &str| -> Vec<u64> {
-        points(&format!("[fixed]\nupdates = 1\n{text}")).iter().map(|point| point.integer("N_words")).collect()
+        points(&format!("[fixed]\nupdates = 1\n{text}")).iter().map(|point| N_WORDS.of(point)).collect()
     };
     // Half of 3 GiB is 1.5 GiB. The largest table that fits has 1 GiB, 2^27 words.
     assert_eq!(words("kernel = \"random_access.sequential\""), [1 << 27]);
@@ -590,7 +591,7 @@ fn ranks_may_be_powers_of_two_or_the_number_of_cores() {
 #[test]
 fn memory_per_rank_grows_with_the_ranks() {
     let text = two_sided("M = \"8 MiB per rank\"\n[axes]\nranks = [1, 3]");
-    let memory: Vec<u64> = points(&text).iter().map(|p| p.integer("M")).collect();
+    let memory: Vec<u64> = points(&text).iter().map(|p| M.of(p)).collect();
     assert_eq!(memory, [1 << 20, 3 << 20]);
 }
 
@@ -601,8 +602,8 @@ fn includes_inherit_missing_keys_from_fixed_and_defaults() {
     let points = points(&text);
     assert_eq!(points.len(), 4);
     let extra = &points[3];
-    assert_eq!((extra.real("alpha"), extra.integer("L"), extra.integer("I"), extra.ranks), (1.0, 4096, 512, 2));
-    assert_eq!(extra.integer("B"), 16);
+    assert_eq!((ALPHA.of(extra), L.of(extra), I.of(extra), extra.ranks), (1.0, 4096, 512, 2));
+    assert_eq!(B.of(extra), 16);
     let only_included = two_sided("ranks = 2\n[[include]]\nL = 4");
     assert_eq!(self::points(&only_included).len(), 1);
 }
@@ -621,7 +622,7 @@ fn conditions_skip_points_without_the_named_parameter() {
                 kernel = [\"apex_map.sequential\", \"apex_map.two_sided\"]\nB = [1, 2, 4]";
     let points = points(text);
     assert_eq!(points.len(), 2);
-    assert_eq!((points[0].kernel.as_str(), points[1].integer("B")), ("apex_map.sequential", 2));
+    assert_eq!((points[0].kernel.as_str(), B.of(&points[1])), ("apex_map.sequential", 2));
 }
 
 #[test]
@@ -679,7 +680,7 @@ proptest! {
         let text = two_sided(&format!("M = \"1 GiB\"\nI = 1\n[axes]\nN = {n:?}\nB = {b:?}\nseed = {l:?}"));
         let points = points(&text);
         prop_assert_eq!(points.len(), l.len() * n.len() * b.len());
-        let tuples: HashSet<_> = points.iter().map(|p| (p.integer("N"), p.integer("B"), p.integer("seed"))).collect();
+        let tuples: HashSet<_> = points.iter().map(|p| (N.of(p), B.of(p), SEED.of(p))).collect();
         prop_assert_eq!(tuples.len(), points.len());
     }
 
@@ -687,7 +688,7 @@ proptest! {
     fn values_in_together_are_paired_in_order(pairs in proptest::collection::vec((1u64..1000, 1u64..1000), 1..9), b in distinct_values(9)) {
         let (n, seed): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
         let points = points(&two_sided(&format!("[[together]]\nN = {n:?}\nseed = {seed:?}\n[axes]\nB = {b:?}")));
-        let distinct_pairs: HashSet<_> = points.iter().map(|p| (p.integer("N"), p.integer("seed"))).collect();
+        let distinct_pairs: HashSet<_> = points.iter().map(|p| (N.of(p), SEED.of(p))).collect();
         prop_assert_eq!(points.len(), distinct_pairs.len() * b.len());
         prop_assert_eq!(distinct_pairs, pairs.into_iter().collect::<HashSet<_>>());
     }
@@ -704,7 +705,7 @@ proptest! {
         match sweep(&text) {
             Ok(sweep) => {
                 let tuples: HashSet<_> =
-                    sweep.points.iter().map(|p| (p.integer("N"), p.integer("B"), p.ranks as u64)).collect();
+                    sweep.points.iter().map(|p| (N.of(p), B.of(p), p.ranks as u64)).collect();
                 prop_assert_eq!(tuples, expected);
             }
             Err(error) => prop_assert!(expected.is_empty() && error.message.contains("none of"), "{}", error),
@@ -717,7 +718,7 @@ proptest! {
         let expanded = points(&text);
         prop_assert_eq!(&expanded, &points(&text));
         let in_file: Vec<_> = n.iter().flat_map(|&n| b.iter().map(move |&b| (n, b))).chain([(51, 16)]).collect();
-        prop_assert_eq!(expanded.iter().map(|p| (p.integer("N"), p.integer("B"))).collect::<Vec<_>>(), in_file);
+        prop_assert_eq!(expanded.iter().map(|p| (N.of(p), B.of(p))).collect::<Vec<_>>(), in_file);
     }
 
     #[test]
@@ -732,12 +733,12 @@ proptest! {
     ) {
         let to = from + more;
         let range = format!("{{ from = {from}, to = {to}, points = {count}, scale = \"{scale}\" }}");
-        let values: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
+        let values: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| N.of(p)).collect();
         prop_assert_eq!((values[0], values[values.len() - 1]), (from, to));
         prop_assert!(values.windows(2).all(|pair| pair[0] < pair[1]) && values.len() <= count as usize);
         let (low, high) = (from as f64 / 1.1e6, to as f64 / 1.1e6);
         let range = format!("{{ from = {low:?}, to = {high:?}, points = {count}, scale = \"{scale}\" }}");
-        let values: Vec<f64> = points(&sequential(&format!("[axes]\nalpha = {range}"))).iter().map(|p| p.real("alpha")).collect();
+        let values: Vec<f64> = points(&sequential(&format!("[axes]\nalpha = {range}"))).iter().map(|p| ALPHA.of(p)).collect();
         prop_assert_eq!((values[0], values[values.len() - 1], values.len()), (low, high, count as usize));
     }
 
@@ -745,7 +746,7 @@ proptest! {
     fn a_range_by_factor_includes_a_reachable_end(from in 1u64..30, factor in 2u64..9, steps in 0u32..7) {
         let to = from * factor.pow(steps);
         let range = format!("{{ from = {from}, to = {to}, factor = {factor} }}");
-        let values: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
+        let values: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| N.of(p)).collect();
         prop_assert_eq!(values, (0..=steps).map(|k| from * factor.pow(k)).collect::<Vec<_>>());
     }
 

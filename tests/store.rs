@@ -7,6 +7,7 @@ use apexmap_base::error::Error;
 use apexmap_base::point::Value;
 use apexmap_base::provenance::MemoryPlacement;
 use apexmap_base::sample::{Event, Sample, Status};
+use apexmap_measure::kernels::keys::ALPHA;
 use apexmap_measure::numerics::statistics::Summary;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{self, Journal, Record, Run};
@@ -242,7 +243,7 @@ proptest! {
         prop_assert_eq!(table.rows, samples.len());
         for (row, sample) in samples.iter().enumerate() {
             prop_assert_eq!(table.value("seconds", row), sample.seconds.map(Value::Real));
-            prop_assert_eq!(table.value("alpha", row), Some(Value::Real(sample.point.real("alpha"))));
+            prop_assert_eq!(table.value("alpha", row), Some(Value::Real(ALPHA.of(&sample.point))));
             prop_assert_eq!(table.word("message", row), &sample.message);
         }
         if table.rows > 0 {

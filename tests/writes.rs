@@ -221,11 +221,7 @@ fn an_unknown_choice_is_never_treated_as_another() {
     let sequential = small_point("apex_map.sequential", 1);
     let small_table =
         |kernel: &str, ranks| complete(Point::new(kernel, ranks).with_parameter("N_words", 256u64)).expect("a point");
-    assert_eq!(
-        Access::from_point(&Point::new("apex_map.sequential", 1)),
-        Access::Read,
-        "a point of an earlier version"
-    );
+    assert_eq!(Access::of(&Point::new("apex_map.sequential", 1)), Access::Read, "a point of an earlier version");
     let choices: [(&str, Point, usize); 4] = [
         ("access", sequential, 5),
         ("by", small_point("calibrate.request", 2), 2),
@@ -299,7 +295,7 @@ fn a_point_of_an_earlier_version_is_readable() {
     let new = kernel.work(&old);
     old.params.retain(|name, _| !["access", "write_share"].contains(&name.as_str()));
     assert_eq!(kernel.work(&old), new);
-    assert_eq!(complete(old).expect("a point").text("access"), "read");
+    assert_eq!(complete(old).expect("a point").params["access"], Value::from("read"));
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Point {
         self
     }
 
-    /// Returns a parameter, in its base unit.
+    /// Returns a parameter, in its base unit. Code that knows the parameter reads it with its key, `kernels::Key`.
     ///
     /// # Errors
     /// If the point has no such parameter.
@@ -160,40 +160,6 @@ impl Point {
             let names: Vec<&str> = self.params.keys().map(String::as_str).collect();
             Error::input(format!("this point of {} has no parameter {name}", self.kernel), suggest(name, &names))
         })
-    }
-
-    /// Returns an integer parameter of a complete point.
-    ///
-    /// # Panics
-    /// Panics if the point has no such parameter. Plans and the worker complete and check every point before a kernel gets it;
-    /// other code uses [`Point::parameter`].
-    pub fn integer(&self, name: &str) -> u64 {
-        match self.params.get(name) {
-            Some(Value::Integer(v)) => *v,
-            other => panic!("parameter {name} of {} should be an integer, found {other:?}", self.kernel),
-        }
-    }
-
-    /// Returns a real parameter of a complete point; an integer is accepted.
-    ///
-    /// # Panics
-    /// Panics like [`Point::integer`].
-    pub fn real(&self, name: &str) -> f64 {
-        match self.params.get(name).and_then(Value::as_f64) {
-            Some(v) => v,
-            None => panic!("parameter {name} of {} should be a number", self.kernel),
-        }
-    }
-
-    /// Returns a parameter of a complete point whose value is a word.
-    ///
-    /// # Panics
-    /// Panics like [`Point::integer`].
-    pub fn text(&self, name: &str) -> &str {
-        match self.params.get(name) {
-            Some(Value::Text(v)) => v,
-            other => panic!("parameter {name} of {} should be a word, found {other:?}", self.kernel),
-        }
     }
 
     /// Returns the size of the launch that the point needs.

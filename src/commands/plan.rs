@@ -172,7 +172,8 @@ fn warn_inside_caches(campaign: &Campaign, text: &mut String) {
     let per_rank = |entry: &Entry| {
         let parameters = kernels::find(&entry.point.kernel).ok()?.parameters;
         let global = parameters.iter().find(|parameter| matches!(parameter.domain, Domain::Global { .. }))?;
-        Some(entry.point.integer(global.name) / entry.point.ranks as u64)
+        let Value::Integer(words) = entry.point.params.get(global.name)? else { return None };
+        Some(words / entry.point.ranks as u64)
     };
     let sizes: Vec<u64> = campaign.plan.entries.iter().filter_map(per_rank).collect();
     let inside: Vec<u64> = sizes.iter().copied().filter(|words| *words < words_beyond_caches(&machine)).collect();

@@ -1,11 +1,50 @@
-//! Parameters of words: one list has the words of a parameter and their meanings.
+//! The types of the values of parameters: numbers, and words, whose meanings are the variants of an enum.
 
-/// Defines an enum with a variant for each word of a parameter. The first word is the default. Some parameters do not exist for all
-/// kernels that read them; `absent` then names the meaning.
+use apexmap_base::point::Value;
+
+/// What the values of a parameter are.
+pub enum Kind {
+    /// Whole numbers.
+    Integer,
+    /// Numbers.
+    Real,
+    /// One of these words. The first is the default.
+    Words(&'static [&'static str]),
+}
+
+/// A type of the values of a parameter: `u64`, `f64`, or an enum of words.
+pub trait Typed: Sized {
+    /// What these values are.
+    const KIND: Kind;
+
+    /// Returns the value in this type, or `None` if it has no such value.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+impl Typed for u64 {
+    const KIND: Kind = Kind::Integer;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+impl Typed for f64 {
+    const KIND: Kind = Kind::Real;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        value.as_f64()
+    }
+}
+
+/// Defines an enum with a variant for each word of a parameter. The first word is the default.
 macro_rules! choice {
     (
         $(#[$attribute:meta])*
-        $visibility:vis enum $name:ident($parameter:literal $(, absent: $absent:ident)?) {
+        $visibility:vis enum $name:ident {
             $($(#[$of_variant:meta])* $variant:ident = $word:literal),+ $(,)?
         }
     ) => {
@@ -15,21 +54,13 @@ macro_rules! choice {
             $($(#[$of_variant])* $variant),+
         }
 
-        impl $name {
-            /// The words of the parameter. The first is the default.
-            $visibility const WORDS: &'static [&'static str] = &[$($word),+];
+        impl $crate::choice::Typed for $name {
+            const KIND: $crate::choice::Kind = $crate::choice::Kind::Words(&[$($word),+]);
 
-            /// Returns the meaning of the point's word.
-            ///
-            /// # Panics
-            /// Panics if the point is not complete.
-            $visibility fn from_point(point: &apexmap_base::point::Point) -> Self {
-                $(if !point.params.contains_key($parameter) {
-                    return Self::$absent;
-                })?
-                match point.text($parameter) {
-                    $($word => Self::$variant,)+
-                    other => panic!("{} = \"{other}\" is none of its choices", $parameter),
+            fn from_value(value: &apexmap_base::point::Value) -> Option<Self> {
+                match value {
+                    $(apexmap_base::point::Value::Text(word) if word == $word => Some(Self::$variant),)+
+                    _ => None,
                 }
             }
         }

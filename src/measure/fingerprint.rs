@@ -32,13 +32,14 @@ pub const IN_NO_KEY: &[&str] = &[
     "kernels/embedded.rs",
     "kernels/facts.rs",
     "kernels/kernel.rs",
+    "kernels/keys.rs",
     "kernels/mod.rs",
     "kernels/parameter.rs",
     "kernels/refusal.rs",
     "main.rs",
 ];
 
-/// Fields whose texts are for people. Texts at a position, such as the meaning in `parameter(...)`, are in the keys: a position does
+/// Fields whose texts are for people. Texts at a position, such as the meaning in `key(...)`, are in the keys: a position does
 /// not say what it is for.
 const DESCRIBING: &[&str] = &["meaning", "method", "place", "summary"];
 

@@ -8,6 +8,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::comm::Computation;
 use apexmap_measure::comm::simulated::ComputationCosts;
+use apexmap_measure::kernels::keys::{Access, N_WORDS, PAGES, Pages};
 use apexmap_measure::kernels::{self, Computations, Divided, Kernel};
 use apexmap_theory::machine::catalogue::{
     DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
@@ -72,7 +73,7 @@ pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCos
 fn generate_and_update(numbers: &mut Numbers, point: &Point) -> (f64, f64) {
     let card = numbers.card;
     let generate = numbers.find(&[GENERATE_SECONDS]);
-    let on_base_pages = has_word(point, "pages", "base");
+    let on_base_pages = PAGES.get(point) == Some(Pages::Base);
     let base = NumberName::new(UPDATE_SECONDS).with_qualifier([Word::BasePages]).to_string();
     let update = on_base_pages.then(|| card.get(&base)).flatten().or_else(|| numbers.find(&[UPDATE_SECONDS]));
     let local = card_number(card, LOCAL_SECONDS.name);
@@ -90,16 +91,11 @@ fn generate_and_update(numbers: &mut Numbers, point: &Point) -> (f64, f64) {
     }
 }
 
-/// Returns whether a parameter of a point is this word.
-pub fn has_word(point: &Point, name: &str, word: &str) -> bool {
-    matches!(point.params.get(name), Some(Value::Text(value)) if value == word)
-}
-
 /// Returns the time of a random read in a rank's part of the table over that in the table of the measurement, by the model of
 /// memory; 1 without its numbers.
 fn table_factor(card: &Card, point: &Point) -> f64 {
     let measured = card.provenance.get(TABLE).and_then(|bytes| bytes.as_integer()).map(|bytes| bytes as f64);
-    let words = point.params.get("N_words").and_then(Value::as_f64);
+    let words = N_WORDS.get(point).map(|words| words as f64);
     let (Some(measured), Some(words), Ok(p)) = (measured, words, Reads.parameters(card)) else { return 1.0 };
     let seconds = |bytes: f64| {
         let x = Reads.variables(&|name| (name == "region_bytes").then_some(bytes));
@@ -115,9 +111,11 @@ fn read(numbers: &mut Numbers, kernel: &Kernel, point: &Point) -> Result<f64> {
     let given = |name: &str| match name {
         "P" => Some(point.ranks as f64),
         "ranks_per_node" => ranks_per_node.map(|ranks| ranks.min(point.ranks) as f64),
-        "page_bytes" => has_word(point, "pages", "base").then_some(numbers.card.granularity().base_page_bytes as f64),
+        "page_bytes" => {
+            (PAGES.get(point) == Some(Pages::Base)).then_some(numbers.card.granularity().base_page_bytes as f64)
+        }
         // The model of memory covers only reads. Any other value than 0 makes it refuse the point.
-        "access" => Some(f64::from(u8::from(point.params.contains_key(name) && !has_word(point, name, "read")))),
+        "access" => Some(f64::from(u8::from(Access::of(point) != Access::Read))),
         _ => point.params.get(name).and_then(Value::as_f64),
     };
     let poll = poll_seconds(numbers).filter(|_| point.ranks > 1);

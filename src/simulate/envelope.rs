@@ -2,9 +2,10 @@
 //!
 //! tests/simgrid.rs has the comparisons with SimGrid's SMPI, and docs/simulation.md their figures.
 
-use apexmap_base::point::{Point, Value};
+use apexmap_base::point::Point;
 use apexmap_measure::comm::UNEXPECTED_MESSAGES;
 use apexmap_measure::comm::simulated::{Frame, Machine, Topology};
+use apexmap_measure::kernels::keys::{MESSAGE_BYTES, WINDOW};
 use apexmap_measure::kernels::{self, Traffic};
 use std::ops::RangeInclusive;
 
@@ -15,11 +16,7 @@ pub const TESTED_BYTES: RangeInclusive<u64> = 64..=65536;
 
 /// Returns the reasons why the simulation of a point was not compared with SMPI; none if it was.
 pub fn envelope(point: &Point, machine: &Machine) -> Vec<&'static str> {
-    let number = |name: &str| match point.params.get(name) {
-        Some(Value::Integer(number)) => Some(*number),
-        _ => None,
-    };
-    let message_bytes = number("message_bytes");
+    let message_bytes = MESSAGE_BYTES.get(point);
     let nodes = point.ranks.div_ceil(machine.ranks_per_node.max(1));
     let shares_links = machine.link.is_contended && machine.topology != Topology::Crossbar && nodes > 1;
     let costs = machine.network.message;
@@ -46,7 +43,7 @@ pub fn envelope(point: &Point, machine: &Machine) -> Vec<&'static str> {
             "messages from many senders at once, which take turns: 5 % to 36 % faster than in SMPI with eight senders",
         ),
         (
-            number("window").is_some_and(|window| window as usize > UNEXPECTED_MESSAGES),
+            WINDOW.get(point).is_some_and(|window| window as usize > UNEXPECTED_MESSAGES),
             "more than 128 messages that wait for their receiver: looking through them takes no time here",
         ),
         (

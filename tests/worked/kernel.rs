@@ -10,7 +10,7 @@ use apexmap_base::source::Source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 use apexmap_measure::comm::Collectives;
 use apexmap_measure::comm::arena::{Arena, Pages};
-use apexmap_measure::kernels::{Domain, Kernel, Outcome, Output, Parameter, Work};
+use apexmap_measure::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Work, parameters};
 use apexmap_measure::{on_transport, refusal};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -22,34 +22,35 @@ const SOURCE: Source =
 /// Names the contents of the arena, so that they are filled once per launch and not before every run.
 const CONTENTS: u64 = 0x7374_7269_6465;
 
+/// A key looks its parameter up in a point: `M.of(point)`.
+const M: Key<u64> = Key::new(Parameter {
+    name: "M",
+    column: "memory_words",
+    unit: Unit::Words,
+    meaning: "memory: words of all ranks together",
+    domain: Domain::Integer { min: 1, max: 1 << 40, default: 1 << 24 },
+});
+const S: Key<u64> = Key::new(Parameter {
+    name: "S",
+    column: "stride_words",
+    unit: Unit::Words,
+    meaning: "stride: from a word that is read to the next",
+    domain: Domain::Integer { min: 1, max: 1 << 40, default: 8 },
+});
+
 /// Everything that is not named here is as in `Kernel::DEFAULT`: any number of ranks, no messages, no bounds.
 pub const STRIDE: Kernel = Kernel {
     id: "example.stride",
     summary: "Every S-th word of a rank's memory, in order",
     source: &SOURCE,
     place: "Add a kernel",
-    parameters: &[
-        Parameter {
-            name: "M",
-            column: "memory_words",
-            unit: Unit::Words,
-            meaning: "memory: words of all ranks together",
-            domain: Domain::Integer { min: 1, max: 1 << 40, default: 1 << 24 },
-        },
-        Parameter {
-            name: "S",
-            column: "stride_words",
-            unit: Unit::Words,
-            meaning: "stride: from a word that is read to the next",
-            domain: Domain::Integer { min: 1, max: 1 << 40, default: 8 },
-        },
-    ],
+    parameters: parameters![M, S],
     outputs: &[Output { column: "words_read", unit: Unit::Words, meaning: "read by rank 0" }],
     method: "Every rank sums up every S-th word of its share of M words; the time is that of the slowest rank. The sum was \
              compared with its known value.",
-    refuse: |point| match point.integer("M").is_multiple_of(point.ranks as u64) {
+    refuse: |point| match M.of(point).is_multiple_of(point.ranks as u64) {
         true => Ok(()),
-        false => Err(refusal!(["M", "ranks"], "M = {} is no multiple of P = {}", point.integer("M"), point.ranks)),
+        false => Err(refusal!(["M", "ranks"], "M = {} is no multiple of P = {}", M.of(point), point.ranks)),
     },
     work: |point| {
         let operations = (reads(point) * point.ranks as u64) as f64;
@@ -66,17 +67,17 @@ pub const STRIDE: Kernel = Kernel {
 };
 
 fn local_words(point: &Point) -> u64 {
-    point.integer("M") / point.ranks as u64
+    M.of(point) / point.ranks as u64
 }
 
 /// Returns the number of words that a rank reads.
 fn reads(point: &Point) -> u64 {
-    local_words(point).div_ceil(point.integer("S"))
+    local_words(point).div_ceil(S.of(point))
 }
 
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (memory, _) = arena.words(Pages::Huge, local_words(point) as usize, CONTENTS, |i| i as u64)?;
-    let stride = point.integer("S") as usize;
+    let stride = S.of(point) as usize;
     comm.barrier();
     let start = comm.wall_time();
     let sum = black_box(memory).iter().step_by(stride).fold(0, |sum: u64, &word| sum.wrapping_add(word));

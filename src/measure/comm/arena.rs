@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 choice! {
     /// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
-    pub enum Pages("pages") {
+    pub enum Pages {
         /// Transparent huge pages (2 MiB on x86_64), requested with madvise.
         Huge = "huge",
         /// The system's base pages (4 KiB on x86_64), even if huge pages are the default.

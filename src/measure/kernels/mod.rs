@@ -8,6 +8,7 @@ pub mod calibrate;
 mod embedded;
 mod facts;
 mod kernel;
+pub mod keys;
 pub mod message_rate;
 pub mod node_binding;
 mod parameter;
@@ -19,11 +20,12 @@ pub use embedded::run_embedded;
 pub use facts::{Bounded, Computations, Divided, Division, Pattern, Traffic, Windows};
 pub use kernel::Kernel;
 pub(crate) use node_binding::run_on_nodes;
-use parameter::parameter;
-pub use parameter::{Domain, Parameter};
+pub use parameter::{Domain, Key, Parameter};
+use parameter::{choice_key, key, parameter};
 pub use refusal::Refusal;
 
 pub use crate::comm::Rings;
+pub use crate::parameters;
 use crate::refusal;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{NODE, Point, Value};
@@ -118,22 +120,24 @@ pub const LAUNCH_PARAMETERS: [Parameter; 4] = [
         "ranks per node; \"cores\", \"hardware threads\" and \"node\" refer to the machine that reads the sweep",
         COUNT_DOMAIN,
     ),
-    parameter(
-        MEMORY_NODE,
-        MEMORY_NODE,
-        "NUMA node for the memory of all ranks; as an axis, \"all\" means every one with memory; if omitted, the system chooses",
-        NUMA_NODE_DOMAIN,
-    ),
-    parameter(
-        CORE_NODE,
-        CORE_NODE,
-        "NUMA node whose cores run the ranks, which must be threads of one process; as an axis, \"all\" means every one with \
-         cores; if omitted, the launch decides",
-        NUMA_NODE_DOMAIN,
-    ),
+    MEMORY_NODE.parameter,
+    CORE_NODE.parameter,
 ];
-const MEMORY_NODE: &str = "memory_node";
-const CORE_NODE: &str = "core_node";
+/// The NUMA node for the memory of all ranks.
+pub const MEMORY_NODE: Key<u64> = key(
+    "memory_node",
+    "memory_node",
+    "NUMA node for the memory of all ranks; as an axis, \"all\" means every one with memory; if omitted, the system chooses",
+    NUMA_NODE_DOMAIN,
+);
+/// The NUMA node whose cores run the ranks.
+pub const CORE_NODE: Key<u64> = key(
+    "core_node",
+    "core_node",
+    "NUMA node whose cores run the ranks, which must be threads of one process; as an axis, \"all\" means every one with \
+     cores; if omitted, the launch decides",
+    NUMA_NODE_DOMAIN,
+);
 const NUMA_NODE_DOMAIN: Domain = Domain::Integer { min: 0, max: 1023, default: 0 };
 const COUNT_DOMAIN: Domain = Domain::Integer { min: 1, max: 1 << 24, default: 1 };
 
@@ -220,9 +224,9 @@ pub fn complete(point: Point) -> std::result::Result<Point, Refusal> {
     }
     let point = fill_defaults(point)?;
     kernel.check(&point)?;
-    if point.params.contains_key(MEMORY_NODE) && kernel.arena_words(&point) == 0 {
+    if MEMORY_NODE.get(&point).is_some() && kernel.arena_words(&point) == 0 {
         return Err(refusal!(
-            [kernel.id, MEMORY_NODE],
+            [kernel.id, MEMORY_NODE.parameter.name],
             "{} has no memory that memory_node could place; leave it out",
             kernel.id
         ));

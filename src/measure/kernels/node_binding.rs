@@ -1,12 +1,12 @@
 //! The run of a point with its memory and its ranks on the requested NUMA nodes.
 
-use super::{CORE_NODE, Kernel, MEMORY_NODE, Outcome};
+use super::{CORE_NODE, Kernel, Key, MEMORY_NODE, Outcome};
 use crate::affinity;
 use crate::comm::{Comm, Transport, World};
 use crate::hardware::{Hardware, HardwareThread, PlacementOrder, place_ranks};
 use crate::on_transport;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{Point, Value};
+use apexmap_base::point::Point;
 use apexmap_base::units::plural;
 
 /// Runs a point with its memory and its ranks on the NUMA nodes that it names. Collective.
@@ -14,13 +14,10 @@ use apexmap_base::units::plural;
 /// # Panics
 /// Panics if the point is not complete.
 pub(crate) fn run_on_nodes(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-    let node_parameter = |name: &str| match point.params.get(name) {
-        Some(Value::Integer(node)) => Some(*node as usize),
-        _ => None,
-    };
-    world.arena.place_on_node(node_parameter(MEMORY_NODE))?;
+    let number = |key: Key<u64>| key.get(point).map(|node| node as usize);
+    world.arena.place_on_node(number(MEMORY_NODE))?;
     world.arena.share_hardware_threads(on_transport!(&world.transport, comm => comm.ranks_on_node()));
-    let _binding = node_parameter(CORE_NODE).map(|node| NodeBinding::bind(world.transport, node)).transpose()?;
+    let _binding = number(CORE_NODE).map(|node| NodeBinding::bind(world.transport, node)).transpose()?;
     kernel.run(point, stream, world)
 }
 

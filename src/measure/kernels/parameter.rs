@@ -1,9 +1,11 @@
-//! The parameters of kernels: names, units, values and defaults.
+//! The parameters of kernels: names, units, values and defaults, and keys that look them up.
 
 use super::Refusal;
+use crate::choice::{Kind, Typed};
 use crate::refusal;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::{Unit, size_of_words};
+use std::marker::PhantomData;
 
 /// The values that a parameter accepts.
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +144,57 @@ impl Parameter {
     }
 }
 
+/// A parameter with the type of its values, which looks them up in points: `L.of(point)`. An unknown name or a wrong type does not
+/// compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<T> {
+    /// The parameter.
+    pub parameter: Parameter,
+    values: PhantomData<T>,
+}
+
+impl<T: Typed> Key<T> {
+    /// Creates the key of a parameter whose values are numbers. It does not compile if they are not of this type.
+    pub const fn new(parameter: Parameter) -> Self {
+        let is_right = match parameter.domain {
+            Domain::Real { .. } => matches!(T::KIND, Kind::Real),
+            // `choice_key` takes the words from the type.
+            Domain::Choice(_) => false,
+            _ => matches!(T::KIND, Kind::Integer),
+        };
+        assert!(is_right, "the domain has values of another type");
+        Self { parameter, values: PhantomData }
+    }
+
+    /// Returns the value of a complete point.
+    ///
+    /// # Panics
+    /// Panics if the point has no such parameter. Plans and the worker complete and check every point before a kernel gets it;
+    /// other code uses [`Key::get`].
+    pub fn of(&self, point: &Point) -> T {
+        self.get(point).unwrap_or_else(|| panic!("{} has no parameter {}", point.label(), self.parameter.name))
+    }
+
+    /// Returns the value, or `None` if the point has no such parameter.
+    ///
+    /// # Panics
+    /// Panics if the value has another type. Completed points have none.
+    pub fn get(&self, point: &Point) -> Option<T> {
+        let name = self.parameter.name;
+        let convert =
+            |value| T::from_value(value).unwrap_or_else(|| panic!("{name} = \"{value}\" is none of its values"));
+        point.params.get(name).map(convert)
+    }
+}
+
+/// Lists the parameters of a kernel: `parameters![M, ALPHA, L]` for its keys.
+#[macro_export]
+macro_rules! parameters {
+    ($($key:expr),+ $(,)?) => {
+        &[$($key.parameter),+]
+    };
+}
+
 /// Creates a parameter without a unit.
 pub(super) const fn parameter(
     name: &'static str,
@@ -150,4 +203,20 @@ pub(super) const fn parameter(
     domain: Domain,
 ) -> Parameter {
     Parameter { name, column, unit: Unit::None, meaning, domain }
+}
+
+/// Creates the key of a number without a unit.
+pub(super) const fn key<T: Typed>(
+    name: &'static str,
+    column: &'static str,
+    meaning: &'static str,
+    domain: Domain,
+) -> Key<T> {
+    Key::new(parameter(name, column, meaning, domain))
+}
+
+/// Creates the key of a parameter whose values are the words of an enum.
+pub(super) const fn choice_key<T: Typed>(name: &'static str, column: &'static str, meaning: &'static str) -> Key<T> {
+    let Kind::Words(words) = T::KIND else { panic!("the type has no words") };
+    Key { parameter: parameter(name, column, meaning, Domain::Choice(words)), values: PhantomData }
 }

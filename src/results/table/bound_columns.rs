@@ -5,7 +5,8 @@ use crate::table::Table;
 use crate::table::derived_columns::{self, BOUNDS};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Launch, Sample};
-use apexmap_measure::kernels::{self, Domain, Output};
+use apexmap_measure::kernels::keys::Access;
+use apexmap_measure::kernels::{self, Output};
 use apexmap_theory::bounds::{self, Case, Limits, Terms};
 use apexmap_theory::models::Model;
 use apexmap_theory::models::apex_map::Surface;
@@ -18,13 +19,8 @@ pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> 
     for parameter in kernel.parameters {
         // Results of earlier versions do not have newer parameters.
         let value = table.value(parameter.column, row).or_else(|| parameter.default_value())?;
-        let value = match (value, parameter.domain) {
-            (value, Domain::Real { .. } | Domain::Choice(_)) => value,
-            // Parquet files of other programs may have whole numbers as reals.
-            (Value::Real(value), _) => Value::Integer(value as u64),
-            (value, _) => value,
-        };
-        point.params.insert(parameter.name.to_owned(), value);
+        // Parquet files of other programs may have whole numbers as reals.
+        point.params.insert(parameter.name.to_owned(), parameter.convert(&value).ok()?);
     }
     let value = |output: &Output| Some((output.column.to_owned(), table.value(output.column, row)?));
     terms(&point, &kernel.outputs.iter().filter_map(value).collect(), launch, limits)
@@ -67,10 +63,10 @@ fn attainable_rate(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<
     if sample.point.ranks > 1 && !limits.has_carrier((&launch.transport, &launch.library)) {
         return None;
     }
-    if sample.point.params.get("access").is_some_and(|access| *access != Value::from("read")) {
+    let numbers = limits.surface.as_ref().filter(|_| Surface.about().explains.contains(&kernel))?;
+    if Access::of(&sample.point) != Access::Read {
         return None;
     }
-    let numbers = limits.surface.as_ref().filter(|_| Surface.about().explains.contains(&kernel))?;
     let number = |name: &str| match name {
         "P" => Some(sample.point.ranks as f64),
         "ranks_per_node" => Some(sample.point.ranks as f64 / launch.nodes().unwrap_or(1) as f64),

@@ -2,10 +2,11 @@
 
 use super::plan::{Context, Entry, Plan};
 use super::simulation::Simulation;
-use apexmap_base::point::{Point, Value};
+use apexmap_base::point::Point;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::kernels;
+use apexmap_measure::kernels::keys::{ALPHA, Q, SENDING, Sending, TIME_BOUND};
 use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use std::collections::HashMap;
@@ -105,15 +106,13 @@ fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
     const PER_OPERATION: f64 = 2.5e-7;
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let operations = kernel.work(point).operations;
-    let number = |name: &str| point.params.get(name).and_then(Value::as_f64);
-    let collects_updates =
-        !point.params.contains_key("access") && point.params.get("sending") != Some(&"immediate".into());
-    let (own_work, messages) = match number("Q").filter(|_| collects_updates) {
+    let collects_updates = !point.params.contains_key("access") && SENDING.get(point) != Some(Sending::Immediate);
+    let (own_work, messages) = match Q.get(point).filter(|_| collects_updates) {
         Some(look_ahead) => {
             let stages = operations * (point.ranks as f64).log2().max(1.0);
-            (PER_COLLECTED_UPDATE * stages, stages / look_ahead)
+            (PER_COLLECTED_UPDATE * stages, stages / look_ahead as f64)
         }
-        None => (PER_OPERATION * operations, operations * remote_share(point.ranks, number("alpha").unwrap_or(1.0))),
+        None => (PER_OPERATION * operations, operations * remote_share(point.ranks, ALPHA.get(point).unwrap_or(1.0))),
     };
     let links =
         simulation.machine(point.launch_size()).map_or(0.0, |machine| machine.mean_contended_links(point.ranks));
@@ -125,8 +124,7 @@ fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
 pub fn estimate_on(point: &Point, hardware_threads: usize) -> f64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let work = kernel.work(point);
-    let number = |name: &str| point.params.get(name).and_then(Value::as_f64);
-    let remote_factor = 1.0 + 4.0 * remote_share(point.ranks, number("alpha").unwrap_or(1.0));
+    let remote_factor = 1.0 + 4.0 * remote_share(point.ranks, ALPHA.get(point).unwrap_or(1.0));
     let oversubscription = (point.ranks as f64 / hardware_threads as f64).max(1.0);
     let seconds_per_operation = if kernel.accesses_in_order { 0.0 } else { 5e-8 };
     let seconds = remote_factor * oversubscription * (work.operations * seconds_per_operation + work.bytes / 8e9)
@@ -170,8 +168,8 @@ pub fn spins_oversubscribed(context: &Context, ranks: usize) -> bool {
 
 /// Limits the time of a run to the point's own time bound, if it has one.
 pub fn limit_to_time_bound(point: &Point, seconds: f64) -> f64 {
-    match point.params.get("time_bound").and_then(Value::as_f64) {
-        Some(bound) if bound > 0.0 => seconds.min(bound),
+    match TIME_BOUND.get(point) {
+        Some(bound) if bound > 0 => seconds.min(bound as f64),
         _ => seconds,
     }
 }

@@ -1,10 +1,11 @@
 //! Memory of the ranks of a point, and sizes that depend on the machine: shares of its memory, and sizes beyond its caches.
 
 use super::spec::{Machine, Scalar};
-use apexmap_base::point::{Point, Value};
+use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::arena;
+use apexmap_measure::kernels::keys::{PAGES, Pages};
 use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::observer;
 use apexmap_measure::seen_cache;
@@ -50,7 +51,7 @@ pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: 
         };
         rest = rest.max(memory.saturating_sub(arena_words.saturating_mul(WORD_BYTES)).saturating_add(rings));
         words = words.max(arena_words);
-        let has_base_pages = point.params.get("pages") == Some(&Value::from("base"));
+        let has_base_pages = PAGES.get(point) == Some(Pages::Base);
         kinds[usize::from(has_base_pages)] |= arena_words > 0;
     }
     let [huge, base] = kinds;

@@ -1,9 +1,10 @@
 //! The machine of simulated ranks, and the costs of their computations.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{LaunchSize, Point, Value};
+use apexmap_base::point::{LaunchSize, Point};
 use apexmap_measure::comm::simulated::{ComputationCosts, Machine, Mapping};
 use apexmap_measure::kernels;
+use apexmap_measure::kernels::keys::{CACHES, Caches};
 use apexmap_simulate as simulation;
 use apexmap_theory::machine::Card;
 use std::sync::Arc;
@@ -88,7 +89,7 @@ impl Simulation {
                 "choose kernels whose ranks send messages; `apexmap kernels` lists all",
             ));
         }
-        if point.params.get("caches") == Some(&Value::from("cold")) {
+        if CACHES.get(point) == Some(Caches::Cold) {
             return Err(Error::input(
                 format!(
                     "{} with caches = \"cold\" cannot be simulated, because messages cost the same as with warm caches",

@@ -8,7 +8,7 @@ use super::*;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::kernels::Ranks;
-use apexmap_measure::kernels::apex_map::access::Access;
+use apexmap_measure::kernels::keys::{ALPHA, Access, B, I, L, M, N, NEIGHBOURS, POLL_EVERY};
 use apexmap_measure::numerics::power_law::crossing_share;
 
 /// Bytes that one instruction loads or stores, at most.
@@ -94,12 +94,12 @@ pub const FAMILY: Family = Family {
 fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     let (limits, point) = (case.limits, case.point);
     // A card has no limits of stores. With neighbours, the rate is that of the first rank, not of all ranks.
-    if Access::from_point(point) != Access::Read || point.params.contains_key("neighbours") {
+    if Access::of(point) != Access::Read || NEIGHBOURS.get(point).is_some() {
         return;
     }
-    let (alpha, ranks) = (point.real("alpha"), point.ranks as f64);
-    let bytes = (point.integer("L") * WORD_BYTES) as f64;
-    let own = (point.integer("M") * WORD_BYTES) as f64 / ranks;
+    let (alpha, ranks) = (ALPHA.of(point), point.ranks as f64);
+    let bytes = (L.of(point) * WORD_BYTES) as f64;
+    let own = (M.of(point) * WORD_BYTES) as f64 / ranks;
     // The remote share of this run. With few remote accesses it differs from the expected value.
     let remote_share = case.output("remote_share").unwrap_or(1.0 - ranks.powf(-alpha));
     let concurrency = case.concurrent_ranks(ranks);
@@ -135,7 +135,7 @@ fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     }
     // Kernels of one rank use a single index array repeatedly. All others stream through N arrays, so a region that is smaller
     // than the arrays holds none of the indices to come.
-    let array_bytes = (point.integer("N") * point.integer("I") * WORD_BYTES) as f64;
+    let array_bytes = (N.of(point) * I.of(point) * WORD_BYTES) as f64;
     let indices = |region: f64| {
         if has_remote_accesses && array_bytes > region { WORD_BYTES as f64 / limits.line_bytes } else { 0.0 }
     };
@@ -153,7 +153,7 @@ fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     terms.add(MEMORY, case.nodes as f64, node);
     if two_sided && point.ranks > 1 {
         let poll = limits.poll.filter(|_| case.messages().is_some());
-        terms.add(POLLS, concurrency, poll.map(|poll| poll / point.integer("poll_every") as f64));
+        terms.add(POLLS, concurrency, poll.map(|poll| poll / POLL_EVERY.of(point) as f64));
     }
     if point.ranks > 1 {
         add_remote_terms(case, gets, remote_share, bytes, terms);
@@ -176,7 +176,7 @@ fn add_remote_terms(case: &Case, gets: bool, share: f64, bytes: f64, terms: &mut
     let message = costs.and_then(|c| c.message);
     terms.add(MESSAGES, concurrency, message.map(|message| share * operations_per_access * message));
     terms.add(LINK, concurrency, costs.and_then(|c| c.byte).map(|byte| share * bytes * byte));
-    let outstanding = case.point.integer("B") as f64;
+    let outstanding = B.of(case.point) as f64;
     terms.add(LATENCY, ranks, latency.map(|latency| share * latency / outstanding));
     if gets {
         // The bisection bandwidth was measured with sends. Gets may take another path.
@@ -185,7 +185,7 @@ fn add_remote_terms(case: &Case, gets: bool, share: f64, bytes: f64, terms: &mut
     let bisection = messages.and_then(|m| m.bisection).filter(|(_, halved_ranks)| *halved_ranks == case.point.ranks);
     // Half of the crossing traffic goes in each direction. The fraction of the remote accesses that cross is taken from the
     // law, however large the remote share of this run is.
-    let expected = 1.0 - ranks.powf(-case.point.real("alpha"));
-    let crossing = || share / expected * crossing_share(ranks, case.point.real("alpha")) / 2.0;
+    let expected = 1.0 - ranks.powf(-ALPHA.of(case.point));
+    let crossing = || share / expected * crossing_share(ranks, ALPHA.of(case.point)) / 2.0;
     terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| crossing() * bytes / bandwidth));
 }

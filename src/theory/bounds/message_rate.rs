@@ -3,6 +3,7 @@
 use super::*;
 use apexmap_base::source::NIC_MESSAGE_RATE;
 use apexmap_measure::kernels::Pattern;
+use apexmap_measure::kernels::keys::{BUFFERS, Buffers, MESSAGE_BYTES, OPERATION, Operation, SENDERS, WINDOW};
 
 pub const FAMILY: Family = Family {
     limits: &[
@@ -46,11 +47,11 @@ pub const FAMILY: Family = Family {
 
 fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     let (point, messages) = (case.point, case.messages());
-    let (ranks, bytes) = (point.ranks as f64, point.integer("message_bytes") as f64);
-    let put = point.text("operation") == "put";
+    let (ranks, bytes) = (point.ranks as f64, MESSAGE_BYTES.of(point) as f64);
+    let put = OPERATION.of(point) == Operation::Put;
     let cost = |select: fn(&Messages) -> Option<f64>| messages.and_then(select);
     let costs = messages.map(|m| if put { m.put } else { m.send });
-    let is_one_buffer = point.text("buffers") == "one";
+    let is_one_buffer = BUFFERS.of(point) == Buffers::One;
     let message = costs.and_then(|c| if is_one_buffer { c.message_one_buffer } else { c.message });
     let byte = costs.and_then(|c| c.byte);
     // Messages in progress at the same time, and ranks that send at the same time.
@@ -66,7 +67,7 @@ fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
         Pattern::BothWays => (2.0 * pairs, 2.0 * pairs),
         Pattern::Random => (case.concurrent_ranks(ranks), case.concurrent_ranks(ranks)),
         Pattern::OneToMany => {
-            let senders = point.integer("senders") as f64;
+            let senders = SENDERS.of(point) as f64;
             // A put costs time on its sender only. A send also costs time on its receiver, one of many.
             (case.concurrent_ranks(if put { senders } else { ranks - senders }), case.concurrent_ranks(senders))
         }
@@ -81,11 +82,11 @@ fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
 
 /// Adds the reads of messages. Between threads, a core reads each message from the memory where it was written.
 fn add_read_terms(case: &Case, flows: f64, terms: &mut Terms) {
-    if case.carrier.0 != "threads" || case.point.text("buffers") == "one" {
+    if case.carrier.0 != "threads" || BUFFERS.of(case.point) == Buffers::One {
         return;
     }
-    let bytes = case.point.integer("message_bytes") as f64;
-    let window = case.point.integer("window") as f64 * bytes;
+    let bytes = MESSAGE_BYTES.of(case.point) as f64;
+    let window = WINDOW.of(case.point) as f64 * bytes;
     for &(region, line) in case.limits.lines.rungs() {
         if let Some(level) = case.limits.level(region) {
             let beyond = 1.0 - (region / window).min(1.0);

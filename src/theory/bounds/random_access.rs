@@ -6,6 +6,7 @@ use super::*;
 use apexmap_base::source::{BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::kernels::Division;
+use apexmap_measure::kernels::keys::{N_WORDS, Q, STREAM, StreamKind};
 
 pub const FAMILY: Family = Family {
     limits: &[
@@ -67,7 +68,7 @@ pub const FAMILY: Family = Family {
 
 fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     let (limits, point) = (case.limits, case.point);
-    let (ranks, table) = (point.ranks as f64, (point.integer("N_words") * WORD_BYTES) as f64);
+    let (ranks, table) = (point.ranks as f64, (N_WORDS.of(point) * WORD_BYTES) as f64);
     let on_node = ranks / case.nodes as f64;
     let threads = if kernel.is_threaded { case.output("cores_used").unwrap_or(1.0) } else { 1.0 };
     let has_parts = !matches!(kernel.division, Division::EachRank);
@@ -75,7 +76,7 @@ fn terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
         if has_parts { (table / ranks, table / case.nodes as f64) } else { (table, table * on_node) };
     let concurrency = case.concurrent_ranks(ranks * threads);
 
-    let generate = limits.generate.filter(|_| point.text("stream") == "lfsr");
+    let generate = limits.generate.filter(|_| STREAM.of(point) == StreamKind::Lfsr);
     terms.add(ISSUE, concurrency, limits.issue_seconds(1.0, WORD_BYTES as f64, 1.0));
     terms.set_loop(concurrency, limits.reads.min_cost().map(|read| read.max(generate.unwrap_or(0.0))));
     // Reads within the first-level cache do not wait.
@@ -102,7 +103,7 @@ fn add_remote_terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     // All ranks wait at the same time, even if they share cores.
     if let Some(stages) = (kernel.stages)(case.point) {
         let latency = messages.and_then(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min));
-        terms.add(LATENCY, ranks, latency.map(|latency| stages as f64 * latency / case.point.integer("Q") as f64));
+        terms.add(LATENCY, ranks, latency.map(|latency| stages as f64 * latency / Q.of(case.point) as f64));
     }
     terms.add(LINK, concurrency, byte.map(|byte| output("bytes_sent_per_update") * byte));
     let bisection = messages.and_then(|m| m.bisection).filter(|(_, halved_ranks)| *halved_ranks == case.point.ranks);

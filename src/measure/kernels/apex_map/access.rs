@@ -1,21 +1,21 @@
 //! The kinds of access to a block, and the bytes that they request and transfer.
 
+use super::{I, L, M};
 use crate::choice::choice;
 use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Domain, Parameter, Refusal, parameter};
+use crate::kernels::{Domain, Key, Refusal, choice_key, key};
 use crate::refusal;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::WORD_BYTES;
 
-pub(super) const ACCESS: Parameter = parameter(
+pub(super) const ACCESS: Key<Access> = choice_key(
     "access",
     "access",
     "access: read (sum of the words), write, update (add to each word), copy (accesses form pairs: the first block, from the first \
      half of M, is copied to the second block, in the second half) or non_temporal \
      (write past the caches, on x86_64)",
-    Domain::Choice(Access::WORDS),
 );
-pub(super) const WRITE_SHARE: Parameter = parameter(
+pub(super) const WRITE_SHARE: Key<u64> = key(
     "write_share",
     "write_per_cent",
     "percentage of the accesses that are writes, updates or non-temporal writes; the others are reads",
@@ -24,7 +24,7 @@ pub(super) const WRITE_SHARE: Parameter = parameter(
 
 choice! {
     /// The kind of access to a block of words. Points of earlier versions do not have the parameter; their accesses are reads.
-    pub enum Access("access", absent: Read) {
+    pub enum Access {
         /// The words are summed.
         Read = "read",
         /// Each word is set to the number of the access.
@@ -35,6 +35,13 @@ choice! {
         Copy = "copy",
         /// The same as [`Access::Write`], with stores that bypass the caches.
         NonTemporal = "non_temporal",
+    }
+}
+
+impl Access {
+    /// Returns the kind of a point's accesses.
+    pub fn of(point: &Point) -> Self {
+        ACCESS.get(point).unwrap_or(Access::Read)
     }
 }
 
@@ -73,26 +80,21 @@ impl WritePattern {
 
 /// Returns the fraction of the accesses that store.
 fn write_share(point: &Point) -> f64 {
-    match (Access::from_point(point), point.params.get("write_share")) {
-        (Access::Read, _) => 0.0,
-        (Access::Copy, _) => 0.5,
-        (_, Some(share)) => share.as_f64().unwrap_or(100.0) / 100.0,
-        (_, None) => 1.0,
+    match Access::of(point) {
+        Access::Read => 0.0,
+        Access::Copy => 0.5,
+        Access::Write | Access::Update | Access::NonTemporal => WRITE_SHARE.get(point).unwrap_or(100) as f64 / 100.0,
     }
 }
 
 pub(super) fn pattern(point: &Point) -> WritePattern {
-    WritePattern::from_per_cent(if Access::from_point(point) == Access::Read {
-        0
-    } else {
-        point.integer("write_share")
-    })
+    WritePattern::from_per_cent(if Access::of(point) == Access::Read { 0 } else { WRITE_SHARE.of(point) })
 }
 
 /// Returns the mean number of words that an access requests, and the definition of the bytes.
 pub(super) fn words_per_access(point: &Point) -> (f64, &'static str) {
-    let block = point.integer("L") as f64;
-    match Access::from_point(point) {
+    let block = L.of(point) as f64;
+    match Access::of(point) {
         Access::Read => (block, "words read and summed, 8 L bytes per access"),
         Access::Update => {
             (block * (1.0 + write_share(point)), "words read and words written, 16 L bytes per update, 8 L per read")
@@ -103,33 +105,31 @@ pub(super) fn words_per_access(point: &Point) -> (f64, &'static str) {
 
 /// Returns the columns [`TRAFFIC`] for this number of accesses and seconds.
 pub(super) fn traffic(point: &Point, accesses: f64, seconds: f64) -> [(&'static str, Value); 2] {
-    let (block, line) = (point.integer("L"), 64 / WORD_BYTES);
+    let (block, line) = (L.of(point), 64 / WORD_BYTES);
     // A block begins at a multiple of L words. Its offset in its first cache line is therefore a multiple of `step` words, and all
     // multiples occur equally often.
     let step = if block.is_multiple_of(line) { line } else { 1 << block.trailing_zeros() };
     let lines = (block + line - step) as f64 / line as f64;
-    let stored_twice = if Access::from_point(point) == Access::NonTemporal { 0.0 } else { write_share(point) };
+    let stored_twice = if Access::of(point) == Access::NonTemporal { 0.0 } else { write_share(point) };
     let bytes = accesses * lines * 64.0 * (1.0 + stored_twice);
     [(TRAFFIC[0].column, Value::Real(bytes)), (TRAFFIC[1].column, Value::Real(bytes / seconds))]
 }
 
 /// Refuses combinations of parameters that cannot be run.
 pub(super) fn check(point: &Point) -> std::result::Result<(), Refusal> {
-    if !point.params.contains_key("access") {
-        return Ok(());
-    }
-    let name = point.text("access");
-    match (Access::from_point(point), point.integer("write_share")) {
+    let (Some(access), Some(share)) = (ACCESS.get(point), WRITE_SHARE.get(point)) else { return Ok(()) };
+    let name = if access == Access::Copy { "copy" } else { "read" };
+    match (access, share) {
         (Access::Read | Access::Copy, share) if share != 100 => Err(refusal!(
             ["access", "write_share"],
             "write_share = {share} has no effect with access = \"{name}\"; leave it out, or use write, update or non_temporal"
         )),
-        (Access::Copy, _) if !point.integer("I").is_multiple_of(8) => Err(refusal!(
+        (Access::Copy, _) if !I.of(point).is_multiple_of(8) => Err(refusal!(
             ["access", "I"],
             "a copy is two accesses, and I = {} is not a multiple of 8; use a multiple of 8",
-            point.integer("I")
+            I.of(point)
         )),
-        (Access::Copy, _) if point.integer("M") < 2 * point.integer("L") => {
+        (Access::Copy, _) if M.of(point) < 2 * L.of(point) => {
             Err(refusal!(["access", "M", "L"], "a copy needs two blocks; use a larger M, or a smaller L"))
         }
         (Access::NonTemporal, _) if !cfg!(target_arch = "x86_64") => {

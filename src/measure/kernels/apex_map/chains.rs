@@ -15,14 +15,14 @@ use super::timing::{Arrays, time_accesses};
 use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, Sum, buffer_bytes, contents, memory, with_outputs};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, Ranks, output, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Ranks, key, output, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::Unit;
 
-const CHAINS: Parameter = parameter(
+const CHAINS: Key<u64> = key(
     "chains",
     "chains",
     "number of concurrent chains of dependent accesses: a power of two, at most 32",
@@ -39,28 +39,28 @@ pub const KERNEL: Kernel = Kernel {
     id: "apex_map.chains",
     summary: "Apex-Map with dependent accesses: at most one outstanding access per chain",
     place: "Section 2",
-    parameters: &[M, ALPHA, L, I, N, CHAINS, PAGES, SEED],
+    parameters: parameters![M, ALPHA, L, I, N, CHAINS, PAGES, SEED],
     outputs: &ALL_OUTPUTS,
     ranks: Ranks::One,
     plain_way: Some("dependent accesses"),
-    refuse: |point| match point.integer("chains") {
+    refuse: |point| match CHAINS.of(point) {
         chains if chains.is_power_of_two() => Ok(()),
         chains => {
             Err(refusal!(["chains"], "chains = {chains} is not a power of two; use {}", chains.next_power_of_two()))
         }
     },
     // The steps, one per access.
-    buffer_bytes: |point| buffer_bytes(point, Arrays::OneByOne, point.integer("I").div_ceil(point.integer("L"))),
+    buffer_bytes: |point| buffer_bytes(point, Arrays::OneByOne, I.of(point).div_ceil(L.of(point))),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
     ..FAMILY
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let (block, chains) = (point.integer("L") as usize, point.integer("chains") as usize);
+    let (block, chains) = (L.of(point) as usize, CHAINS.of(point) as usize);
     let mut rank = Chains { comm, memory, block, chains, steps: Vec::new() };
     let mut outcome = time_accesses(comm, (point, stream), granted, Arrays::OneByOne, &mut rank);
-    let steps = point.integer("I") as f64 * point.integer("N") as f64 / chains as f64;
+    let steps = I.of(point) as f64 * N.of(point) as f64 / chains as f64;
     outcome.outputs.insert("chain_seconds", Value::Real(outcome.seconds / steps));
     Ok(outcome)
 }

@@ -75,7 +75,7 @@ const FAMILY: Kernel = Kernel {
 
 /// Returns the work of the accesses of `ranks` ranks.
 fn work(point: &Point, ranks: usize) -> Work {
-    let operations = ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
+    let operations = ranks as f64 * I.of(point) as f64 * N.of(point) as f64;
     let (words, byte_definition) = access::words_per_access(point);
     Work { operations, operation: "access", bytes: operations * words * WORD_BYTES as f64, byte_definition }
 }
@@ -83,7 +83,7 @@ fn work(point: &Point, ranks: usize) -> Work {
 /// Returns the memory that a rank needs in addition to its share of the global memory: index arrays, and `blocks` blocks of L words.
 fn buffer_bytes(point: &Point, arrays: Arrays, blocks: u64) -> u64 {
     let drawn = match arrays {
-        Arrays::AllBefore => point.integer("N"),
+        Arrays::AllBefore => N.of(point),
         Arrays::OneByOne => 1,
     };
     buffer_words(point, drawn, blocks).saturating_mul(WORD_BYTES)

@@ -18,7 +18,8 @@ use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, buffer_bytes, memor
 use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Mailboxes, Tag};
-use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, Rings, output, parameter};
+use crate::kernels::shared::accesses::arrays;
+use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Rings, choice_key, output, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -27,14 +28,23 @@ use apexmap_base::units::Unit;
 use background::{MESSAGE_WORDS, Neighbour};
 use single_rank::SingleRank;
 
-const NEIGHBOURS: Parameter = parameter(
+pub const NEIGHBOURS: Key<Activity> = choice_key(
     "neighbours",
     "neighbours",
     "activity of all ranks except rank 0 during the run: stream (read memory from end to end), probe (read random words), send (send \
      messages of 4 KiB to each other), or idle",
-    Domain::Choice(Activity::WORDS),
 );
-choice!(enum Activity("neighbours") { Stream = "stream", Probe = "probe", Send = "send", Idle = "idle" });
+const OWN_N: Key<u64> = Key::new(Parameter {
+    domain: Domain::Chosen {
+        min: 1,
+        max: 1 << 32,
+        depends_on: "I and L",
+        // Rank 0 accesses only its own memory.
+        choose: |point| arrays::count_for_share(point, 0.0),
+    },
+    ..N.parameter
+});
+choice! { pub enum Activity { Stream = "stream", Probe = "probe", Send = "send", Idle = "idle" } }
 
 const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
     "background_bytes_per_second",
@@ -46,10 +56,10 @@ pub const KERNEL: Kernel = Kernel {
     id: "apex_map.neighbours",
     summary: "Apex-Map on one core while the other ranks read memory, probe it or send",
     place: "Section 2",
-    parameters: &[M, ALPHA, L, I, N, NEIGHBOURS, PAGES, SEED],
+    parameters: parameters![M, ALPHA, L, I, OWN_N, NEIGHBOURS, PAGES, SEED],
     outputs: &ALL_OUTPUTS,
     headline: "bytes_per_second",
-    refuse: |point| match (point.ranks, Activity::from_point(point)) {
+    refuse: |point| match (point.ranks, NEIGHBOURS.of(point)) {
         (1, _) => Err(refusal!(["ranks"], "needs at least two ranks: the others are the neighbours")),
         (2, Activity::Send) => {
             Err(refusal!(["ranks", "neighbours"], "needs at least three ranks: neighbours send to each other"))
@@ -59,10 +69,8 @@ pub const KERNEL: Kernel = Kernel {
     // Only the accesses of rank 0 count.
     work: |point| work(point, 1),
     // A few messages and the random offsets, in blocks of L words.
-    buffer_bytes: |point| {
-        buffer_bytes(point, Arrays::OneByOne, (16 * MESSAGE_WORDS as u64).div_ceil(point.integer("L")))
-    },
-    rings: |point| match Activity::from_point(point) {
+    buffer_bytes: |point| buffer_bytes(point, Arrays::OneByOne, (16 * MESSAGE_WORDS as u64).div_ceil(L.of(point))),
+    rings: |point| match NEIGHBOURS.of(point) {
         Activity::Send => vec![Rings { places: 4, receivers: 1 }],
         Activity::Stream | Activity::Probe | Activity::Idle => Vec::new(),
     },
@@ -76,9 +84,9 @@ pub fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena
     let mut own = point.clone().with_parameter("M", super::local_words(point));
     own.ranks = 1;
     let (memory, granted) = memory(&own, 0, arena)?;
-    let activity = Activity::from_point(point);
+    let activity = NEIGHBOURS.of(point);
     let mut mailbox = (activity == Activity::Send).then(|| comm.mailbox(Tag::Data(0), 4, 4, MESSAGE_WORDS));
-    let block = point.integer("L") as usize;
+    let block = L.of(point) as usize;
     comm.barrier();
     let mut outcome = None;
     let mut report = [0; 4];

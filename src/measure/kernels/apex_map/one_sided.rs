@@ -7,19 +7,19 @@
 use super::timing::Arrays;
 use super::{ALPHA, B, FAMILY, I, L, M, N, PAGES, SEED, buffer_bytes};
 use crate::kernels::shared::accesses::one_sided::run;
-use crate::kernels::{Computations, Kernel, Windows};
+use crate::kernels::{Computations, Kernel, Windows, parameters};
 use crate::on_transport;
 
 pub const KERNEL: Kernel = Kernel {
     id: "apex_map.one_sided",
     summary: "Apex-Map with one-sided gets: one get per remote block",
     place: "Section 4, Table 1",
-    parameters: &[M, ALPHA, L, I, N, B, PAGES, SEED],
+    parameters: parameters![M, ALPHA, L, I, N, B, PAGES, SEED],
     plain_way: Some("by one-sided gets"),
     windows: Windows::Always,
     simulation: Some(Computations::Blocks),
-    waits_for_each_message: |point| point.integer("B") == 1,
-    buffer_bytes: |point| buffer_bytes(point, Arrays::AllBefore, point.integer("B")),
+    waits_for_each_message: |point| B.of(point) == 1,
+    buffer_bytes: |point| buffer_bytes(point, Arrays::AllBefore, B.of(point)),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
     ..FAMILY
 };

@@ -14,7 +14,7 @@ use super::writes::{self, ALL_OUTPUTS};
 use super::{ALPHA, FAMILY, I, L, M, N, PAGES, SEED, buffer_bytes, memory, sum_all};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::{Kernel, Outcome, Ranks};
+use crate::kernels::{Kernel, Outcome, Ranks, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -23,15 +23,15 @@ pub const KERNEL: Kernel = Kernel {
     id: "apex_map.sequential",
     summary: "Apex-Map on one process: blocks of local memory, read or written",
     place: "Section 2, Table 1",
-    parameters: &[M, ALPHA, L, I, N, ACCESS, WRITE_SHARE, PAGES, SEED],
+    parameters: parameters![M, ALPHA, L, I, N, ACCESS, WRITE_SHARE, PAGES, SEED],
     outputs: &ALL_OUTPUTS,
     ranks: Ranks::One,
     plain_way: Some(""),
     refuse: access::check,
     // Offsets of the blocks, one word per access.
     buffer_bytes: |point| {
-        let reads = Access::from_point(point) == Access::Read;
-        let blocks = if reads { 0 } else { point.integer("I").div_ceil(point.integer("L")) };
+        let reads = Access::of(point) == Access::Read;
+        let blocks = if reads { 0 } else { I.of(point).div_ceil(L.of(point)) };
         buffer_bytes(point, Arrays::OneByOne, blocks)
     },
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
@@ -39,17 +39,17 @@ pub const KERNEL: Kernel = Kernel {
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    if Access::from_point(point) != Access::Read {
+    if Access::of(point) != Access::Read {
         return writes::run(comm, (point, stream), arena, access_all);
     }
     let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let block = point.integer("L") as usize;
+    let block = L.of(point) as usize;
     let mut outcome = time(comm, (point, stream), (memory, granted), Arrays::OneByOne, |locations| {
         let sum = sum_all(memory, Location::offsets(locations), block);
         let end = comm.wall_time();
         PassTally { sum, own_end: end, end, ..PassTally::default() }
     });
-    let accesses = point.integer("I") as f64 * point.integer("N") as f64;
+    let accesses = I.of(point) as f64 * N.of(point) as f64;
     outcome.outputs.extend(traffic(point, accesses, outcome.seconds));
     Ok(outcome)
 }

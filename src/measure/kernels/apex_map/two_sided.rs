@@ -6,7 +6,7 @@
 use super::timing::Arrays;
 use super::{ALPHA, B, FAMILY, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_bytes, with_outputs};
 use crate::kernels::shared::accesses::two_sided::{POLL_EVERY, rings, run};
-use crate::kernels::{Computations, Kernel, Output, output};
+use crate::kernels::{Computations, Kernel, Output, output, parameters};
 use crate::on_transport;
 use apexmap_base::units::Unit;
 
@@ -19,11 +19,11 @@ pub const KERNEL: Kernel = Kernel {
     id: "apex_map.two_sided",
     summary: "Apex-Map with messages: a request and a reply per remote block",
     place: "Section 2.1, Table 1",
-    parameters: &[M, ALPHA, L, I, N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
+    parameters: parameters![M, ALPHA, L, I, N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
     outputs: &ALL_OUTPUTS,
     plain_way: Some("by messages"),
     simulation: Some(Computations::Blocks),
-    buffer_bytes: |point| buffer_bytes(point, Arrays::AllBefore, point.integer("B") + point.integer("SMSG")),
+    buffer_bytes: |point| buffer_bytes(point, Arrays::AllBefore, B.of(point) + SMSG.of(point)),
     rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
     ..FAMILY

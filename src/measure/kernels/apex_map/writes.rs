@@ -9,9 +9,9 @@ use super::access_all::{self, AccessSpec as What};
 use super::draw::{Draws, Location, potential};
 use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, replay, time_accesses};
-use super::{OUTPUTS, Sum, contents, local_words, with_outputs};
+use super::{I, L, N, OUTPUTS, PAGES, Sum, contents, local_words, with_outputs};
 use crate::comm::Collectives;
-use crate::comm::arena::{Arena, Pages};
+use crate::comm::arena::Arena;
 use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{Outcome, Output};
 use apexmap_base::error::Result;
@@ -75,12 +75,12 @@ pub fn run<C: Collectives>(
     arena: &mut Arena,
     timed: Loop,
 ) -> Result<Outcome> {
-    let pages = Pages::from_point(point);
+    let pages = PAGES.of(point);
     let words = local_words(point) as usize;
     let (memory, granted) = arena.words_mut(pages, words, 0, |word| contents(0, word as u64))?;
-    let block = point.integer("L") as usize;
+    let block = L.of(point) as usize;
     // Numbers start at 1, because an update by 0 changes nothing.
-    let spec = What { access: Access::from_point(point), pattern: pattern(point), block, first: 1 };
+    let spec = What { access: Access::of(point), pattern: pattern(point), block, first: 1 };
     let mut writer = Writer { comm, memory, spec, sum: 0, run: timed, offsets: Vec::new() };
     let mut outcome = time_accesses(comm, (point, stream), granted, Arrays::OneByOne, &mut writer);
     let timed_sum = writer.sum;
@@ -104,7 +104,7 @@ pub fn run<C: Collectives>(
         arena.mark_restored(pages);
         Ok(())
     };
-    let accesses = point.integer("I") as f64 * point.integer("N") as f64;
+    let accesses = I.of(point) as f64 * N.of(point) as f64;
     outcome.outputs.extend(traffic(point, accesses, outcome.seconds));
     Ok(outcome)
 }

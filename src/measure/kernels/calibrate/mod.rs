@@ -3,9 +3,8 @@
 pub mod memory;
 pub mod network;
 
-use crate::comm::arena::Pages;
 use crate::comm::{Collectives, World};
-use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES};
 use crate::kernels::{Kernel, Outcome, Output};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
@@ -30,8 +29,10 @@ const FAMILY: Kernel = Kernel {
 /// Runs a kernel and adds the pages of its memory.
 fn run_with_pages(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     let mut outcome = (kernel.run)(point, stream, world)?;
-    if point.params.contains_key("pages") && kernel.arena_words(point) > 0 {
-        outcome.outputs.extend(world.arena.granted_pages(Pages::from_point(point)).outputs());
+    if let Some(pages) = PAGES.get(point)
+        && kernel.arena_words(point) > 0
+    {
+        outcome.outputs.extend(world.arena.granted_pages(pages).outputs());
     }
     Ok(outcome)
 }

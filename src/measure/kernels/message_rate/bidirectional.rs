@@ -6,14 +6,14 @@
 use super::{
     BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, WINDOW, family, run_both_directions,
 };
-use crate::kernels::Kernel;
+use crate::kernels::{Kernel, parameters};
 use crate::on_transport;
 
 pub const KERNEL: Kernel = Kernel {
     id: "message_rate.bidirectional",
     summary: "Message rate in both directions simultaneously between pairs of ranks",
     place: "Section 5.1, Figure 6",
-    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     run: |point, _, world| on_transport!(&world.transport, comm => run_both_directions(*comm, point, world.arena)),
     ..family(BOTH_WAYS)
 };

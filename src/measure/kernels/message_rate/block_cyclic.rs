@@ -11,7 +11,7 @@ use super::{
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -21,9 +21,9 @@ pub const KERNEL: Kernel = Kernel {
     id: "message_rate.block_cyclic",
     summary: "Message rate from one node to all other nodes in turn, in blocks",
     place: "Section 5.1, Figures 4 and 9",
-    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, BLOCK, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, BLOCK, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     refuse: |point| {
-        let (window, block) = (point.integer("window"), point.integer("block"));
+        let (window, block) = (WINDOW.of(point), BLOCK.of(point));
         if window % block != 0 {
             return Err(refusal!(
                 ["window", "block"],
@@ -36,7 +36,7 @@ pub const KERNEL: Kernel = Kernel {
     ..family(ONE_TO_MANY)
 };
 
-const BLOCK: Parameter = parameter(
+const BLOCK: Key<u64> = key(
     "block",
     "block_messages",
     "block: consecutive messages per node, a divisor of the window",
@@ -72,8 +72,8 @@ impl Route for BlockCyclic {
 
 /// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
-    let (window, block) = (Shape::new(point).window, point.integer("block") as usize);
+    let (cores, nodes) = (SENDERS.of(point) as usize, remote_nodes(point) as usize);
+    let (window, block) = (Shape::new(point).window, BLOCK.of(point) as usize);
     let route = BlockCyclic { window, block, nodes, cores, core: comm.rank() };
     run_route(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
 }

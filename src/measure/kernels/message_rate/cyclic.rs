@@ -9,7 +9,7 @@ use super::{
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::{Kernel, Outcome, Traffic};
+use crate::kernels::{Kernel, Outcome, Traffic, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -18,7 +18,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "message_rate.cyclic",
     summary: "Message rate from one node to all other nodes in turn",
     place: "Section 5.1, Figures 3 (a) and 8",
-    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     refuse: refuse_uneven_nodes,
     traffic: Traffic::AllOthers,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
@@ -49,7 +49,7 @@ impl Route for Cyclic {
 
 /// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
+    let (cores, nodes) = (SENDERS.of(point) as usize, remote_nodes(point) as usize);
     let route = Cyclic { window: Shape::new(point).window, nodes, cores, core: comm.rank() };
     run_route(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::{Kernel, Outcome, Traffic};
+use crate::kernels::{Kernel, Outcome, Traffic, parameters};
 use crate::numerics::mix::seed;
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -23,7 +23,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "message_rate.indirect",
     summary: "Message rate from one node to all other nodes in the order of an indirection vector",
     place: "Section 5.1, Figures 3 (b) and 10",
-    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
+    parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     refuse: refuse_uneven_nodes,
     traffic: Traffic::RandomOthers,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
@@ -62,8 +62,8 @@ impl Route for Indirect {
 
 /// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
-    let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
+    let (cores, nodes) = (SENDERS.of(point) as usize, remote_nodes(point) as usize);
+    let random = seed(&[SEED.of(point), comm.rank() as u64, stream]);
     let route =
         (comm.rank() < cores).then(|| Indirect::new(Shape::new(point).window, nodes, cores, comm.rank(), random));
     run_route(comm, point, arena, route.as_ref(), true)

@@ -18,19 +18,12 @@ pub mod streaming;
 use super::shared::messages::route::{Route, Stream};
 use super::shared::messages::{
     BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, ONE_WAY, OPERATION, PING_PONG,
-    RANDOM, SEED, Shape, WINDOW, content, is_put, measure, remote_nodes, run_both_directions, run_route,
+    RANDOM, SEED, SENDERS, Shape, WINDOW, content, is_put, measure, remote_nodes, run_both_directions, run_route,
 };
-use super::{Bounded, Domain, Kernel, Parameter, Refusal, parameter};
+use super::{Bounded, Kernel, Refusal};
 use crate::refusal;
 use apexmap_base::point::Point;
 use apexmap_base::source;
-
-const SENDERS: Parameter = parameter(
-    "senders",
-    "senders_per_node",
-    "senders: ranks per node; each rank of the first node sends to its counterparts on the other nodes",
-    Domain::Integer { min: 1, max: 1 << 16, default: 1 },
-);
 
 const METHOD: &str = "Senders write messages in rounds. In a round, a sender sends a window of messages to each destination, \
     each from its own buffer, and waits until all of them have arrived. Two-sided: receives are posted at the start of a \
@@ -57,7 +50,7 @@ const fn family(pattern: Kernel) -> Kernel {
 
 /// Refuses a number of ranks that is not two or more nodes of `senders` ranks.
 fn refuse_uneven_nodes(point: &Point) -> std::result::Result<(), Refusal> {
-    let (ranks, senders) = (point.ranks as u64, point.integer("senders"));
+    let (ranks, senders) = (point.ranks as u64, SENDERS.of(point));
     if ranks % senders != 0 || ranks / senders < 2 {
         return Err(refusal!(
             ["ranks", "senders"],

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::comm::arena::Arena;
 use crate::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -23,20 +23,20 @@ pub const KERNEL: Kernel = Kernel {
     id: "message_rate.ping_pong",
     summary: "Latency and bandwidth of a message and its answer between pairs of ranks",
     place: "Section 5.1, Figure 5",
-    parameters: &[MESSAGE_BYTES, ROUND_TRIP_WINDOW, ROUND_TRIPS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    parameters: parameters![MESSAGE_BYTES, ROUND_TRIP_WINDOW, ROUND_TRIPS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     method: METHOD,
     waits_for_each_message: |_| true,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..family(PING_PONG)
 };
 
-const ROUND_TRIP_WINDOW: Parameter = Parameter {
+const ROUND_TRIP_WINDOW: Key<u64> = Key::new(Parameter {
     meaning: "window: round trips between two clock readings; with 1, single round trips are timed",
     domain: Domain::Integer { min: 1, max: 1 << 20, default: 16 },
-    ..WINDOW
-};
-const ROUND_TRIPS: Parameter =
-    Parameter { meaning: "round trips per pair in one run, a multiple of the window", ..MESSAGES };
+    ..WINDOW.parameter
+});
+const ROUND_TRIPS: Key<u64> =
+    Key::new(Parameter { meaning: "round trips per pair in one run, a multiple of the window", ..MESSAGES.parameter });
 
 const METHOD: &str = "Each rank of the first half sends a message to its partner in the second half. The partner answers \
     with a message of the same length as soon as it has received it. The time per message is half that of a round \

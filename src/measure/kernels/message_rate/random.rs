@@ -10,7 +10,7 @@ use super::{
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::{Kernel, Outcome, Traffic};
+use crate::kernels::{Kernel, Outcome, Traffic, parameters};
 use crate::numerics::mix::seed;
 use crate::on_transport;
 use crate::refusal;
@@ -23,7 +23,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "message_rate.random",
     summary: "Message rate from all ranks to random other ranks",
     place: "Section 7",
-    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
+    parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     refuse: |point| match point.ranks {
         1 => Err(refusal!(["ranks"], "needs at least two ranks")),
         _ => Ok(()),
@@ -62,7 +62,7 @@ impl Route for Random {
 
 /// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
+    let random = seed(&[SEED.of(point), comm.rank() as u64, stream]);
     let route = Random::new(Shape::new(point).window, comm.size(), comm.rank(), random);
     run_route(comm, point, arena, Some(&route), true)
 }

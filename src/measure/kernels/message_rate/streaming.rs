@@ -9,7 +9,7 @@ use super::{
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
-use crate::kernels::{Kernel, Outcome};
+use crate::kernels::{Kernel, Outcome, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -18,7 +18,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "message_rate.streaming",
     summary: "Message rate in one direction: windows of messages between pairs of ranks",
     place: "Section 5.1, Figure 7",
-    parameters: &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..family(ONE_WAY)
 };

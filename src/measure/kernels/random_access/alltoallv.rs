@@ -13,7 +13,7 @@ use super::{
 use crate::comm::arena::Arena;
 use crate::comm::{Collectives, Computation};
 use crate::kernels::shared::updates::round_lists::RoundLists;
-use crate::kernels::{Kernel, Outcome, Traffic};
+use crate::kernels::{Kernel, Outcome, Traffic, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -24,13 +24,15 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess in rounds: one all-to-all exchange of Q updates per rank",
     source: &source::HYPERCUBE_RANDOM_ACCESS,
     place: "Section 2, Figure 1 (1d)",
-    parameters: &[N_WORDS, UPDATES, TIME_BOUND, Q, OWNER_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED],
+    parameters: parameters![
+        N_WORDS, UPDATES, TIME_BOUND, Q, OWNER_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED
+    ],
     traffic: Traffic::AllOthers,
     // Simulated ranks exchange with one rank after the other.
     waits_for_each_message: |_| true,
     stages: |_| Some(1),
     refuse: refuse_unusable_shift,
-    buffer_bytes: |point| bytes(4 * point.integer("Q") + 2 * point.ranks as u64),
+    buffer_bytes: |point| bytes(4 * Q.of(point) + 2 * point.ranks as u64),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
 };

@@ -19,7 +19,7 @@ use super::{
 use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, Traffic, parameter};
+use crate::kernels::{Kernel, Key, Outcome, Rings, Traffic, choice_key, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -30,43 +30,40 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess with direct messages between all ranks, each with one or many updates",
     source: &source::HPCC_RANDOM_ACCESS,
     place: "Figures 6 and 7",
-    parameters: &[
+    parameters: parameters![
         N_WORDS, UPDATES, TIME_BOUND, Q, SENDING, OWNER_BY, B, SMSG, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES,
         SEED,
     ],
     traffic: Traffic::RandomOthers,
     refuse: refuse_unusable_shift,
     buffer_bytes: |point| {
-        let messages = (point.integer("B") + point.integer("SMSG")) * message_words(point) as u64;
-        bytes(messages + 4 * point.integer("Q") + 2 * point.ranks as u64)
+        let messages = (B.of(point) + SMSG.of(point)) * message_words(point) as u64;
+        bytes(messages + 4 * Q.of(point) + 2 * point.ranks as u64)
     },
-    rings: |point| {
-        vec![Rings { places: point.integer("B").max(point.integer("SMSG")), receivers: point.ranks as u64 - 1 }]
-    },
+    rings: |point| vec![Rings { places: B.of(point).max(SMSG.of(point)), receivers: point.ranks as u64 - 1 }],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
 };
 
-const SENDING: Parameter = parameter(
+pub const SENDING: Key<Sending> = choice_key(
     "sending",
     "sending",
     "sending of updates: bucketed (in buckets of up to Q updates, the fullest first) or immediate (each update separately)",
-    Domain::Choice(Sending::WORDS),
 );
-choice!(enum Sending("sending") { Bucketed = "bucketed", Immediate = "immediate" });
+choice! { pub enum Sending { Bucketed = "bucketed", Immediate = "immediate" } }
 
 /// Returns the maximum number of words of a message.
 fn message_words(point: &Point) -> usize {
-    match Sending::from_point(point) {
+    match SENDING.of(point) {
         Sending::Immediate => 1,
-        Sending::Bucketed => point.integer("Q") as usize,
+        Sending::Bucketed => Q.of(point) as usize,
     }
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
-    let count = |name| point.integer(name) as usize;
-    let (inbox, outbox) = comm.mailbox(Tag::Data(0), count("B"), count("SMSG"), message_words(point));
+    let count = |key: Key<u64>| key.of(point) as usize;
+    let (inbox, outbox) = comm.mailbox(Tag::Data(0), count(B), count(SMSG), message_words(point));
     let mut rank = Rank {
         comm,
         owners: problem.find_owners(point),
@@ -75,7 +72,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         received: 0,
         tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), stored: 1, ..Tally::default() },
     };
-    let sending = Sending::from_point(point);
+    let sending = SENDING.of(point);
     measure(comm, &problem, arena, Rules::STRICT, |table| {
         match sending {
             Sending::Immediate => rank.send_immediately(&problem, table),

@@ -18,7 +18,7 @@ use super::{
 
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Rings, key, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -29,32 +29,32 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess in rounds of Q updates, exchanged in d stages through a grid of ranks",
     source: &source::HYPERCUBE_RANDOM_ACCESS,
     place: "Section 2, Figure 1 (1d, 2d, 3d)",
-    parameters: &[
+    parameters: parameters![
         N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED,
     ],
     stages: |point| match point.ranks {
-        ranks if ranks.is_power_of_two() => Some(point.integer("d").min(u64::from(ranks.ilog2()))),
+        ranks if ranks.is_power_of_two() => Some(STAGES.of(point).min(u64::from(ranks.ilog2()))),
         // Such numbers may have fewer factors than the requested dimensions.
         _ => Some(1),
     },
     refuse: refuse_unusable_shift,
     buffer_bytes: |point| {
-        let (grid, look_ahead) = (grid(point), point.integer("Q"));
+        let (grid, look_ahead) = (grid(point), Q.of(point));
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
         // Values, their places, sorted values, kept values; messages; the place of each rank in each stage.
-        let messages = (peers as u64 + point.integer("SMSG")) * piece_words(&grid, look_ahead) as u64;
+        let messages = (peers as u64 + SMSG.of(point)) * piece_words(&grid, look_ahead) as u64;
         bytes(7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64)
     },
     rings: |point| {
         let grid = grid(point);
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
-        vec![Rings { places: point.integer("SMSG"), receivers: peers as u64 }]
+        vec![Rings { places: SMSG.of(point), receivers: peers as u64 }]
     },
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
 };
 
-const STAGES: Parameter = parameter(
+const STAGES: Key<u64> = key(
     "d",
     "exchange_dimensions",
     "dimensions of the exchange: 1 is one stage with messages to all other ranks; log2 P or more is a hypercube",
@@ -62,7 +62,7 @@ const STAGES: Parameter = parameter(
 );
 
 fn grid(point: &Point) -> NodeGrid {
-    NodeGrid::from_ranks(point.ranks, point.integer("d") as usize)
+    NodeGrid::from_ranks(point.ranks, STAGES.of(point) as usize)
 }
 
 /// Returns the maximum number of words of a message. It is computed for the shortest line, whose messages are the longest.
@@ -75,7 +75,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let grid = grid(point);
     let peers: Vec<Vec<usize>> = (0..grid.dimensions()).map(|stage| grid.peers(comm.rank(), stage)).collect();
-    let (piece, handles) = (piece_words(&grid, point.integer("Q")), point.integer("SMSG") as usize);
+    let (piece, handles) = (piece_words(&grid, Q.of(point)), SMSG.of(point) as usize);
     let (lines, outbox) = comm.mailbox_per_peer(Tag::Data(0), &peers.concat(), Posting::Ahead, handles, piece);
     let mut lines = lines.into_iter();
     let stage = |(number, peers): (usize, Vec<usize>)| Stage {

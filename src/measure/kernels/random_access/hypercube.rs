@@ -25,7 +25,7 @@ use crate::kernels::shared::updates::recursive_halving::{self, Stage};
 
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::kernels::{Computations, Divided, Domain, Kernel, Outcome, Parameter, Rings, parameter};
+use crate::kernels::{Computations, Divided, Kernel, Key, Outcome, Rings, choice_key, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -36,7 +36,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
     source: &source::HYPERCUBE_RANDOM_ACCESS,
     place: "Figure 2, Section 4",
-    parameters: &[
+    parameters: parameters![
         N_WORDS,
         UPDATES,
         TIME_BOUND,
@@ -56,57 +56,54 @@ pub const KERNEL: Kernel = Kernel {
     simulation: Some(Computations::Updates { divided: Divided::BetweenPartners, by_roles: false }),
     // In the original. Other numbers of ranks than powers of two have two partners in some stages.
     waits_for_each_message: |point| {
-        let original = (Receives::from_point(point), Waits::from_point(point)) == (Receives::OnDemand, Waits::Early);
-        original && point.integer("SMSG") == 1 && point.ranks.is_power_of_two()
+        let original = (RECEIVES.of(point), WAITS.of(point)) == (Receives::OnDemand, Waits::Early);
+        original && SMSG.of(point) == 1 && point.ranks.is_power_of_two()
     },
     stages: |point| Some(u64::from(point.ranks.ilog2())),
     buffer_bytes: |point| {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);
-        bytes(11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece_words(point) as u64)
+        bytes(11 * Q.of(point) + (stages + SMSG.of(point)) * piece_words(point) as u64)
     },
-    rings: |point| vec![Rings { places: point.integer("SMSG"), receivers: u64::from(point.ranks.ilog2()) + 1 }],
+    rings: |point| vec![Rings { places: SMSG.of(point), receivers: u64::from(point.ranks.ilog2()) + 1 }],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
 };
 
-const RECEIVES: Parameter = parameter(
+const RECEIVES: Key<Receives> = choice_key(
     "receives",
     "receives",
     "receives: ahead (posted for every dimension in advance) or on_demand (each posted when the rank waits for its message)",
-    Domain::Choice(Receives::WORDS),
 );
-choice!(enum Receives("receives") { Ahead = "ahead", OnDemand = "on_demand" });
-const OWN_UPDATES: Parameter = parameter(
+choice! { enum Receives { Ahead = "ahead", OnDemand = "on_demand" } }
+const OWN_UPDATES: Key<OwnUpdates> = choice_key(
     "own_updates",
     "own_updates",
     "updates of a rank's own words: deferred (applied after the last message of the round is sent) or at_once (applied immediately)",
-    Domain::Choice(OwnUpdates::WORDS),
 );
-choice!(enum OwnUpdates("own_updates") { Deferred = "deferred", AtOnce = "at_once" });
-const WAITS: Parameter = parameter(
+choice! { enum OwnUpdates { Deferred = "deferred", AtOnce = "at_once" } }
+const WAITS: Key<Waits> = choice_key(
     "waits",
     "waits",
     "wait for a message: late (after the rank has divided its own list for the next dimension or, in the last dimension, applied \
      its own updates) or early (before that)",
-    Domain::Choice(Waits::WORDS),
 );
-choice!(enum Waits("waits") { Late = "late", Early = "early" });
+choice! { enum Waits { Late = "late", Early = "early" } }
 
 /// Returns the maximum number of words of a message.
 fn piece_words(point: &Point) -> usize {
-    2 * point.integer("Q") as usize + 16
+    2 * Q.of(point) as usize + 16
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let stages = recursive_halving::stages(&problem.owners, comm.rank());
     let peers: Vec<usize> = stages.iter().flat_map(|stage| stage.peers.clone()).collect();
-    let posted = match Receives::from_point(point) {
+    let posted = match RECEIVES.of(point) {
         Receives::Ahead => Posting::Ahead,
         Receives::OnDemand => Posting::OnDemand,
     };
     let (lines, outbox) =
-        comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece_words(point));
+        comm.mailbox_per_peer(Tag::Data(0), &peers, posted, SMSG.of(point) as usize, piece_words(point));
     let mut lines = lines.into_iter();
     // Simulated ranks allocate a list when they fill it.
     let list = || {
@@ -122,8 +119,8 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         outbox,
         index: problem.index,
         piece: piece_words(point),
-        late: Waits::from_point(point) == Waits::Late,
-        at_once: OwnUpdates::from_point(point) == OwnUpdates::AtOnce,
+        late: WAITS.of(point) == Waits::Late,
+        at_once: OWN_UPDATES.of(point) == OwnUpdates::AtOnce,
         lists: [0, 1].map(|_| SplitLists { keep: list(), send: list() }),
         own: Pending::new(problem.look_ahead, 2 * problem.look_ahead),
         tally: Tally::default(),

@@ -37,8 +37,8 @@ pub use verify::{Rules, Tally, measure};
 use super::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES, receive_buffers, seed, send_handles};
 use super::shared::updates::{layout, operation, random_stream, table};
 use super::{
-    Bounded, Computations, Divided, Division, Domain, Kernel, Outcome, Output, Parameter, Refusal, Work, output,
-    parameter,
+    Bounded, Computations, Divided, Division, Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work,
+    choice_key, key, output,
 };
 use crate::comm::World;
 use crate::refusal;
@@ -46,69 +46,65 @@ use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::{Unit, WORD_BYTES};
 
-const N_WORDS: Parameter = Parameter {
+pub const N_WORDS: Key<u64> = Key::new(Parameter {
     name: "N_words",
     column: "table_words",
     unit: Unit::Words,
     meaning: "table size in words, over all ranks, a power of two",
     domain: Domain::Size { min: 2, max: 1 << 60, default: 1 << 24 },
-};
-const OWN_WORDS: Parameter = Parameter { meaning: "table size in words, per rank, a power of two", ..N_WORDS };
-const UPDATES: Parameter = parameter(
+});
+const OWN_WORDS: Key<u64> =
+    Key::new(Parameter { meaning: "table size in words, per rank, a power of two", ..N_WORDS.parameter });
+pub const UPDATES: Key<f64> = key(
     "updates",
     "updates_per_word",
     "updates per word of the table; the definition has 4",
     Domain::Real { exclusive_min: 0.0, max: 1e6, default: 4.0 },
 );
-const TIME_BOUND: Parameter = Parameter {
+pub const TIME_BOUND: Key<u64> = Key::new(Parameter {
     name: "time_bound",
     column: "time_bound_seconds",
     unit: Unit::Seconds,
     meaning: "time bound per run: the number of updates is reduced to fit into it, estimated from shorter runs; 0 means no bound",
     domain: Domain::Integer { min: 0, max: 1 << 20, default: 0 },
-};
-const Q: Parameter = parameter(
+});
+pub const Q: Key<u64> = key(
     "Q",
     "look_ahead",
     "look-ahead: maximum number of values that a rank stores; the definition allows 1024",
     Domain::Integer { min: 1, max: 1 << 20, default: 1024 },
 );
-const STREAM: Parameter = parameter(
+pub const STREAM: Key<StreamKind> = choice_key(
     "stream",
     "stream",
     "stream: lfsr (the shift register of the definition) or lcg (a linear congruential generator)",
-    Domain::Choice(StreamKind::WORDS),
 );
-const INDEX: Parameter = parameter(
+const INDEX: Key<IndexBits> = choice_key(
     "index",
     "index_bits",
     "bits of a value that form its word's index: as in the reference implementation (lfsr: lowest, lcg: highest), the lowest, or the \
      highest as in the text of the definition",
-    Domain::Choice(IndexBits::WORDS),
 );
-const STARTS: Parameter = parameter(
+const STARTS: Key<Starts> = choice_key(
     "starts",
     "starts",
     "starting points of the streams: spaced (equally along the cycle) or reference (consecutive, as in the reference \
      implementation)",
-    Domain::Choice(Starts::WORDS),
 );
-const OFFSET: Parameter = parameter(
+const OFFSET: Key<Offset> = choice_key(
     "offset",
     "offset",
     "offset of all starting points: common, or none as in the reference implementation, whose first values are weak",
-    Domain::Choice(Offset::WORDS),
 );
-const SEED: Parameter = seed("seed: shifts the common offset; 1 leaves it unchanged");
-const OWNER_BY: Parameter = parameter(
+const SEED: Key<u64> = seed("seed: shifts the common offset; 1 leaves it unchanged");
+const OWNER_BY: Key<OwnerBy> = choice_key(
     "owner_by",
     "owner_by",
     "method to compute a word's owner: shift (needs a power of two of ranks), division, prediction (multiplication and \
      correction), or the cheapest of these",
-    Domain::Choice(OwnerBy::WORDS),
 );
-const B: Parameter = receive_buffers("receive buffers: outstanding receives per rank");
-const SMSG: Parameter = send_handles("send handles: maximum outstanding sends per rank");
+const B: Key<u64> = receive_buffers("receive buffers: outstanding receives per rank");
+const SMSG: Key<u64> = send_handles("send handles: maximum outstanding sends per rank");
 
 const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time of the fastest rank"),
@@ -169,15 +165,15 @@ const FAMILY: Kernel = Kernel {
     work_done: |kernel, point, outputs| {
         outputs.get("updates_made").and_then(Value::as_f64).map_or_else(|| kernel.work(point), work)
     },
-    arena_words: |point| point.integer("N_words").div_ceil(point.ranks as u64),
+    arena_words: |point| N_WORDS.of(point).div_ceil(point.ranks as u64),
     verification_bytes: |kernel, point| {
         // A replay needs a second table.
-        let replayed = if Operation::from_point(point) == Operation::Xor { 0 } else { kernel.arena_words(point) };
+        let replayed = if Operation::of(point) == Operation::Xor { 0 } else { kernel.arena_words(point) };
         replayed.saturating_add(verify::VERIFICATION_WORDS).saturating_mul(WORD_BYTES)
     },
     // Lists have twice the space of their mean length, which the system provides only when it is used.
     simulated_memory: |kernel, point| {
-        let lists = (kernel.buffer_bytes)(point).min(6 * point.integer("Q") * WORD_BYTES);
+        let lists = (kernel.buffer_bytes)(point).min(6 * Q.of(point) * WORD_BYTES);
         kernel.arena_words(point).saturating_mul(WORD_BYTES).saturating_add(lists)
     },
     family_run: run,
@@ -185,7 +181,7 @@ const FAMILY: Kernel = Kernel {
 };
 
 fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), Refusal> {
-    let words = point.integer("N_words");
+    let words = N_WORDS.of(point);
     if !words.is_power_of_two() {
         let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
         return Err(refusal!(
@@ -205,10 +201,10 @@ fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), Refusal> {
         return Err(refusal!(
             ["updates", "N_words"],
             "updates = {} per word x {words} words rounds to zero updates; increase it",
-            point.real("updates")
+            UPDATES.of(point)
         ));
     }
-    let (kind, bits) = (StreamKind::from_point(point), IndexBits::from_point(point));
+    let (kind, bits) = (STREAM.of(point), INDEX.of(point));
     if (kind, bits) == (StreamKind::Lcg, IndexBits::Lowest) {
         return Err(refusal!(
             ["index", "stream"],
@@ -217,7 +213,7 @@ fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), Refusal> {
         ));
     }
     let lowest = matches!((bits, kind), (IndexBits::Lowest, _) | (IndexBits::Reference, StreamKind::Lfsr));
-    if lowest && Operation::from_point(point) == Operation::And {
+    if lowest && Operation::of(point) == Operation::And {
         return Err(refusal!(
             ["operation", "index", "stream"],
             "operation = \"and\" changes no word if the lowest bits of a value are the index, because T[i] = i and v = i in \
@@ -229,7 +225,7 @@ fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), Refusal> {
 
 /// Runs an algorithm. The number of the run is not used, because the definition's streams are the same in every run.
 fn run(kernel: &Kernel, point: &Point, run: u64, world: &mut World) -> Result<Outcome> {
-    let run_stored = |point: &Point, world: &mut World| match point.integer("time_bound") {
+    let run_stored = |point: &Point, world: &mut World| match TIME_BOUND.of(point) {
         0 => (kernel.run)(point, run, world),
         seconds => time_limited::run(kernel.run, point, seconds as f64, world),
     };
@@ -256,7 +252,7 @@ fn bytes(words: u64) -> u64 {
 
 /// Refuses `owner_by = "shift"` if the number of ranks is not a power of two.
 fn refuse_unusable_shift(point: &Point) -> std::result::Result<(), Refusal> {
-    if OwnerBy::from_point(point) == OwnerBy::Shift && !point.ranks.is_power_of_two() {
+    if OWNER_BY.of(point) == OwnerBy::Shift && !point.ranks.is_power_of_two() {
         return Err(refusal!(
             ["owner_by", "ranks"],
             "owner_by = \"shift\" needs a number of ranks that is a power of two, not {}; use \"division\" or \

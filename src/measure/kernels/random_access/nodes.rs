@@ -31,7 +31,7 @@ use crate::kernels::shared::updates::round_lists::RoundLists;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::Hardware;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Refusal, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Refusal, choice_key, key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -44,8 +44,9 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess on several nodes, each a rank whose threads share its part of the table",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,
     place: "Section 3.2, Table 1",
-    parameters: &[
-        N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED,
+    parameters: parameters![
+        N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES,
+        SEED,
     ],
     is_threaded: true,
     simulation: None,
@@ -61,25 +62,24 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const MODE: Parameter = parameter(
+const MODE: Key<u64> = key(
     "mode",
     "mapping_mode",
     "mapping mode with one table per node: 5 to 8 as in the paper's Table 1",
     Domain::Integer { min: 5, max: 8, default: 6 },
 );
-const UPDATES_BY: Parameter = parameter(
+const UPDATES_BY: Key<UpdatesBy> = choice_key(
     "updates_by",
     "updates_by",
     "update method: atomic (an atomic xor) or unlocked (unprotected load and store)",
-    Domain::Choice(UpdatesBy::WORDS),
 );
-choice!(enum UpdatesBy("updates_by") { Atomic = "atomic", Unlocked = "unlocked" });
+choice! { enum UpdatesBy { Atomic = "atomic", Unlocked = "unlocked" } }
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
-    let (plan, look_ahead) = (Plan::new(point), point.integer("Q"));
+    let (plan, look_ahead) = (Plan::new(point), Q.of(point));
     refuse_small_limit(plan.mode, plan.cores, look_ahead)?;
     let streams = (plan.sources * point.ranks) as u64;
-    if streams > point.integer("N_words") {
+    if streams > N_WORDS.of(point) {
         return Err(refusal!(
             ["cores", "mode", "N_words", "ranks"],
             "{streams} streams are more than the words of the table; use a larger N_words, or fewer cores"
@@ -101,8 +101,8 @@ struct Plan {
 
 impl Plan {
     fn new(point: &Point) -> Self {
-        let (mode, look_ahead) = (point.integer("mode"), point.integer("Q") as usize);
-        let cores = match point.integer("cores") {
+        let (mode, look_ahead) = (MODE.of(point), Q.of(point) as usize);
+        let cores = match CORES.of(point) {
             0 => (Hardware::this_machine().cores_or_threads() / point.ranks).max(1),
             cores => cores as usize,
         };
@@ -124,7 +124,7 @@ impl Plan {
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let plan = Plan::new(point);
     let problem = Problem::with_streams(point, comm.rank(), comm.size(), plan.sources);
-    let (races, locking) = match UpdatesBy::from_point(point) {
+    let (races, locking) = match UPDATES_BY.of(point) {
         UpdatesBy::Unlocked => (true, Locking::Unlocked),
         UpdatesBy::Atomic => (false, Locking::Atomic),
     };

@@ -19,7 +19,7 @@ use super::{
 use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Rma, RmaWindow};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Windows, parameter};
+use crate::kernels::{Kernel, Key, Outcome, Windows, choice_key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -31,10 +31,12 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess with puts into the owner's buffers, or with remote atomic xor",
     source: &source::NIC_MESSAGE_RATE,
     place: "Section 7, Figure 14",
-    parameters: &[N_WORDS, UPDATES, TIME_BOUND, Q, ACCESS, OWNER_BY, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
+    parameters: parameters![
+        N_WORDS, UPDATES, TIME_BOUND, Q, ACCESS, OWNER_BY, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED
+    ],
     windows: Windows::Always,
     refuse: |point| {
-        if (Access::from_point(point), StreamKind::from_point(point)) == (Access::Buffers, StreamKind::Lcg) {
+        if (ACCESS.of(point), STREAM.of(point)) == (Access::Buffers, StreamKind::Lcg) {
             return Err(refusal!(
                 ["access", "stream"],
                 "access = \"buffers\" needs a stream without 0, but stream = \"lcg\" contains 0; use \
@@ -43,25 +45,24 @@ pub const KERNEL: Kernel = Kernel {
         }
         refuse_unusable_shift(point)
     },
-    buffer_bytes: |point| bytes(point.ranks as u64 * (point.integer("Q") + 3)),
+    buffer_bytes: |point| bytes(point.ranks as u64 * (Q.of(point) + 3)),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
 };
 
-const ACCESS: Parameter = parameter(
+const ACCESS: Key<Access> = choice_key(
     "access",
     "access",
     "access: buffers (puts into buffers that the owner scans) or xor (atomic xor of the owner's words)",
-    Domain::Choice(Access::WORDS),
 );
-choice!(enum Access("access") { Buffers = "buffers", Xor = "xor" });
+choice! { enum Access { Buffers = "buffers", Xor = "xor" } }
 
 fn run<C: Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let owners = problem.find_owners(point);
     let tally =
         Tally { stored: problem.look_ahead as u64, buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() };
-    if Access::from_point(point) == Access::Xor {
+    if ACCESS.of(point) == Access::Xor {
         return measure_timed(comm, &problem, arena, Rules::STRICT, |table, clock| {
             run_atomics(comm, &problem, owners, table, clock, tally)
         });

@@ -2,7 +2,8 @@
 
 use super::layout::{Layout, Owners};
 use super::operation::Operation;
-use super::random_stream::{COMMON_OFFSET, Generator, Index, IndexBits, StreamKind};
+use super::random_stream::{COMMON_OFFSET, Generator, Index, StreamKind};
+use super::{INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Q, SEED, STARTS, STREAM, UPDATES};
 use crate::choice::choice;
 use crate::comm::arena::Pages;
 use apexmap_base::point::Point;
@@ -10,7 +11,7 @@ use std::ops::Range;
 
 choice! {
     /// The starting points of the streams.
-    pub enum Starts("starts") {
+    pub enum Starts {
         /// Equally along the cycle.
         Spaced = "spaced",
         /// Consecutive, as in the reference implementation.
@@ -18,10 +19,10 @@ choice! {
     }
 }
 
-choice!(pub enum Offset("offset") { Common = "common", None = "none" });
+choice! { pub enum Offset { Common = "common", None = "none" } }
 
 choice! {
-    pub enum OwnerBy("owner_by") {
+    pub enum OwnerBy {
         Cheapest = "cheapest",
         Shift = "shift",
         Division = "division",
@@ -125,10 +126,10 @@ impl Problem {
     }
 
     fn with_parts(point: &Point, parts: usize, streams: usize) -> Self {
-        let words = point.integer("N_words");
+        let words = N_WORDS.of(point);
         let bits = words.trailing_zeros();
-        let kind = StreamKind::from_point(point);
-        let seed_offset = u128::from(point.integer("seed").wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
+        let kind = STREAM.of(point);
+        let seed_offset = u128::from(SEED.of(point).wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
         let common = (u128::from(COMMON_OFFSET) + seed_offset) % u128::from(kind.period());
         Self {
             owners: Layout::new(bits, parts),
@@ -137,14 +138,14 @@ impl Problem {
             own_words: words as usize,
             streams: Layout::new(bits, streams),
             own_streams: 0..streams,
-            index: Index::with_bits(IndexBits::from_point(point), kind, bits),
-            look_ahead: if point.params.contains_key("Q") { point.integer("Q") as usize } else { 1 },
+            index: Index::with_bits(INDEX.of(point), kind, bits),
+            look_ahead: Q.get(point).unwrap_or(1) as usize,
             updates: updates(point),
             kind,
-            operation: Operation::from_point(point),
-            pages: Pages::from_point(point),
-            starts: Starts::from_point(point),
-            offset: match Offset::from_point(point) {
+            operation: Operation::of(point),
+            pages: PAGES.of(point),
+            starts: STARTS.of(point),
+            offset: match OFFSET.of(point) {
                 Offset::Common => common as u64,
                 Offset::None => 0,
             },
@@ -205,7 +206,7 @@ impl Problem {
 
     /// Returns the method to compute owners that a value of the parameter `owner_by` names.
     pub fn find_owners(&self, point: &Point) -> Owners {
-        match OwnerBy::from_point(point) {
+        match OWNER_BY.of(point) {
             OwnerBy::Shift | OwnerBy::Cheapest => Owners::cheapest(self.owners),
             OwnerBy::Division => Owners::Division(self.owners),
             OwnerBy::Prediction => Owners::Prediction(self.owners),
@@ -225,5 +226,5 @@ impl Problem {
 
 /// Returns the number of updates of a whole table.
 pub fn updates(point: &Point) -> u64 {
-    (point.real("updates") * point.integer("N_words") as f64).round() as u64
+    (UPDATES.of(point) * N_WORDS.of(point) as f64).round() as u64
 }

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Computations, Divided, Division, Domain, Kernel, Outcome, Parameter, Refusal, parameter};
+use crate::kernels::{Computations, Divided, Division, Domain, Kernel, Key, Outcome, Refusal, key, parameters};
 use crate::{on_transport, refusal};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
@@ -44,7 +44,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess routed through a grid of nodes whose cores either route or update",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,
     place: "Sections 4.3, 5.1 and 6",
-    parameters: &[
+    parameters: parameters![
         N_WORDS, UPDATES, TIME_BOUND, Q, FULL, CORES, ROUTERS, DISABLED, DELAY, DELAYED, DIMENSIONS, X, Y, Z, OWNER_BY,
         BUFFERS, PACKETS, SMSG, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED,
     ],
@@ -52,11 +52,11 @@ pub const KERNEL: Kernel = Kernel {
     division: Division::Over(owners),
     simulation: Some(Computations::Updates { divided: Divided::AmongAll, by_roles: true }),
     refuse,
-    arena_words: |point| point.integer("N_words").div_ceil(owners(point) as u64),
+    arena_words: |point| N_WORDS.of(point).div_ceil(owners(point) as u64),
     buffer_bytes: |point| {
         let plan = RolePlan::new(point);
-        let messages = plan.grid.dimensions().max(1)
-            * (point.integer("B") + point.integer("SMSG") + point.integer("packets")) as usize;
+        let messages =
+            plan.grid.dimensions().max(1) * (BUFFERS.of(point) + SMSG.of(point) + PACKETS.of(point)) as usize;
         bytes(((plan.max_buckets() + messages) * plan.capacity + point.ranks) as u64)
     },
     rings: plan::rings,
@@ -68,19 +68,19 @@ fn owners(point: &Point) -> usize {
     RolePlan::new(point).nodes.owners()
 }
 
-const CORES: Parameter = parameter(
+const CORES: Key<u64> = key(
     "cores_per_node",
     "node_cores",
     "cores per node: ranks that form a node, the paper's k",
     Domain::Integer { min: 2, max: MAX_CORES as u64, default: 4 },
 );
-const ROUTERS: Parameter = parameter(
+const ROUTERS: Key<u64> = key(
     "routers",
     "node_routers",
     "routers: cores per node that route, the paper's k' (the first also generates); the others update",
     Domain::Integer { min: 1, max: MAX_CORES as u64 - 1, default: 3 },
 );
-const PACKETS: Parameter = parameter(
+const PACKETS: Key<u64> = key(
     "packets",
     "receive_packets",
     "packets: maximum number of messages that one receive takes; four in the paper",
@@ -88,7 +88,7 @@ const PACKETS: Parameter = parameter(
 );
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
-    let (ranks, cores, routers) = (point.ranks as u64, point.integer("cores_per_node"), point.integer("routers"));
+    let (ranks, cores, routers) = (point.ranks as u64, CORES.of(point), ROUTERS.of(point));
     if !ranks.is_multiple_of(cores) {
         return Err(refusal!(
             ["ranks", "cores_per_node"],
@@ -101,7 +101,7 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
             "routers = {routers} with cores_per_node = {cores} leaves no core to update; use fewer routers"
         ));
     }
-    for (name, value) in [("disabled", point.integer("disabled")), ("delayed_core", point.integer("delayed_core"))] {
+    for (name, value) in [("disabled", DISABLED.of(point)), ("delayed_core", DELAYED.of(point))] {
         if value >= cores {
             return Err(refusal!(
                 [name, "cores_per_node"],
@@ -110,7 +110,7 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
             ));
         }
     }
-    if OwnerBy::from_point(point) == OwnerBy::Shift && !(ranks / cores * (cores - routers)).is_power_of_two() {
+    if OWNER_BY.of(point) == OwnerBy::Shift && !(ranks / cores * (cores - routers)).is_power_of_two() {
         return Err(refusal!(
             ["owner_by", "ranks", "cores_per_node", "routers"],
             "owner_by = \"shift\" needs a number of updating ranks that is a power of two; use \"division\" or \
@@ -125,7 +125,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let problem = Problem::with_nodes(point, comm.rank(), plan.nodes);
     let mut member = Member::new(comm, &plan, &problem, point);
     let core = comm.rank() % plan.nodes.cores;
-    let discards = point.integer("disabled") > 0;
+    let discards = DISABLED.of(point) > 0;
     let rules = Rules { discards, conformant: !discards && member.delay == 0.0, ..Rules::STRICT };
     let outcome = measure(comm, &problem, arena, rules, |table| member.pass(core, &problem, table));
     let busy = comm.gather(&[member.busy_seconds.to_bits()]);
@@ -176,7 +176,7 @@ struct Member<'a, C: Mailboxes> {
 impl<'a, C: Mailboxes> Member<'a, C> {
     fn new(comm: &'a C, plan: &'a RolePlan, problem: &Problem, point: &Point) -> Self {
         let (rank, dimensions) = (comm.rank(), plan.grid.dimensions());
-        let (buffers, handles) = (point.integer("B") as usize, point.integer("SMSG") as usize);
+        let (buffers, handles) = (BUFFERS.of(point) as usize, SMSG.of(point) as usize);
         // The first dimension receives only generated updates and needs no channel. Without dimensions, channel 0 is the updating cores'.
         let first_channel = dimensions.min(1);
         let channel = |channel: usize| {
@@ -202,13 +202,9 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             buckets: vec![Vec::with_capacity(plan.capacity); routes.len()],
             routes,
             stored: 0,
-            packets: point.integer("packets") as usize,
-            disabled: core + point.integer("disabled") as usize >= plan.nodes.cores,
-            delay: if core as u64 == point.integer("delayed_core") {
-                1e-9 * point.integer("delay_ns") as f64
-            } else {
-                0.0
-            },
+            packets: PACKETS.of(point) as usize,
+            disabled: core + DISABLED.of(point) as usize >= plan.nodes.cores,
+            delay: if core as u64 == DELAYED.of(point) { 1e-9 * DELAY.of(point) as f64 } else { 0.0 },
             tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() },
             idle: Idle::default(),
             busy_seconds: 0.0,

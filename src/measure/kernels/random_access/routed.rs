@@ -22,7 +22,7 @@ use super::{
 use crate::choice::choice;
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Refusal, Rings, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Refusal, Rings, choice_key, key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -34,18 +34,18 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess with updates collected in buckets and routed through a grid of ranks",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,
     place: "Sections 4.2, 4.3.1 and 6",
-    parameters: &[
+    parameters: parameters![
         N_WORDS, UPDATES, TIME_BOUND, Q, FULL, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, INDEX, OPERATION,
         STARTS, OFFSET, PAGES, SEED,
     ],
     refuse,
     buffer_bytes: |point| {
         let grid = grid(point, point.ranks);
-        let messages = buckets(&grid, point) + grid.dimensions() * (1 + point.integer("SMSG") as usize);
+        let messages = buckets(&grid, point) + grid.dimensions() * (1 + SMSG.of(point) as usize);
         bytes((messages * capacity(&grid, point) + point.ranks) as u64)
     },
     rings: |point| {
-        let (grid, places) = (grid(point, point.ranks), point.integer("B").max(point.integer("SMSG")));
+        let (grid, places) = (grid(point, point.ranks), BUFFERS.of(point).max(SMSG.of(point)));
         let receivers = |dimension| grid.peers(0, dimension).len() as u64;
         (0..grid.dimensions()).map(|dimension| Rings { places, receivers: receivers(dimension) }).collect()
     },
@@ -53,53 +53,52 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-pub(super) const DIMENSIONS: Parameter = parameter(
+pub(super) const DIMENSIONS: Key<u64> = key(
     "dimensions",
     "dimensions",
     "maximum number of dimensions of the grid of ranks, unless X, Y or Z are given",
     Domain::Integer { min: 1, max: 24, default: 3 },
 );
-pub(super) const X: Parameter =
+pub(super) const X: Key<u64> =
     extent("X", "grid_x", "grid X: ranks in the first dimension; 0 derives the grid from `dimensions`");
-pub(super) const Y: Parameter = extent(
+pub(super) const Y: Key<u64> = extent(
     "Y",
     "grid_y",
     "grid Y: ranks in the second dimension; 0 means no such \
     dimension",
 );
-pub(super) const Z: Parameter = extent(
+pub(super) const Z: Key<u64> = extent(
     "Z",
     "grid_z",
     "grid Z: ranks in the third dimension; 0 means no such \
     dimension",
 );
-pub(super) const BUFFERS: Parameter = Parameter {
+pub(super) const BUFFERS: Key<u64> = Key::new(Parameter {
     meaning: "receive buffers: outstanding receives per dimension",
     domain: Domain::Integer { min: 1, max: 1 << 16, default: 4 },
-    ..B
-};
+    ..B.parameter
+});
 
-pub(super) const FULL: Parameter = parameter(
+pub(super) const FULL: Key<FullBuckets> = choice_key(
     "full_buckets",
     "full_buckets",
     "full buckets for which the look-ahead has room: one (of each dimension, because it is sent at once) or all",
-    Domain::Choice(FullBuckets::WORDS),
 );
-choice!(enum FullBuckets("full_buckets") { One = "one", All = "all" });
+choice! { pub(super) enum FullBuckets { One = "one", All = "all" } }
 
-const fn extent(name: &'static str, column: &'static str, meaning: &'static str) -> Parameter {
-    parameter(name, column, meaning, Domain::Integer { min: 0, max: 1 << 24, default: 0 })
+const fn extent(name: &'static str, column: &'static str, meaning: &'static str) -> Key<u64> {
+    key(name, column, meaning, Domain::Integer { min: 0, max: 1 << 24, default: 0 })
 }
 
 fn grid_sizes(point: &Point) -> Vec<usize> {
-    let sizes = ["X", "Y", "Z"].map(|name| point.integer(name) as usize);
+    let sizes = [X, Y, Z].map(|size| size.of(point) as usize);
     sizes.into_iter().filter(|&size| size > 0).collect()
 }
 
 /// Returns the grid of `ranks` ranks or nodes.
 pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
     match grid_sizes(point)[..] {
-        [] => NodeGrid::from_ranks(ranks, point.integer("dimensions") as usize),
+        [] => NodeGrid::from_ranks(ranks, DIMENSIONS.of(point) as usize),
         ref sizes => NodeGrid::new(sizes),
     }
 }
@@ -139,7 +138,7 @@ fn remote_buckets(grid: &NodeGrid) -> usize {
 
 /// Returns the number of buckets that share the look-ahead.
 fn buckets(grid: &NodeGrid, point: &Point) -> usize {
-    remote_buckets(grid) + grid.dimensions() * point.integer("B") as usize + 1
+    remote_buckets(grid) + grid.dimensions() * BUFFERS.of(point) as usize + 1
 }
 
 fn capacity(grid: &NodeGrid, point: &Point) -> usize {
@@ -149,11 +148,11 @@ fn capacity(grid: &NodeGrid, point: &Point) -> usize {
 /// Returns the number of updates that each of `buckets` buckets holds. `remote` of them lead to other nodes. Of these, a dimension
 /// has at most one full bucket at any time (Section 4.3.1), and the others hold at least one update less.
 pub(super) fn bucket_capacity(point: &Point, buckets: usize, remote: usize, dimensions: usize) -> usize {
-    let unfilled = match FullBuckets::from_point(point) {
+    let unfilled = match FULL.of(point) {
         FullBuckets::One => remote.saturating_sub(dimensions),
         FullBuckets::All => 0,
     };
-    ((point.integer("Q") as usize + unfilled) / buckets).max(1)
+    ((Q.of(point) as usize + unfilled) / buckets).max(1)
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
@@ -192,7 +191,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
     fn new(comm: &'a C, problem: &Problem, point: &Point) -> Self {
         let grid = grid(point, point.ranks);
         let (rank, capacity) = (comm.rank(), capacity(&grid, point));
-        let (buffers, handles) = (point.integer("B") as usize, point.integer("SMSG") as usize);
+        let (buffers, handles) = (BUFFERS.of(point) as usize, SMSG.of(point) as usize);
         let dimension = |dimension: usize| {
             let (inbox, outbox) = comm.mailbox(Tag::Data(dimension as u8), buffers, handles, capacity);
             let received = Vec::with_capacity(capacity);

@@ -17,7 +17,7 @@ use super::{
 use crate::choice::choice;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, Refusal, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Ranks, Refusal, choice_key, key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -29,25 +29,24 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess on one process with its own table",
     source: &source::HPCC_RANDOM_ACCESS,
     place: "Figures 4 and 5",
-    parameters: &[
+    parameters: parameters![
         N_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED,
     ],
     ranks: Ranks::One,
     simulation: None,
     refuse: refuse_many_streams,
-    buffer_bytes: |point| bytes(values_stored(point) as u64 + point.integer("streams")),
+    buffer_bytes: |point| bytes(values_stored(point) as u64 + STREAMS.of(point)),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
 };
 
-pub(super) const METHOD: Parameter = parameter(
+pub(super) const METHOD: Key<Method> = choice_key(
     "method",
     "method",
     "method: look_ahead (generate values ahead and prefetch their words) or immediate (apply each update at once)",
-    Domain::Choice(Method::WORDS),
 );
-choice!(enum Method("method") { LookAhead = "look_ahead", Immediate = "immediate" });
-pub(super) const STREAMS: Parameter = parameter(
+choice! { pub(super) enum Method { LookAhead = "look_ahead", Immediate = "immediate" } }
+pub(super) const STREAMS: Key<u64> = key(
     "streams",
     "streams",
     "independent streams per process; the reference implementation has 128",
@@ -56,7 +55,7 @@ pub(super) const STREAMS: Parameter = parameter(
 
 /// Refuses more streams than the table has words.
 pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), Refusal> {
-    let (streams, words) = (point.integer("streams"), point.integer("N_words"));
+    let (streams, words) = (STREAMS.of(point), N_WORDS.of(point));
     if streams > words {
         return Err(refusal!(
             ["streams", "N_words"],
@@ -68,15 +67,15 @@ pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), Refu
 
 /// Returns the number of values that `look_ahead` stores.
 fn values_stored(point: &Point) -> usize {
-    (point.integer("Q") as usize).min(problem::LOOK_AHEAD_LIMIT)
+    (Q.of(point) as usize).min(problem::LOOK_AHEAD_LIMIT)
 }
 
 /// Runs on this rank without communication. `random_access.star` calls this on every rank.
 pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let problem = Problem::with_local_table(point, point.integer("streams") as usize);
+    let problem = Problem::with_local_table(point, STREAMS.of(point) as usize);
     let mut streams: Vec<_> =
         problem.own_streams.clone().map(|s| (problem.generator(s), problem.stream_updates(s))).collect();
-    if Method::from_point(point) == Method::Immediate || problem.look_ahead == 1 {
+    if METHOD.of(point) == Method::Immediate || problem.look_ahead == 1 {
         let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
         measure(comm, &problem, arena, rules, |table| match table.specialise(problem.pages) {
             SpecialisedTable::LowBits(table) => apply_immediately(table, &mut streams),

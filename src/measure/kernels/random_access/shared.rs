@@ -33,7 +33,7 @@ use crate::kernels::shared::updates::round_lists::RoundLists;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::Hardware;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Ranks, Refusal, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Ranks, Refusal, choice_key, key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -49,7 +49,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess with the threads of one rank on one table: locked, atomic, partitioned or unprotected",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,
     place: "Sections 3.2 and 3.3, Tables 1 and 2",
-    parameters: &[
+    parameters: parameters![
         N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, LOCKS, STREAM, INDEX, OPERATION, STARTS, OFFSET,
         PAGES, SEED,
     ],
@@ -62,34 +62,33 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-pub(super) const CORES: Parameter = parameter(
+pub(super) const CORES: Key<u64> = key(
     "cores",
     "cores",
     "threads of the rank that share the table; 0 means one per core available to the process",
     Domain::Integer { min: 0, max: 1 << 12, default: 0 },
 );
-const MODE: Parameter = parameter(
+const MODE: Key<u64> = key(
     "mode",
     "mapping_mode",
     "mapping mode: table, generation and look-ahead limit per core or per node, 1 to 8 as in the paper's Table 1",
     Domain::Integer { min: 1, max: 8, default: 6 },
 );
-const UPDATES_BY: Parameter = parameter(
+const UPDATES_BY: Key<UpdatesBy> = choice_key(
     "updates_by",
     "updates_by",
     "update method: atomic (an atomic xor), unlocked (unprotected load and store), locks (load and store under a lock), or \
      partitioned (only by the word's owner)",
-    Domain::Choice(UpdatesBy::WORDS),
 );
 choice! {
-    enum UpdatesBy("updates_by") {
+    enum UpdatesBy {
         Atomic = "atomic",
         Unlocked = "unlocked",
         Locks = "locks",
         Partitioned = "partitioned",
     }
 }
-const LOCKS: Parameter = parameter(
+const LOCKS: Key<u64> = key(
     "locks",
     "locks",
     "number of locks of the table, if updates use locks",
@@ -97,8 +96,8 @@ const LOCKS: Parameter = parameter(
 );
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
-    let (words, NodePlan { mode, cores, partitioned, .. }) = (point.integer("N_words"), NodePlan::new(point));
-    let (locks, look_ahead) = (point.integer("locks"), point.integer("Q"));
+    let (words, NodePlan { mode, cores, partitioned, .. }) = (N_WORDS.of(point), NodePlan::new(point));
+    let (locks, look_ahead) = (LOCKS.of(point), Q.of(point));
     if (2..=4).contains(&mode) {
         return Err(refusal!(
             ["mode"],
@@ -118,7 +117,7 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
             "{cores} cores are more than the {words} words of the table; use a larger N_words"
         ));
     }
-    if UpdatesBy::from_point(point) == UpdatesBy::Locks && locks > words {
+    if UPDATES_BY.of(point) == UpdatesBy::Locks && locks > words {
         return Err(refusal!(
             ["locks", "N_words", "updates_by"],
             "{locks} locks are more than the {words} words of the table; use fewer"
@@ -162,13 +161,13 @@ struct NodePlan {
 
 impl NodePlan {
     fn new(point: &Point) -> Self {
-        let (mode, look_ahead) = (point.integer("mode"), point.integer("Q") as usize);
-        let cores = match point.integer("cores") {
+        let (mode, look_ahead) = (MODE.of(point), Q.of(point) as usize);
+        let cores = match CORES.of(point) {
             0 => Hardware::this_machine().cores_or_threads(),
             cores => cores as usize,
         };
         let (sources, limit) = sources(mode, cores, look_ahead);
-        Self { mode, cores, partitioned: UpdatesBy::from_point(point) == UpdatesBy::Partitioned, sources, limit }
+        Self { mode, cores, partitioned: UPDATES_BY.of(point) == UpdatesBy::Partitioned, sources, limit }
     }
 
     /// Returns whether cores apply updates that other cores generate.
@@ -198,7 +197,7 @@ impl NodePlan {
     fn buffers(&self, point: &Point) -> u64 {
         // Per list: values, sorted values, their owners in half a word each, room for received values, two numbers per core.
         let list = if self.hands_over() { 5 * self.size() + 2 * self.cores } else { self.size() };
-        let locks = if UpdatesBy::from_point(point) == UpdatesBy::Locks { point.integer("locks") as usize } else { 0 };
+        let locks = if UPDATES_BY.of(point) == UpdatesBy::Locks { LOCKS.of(point) as usize } else { 0 };
         (self.sources * self.slots() * list + locks * size_of::<Lock>() / size_of::<u64>()) as u64
     }
 }
@@ -206,10 +205,10 @@ impl NodePlan {
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let plan = NodePlan::new(point);
     let problem = Problem::with_local_table(point, plan.sources);
-    let locks: Vec<Lock> = (0..point.integer("locks")).map(|_| Lock::default()).collect();
-    let locking = match UpdatesBy::from_point(point) {
+    let locks: Vec<Lock> = (0..LOCKS.of(point)).map(|_| Lock::default()).collect();
+    let locking = match UPDATES_BY.of(point) {
         UpdatesBy::Unlocked => Locking::Unlocked,
-        UpdatesBy::Locks => Locking::Locks(&locks, Layout::new(point.integer("N_words").trailing_zeros(), locks.len())),
+        UpdatesBy::Locks => Locking::Locks(&locks, Layout::new(N_WORDS.of(point).trailing_zeros(), locks.len())),
         // `Partitioned` does not use it, because each part has a single owner.
         UpdatesBy::Atomic | UpdatesBy::Partitioned => Locking::Atomic,
     };

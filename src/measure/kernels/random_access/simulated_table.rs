@@ -1,6 +1,7 @@
 //! The table of simulated ranks. Its contents take memory but no virtual time: the driver charges the updates of the whole table.
 //! Ranks therefore store only a part of it. They make the updates of the whole table, divided among ranks in the same way.
 
+use super::{N_WORDS, UPDATES};
 use crate::kernels::Outcome;
 use apexmap_base::point::{Point, Value};
 
@@ -10,10 +11,10 @@ const MAX_WORDS_PER_RANK: u64 = 256;
 /// Returns the point with a table of at most [`MAX_WORDS_PER_RANK`] words per rank and the same number of updates. `parts` is the
 /// number of parts of the table.
 pub(super) fn shrink(point: &Point, parts: usize) -> Point {
-    let words = point.integer("N_words");
+    let words = N_WORDS.of(point);
     let stored = words.min(MAX_WORDS_PER_RANK * parts.next_power_of_two() as u64);
     // Both are powers of two, so the product of words and updates per word stays the same.
-    let updates = point.real("updates") * (words / stored) as f64;
+    let updates = UPDATES.of(point) * (words / stored) as f64;
     point.clone().with_parameter("N_words", stored).with_parameter("updates", updates)
 }
 

@@ -5,10 +5,11 @@
 //! WORK, DIFFERENCES: the same as for `random_access.sequential`, on every rank at the same time.
 
 use super::{
-    INDEX, OFFSET, OPERATION, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, problem, sequential, work,
+    INDEX, N_WORDS, OFFSET, OPERATION, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, problem,
+    sequential, work,
 };
 
-use crate::kernels::{Division, Kernel, Ranks};
+use crate::kernels::{Division, Kernel, Ranks, parameters};
 use crate::on_transport;
 use apexmap_base::source;
 
@@ -17,7 +18,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "RandomAccess on all processes simultaneously, each with its own table",
     source: &source::HPCC_RANDOM_ACCESS,
     place: "tests, variant 2",
-    parameters: &[
+    parameters: parameters![
         OWN_WORDS,
         UPDATES,
         TIME_BOUND,
@@ -35,7 +36,7 @@ pub const KERNEL: Kernel = Kernel {
     ranks: Ranks::Any,
     division: Division::EachRank,
     work: |point| work(problem::updates(point) as f64 * point.ranks as f64),
-    arena_words: |point| point.integer("N_words"),
+    arena_words: |point| N_WORDS.of(point),
     run: |point, _, world| on_transport!(&world.transport, comm => sequential::run(*comm, point, world.arena)),
     ..sequential::KERNEL
 };

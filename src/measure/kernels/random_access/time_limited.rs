@@ -1,6 +1,6 @@
 //! Runs with a time bound.
 
-use super::problem;
+use super::{N_WORDS, UPDATES, problem};
 use crate::comm::{Collectives, World};
 use crate::kernels::Outcome;
 use crate::on_transport;
@@ -22,8 +22,8 @@ pub(super) fn run(
     seconds: f64,
     world: &mut World,
 ) -> Result<Outcome> {
-    let requested = point.real("updates");
-    let smallest = 1.0 / point.integer("N_words") as f64;
+    let requested = UPDATES.of(point);
+    let smallest = 1.0 / N_WORDS.of(point) as f64;
     let mut updates = (requested / FIRST_TRIAL_DIVISOR).max(smallest);
     loop {
         let part = point.clone().with_parameter("updates", updates.min(requested));

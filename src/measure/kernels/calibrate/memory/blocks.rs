@@ -12,7 +12,7 @@ use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -25,13 +25,13 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Time per block of consecutive words at a random address",
     source: &source::APEX_MAP,
     place: "Section 2",
-    parameters: &[BYTES, PAGES, BLOCK, READS],
+    parameters: parameters![BYTES, PAGES, BLOCK, READS],
     method: "Every rank reads all words of random blocks in its region. Every run draws the blocks anew while the \
         clock is stopped; the first batch is untimed. The region was traversed once before. The time is that of \
         the slowest rank. The sum of all words was compared with the sum computed from the addresses.",
     refuse: |point| {
         require_power_of_two(point)?;
-        let (block, words) = (point.integer("L"), region_words(point));
+        let (block, words) = (BLOCK.of(point), region_words(point));
         match block {
             _ if !block.is_power_of_two() => {
                 Err(refusal!(["L"], "L = {block} is not a power of two; use {}", block.next_power_of_two()))
@@ -44,7 +44,7 @@ pub const KERNEL: Kernel = Kernel {
         }
     },
     work: |point| {
-        let bytes = point.integer("L") * WORD_BYTES;
+        let bytes = BLOCK.of(point) * WORD_BYTES;
         work_per_rank(point, batch_count(point).saturating_mul(batch_size(point)), "block", bytes, "8 L per block")
     },
     arena_words: region_words,
@@ -53,16 +53,14 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const BLOCK: Parameter = Parameter {
+const BLOCK: Key<u64> = Key::new(Parameter {
+    name: "L",
+    column: "block_words",
     unit: Unit::Words,
-    ..parameter(
-        "L",
-        "block_words",
-        "words of a block, a power of two",
-        Domain::Integer { min: 1, max: 1 << 37, default: 64 },
-    )
-};
-const READS: Parameter = parameter(
+    meaning: "words of a block, a power of two",
+    domain: Domain::Integer { min: 1, max: 1 << 37, default: 64 },
+});
+const READS: Key<u64> = key(
     "reads",
     "reads",
     "blocks per run, in whole batches",
@@ -72,17 +70,17 @@ const READS: Parameter = parameter(
 /// Blocks between two readings of the clock: 1 MiB of them, at most 16384. In the first-level cache, 16384 blocks take a hundred
 /// times as long as reading the clock.
 fn batch_size(point: &Point) -> u64 {
-    ((1 << 17) / point.integer("L")).clamp(1, 1 << 14)
+    ((1 << 17) / BLOCK.of(point)).clamp(1, 1 << 14)
 }
 
 fn batch_count(point: &Point) -> u64 {
-    point.integer("reads").div_ceil(batch_size(point))
+    READS.of(point).div_ceil(batch_size(point))
 }
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
-    let (words, block) = (region_words(point), point.integer("L"));
+    let (words, block) = (region_words(point), BLOCK.of(point));
     // The upper bits of a draw select a block.
     let block_start =
         |draw: u64| if words == block { 0 } else { (draw >> (u64::BITS - (words / block).ilog2())) * block };

@@ -12,10 +12,10 @@ use super::chain::Chain;
 use super::parts::{self, Parts};
 use super::{BYTES, FAMILY, PAGES, prime, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
-use crate::comm::arena::{Arena, Pages};
+use crate::comm::arena::Arena;
 use crate::hardware::line_words;
 use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
-use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Output, key, parameters};
 use crate::numerics::mix::seed;
 use crate::on_transport;
 use crate::refusal;
@@ -28,7 +28,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.chase",
     summary: "Latency of memory: dependent accesses, in one or several concurrent chases",
     place: "lat_mem_rd of lmbench",
-    parameters: &[BYTES, PAGES, CHASES, STEPS],
+    parameters: parameters![BYTES, PAGES, CHASES, STEPS],
     outputs: &OUTPUTS,
     method: "Every rank follows a cycle through all cache lines of its region, in one or several concurrent chases; \
         each line holds the address of the next one. The chases continue in parts of the same length until two \
@@ -37,7 +37,7 @@ pub const KERNEL: Kernel = Kernel {
         before, so the caches hold as much of it as fits.",
     refuse: |point| {
         require_power_of_two(point)?;
-        match (point.integer("chases"), lines(point)) {
+        match (CHASES.of(point), lines(point)) {
             (chases, _) if !chases.is_power_of_two() => {
                 Err(refusal!(["chases"], "chases = {chases} is not a power of two; use {}", chases.next_power_of_two()))
             }
@@ -48,7 +48,7 @@ pub const KERNEL: Kernel = Kernel {
         }
     },
     work: |point| {
-        let accesses = point.integer("steps").saturating_mul(point.integer("chases"));
+        let accesses = STEPS.of(point).saturating_mul(CHASES.of(point));
         work_per_rank(point, accesses, "access", 8 * line_words() as u64, "one cache line per access")
     },
     arena_words: region_words,
@@ -56,13 +56,13 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const CHASES: Parameter = parameter(
+const CHASES: Key<u64> = key(
     "chases",
     "chases",
     "concurrent pointer chases per rank, a power of two",
     Domain::Integer { min: 1, max: 64, default: 1 },
 );
-const STEPS: Parameter = parameter(
+const STEPS: Key<u64> = key(
     "steps",
     "steps",
     "accesses per chase in each part of a run",
@@ -120,7 +120,7 @@ impl Cycle {
             0 => first as u64 + self.place((place / line_words()) as u64, 1) * WORD_BYTES,
             _ => 0,
         };
-        let pages = Pages::from_point(point);
+        let pages = PAGES.of(point);
         let (words, _) = arena.words_with_addresses(pages, region_words(point) as usize, contents, content)?;
         let chain = Chain::new(words).ok_or_else(|| {
             Error::measurement(
@@ -134,7 +134,7 @@ impl Cycle {
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (cycle, steps, chases) = (Cycle::from_point(point), point.integer("steps"), point.integer("chases"));
+    let (cycle, steps, chases) = (Cycle::from_point(point), STEPS.of(point), CHASES.of(point));
     let (chain, words) = cycle.chain(point, arena)?;
     let starts: Vec<u64> = (0..chases).map(|chase| lines(point) / chases * chase).collect();
     let mut places: Vec<u64> = starts.iter().map(|&start| cycle.place(0, start)).collect();

@@ -13,7 +13,7 @@ use super::parts::{self, Parts};
 use crate::comm::threads::ThreadComm;
 use crate::comm::{Collectives, Comm, Transport, World};
 use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work, output, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Work, key, output, parameters};
 use crate::refusal;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
@@ -28,7 +28,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Latency from core to core: two ranks hand a cache line back and forth",
     source: &source::CORE_TO_CORE,
     place: "the whole program",
-    parameters: &[FIRST, SECOND, ROUNDS],
+    parameters: parameters![FIRST, SECOND, ROUNDS],
     outputs: &[
         OUTPUTS[0],
         parts::OUTPUTS[0],
@@ -42,7 +42,7 @@ pub const KERNEL: Kernel = Kernel {
         within 2 %, and in the first run of a launch for at least 0.75 s; the last part counts. The sums of the \
         numbers that both ranks read were compared with the known sums.",
     refuse: |point| {
-        let (first, second, ranks) = (point.integer("first"), point.integer("second"), point.ranks as u64);
+        let (first, second, ranks) = (FIRST.of(point), SECOND.of(point), point.ranks as u64);
         if first == second {
             return Err(refusal!(
                 ["first", "second"],
@@ -58,7 +58,7 @@ pub const KERNEL: Kernel = Kernel {
         }
     },
     work: |point| {
-        let operations = 2.0 * point.integer("rounds") as f64;
+        let operations = 2.0 * ROUNDS.of(point) as f64;
         Work {
             operations,
             operation: "handover",
@@ -70,11 +70,11 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const FIRST: Parameter =
-    parameter("first", "first_rank", "the rank that begins", Domain::Integer { min: 0, max: 1 << 12, default: 0 });
-const SECOND: Parameter =
-    parameter("second", "second_rank", "the rank that answers", Domain::Integer { min: 0, max: 1 << 12, default: 1 });
-const ROUNDS: Parameter = parameter(
+const FIRST: Key<u64> =
+    key("first", "first_rank", "the rank that begins", Domain::Integer { min: 0, max: 1 << 12, default: 0 });
+const SECOND: Key<u64> =
+    key("second", "second_rank", "the rank that answers", Domain::Integer { min: 0, max: 1 << 12, default: 1 });
+const ROUNDS: Key<u64> = key(
     "rounds",
     "rounds_asked",
     "rounds of two handovers in each part of a run",
@@ -119,11 +119,11 @@ pub fn run_between(
 ) -> Outcome {
     // All ranks use the line of rank 0.
     let line = comm.all_gather_value(Arc::new(Line(AtomicU64::new(0)))).swap_remove(0);
-    let rounds = point.integer("rounds");
+    let rounds = ROUNDS.of(point);
     let rank = comm.rank() as u64;
     let side = match () {
-        () if rank == point.integer("first") => Some(Side::First),
-        () if rank == point.integer("second") => Some(Side::Second),
+        () if rank == FIRST.of(point) => Some(Side::First),
+        () if rank == SECOND.of(point) => Some(Side::Second),
         () => None,
     };
     let all_rounds = rounds + rounds / 8;
@@ -157,8 +157,8 @@ pub fn run_between(
     let processors = comm.gather(&[processor]).unwrap_or_default();
     let mut outcome =
         gather_outcome(comm, seconds, 2.0 * rounds as f64, u64::from(wrong), "ranks found wrong numbers in the line");
-    for (name, column) in [("first", "first_hardware_thread"), ("second", "second_hardware_thread")] {
-        let bound_thread = processors.get(point.integer(name) as usize).filter(|&&number| number != u64::MAX);
+    for (side, column) in [(FIRST, "first_hardware_thread"), (SECOND, "second_hardware_thread")] {
+        let bound_thread = processors.get(side.of(point) as usize).filter(|&&number| number != u64::MAX);
         outcome.outputs.extend(bound_thread.map(|&number| (column, Value::Integer(number))));
     }
     outcome.outputs.extend(parts.outputs());

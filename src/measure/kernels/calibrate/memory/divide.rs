@@ -15,7 +15,7 @@ use crate::kernels::shared::updates::layout::{Layout, Owners};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::shared::updates::recursive_halving::Stage;
 use crate::kernels::shared::updates::round_lists::RoundLists;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, choice_key, key, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -25,25 +25,24 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.divide",
     summary: "Time to divide an update between the partners of an exchange, or to sort it by owner",
     place: "Section 4.2",
-    parameters: &[DIVIDED_FOR, OWNERS, VALUES],
+    parameters: parameters![DIVIDED_FOR, OWNERS, VALUES],
     method: "Every rank divides values that were generated before, 1024 between two clock readings; the time is that of the slowest \
         rank. The lists had to hold all values, each in the right list.",
     work: |point| {
         work_per_rank(point, generate::batch_count(point).saturating_mul(BATCH as u64), "update", 8, "8 per update")
     },
-    buffer_bytes: |point| 16 * point.integer("owners"),
+    buffer_bytes: |point| 16 * OWNERS.of(point),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
     ..FAMILY
 };
 
-const DIVIDED_FOR: Parameter = parameter(
+const DIVIDED_FOR: Key<DividedFor> = choice_key(
     "divided_for",
     "divided_for",
     "partners (lists to keep and to send, as in the hypercube) or owners (sorted by owner, as in an all-to-all)",
-    Domain::Choice(DividedFor::WORDS),
 );
-choice!(enum DividedFor("divided_for") { Partners = "partners", Owners = "owners" });
-const OWNERS: Parameter = parameter(
+choice! { enum DividedFor { Partners = "partners", Owners = "owners" } }
+const OWNERS: Key<u64> = key(
     "owners",
     "owners",
     "number of owners that divide the table of 2^30 words, for owners only",
@@ -54,7 +53,7 @@ const TABLE_BITS: u32 = 30;
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let index = Index::new(StreamKind::Lfsr, TABLE_BITS);
-    let (seconds, wrong) = match DividedFor::from_point(point) {
+    let (seconds, wrong) = match DIVIDED_FOR.of(point) {
         DividedFor::Partners => divide_between_partners(comm, point, index),
         DividedFor::Owners => sort_by_owner(comm, point, index),
     };
@@ -88,7 +87,7 @@ fn divide_between_partners<C: Collectives>(comm: &C, point: &Point, index: Index
 
 /// As [`divide_between_partners`], for a sort by owner.
 fn sort_by_owner<C: Collectives>(comm: &C, point: &Point, index: Index) -> (f64, u64) {
-    let layout = Layout::new(TABLE_BITS, point.integer("owners") as usize);
+    let layout = Layout::new(TABLE_BITS, OWNERS.of(point) as usize);
     let owners = Owners::cheapest(layout);
     let owner = |value: u64| owners.owner(index.word(value));
     let mut generator = Generator::starting_after(StreamKind::Lfsr, 0);

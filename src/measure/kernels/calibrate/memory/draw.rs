@@ -9,7 +9,7 @@ use crate::comm::Collectives;
 use crate::kernels::calibrate::{FAMILY, gather_outcome};
 use crate::kernels::shared::accesses::draw::{Draws, Location};
 use crate::kernels::shared::accesses::{ALPHA, I, L, M, N, SEED, check};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Work, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -17,14 +17,15 @@ use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-const ARRAYS: Parameter = Parameter { domain: Domain::Integer { min: 1, max: 1 << 32, default: 256 }, ..N };
+const ARRAYS: Key<u64> =
+    Key::new(Parameter { domain: Domain::Integer { min: 1, max: 1 << 32, default: 256 }, ..N.parameter });
 
 pub const KERNEL: Kernel = Kernel {
     id: "calibrate.draw",
     summary: "Time to draw the address of an access from the power law",
     source: &source::APEX_MAP,
     place: "Section 2",
-    parameters: &[M, ALPHA, L, I, ARRAYS, SEED],
+    parameters: parameters![M, ALPHA, L, I, ARRAYS, SEED],
     method: "Every rank draws the addresses of accesses into one array repeatedly; no memory is read. The time is \
         that of the slowest rank. The sum of the addresses was compared with that of the same addresses drawn \
         one by one.",
@@ -33,13 +34,13 @@ pub const KERNEL: Kernel = Kernel {
         let operations = address_count(point) as f64 * point.ranks as f64;
         Work { operations, operation: "place", bytes: 8.0 * operations, byte_definition: "8 per place" }
     },
-    buffer_bytes: |point| point.integer("I") * WORD_BYTES,
+    buffer_bytes: |point| I.of(point) * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream)),
     ..FAMILY
 };
 
 fn address_count(point: &Point) -> u64 {
-    point.integer("I").saturating_mul(point.integer("N"))
+    I.of(point).saturating_mul(N.of(point))
 }
 
 /// Runs the kernel on all ranks. Collective.
@@ -48,10 +49,10 @@ fn run<C: Collectives>(comm: &C, point: &Point, stream: u64) -> Result<Outcome> 
     let sum =
         |places: &[Location]| places.iter().fold(0u64, |sum, location| sum.wrapping_add(location.offset() as u64 + 1));
     // The array begins with addresses of another sequence, so a kernel that draws nothing is wrong even with one array.
-    let (mut generator, mut array) = (new_draws(0), new_draws(1).array(point.integer("I") as usize));
+    let (mut generator, mut array) = (new_draws(0), new_draws(1).array(I.of(point) as usize));
     let (mut seconds, mut found_sum) = (0.0, 0u64);
     comm.barrier();
-    for _ in 0..point.integer("N") {
+    for _ in 0..N.of(point) {
         let start = comm.wall_time();
         generator.fill(black_box(&mut array));
         seconds += comm.wall_time() - start;

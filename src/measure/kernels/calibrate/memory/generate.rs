@@ -7,7 +7,7 @@ use super::{BATCH, FAMILY, VALUES, work_per_rank};
 use crate::comm::Collectives;
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::random_stream::{Generator, StreamKind};
-use crate::kernels::{Kernel, Outcome};
+use crate::kernels::{Kernel, Outcome, parameters};
 use crate::numerics::gf2;
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -18,7 +18,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.generate",
     summary: "Time to generate a value of the random stream",
     place: "Section 3.1, tg",
-    parameters: &[VALUES],
+    parameters: parameters![VALUES],
     method: "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest rank. \
         The last value was compared with a jump to its position in the stream.",
     work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH as u64), "value", 8, "8 per value"),
@@ -28,7 +28,7 @@ pub const KERNEL: Kernel = Kernel {
 
 /// Returns the number of whole batches.
 pub fn batch_count(point: &Point) -> u64 {
-    point.integer("values").div_ceil(BATCH as u64)
+    VALUES.of(point).div_ceil(BATCH as u64)
 }
 
 /// Runs the kernel on all ranks. Collective.

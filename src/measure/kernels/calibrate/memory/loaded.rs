@@ -14,10 +14,10 @@ use super::read::{Places, follow_differences, prepare};
 use super::stream::{fill, sum};
 use super::{BYTES, FAMILY, PAGES, index_contents, prime, region_words, require_power_of_two};
 use crate::comm::Collectives;
-use crate::comm::arena::{Arena, Pages};
+use crate::comm::arena::Arena;
 use crate::kernels::calibrate::OUTPUTS;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Work, key, parameters};
 use crate::kernels::{Output, output};
 use crate::numerics::mix::seed;
 use crate::on_transport;
@@ -33,7 +33,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.loaded",
     summary: "Memory latency of one core while the other ranks read and write memory",
     place: "Section 3.1, tu",
-    parameters: &[BYTES, PAGES, SHARE, WRITE_SHARE, READS],
+    parameters: parameters![BYTES, PAGES, SHARE, WRITE_SHARE, READS],
     outputs: LOADED,
     method: "Rank 0 makes dependent random reads while all other ranks read and write their own memory from end to \
         end, for a given fraction of the time. The time is that of rank 0's reads; the bandwidth is that of all \
@@ -44,11 +44,11 @@ pub const KERNEL: Kernel = Kernel {
         _ => require_power_of_two(point),
     },
     work: |point| {
-        let operations = point.integer("reads") as f64;
+        let operations = READS.of(point) as f64;
         Work { operations, operation: "read", bytes: operations * 8.0, byte_definition: "8 per read of rank 0" }
     },
     arena_words: region_words,
-    buffer_bytes: |point| point.integer("reads") * WORD_BYTES,
+    buffer_bytes: |point| READS.of(point) * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
     ..FAMILY
 };
@@ -68,24 +68,20 @@ const LOADED: &[Output] = &[
         "bytes that travel for all other ranks, per second; written bytes count twice",
     ),
 ];
-const SHARE: Parameter = parameter(
+const SHARE: Key<u64> = key(
     "share",
     "busy_per_cent",
     "share of the time during which the other ranks read, in per cent",
     Domain::Integer { min: 0, max: 100, default: 100 },
 );
-const WRITE_SHARE: Parameter = parameter(
+const WRITE_SHARE: Key<u64> = key(
     "write_share",
     "write_per_cent",
     "share of bytes that the other ranks write, in per cent; they read the rest",
     Domain::Integer { min: 0, max: 100, default: 0 },
 );
-const READS: Parameter = parameter(
-    "reads",
-    "reads",
-    "reads by rank 0 in one run",
-    Domain::Integer { min: 1, max: 1 << 30, default: 1 << 16 },
-);
+const READS: Key<u64> =
+    key("reads", "reads", "reads by rank 0 in one run", Domain::Integer { min: 1, max: 1 << 30, default: 1 << 16 });
 /// Words between two pauses.
 const CHUNK_WORDS: usize = (64 << 10) / 8;
 
@@ -105,9 +101,9 @@ pub fn run_with<C: Collectives>(
     arena: &mut Arena,
     write: impl Fn(&mut [u64], u64),
 ) -> Result<Outcome> {
-    let (words, pages) = (region_words(point), Pages::from_point(point));
+    let (words, pages) = (region_words(point), PAGES.of(point));
     let (memory, _) = arena.words_mut(pages, words as usize, index_contents(), |index| index as u64)?;
-    let mut reads = vec![0; point.integer("reads") as usize];
+    let mut reads = vec![0; READS.of(point) as usize];
     let expected = prepare(&mut reads, Places::anywhere(words), &mut seed(&[stream, comm.rank() as u64]), true);
     prime(comm, memory);
     comm.barrier();
@@ -122,7 +118,7 @@ pub fn run_with<C: Collectives>(
         }
         seconds
     } else {
-        let [share, writes] = ["share", "write_share"].map(|name| point.integer(name));
+        let [share, writes] = [SHARE, WRITE_SHARE].map(|share| share.of(point));
         load = run_background(comm, memory, share as f64 / 100.0, writes, write);
         load.seconds
     };

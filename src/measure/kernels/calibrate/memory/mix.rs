@@ -13,7 +13,7 @@ use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -27,7 +27,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Bandwidth of a mixture of random and consecutive reads",
     source: &source::HPCC_RANDOM_ACCESS,
     place: "Figures 1 and 2 (MAPS)",
-    parameters: &[BYTES, PAGES, SHARE, ACCESSES],
+    parameters: parameters![BYTES, PAGES, SHARE, ACCESSES],
     headline: "bytes_per_second_per_rank",
     method: "Every rank reads words of its region: after each random word a sequence of consecutive words, whose \
         length follows from the share of random accesses. Random addresses are drawn while the clock is stopped, \
@@ -36,30 +36,30 @@ pub const KERNEL: Kernel = Kernel {
     refuse: |point| {
         require_power_of_two(point)?;
         let (random, words) = (random_count(point), region_words(point));
-        let longest = (point.integer("accesses") - random).div_ceil(random);
+        let longest = (ACCESSES.of(point) - random).div_ceil(random);
         if longest > words {
             return Err(refusal!(
                 ["random_share", "accesses", "bytes"],
                 "random_share = {} needs sequences of {longest} words in a region of {words}; use a larger share, or more bytes",
-                point.real("random_share")
+                SHARE.of(point)
             ));
         }
         Ok(())
     },
-    work: |point| work_per_rank(point, point.integer("accesses"), "access", 8, "8 per access"),
+    work: |point| work_per_rank(point, ACCESSES.of(point), "access", 8, "8 per access"),
     arena_words: region_words,
     buffer_bytes: |point| 2 * batch(point) as u64 * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
     ..FAMILY
 };
 
-const SHARE: Parameter = parameter(
+const SHARE: Key<f64> = key(
     "random_share",
     "random_share",
     "fraction of the accesses that are random; 1 means no consecutive ones, and below 0.0001 they determine the time",
     Domain::Real { exclusive_min: 0.0, max: 1.0, default: 0.1 },
 );
-const ACCESSES: Parameter = parameter(
+const ACCESSES: Key<u64> = key(
     "accesses",
     "mixed_accesses",
     "words read per run",
@@ -70,7 +70,7 @@ const BATCH: u64 = 1 << 14;
 
 /// Returns the number of random accesses in a run; at least 1.
 fn random_count(point: &Point) -> u64 {
-    ((point.integer("accesses") as f64 * point.real("random_share")).round() as u64).max(1)
+    ((ACCESSES.of(point) as f64 * SHARE.of(point)).round() as u64).max(1)
 }
 
 fn batch(point: &Point) -> usize {
@@ -91,7 +91,7 @@ struct ConsecutiveReads {
 impl ConsecutiveReads {
     fn new(point: &Point) -> Self {
         let random = random_count(point);
-        Self { random, consecutive: point.integer("accesses") - random, done: 0, next_start: 0 }
+        Self { random, consecutive: ACCESSES.of(point) - random, done: 0, next_start: 0 }
     }
 
     /// Returns the length of the next sequence.
@@ -142,7 +142,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
             (warmed, sequences) = (true, first_sequences);
         }
     }
-    let accesses = point.integer("accesses") as f64;
+    let accesses = ACCESSES.of(point) as f64;
     Ok(gather_outcome(comm, seconds, accesses, wrong, "sums differ from the sum of the words in memory"))
 }
 

@@ -27,8 +27,7 @@ use super::MEMORY_OUTPUTS;
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::kernels::shared::accesses::warm_up::prime;
-use crate::kernels::shared::parameters;
-use crate::kernels::{Domain, Kernel, Parameter, Refusal, Work, parameter};
+use crate::kernels::{Domain, Kernel, Key, Parameter, Refusal, Work, choice_key, key};
 use crate::numerics::mix::seed;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -36,16 +35,15 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
-const BYTES: Parameter = Parameter {
+const BYTES: Key<u64> = Key::new(Parameter {
     name: "bytes",
     column: "region_bytes",
     unit: Unit::Bytes,
     meaning: "size of the region traversed per rank, a power of two",
     domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 256 << 20 },
-};
-const PAGES: Parameter =
-    Parameter { meaning: "page size requested: huge (2 MiB on x86_64) or base (4 KiB)", ..parameters::PAGES };
-const VALUES: Parameter = parameter(
+});
+const PAGES: Key<Pages> = choice_key("pages", "pages", "page size requested: huge (2 MiB on x86_64) or base (4 KiB)");
+const VALUES: Key<u64> = key(
     "values",
     "values",
     "values of the random stream in one run, in batches of 1024",
@@ -57,7 +55,7 @@ const BATCH: usize = 1024;
 const FAMILY: Kernel = Kernel { outputs: MEMORY_OUTPUTS, ..super::FAMILY };
 
 fn require_power_of_two(point: &Point) -> std::result::Result<(), Refusal> {
-    let bytes = point.integer("bytes");
+    let bytes = BYTES.of(point);
     if bytes.is_power_of_two() {
         return Ok(());
     }
@@ -77,7 +75,7 @@ fn prepare_region<'a, C: Collectives>(
     stream: u64,
     arena: &'a mut Arena,
 ) -> Result<(&'a [u64], u64)> {
-    let (words, pages) = (region_words(point), Pages::from_point(point));
+    let (words, pages) = (region_words(point), PAGES.of(point));
     let (memory, _) = arena.words(pages, words as usize, index_contents(), |index| index as u64)?;
     prime(comm, memory);
     comm.barrier();
@@ -85,7 +83,7 @@ fn prepare_region<'a, C: Collectives>(
 }
 
 fn region_words(point: &Point) -> u64 {
-    point.integer("bytes") / WORD_BYTES
+    BYTES.of(point) / WORD_BYTES
 }
 
 /// Returns the work of `count` operations per rank, each on `bytes` bytes.

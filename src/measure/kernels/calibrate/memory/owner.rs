@@ -12,7 +12,7 @@ use crate::comm::Collectives;
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::layout::{Layout, Owners};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, choice_key, key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -23,10 +23,10 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.owner",
     summary: "Time to find a word's owner, by division or by prediction",
     place: "Section 4.4",
-    parameters: &[OWNER_BY, OWNERS, VALUES],
+    parameters: parameters![OWNER_BY, OWNERS, VALUES],
     method: "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the time \
         is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
-    refuse: |point| match (OwnerBy::from_point(point), point.integer("owners")) {
+    refuse: |point| match (OWNER_BY.of(point), OWNERS.of(point)) {
         (OwnerBy::Shift, owners) if !owners.is_power_of_two() => Err(refusal!(
             ["owner_by", "owners"],
             "owner_by = \"shift\" needs a number of owners that is a power of two, not {owners}"
@@ -40,15 +40,14 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const OWNER_BY: Parameter = parameter(
+const OWNER_BY: Key<OwnerBy> = choice_key(
     "owner_by",
     "owner_by",
     "method to find a word's owner: division, prediction (multiplication and correction), or shift (owners a power of \
      two)",
-    Domain::Choice(OwnerBy::WORDS),
 );
-choice!(enum OwnerBy("owner_by") { Division = "division", Prediction = "prediction", Shift = "shift" });
-const OWNERS: Parameter = parameter(
+choice! { enum OwnerBy { Division = "division", Prediction = "prediction", Shift = "shift" } }
+const OWNERS: Key<u64> = key(
     "owners",
     "owners",
     "number of owners that divide the table of 2^30 words",
@@ -58,8 +57,8 @@ const TABLE_BITS: u32 = 30;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
-    let layout = Layout::new(TABLE_BITS, point.integer("owners") as usize);
-    let owners = match OwnerBy::from_point(point) {
+    let layout = Layout::new(TABLE_BITS, OWNERS.of(point) as usize);
+    let owners = match OWNER_BY.of(point) {
         OwnerBy::Division => Owners::Division(layout),
         OwnerBy::Prediction => Owners::Prediction(layout),
         OwnerBy::Shift => Owners::cheapest(layout),

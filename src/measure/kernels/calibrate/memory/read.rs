@@ -17,7 +17,7 @@ use crate::hardware::{base_page_bytes, huge_page_bytes, line_words};
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::shared::updates::table::{FAR_DISTANCE, NEAR_DISTANCE};
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Refusal, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Refusal, choice_key, key, parameters};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use crate::prefetch;
@@ -31,7 +31,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.read",
     summary: "Time per random read: many outstanding, or each dependent on the one before",
     place: "Section 3.1, tu",
-    parameters: &[REGION, PAGES, ORDER, SPREAD, READS],
+    parameters: parameters![REGION, PAGES, ORDER, SPREAD, READS],
     method: "Every rank reads random words of its region. Every run draws the addresses anew: those of independent reads \
         in batches of 16384 while the clock is stopped, the others during the reads, so that only the region is read. \
         The first 16384 reads are untimed unless they are prefetched. The region was traversed once before. The time \
@@ -44,25 +44,17 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const REGION: Parameter = Parameter {
+const REGION: Key<u64> = Key::new(Parameter {
     meaning: "size of the region read per rank: whole cache lines, or whole pages; a power of two if prefetched",
-    ..BYTES
-};
-const ORDER: Parameter = parameter(
-    "order",
-    "order",
-    "order of the reads: independent, prefetched, or each dependent on the one before",
-    Domain::Choice(Order::WORDS),
-);
-choice!(enum Order("order") { Independent = "independent", Prefetched = "prefetched", Dependent = "dependent" });
-const SPREAD: Parameter = parameter(
-    "spread",
-    "spread",
-    "spread of the addresses: all words of the region, or one word per page",
-    Domain::Choice(Spread::WORDS),
-);
-choice!(enum Spread("spread") { Words = "words", Pages = "pages" });
-pub(super) const READS: Parameter = parameter(
+    ..BYTES.parameter
+});
+const ORDER: Key<Order> =
+    choice_key("order", "order", "order of the reads: independent, prefetched, or each dependent on the one before");
+choice! { enum Order { Independent = "independent", Prefetched = "prefetched", Dependent = "dependent" } }
+const SPREAD: Key<Spread> =
+    choice_key("spread", "spread", "spread of the addresses: all words of the region, or one word per page");
+choice! { enum Spread { Words = "words", Pages = "pages" } }
+pub(super) const READS: Key<u64> = key(
     "reads",
     "reads",
     "reads in one run, in batches of 16384",
@@ -73,15 +65,15 @@ pub(super) const READS: Parameter = parameter(
 pub(super) const BATCH: u64 = 1 << 14;
 
 pub(super) fn batch_count(point: &Point) -> u64 {
-    point.integer("reads").div_ceil(BATCH)
+    READS.of(point).div_ceil(BATCH)
 }
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
-    let bytes = point.integer("bytes");
-    if Order::from_point(point) == Order::Prefetched {
+    let bytes = BYTES.of(point);
+    if ORDER.of(point) == Order::Prefetched {
         require_power_of_two(point)?;
     }
-    let (unit, unit_name) = match Spread::from_point(point) {
+    let (unit, unit_name) = match SPREAD.of(point) {
         Spread::Pages => (page_bytes(point), "pages"),
         Spread::Words => (line_words() as u64 * WORD_BYTES, "cache lines"),
     };
@@ -97,7 +89,7 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
 
 /// Returns the size of the requested pages.
 fn page_bytes(point: &Point) -> u64 {
-    match Pages::from_point(point) {
+    match PAGES.of(point) {
         Pages::Base => base_page_bytes(),
         Pages::Huge => huge_page_bytes(),
     }
@@ -147,10 +139,10 @@ impl Places {
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
-    let page = (Spread::from_point(point) == Spread::Pages).then(|| page_bytes(point) / WORD_BYTES);
+    let page = (SPREAD.of(point) == Spread::Pages).then(|| page_bytes(point) / WORD_BYTES);
     let places = Places { page, ..Places::anywhere(region_words(point)) };
     let count = batch_count(point).saturating_mul(BATCH);
-    let (seconds, wrong) = match Order::from_point(point) {
+    let (seconds, wrong) = match ORDER.of(point) {
         Order::Prefetched => run_prefetched(comm, memory, places, draw, count),
         Order::Dependent => run_dependent(comm, memory, places, draw, count),
         Order::Independent => {

@@ -12,7 +12,7 @@ use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::hardware::line_words;
 use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
-use crate::kernels::{Domain, Kernel, Outcome, Output, Parameter, output};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, output, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
@@ -22,7 +22,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.residence",
     summary: "Latency of a region after some time without reads: what others leave of it in the caches",
     place: "lat_mem_rd of lmbench",
-    parameters: &[BYTES, PAGES, WAIT],
+    parameters: parameters![BYTES, PAGES, WAIT],
     outputs: &OUTPUTS,
     method: "Every rank follows a cycle through the cache lines of its region twice, waits while it reads only the \
         clock, and follows the cycle once more, timed. The time is that of the slowest rank. The end of the chase \
@@ -36,13 +36,13 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const WAIT: Parameter = Parameter {
+const WAIT: Key<f64> = Key::new(Parameter {
     name: "wait",
     column: "wait_seconds",
     unit: Unit::Seconds,
     meaning: "time for which the region is not read",
     domain: Domain::Real { exclusive_min: 0.0, max: 10.0, default: 0.01 },
-};
+});
 const OUTPUTS: [Output; 4] = [
     MEMORY_OUTPUTS[0],
     output("unused_seconds", Unit::Seconds, "mean time since a line was last read"),
@@ -71,7 +71,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
         chain.follow(&mut place, steps);
     }
     let end = comm.wall_time();
-    while comm.wall_time() - end < point.real("wait") {
+    while comm.wall_time() - end < WAIT.of(point) {
         std::hint::spin_loop();
     }
     let start = comm.wall_time();

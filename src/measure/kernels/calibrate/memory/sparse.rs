@@ -12,7 +12,7 @@ use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, key, parameters};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use crate::refusal;
@@ -26,7 +26,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Time per read if a share of the reads misses the first-level cache",
     source: &source::APEX_MAP,
     place: "Section 2",
-    parameters: &[BYTES, PAGES, SHARE, READS],
+    parameters: parameters![BYTES, PAGES, SHARE, READS],
     method: "Every rank reads words of its region, most of them in its first 2 KiB. Every run draws the addresses \
         anew, in batches of 16384 while the clock is stopped; the first batch is untimed. The region was \
         traversed once before. The time is that of the slowest rank. The sum of all words was compared with the \
@@ -48,7 +48,7 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const SHARE: Parameter = parameter(
+const SHARE: Key<f64> = key(
     "random_share",
     "random_share",
     "fraction of the reads that go to random words of the region; others hit the first-level cache",
@@ -63,7 +63,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let words = region_words(point);
     // The number of 64-bit draws that select the region.
-    let region_draws = (point.real("random_share") * 2f64.powi(64)) as u64;
+    let region_draws = (SHARE.of(point) * 2f64.powi(64)) as u64;
     let fill = |batch: &mut [u64]| {
         let mut sum = 0u64;
         for slot in batch {

@@ -11,11 +11,11 @@
 use super::{BYTES, FAMILY, PAGES, index_contents, region_words, require_power_of_two, work_per_rank};
 use crate::choice::choice;
 use crate::comm::Collectives;
-use crate::comm::arena::{Arena, Pages};
+use crate::comm::arena::Arena;
 use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
 use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, choice_key, key, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
@@ -27,7 +27,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Bandwidth of memory: consecutive words read, or STREAM's copy, scale, add and triad",
     source: &source::STREAM,
     place: "Table 2 (Copy, Scale, Add, Triad)",
-    parameters: &[ACCESS, BYTES, PAGES, PASSES],
+    parameters: parameters![ACCESS, BYTES, PAGES, PASSES],
     outputs: &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE, TRAFFIC[0], TRAFFIC[1]],
     headline: "bytes_per_second",
     method: "Every rank traverses its own memory from end to end, all at the same time; the time is that of the \
@@ -37,7 +37,7 @@ pub const KERNEL: Kernel = Kernel {
     accesses_in_order: true,
     refuse: require_power_of_two,
     work: |point| {
-        let count = point.integer("passes").saturating_mul(operation(point).words(point) as u64);
+        let count = PASSES.of(point).saturating_mul(operation(point).words(point) as u64);
         work_per_rank(
             point,
             count,
@@ -51,19 +51,14 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const ACCESS: Parameter = parameter(
+const ACCESS: Key<Access> = choice_key(
     "access",
     "access",
     "access: sum of the words read, triad a = b + 3 c, copy a = b, scale a = 3 b, or add a = b + c",
-    Domain::Choice(Access::WORDS),
 );
-choice!(enum Access("access") { Read = "read", Triad = "triad", Copy = "copy", Scale = "scale", Add = "add" });
-const PASSES: Parameter = parameter(
-    "passes",
-    "passes",
-    "passes over the memory in one run",
-    Domain::Integer { min: 1, max: 1 << 32, default: 4 },
-);
+choice! { enum Access { Read = "read", Triad = "triad", Copy = "copy", Scale = "scale", Add = "add" } }
+const PASSES: Key<u64> =
+    key("passes", "passes", "passes over the memory in one run", Domain::Integer { min: 1, max: 1 << 32, default: 4 });
 
 fn words_per_array(point: &Point) -> usize {
     // Whole lines, so that each array begins at the start of a line.
@@ -82,7 +77,7 @@ struct Operation {
 }
 
 fn operation(point: &Point) -> Operation {
-    let (arrays, run, expected): (_, Pass, fn(u64, u64) -> u64) = match Access::from_point(point) {
+    let (arrays, run, expected): (_, Pass, fn(u64, u64) -> u64) = match ACCESS.of(point) {
         Access::Read => (1, |_, _, _| (), |_, _| 0),
         Access::Copy => (2, copy, |b, _| b),
         Access::Scale => (2, scale, |b, _| b.wrapping_mul(3)),
@@ -119,8 +114,8 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
 }
 
 fn run_read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<(f64, u64)> {
-    let (words, passes) = (region_words(point), point.integer("passes"));
-    let pages = Pages::from_point(point);
+    let (words, passes) = (region_words(point), PASSES.of(point));
+    let pages = PAGES.of(point);
     let (memory, _) = arena.words(pages, words as usize, index_contents(), |index| index as u64)?;
     black_box(sum(memory));
     comm.barrier();
@@ -143,14 +138,14 @@ pub fn run_write<C: Collectives>(
     pass: impl Fn(&mut [u64], &[u64], &[u64]),
     expected: impl Fn(u64, u64) -> u64,
 ) -> Result<(f64, u64)> {
-    let pages = Pages::from_point(point);
+    let pages = PAGES.of(point);
     let (memory, _) = arena.words_mut(pages, region_words(point) as usize, index_contents(), |index| index as u64)?;
     let (result, sources) = memory.split_at_mut(words_per_array(point));
     let (b, c) = sources.split_at(words_per_array(point));
     result.fill(u64::MAX);
     comm.barrier();
     let start = comm.wall_time();
-    (0..point.integer("passes")).for_each(|_| pass(black_box(&mut *result), black_box(b), black_box(c)));
+    (0..PASSES.of(point)).for_each(|_| pass(black_box(&mut *result), black_box(b), black_box(c)));
     let seconds = comm.wall_time() - start;
     let is_wrong = |(a, (b, c)): &(&u64, (&u64, &u64))| **a != expected(**b, **c);
     Ok((seconds, result.iter().zip(b.iter().zip(c)).filter(is_wrong).count() as u64))

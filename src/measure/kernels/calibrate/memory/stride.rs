@@ -13,7 +13,7 @@ use crate::comm::arena::Arena;
 use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
 use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -27,7 +27,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Bandwidth of memory by size and stride: the memory mountain",
     source: &source::MEMORY_MOUNTAIN,
     place: "Section 6.6.1",
-    parameters: &[BYTES, STRIDE, PAGES, READS],
+    parameters: parameters![BYTES, STRIDE, PAGES, READS],
     outputs: &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE, TRAFFIC[0], TRAFFIC[1]],
     headline: "bytes_per_second_per_rank",
     method: "Every rank reads every S-th word of its region from end to end, repeatedly. The region was traversed once \
@@ -36,7 +36,7 @@ pub const KERNEL: Kernel = Kernel {
     accesses_in_order: true,
     refuse: |point| {
         require_power_of_two(point)?;
-        match (point.integer("stride"), region_words(point)) {
+        match (STRIDE.of(point), region_words(point)) {
             (stride, words) if stride > words => Err(refusal!(
                 ["stride", "bytes"],
                 "stride = {stride} words is longer than the region of {words}; use more bytes"
@@ -52,16 +52,14 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const STRIDE: Parameter = Parameter {
+const STRIDE: Key<u64> = Key::new(Parameter {
+    name: "stride",
+    column: "stride_words",
     unit: Unit::Words,
-    ..parameter(
-        "stride",
-        "stride_words",
-        "stride: distance between consecutive reads, in words",
-        Domain::Integer { min: 1, max: 1 << 37, default: 1 },
-    )
-};
-const READS: Parameter = parameter(
+    meaning: "stride: distance between consecutive reads, in words",
+    domain: Domain::Integer { min: 1, max: 1 << 37, default: 1 },
+});
+const READS: Key<u64> = key(
     "reads",
     "reads",
     "reads per run, in whole passes over the region",
@@ -69,17 +67,17 @@ const READS: Parameter = parameter(
 );
 
 fn reads_per_pass(point: &Point) -> u64 {
-    region_words(point).div_ceil(point.integer("stride"))
+    region_words(point).div_ceil(STRIDE.of(point))
 }
 
 fn pass_count(point: &Point) -> u64 {
-    point.integer("reads").div_ceil(reads_per_pass(point))
+    READS.of(point).div_ceil(reads_per_pass(point))
 }
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, _) = prepare_region(comm, point, stream, arena)?;
-    let (stride, passes) = (point.integer("stride"), pass_count(point));
+    let (stride, passes) = (STRIDE.of(point), pass_count(point));
     let start = comm.wall_time();
     let pass = |found_sum: u64, _| found_sum.wrapping_add(sum_strided(black_box(memory), stride as usize));
     let found_sum = (0..passes).fold(0, pass);

@@ -8,11 +8,11 @@ use super::{
     BATCH, BYTES, FAMILY, PAGES, VALUES, generate, index_contents, region_words, require_power_of_two, work_per_rank,
 };
 use crate::comm::Collectives;
-use crate::comm::arena::{Arena, Pages};
+use crate::comm::arena::Arena;
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::shared::updates::table::Table;
-use crate::kernels::{Kernel, Outcome};
+use crate::kernels::{Kernel, Outcome, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -21,7 +21,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.update",
     summary: "Time of a random update of a table, without generating its value (tu)",
     place: "Section 3.1, tu",
-    parameters: &[BYTES, PAGES, VALUES],
+    parameters: parameters![BYTES, PAGES, VALUES],
     method: "Every rank updates random words of its table, 1024 between two clock readings; the time is that of the \
         slowest rank. All updates were then undone, which had to restore T[i] = i.",
     refuse: require_power_of_two,
@@ -35,7 +35,7 @@ pub const KERNEL: Kernel = Kernel {
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (words, pages) = (region_words(point) as usize, Pages::from_point(point));
+    let (words, pages) = (region_words(point) as usize, PAGES.of(point));
     let index = Index::new(StreamKind::Lfsr, words.ilog2());
     let (memory, _) = arena.words_mut(pages, words, index_contents(), |position| position as u64)?;
     let mut table = Table::new(memory, 0, index);

@@ -8,7 +8,7 @@ use super::{BATCH, FAMILY, VALUES, generate, work_per_rank};
 use crate::comm::Collectives;
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
-use crate::kernels::{Kernel, Outcome};
+use crate::kernels::{Kernel, Outcome, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -18,7 +18,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.loop",
     summary: "Time of the loop of RandomAccess without its table (tos)",
     place: "Section 3.1, tos",
-    parameters: &[VALUES],
+    parameters: parameters![VALUES],
     method: "For values generated before, every rank computes the index of each in a table of 2^30 words that is never \
         accessed, 1024 values between two clock readings; the time is that of the slowest rank. The sum of all \
         indices was compared with that of another loop.",

@@ -7,7 +7,7 @@
 use super::{FAMILY, require_two_ranks};
 use crate::comm::{Buffer, Rma, RmaWindow};
 use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::{Computations, Domain, Kernel, Outcome, Parameter, Windows, Work, parameter};
+use crate::kernels::{Computations, Domain, Kernel, Key, Outcome, Windows, Work, key, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -18,7 +18,7 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Time of a barrier of all ranks",
     source: &source::NIC_MESSAGE_RATE,
     place: "Section 4 (shmem_barrier_all)",
-    parameters: &[BARRIERS],
+    parameters: parameters![BARRIERS],
     method: "All ranks pass consecutive barriers; the time is that of the slowest rank. In further barriers each rank \
         in turn arrived late and wrote to all others before: a rank that had left the barrier had to find the \
         written value.",
@@ -27,7 +27,7 @@ pub const KERNEL: Kernel = Kernel {
     waits_for_each_message: |_| true,
     refuse: require_two_ranks,
     work: |point| Work {
-        operations: point.integer("barriers") as f64,
+        operations: BARRIERS.of(point) as f64,
         operation: "barrier",
         bytes: 0.0,
         byte_definition: "none",
@@ -37,8 +37,8 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const BARRIERS: Parameter =
-    parameter("barriers", "barriers", "barriers in one run", Domain::Integer { min: 1, max: 1 << 32, default: 1024 });
+const BARRIERS: Key<u64> =
+    key("barriers", "barriers", "barriers in one run", Domain::Integer { min: 1, max: 1 << 32, default: 1024 });
 /// Delay of the late rank, by its own clock. Barriers and puts take far less, so a rank that leaves early finds the old value.
 const LATE_SECONDS: f64 = 200e-6;
 /// Items per rank, so that each rank's item is alone on its cache line of at most 256 bytes.
@@ -46,7 +46,7 @@ const ITEMS_PER_LINE: usize = 64;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
-    let barriers = point.integer("barriers");
+    let barriers = BARRIERS.of(point);
     (0..barriers.div_ceil(4)).for_each(|_| comm.barrier());
     let start = comm.wall_time();
     (0..barriers).for_each(|_| comm.barrier());

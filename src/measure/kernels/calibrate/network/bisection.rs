@@ -6,7 +6,7 @@
 //! CHECK: as in `message_rate.bidirectional`, whose rounds this kernel uses.
 
 use crate::kernels::shared::messages::{self, BOTH_WAYS, run_both_directions};
-use crate::kernels::{Domain, Kernel, Parameter, Work};
+use crate::kernels::{Domain, Kernel, Key, Parameter, Work, parameters};
 use crate::on_transport;
 use apexmap_base::source;
 
@@ -15,10 +15,10 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Bandwidth in one direction between the halves of the ranks, with both directions loaded (B)",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,
     place: "Section 3.1, Equation (1)",
-    parameters: &[
+    parameters: parameters![
         LONG_MESSAGE_BYTES,
-        Parameter { domain: Domain::Integer { min: 1, max: 1 << 20, default: 16 }, ..messages::WINDOW },
-        Parameter { domain: Domain::Integer { min: 1, max: 1 << 32, default: 64 }, ..messages::MESSAGES },
+        WINDOW,
+        MESSAGES,
         messages::OPERATION,
         messages::BUFFERS,
         messages::CACHES,
@@ -41,5 +41,13 @@ pub const KERNEL: Kernel = Kernel {
     ..BOTH_WAYS
 };
 
-const LONG_MESSAGE_BYTES: Parameter =
-    Parameter { domain: Domain::Integer { min: 4, max: 1 << 30, default: 1 << 20 }, ..messages::MESSAGE_BYTES };
+const LONG_MESSAGE_BYTES: Key<u64> = Key::new(Parameter {
+    domain: Domain::Integer { min: 4, max: 1 << 30, default: 1 << 20 },
+    ..messages::MESSAGE_BYTES.parameter
+});
+const WINDOW: Key<u64> =
+    Key::new(Parameter { domain: Domain::Integer { min: 1, max: 1 << 20, default: 16 }, ..messages::WINDOW.parameter });
+const MESSAGES: Key<u64> = Key::new(Parameter {
+    domain: Domain::Integer { min: 1, max: 1 << 32, default: 64 },
+    ..messages::MESSAGES.parameter
+});

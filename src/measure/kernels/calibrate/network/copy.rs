@@ -7,7 +7,7 @@
 use super::FAMILY;
 use crate::comm::Collectives;
 use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Work, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Work, key, parameters};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -22,33 +22,33 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Time per byte copied from memory to memory",
     source: &source::HYPERCUBE_RANDOM_ACCESS,
     place: "Section 3 (copy costs in T_C)",
-    parameters: &[COPY_BYTES, COPIES],
+    parameters: parameters![COPY_BYTES, COPIES],
     headline: "bytes_per_second",
     method: "Every rank copies blocks of copy_bytes from one buffer to another, both of 16 blocks, in turn; the time \
         is that of the slowest rank. The blocks were compared with their sources after the run. Bytes are those \
         copied, counted once.",
     work: |point| {
-        let operations = point.integer("copies") as f64 * point.ranks as f64;
+        let operations = COPIES.of(point) as f64 * point.ranks as f64;
         Work {
             operations,
             operation: "copy",
-            bytes: operations * point.integer("copy_bytes") as f64,
+            bytes: operations * COPY_BYTES.of(point) as f64,
             byte_definition: "bytes copied, counted once",
         }
     },
-    buffer_bytes: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
+    buffer_bytes: |point| 2 * BLOCKS as u64 * COPY_BYTES.of(point).next_multiple_of(WORD_BYTES),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
     ..FAMILY
 };
 
-const COPY_BYTES: Parameter = Parameter {
+const COPY_BYTES: Key<u64> = Key::new(Parameter {
     name: "copy_bytes",
     column: "copy_bytes",
     unit: Unit::Bytes,
     meaning: "bytes per block, rounded up to words",
     domain: Domain::Integer { min: 8, max: 1 << 34, default: 4 << 10 },
-};
-const COPIES: Parameter = parameter(
+});
+const COPIES: Key<u64> = key(
     "copies",
     "copies",
     "blocks that each rank copies per run, at least 16",
@@ -59,10 +59,10 @@ const BLOCKS: usize = 16;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
-    let block = point.integer("copy_bytes").div_ceil(WORD_BYTES) as usize;
+    let block = COPY_BYTES.of(point).div_ceil(WORD_BYTES) as usize;
     let source: Vec<u64> = (0..(BLOCKS * block) as u64).map(mix).collect();
     let mut target = vec![0; source.len()];
-    let copies = point.integer("copies") as usize;
+    let copies = COPIES.of(point) as usize;
     copy_blocks(&source, &mut target, block, copies.div_ceil(4).max(BLOCKS));
     target.fill(0);
     comm.barrier();

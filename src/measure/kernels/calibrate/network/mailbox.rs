@@ -9,7 +9,7 @@ use super::{FAMILY, contents, partner, require_pairs, time_pass, work_per_rank, 
 use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::messages;
-use crate::kernels::{Computations, Domain, Kernel, Outcome, Parameter, Rings};
+use crate::kernels::{Computations, Domain, Kernel, Key, Outcome, Parameter, Rings, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -21,35 +21,35 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Time per message through a mailbox, in both directions simultaneously between pairs of ranks",
     source: &source::APEX_MAP,
     place: "Section 2.1 (requests and replies)",
-    parameters: &[BYTES, MESSAGES],
+    parameters: parameters![BYTES, MESSAGES],
     method: "Every rank sends messages to its partner through a mailbox and takes the partner's messages as they \
         arrive. The time is that of the slowest rank, from a common start to the last message it receives. The \
         sum of all words received was compared with the sum of the words sent.",
     simulation: Some(Computations::None),
     refuse: |point| require_pairs(point, WORD_BYTES),
     work: |point| work_per_rank(point, "message", "content of the messages, each counted once"),
-    buffer_bytes: |point| (2 * HANDLES as u64 + 1) * point.integer("message_bytes"),
+    buffer_bytes: |point| (2 * HANDLES as u64 + 1) * BYTES.of(point),
     rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
     ..FAMILY
 };
 
-pub(super) const BYTES: Parameter = Parameter {
+pub(super) const BYTES: Key<u64> = Key::new(Parameter {
     meaning: "message size: bytes of content, a multiple of 8",
     domain: Domain::Integer { min: WORD_BYTES, max: 1 << 24, default: WORD_BYTES },
-    ..messages::MESSAGE_BYTES
-};
-pub(super) const MESSAGES: Parameter = Parameter {
+    ..messages::MESSAGE_BYTES.parameter
+});
+pub(super) const MESSAGES: Key<u64> = Key::new(Parameter {
     meaning: "messages sent per rank in one run",
     domain: Domain::Integer { min: 1, max: 1 << 32, default: 1 << 14 },
-    ..messages::MESSAGES
-};
+    ..messages::MESSAGES.parameter
+});
 /// Number of posted receives, and of send handles.
 const HANDLES: usize = 64;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
-    let (messages, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
+    let (messages, words) = (MESSAGES.of(point), (BYTES.of(point) / WORD_BYTES) as usize);
     let partner = partner(comm);
     let message_of = |rank: usize| contents(rank).take(words).collect();
     let (outgoing, theirs): (Vec<u64>, Vec<u64>) = (message_of(comm.rank()), message_of(partner));

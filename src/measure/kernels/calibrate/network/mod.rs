@@ -18,6 +18,7 @@ pub mod send;
 
 use super::FAMILY;
 use crate::comm::Collectives;
+use crate::kernels::shared::messages::{MESSAGE_BYTES, MESSAGES};
 use crate::kernels::{Refusal, Work, require_even_ranks};
 use crate::numerics::mix::mix;
 use crate::observer;
@@ -27,7 +28,7 @@ use apexmap_base::point::Point;
 /// Requires an even number of ranks, and messages of whole items of `item` bytes.
 fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), Refusal> {
     require_even_ranks(point)?;
-    match point.integer("message_bytes") {
+    match MESSAGE_BYTES.of(point) {
         bytes if bytes % item != 0 => {
             Err(refusal!(["message_bytes"], "message_bytes = {bytes} is not a multiple of {item}"))
         }
@@ -37,8 +38,8 @@ fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), Refusal> {
 
 /// Returns the work of `messages` messages per rank.
 fn work_per_rank(point: &Point, operation: &'static str, byte_definition: &'static str) -> Work {
-    let operations = point.integer("messages") as f64 * point.ranks as f64;
-    Work { operations, operation, bytes: operations * point.integer("message_bytes") as f64, byte_definition }
+    let operations = MESSAGES.of(point) as f64 * point.ranks as f64;
+    Work { operations, operation, bytes: operations * MESSAGE_BYTES.of(point) as f64, byte_definition }
 }
 
 /// Returns the partner of this rank in the other half.

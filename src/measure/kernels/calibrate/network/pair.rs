@@ -4,18 +4,18 @@ use super::require_pairs;
 use crate::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
 use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::messages::content::{fill, identity, is_intact, stamp};
-use crate::kernels::{Domain, Outcome, Parameter, Refusal, Rings, Work, parameter};
+use crate::kernels::{Domain, Key, Outcome, Refusal, Rings, Work, key};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const MESSAGE_BYTES: Parameter = crate::kernels::shared::messages::MESSAGE_BYTES;
-pub const WINDOW: Parameter = parameter(
+pub const MESSAGE_BYTES: Key<u64> = crate::kernels::shared::messages::MESSAGE_BYTES;
+pub const WINDOW: Key<u64> = key(
     "window",
     "window",
     "window: number of messages timed together",
     Domain::Integer { min: 1, max: UNEXPECTED_MESSAGES as u64, default: 64 },
 );
-pub const ROUNDS: Parameter = parameter(
+pub const ROUNDS: Key<u64> = key(
     "rounds",
     "rounds_asked",
     "rounds: number of windows in one run",
@@ -31,18 +31,18 @@ pub fn work(point: &Point) -> Work {
     Work {
         operations,
         operation: "message",
-        bytes: operations * point.integer("message_bytes") as f64,
+        bytes: operations * MESSAGE_BYTES.of(point) as f64,
         byte_definition: "content of the messages, each counted once, message_bytes per message",
     }
 }
 
 /// Returns the number of messages of one pair.
 pub fn operations(point: &Point) -> f64 {
-    point.integer("window") as f64 * point.integer("rounds") as f64
+    WINDOW.of(point) as f64 * ROUNDS.of(point) as f64
 }
 
 pub fn memory(point: &Point) -> u64 {
-    2 * point.integer("window") * point.integer("message_bytes").next_multiple_of(64)
+    2 * WINDOW.of(point) * MESSAGE_BYTES.of(point).next_multiple_of(64)
 }
 
 pub fn rings(_: &Point) -> Vec<Rings> {
@@ -65,9 +65,9 @@ pub struct PairEnd<'a, C: PointToPoint + 'a> {
 impl<'a, C: PointToPoint> PairEnd<'a, C> {
     /// Opens the buffers and fills the messages. Collective.
     pub fn new(comm: &'a C, point: &Point) -> Result<Self> {
-        let (me, half, window) = (comm.rank(), comm.size() / 2, point.integer("window") as usize);
+        let (me, half, window) = (comm.rank(), comm.size() / 2, WINDOW.of(point) as usize);
         let (is_sender, partner) = (me < half, (me + half) % comm.size());
-        let items = point.integer("message_bytes") as usize / 4;
+        let items = MESSAGE_BYTES.of(point) as usize / 4;
         let stride = items.next_multiple_of(16);
         let (sender, receiver) = if is_sender { (me, partner) } else { (partner, me) };
         let identities: Vec<u64> = (0..window).map(|number| identity(sender, receiver, number)).collect();
@@ -123,7 +123,7 @@ impl<'a, C: PointToPoint> PairEnd<'a, C> {
 /// Collective.
 pub fn run<C: PointToPoint>(comm: &C, point: &Point, mut round: impl FnMut(&mut PairEnd<C>) -> f64) -> Result<Outcome> {
     let mut pair_end = PairEnd::new(comm, point)?;
-    let rounds = point.integer("rounds") as u32;
+    let rounds = ROUNDS.of(point) as u32;
     let mut seconds = 0.0;
     for number in 0..rounds + rounds.div_ceil(2) {
         if number == rounds.div_ceil(2) {

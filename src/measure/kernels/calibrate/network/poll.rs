@@ -7,7 +7,7 @@
 use super::{FAMILY, require_two_ranks};
 use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::{Domain, Kernel, Outcome, Parameter, Rings, Work, parameter};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Rings, Work, key, parameters};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -17,12 +17,12 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.poll",
     summary: "Time of an empty poll (top)",
     place: "Section 3.1, Equation (1)",
-    parameters: &[LOOKS],
+    parameters: parameters![LOOKS],
     method: "Every rank polls for a message and checks for a free send handle, repeatedly, while no rank sends; the \
         time is that of the slowest rank. Then each rank sent one message to the next, which had to receive it.",
     refuse: require_two_ranks,
     work: |point| Work {
-        operations: point.integer("looks") as f64 * point.ranks as f64,
+        operations: LOOKS.of(point) as f64 * point.ranks as f64,
         operation: "look",
         bytes: 0.0,
         byte_definition: "none",
@@ -33,18 +33,14 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const LOOKS: Parameter = parameter(
-    "looks",
-    "looks",
-    "polls per rank in one run",
-    Domain::Integer { min: 1, max: 1 << 32, default: 1 << 16 },
-);
+const LOOKS: Key<u64> =
+    key("looks", "looks", "polls per rank in one run", Domain::Integer { min: 1, max: 1 << 32, default: 1 << 16 });
 /// Number of posted receives, and of send handles: the defaults of kernels that serve others.
 const HANDLES: usize = 16;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
-    let polls = point.integer("looks");
+    let polls = LOOKS.of(point);
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, 1);
     let mut wrong = 0;
     let mut poll = |count: u64| {

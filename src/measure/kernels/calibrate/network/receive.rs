@@ -8,7 +8,7 @@
 use super::FAMILY;
 use super::pair::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
 use crate::comm::PointToPoint;
-use crate::kernels::{Computations, Kernel, Outcome};
+use crate::kernels::{Computations, Kernel, Outcome, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -17,7 +17,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.receive",
     summary: "Processor time to receive a message that has arrived (tr)",
     place: "Section 3.1, Equation (1)",
-    parameters: &[MESSAGE_BYTES, WINDOW, ROUNDS],
+    parameters: parameters![MESSAGE_BYTES, WINDOW, ROUNDS],
     method: "Pairs of ranks: one side sends a window of messages, all ranks meet at a barrier, and then the other side \
         receives the messages, repeatedly. The time is that of the slowest receiver, from its first receive until it \
         has all messages. All messages were compared with those sent.",

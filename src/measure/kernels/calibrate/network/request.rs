@@ -9,11 +9,12 @@
 
 use super::FAMILY;
 use crate::choice::choice;
+use crate::kernels::shared::accesses::draw::GIVEN_REMOTE_SHARE;
 use crate::kernels::shared::accesses::two_sided::{self, POLL_EVERY};
 use crate::kernels::shared::accesses::{
     B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, arrays, buffer_words, check, local_words, one_sided,
 };
-use crate::kernels::{Computations, Domain, Kernel, Parameter, Windows, Work, parameter};
+use crate::kernels::{Computations, Domain, Kernel, Key, Parameter, Windows, Work, choice_key, parameters};
 use crate::on_transport;
 use crate::refusal;
 use apexmap_base::source;
@@ -24,14 +25,14 @@ pub const KERNEL: Kernel = Kernel {
     summary: "Time per access if a given share goes to another rank's memory, by messages or gets",
     source: &source::APEX_MAP,
     place: "Section 2.1, Table 1",
-    parameters: &[SMALL_M, SHARE, BY, L, I, DEFAULT_N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
+    parameters: parameters![SMALL_M, GIVEN_REMOTE_SHARE, BY, L, I, DEFAULT_N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
     outputs: OUTPUTS,
     headline: HEADLINE,
     method: "Every rank reads blocks, a given share of them from other ranks' memory, and meanwhile serves the \
         others, by the protocol of Apex-Map. All addresses are drawn before the clock starts. The time is \
         that of the slowest rank, until no request is outstanding. The sum of all words was compared with the \
         sum computed from the addresses.",
-    windows: Windows::If("by", "gets"),
+    windows: Windows::If(BY.parameter.name, "gets"),
     simulation: Some(Computations::None),
     refuse: |point| {
         check(point)?;
@@ -41,22 +42,22 @@ pub const KERNEL: Kernel = Kernel {
         }
     },
     work: |point| {
-        let operations = point.ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
+        let operations = point.ranks as f64 * I.of(point) as f64 * N.of(point) as f64;
         Work {
             operations,
             operation: "access",
-            bytes: operations * point.integer("L") as f64 * WORD_BYTES as f64,
+            bytes: operations * L.of(point) as f64 * WORD_BYTES as f64,
             byte_definition: "words read and summed, 8 L bytes per access",
         }
     },
     arena_words: local_words,
     buffer_bytes: |point| {
-        let blocks = point.integer("B") + point.integer("SMSG");
-        buffer_words(point, point.integer("N"), blocks).saturating_mul(WORD_BYTES)
+        let blocks = B.of(point) + SMSG.of(point);
+        buffer_words(point, N.of(point), blocks).saturating_mul(WORD_BYTES)
     },
     rings: two_sided::rings,
     run: |point, stream, world| {
-        on_transport!(&world.transport, comm => match RemoteAccess::from_point(point) {
+        on_transport!(&world.transport, comm => match BY.of(point) {
             RemoteAccess::Gets => one_sided::run(*comm, point, stream, world.arena),
             RemoteAccess::Messages => two_sided::run(*comm, point, stream, world.arena),
         })
@@ -64,26 +65,17 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const SHARE: Parameter = parameter(
-    "given_remote_share",
-    "given_remote_share",
-    "fraction of the accesses that goes to the memory of other ranks",
-    Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },
-);
-const BY: Parameter = parameter(
-    "by",
-    "remote_by",
-    "access to a remote block: a request and a reply, or a get",
-    Domain::Choice(RemoteAccess::WORDS),
-);
-choice!(enum RemoteAccess("by") { Messages = "messages", Gets = "gets" });
-const SMALL_M: Parameter = Parameter { domain: Domain::Global { min: 1, max: 1 << 60, default: 1 << 12 }, ..M };
-const DEFAULT_N: Parameter = Parameter {
+const BY: Key<RemoteAccess> =
+    choice_key("by", "remote_by", "access to a remote block: a request and a reply, or a get");
+choice! { enum RemoteAccess { Messages = "messages", Gets = "gets" } }
+const SMALL_M: Key<u64> =
+    Key::new(Parameter { domain: Domain::Global { min: 1, max: 1 << 60, default: 1 << 12 }, ..M.parameter });
+const DEFAULT_N: Key<u64> = Key::new(Parameter {
     domain: Domain::Chosen {
         min: 1,
         max: 1 << 32,
         depends_on: "I, L and given_remote_share",
-        choose: |point| arrays::count_for_share(point, point.real("given_remote_share")),
+        choose: |point| arrays::count_for_share(point, GIVEN_REMOTE_SHARE.of(point)),
     },
-    ..N
-};
+    ..N.parameter
+});

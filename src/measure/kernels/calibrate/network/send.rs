@@ -7,7 +7,7 @@
 use super::FAMILY;
 use super::pair::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
 use crate::comm::PointToPoint;
-use crate::kernels::{Computations, Kernel, Outcome};
+use crate::kernels::{Computations, Kernel, Outcome, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -16,7 +16,7 @@ pub const KERNEL: Kernel = Kernel {
     id: "calibrate.send",
     summary: "Processor time to send a message (ts)",
     place: "Section 3.1, Equation (1)",
-    parameters: &[MESSAGE_BYTES, WINDOW, ROUNDS],
+    parameters: parameters![MESSAGE_BYTES, WINDOW, ROUNDS],
     method: "Pairs of ranks: receives are posted, then one side sends a window of messages, repeatedly. The time is \
         that of the calls that start the sends, without the wait for their completion, on the slowest sender. All \
         messages were compared with those sent.",

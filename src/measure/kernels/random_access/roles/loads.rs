@@ -1,7 +1,7 @@
 //! The columns for the load of each core, and the parameters that change the load.
 
 use crate::kernels::random_access::OUTPUTS;
-use crate::kernels::{Domain, Output, Parameter, output, parameter};
+use crate::kernels::{Domain, Key, Output, key, output};
 use apexmap_base::units::Unit;
 
 /// Number of cores whose load has a column.
@@ -30,19 +30,19 @@ pub const OUTPUTS_WITH_LOADS: [Output; OUTPUTS.len() + MAX_CORES] = {
     outputs
 };
 
-pub const DISABLED: Parameter = parameter(
+pub const DISABLED: Key<u64> = key(
     "disabled",
     "disabled_cores",
     "disabled cores: number of cores of each node, the last ones, that discard the updates that they receive",
     Domain::Integer { min: 0, max: MAX_CORES as u64 - 1, default: 0 },
 );
-pub const DELAY: Parameter = parameter(
+pub const DELAY: Key<u64> = key(
     "delay_ns",
     "delay_nanoseconds",
     "artificial delay, in nanoseconds, for every update that the core delayed_core generates or receives",
     Domain::Integer { min: 0, max: 1_000_000_000, default: 0 },
 );
-pub const DELAYED: Parameter = parameter(
+pub const DELAYED: Key<u64> = key(
     "delayed_core",
     "delayed_core",
     "number of the core of each node that is delayed, counted from 0",

@@ -1,5 +1,6 @@
 //! The role of each core of a node and its destinations.
 
+use super::{BUFFERS, CORES, ROUTERS, SMSG};
 use crate::kernels::Rings;
 use crate::kernels::random_access::grid::NodeGrid;
 use crate::kernels::random_access::problem::Nodes;
@@ -27,14 +28,14 @@ pub struct RolePlan {
 
 impl RolePlan {
     pub fn new(point: &Point) -> Self {
-        let (cores, routers) = (point.integer("cores_per_node") as usize, point.integer("routers") as usize);
+        let (cores, routers) = (CORES.of(point) as usize, ROUTERS.of(point) as usize);
         let count = (point.ranks / cores).max(1);
         let mut plan = Self { grid: grid(point, count), nodes: Nodes { count, cores, routers }, capacity: 1 };
         // The look-ahead is divided as in Section 4.3.1: among buckets for other nodes, B receives per dimension, and both ends of
         // buckets within the node.
         let (local, remote): (Vec<Route>, Vec<Route>) =
             (0..routers).flat_map(|core| plan.routes(core)).partition(|route| plan.is_local(route));
-        let buckets = remote.len() + plan.grid.dimensions() * point.integer("B") as usize + 2 * local.len();
+        let buckets = remote.len() + plan.grid.dimensions() * BUFFERS.of(point) as usize + 2 * local.len();
         plan.capacity = bucket_capacity(point, buckets, remote.len(), plan.grid.dimensions());
         plan
     }
@@ -110,6 +111,6 @@ impl RolePlan {
 /// Returns one set of rings for each dimension.
 pub(super) fn rings(point: &Point) -> Vec<Rings> {
     let sets = RolePlan::new(point).grid.dimensions().max(1);
-    let places = point.integer("B").max(point.integer("SMSG"));
+    let places = BUFFERS.of(point).max(SMSG.of(point));
     vec![Rings { places, receivers: point.ranks as u64 }; sets]
 }

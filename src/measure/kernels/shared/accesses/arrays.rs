@@ -1,5 +1,6 @@
 //! Chooses the number of index arrays of a run if the point does not set N.
 
+use super::{ALPHA, I, L};
 use crate::numerics::power_law::remote_share;
 use apexmap_base::point::Point;
 
@@ -23,14 +24,12 @@ const MAX_WORDS: f64 = (1 << 27) as f64;
 ///
 /// The number is a power of two, so that the last digit of the computed remote share does not change it.
 pub(in crate::kernels) fn count(point: &Point) -> u64 {
-    // Rank 0 of `apex_map.neighbours` accesses only its own memory.
-    let ranks = if point.params.contains_key("neighbours") { 1 } else { point.ranks };
-    count_for_share(point, remote_share(ranks, point.real("alpha")))
+    count_for_share(point, remote_share(point.ranks, ALPHA.of(point)))
 }
 
 /// Returns the number of index arrays for a given fraction of remote accesses.
 pub(in crate::kernels) fn count_for_share(point: &Point, remote: f64) -> u64 {
-    let (indices, block) = (point.integer("I") as f64, point.integer("L") as f64);
+    let (indices, block) = (I.of(point) as f64, L.of(point) as f64);
     let access = LOCAL_SECONDS + WORD_SECONDS * block + REMOTE_SECONDS * remote;
     let accesses_for_remote = if remote > 0.0 { MIN_REMOTE_ACCESSES / remote } else { 0.0 };
     let accesses_needed = (MIN_SECONDS / access).max(accesses_for_remote);

@@ -1,7 +1,8 @@
 //! Draws the accesses of a rank from the power law and computes the sum that they must read.
 
-use super::local_words;
+use super::{ALPHA, L, M, SEED, local_words};
 use crate::comm::Comm;
+use crate::kernels::{Domain, Key, key};
 use crate::numerics::mix::{mix, seed};
 use crate::numerics::power_law::PowerLaw;
 use apexmap_base::point::Point;
@@ -51,6 +52,14 @@ pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
+/// The parameter of kernels whose accesses follow no power law.
+pub const GIVEN_REMOTE_SHARE: Key<f64> = key(
+    "given_remote_share",
+    "given_remote_share",
+    "fraction of the accesses that goes to the memory of other ranks",
+    Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },
+);
+
 /// The distribution of the blocks that a rank reads. Block 0 is the first in the rank's memory.
 #[derive(Clone, Copy)]
 enum Law {
@@ -62,12 +71,12 @@ enum Law {
 
 impl Law {
     fn from_point(point: &Point) -> Self {
-        let block = point.integer("L");
-        let (own, blocks) = (local_words(point) / block, point.integer("M") / block);
-        if point.params.contains_key("given_remote_share") {
-            return Self::RemoteShare { remote: point.real("given_remote_share"), own, blocks };
+        let block = L.of(point);
+        let (own, blocks) = (local_words(point) / block, M.of(point) / block);
+        if let Some(remote) = GIVEN_REMOTE_SHARE.get(point) {
+            return Self::RemoteShare { remote, own, blocks };
         }
-        Self::Power(PowerLaw::new(blocks, point.real("alpha")))
+        Self::Power(PowerLaw::new(blocks, ALPHA.of(point)))
     }
 
     #[inline]
@@ -98,10 +107,10 @@ pub(in crate::kernels) struct Draws {
 impl Draws {
     /// Starts the sequence of a rank. Each combination of rank, stream and purpose has a different sequence.
     pub(in crate::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
-        let (block, local) = (point.integer("L"), local_words(point));
+        let (block, local) = (L.of(point), local_words(point));
         Self {
             law: Law::from_point(point),
-            random: Pcg64Mcg::seed_from_u64(seed(&[point.integer("seed"), rank as u64, stream, purpose])),
+            random: Pcg64Mcg::seed_from_u64(seed(&[SEED.of(point), rank as u64, stream, purpose])),
             block,
             local,
             stored: local,

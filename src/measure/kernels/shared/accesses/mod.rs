@@ -13,64 +13,63 @@ pub mod timing;
 pub mod two_sided;
 pub mod warm_up;
 
-use crate::comm::arena::{Arena, GrantedPages, Pages};
+use crate::comm::arena::{Arena, GrantedPages};
 pub(in crate::kernels) use crate::kernels::shared::parameters::PAGES;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, receive_buffers, seed, send_handles};
-use crate::kernels::{Domain, Output, Parameter, Refusal, output};
+use crate::kernels::{Domain, Key, Output, Parameter, Refusal, output};
 use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::units::{Unit, size_of_words};
 use draw::{Location, potential};
 
-pub(in crate::kernels) const M: Parameter = Parameter {
+pub const M: Key<u64> = Key::new(Parameter {
     name: "M",
     column: "memory_words",
     unit: Unit::Words,
     meaning: "global memory, evenly distributed across the ranks",
     domain: Domain::Global { min: 1, max: 1 << 60, default: 64 << 20 },
-};
-pub(in crate::kernels) const ALPHA: Parameter = Parameter {
+});
+pub const ALPHA: Key<f64> = Key::new(Parameter {
     name: "alpha",
     column: "alpha",
     unit: Unit::None,
     meaning: "temporal locality: shape of the power law of the addresses; 1 is uniform, smaller is more local",
     domain: Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },
-};
-pub(in crate::kernels) const L: Parameter = Parameter {
+});
+pub const L: Key<u64> = Key::new(Parameter {
     name: "L",
     column: "block_words",
     unit: Unit::Words,
     meaning: "spatial locality: consecutive words per access",
     domain: Domain::Integer { min: 1, max: 1 << 30, default: 1 },
-};
-pub(in crate::kernels) const I: Parameter = Parameter {
+});
+pub const I: Key<u64> = Key::new(Parameter {
     name: "I",
     column: "indices",
     unit: Unit::None,
     meaning: "accesses per index array",
     domain: Domain::Integer { min: 1, max: 1 << 32, default: 1024 },
-};
-pub(in crate::kernels) const N: Parameter = Parameter {
+});
+pub const N: Key<u64> = Key::new(Parameter {
     name: "N",
     column: "index_arrays",
     unit: Unit::None,
     meaning: "number of index arrays in one run; the default is large enough for the clock and for remote accesses to average out",
     domain: Domain::Chosen { min: 1, max: 1 << 32, depends_on: "I, L, alpha and P", choose: arrays::count },
-};
-pub(in crate::kernels) const SEED: Parameter = seed("seed of the random addresses");
-pub(in crate::kernels) const B: Parameter =
-    receive_buffers("receive buffers: maximum outstanding remote accesses per rank");
-pub(in crate::kernels) const SMSG: Parameter = send_handles(
+});
+pub const SEED: Key<u64> = seed("seed of the random addresses");
+pub const B: Key<u64> = receive_buffers("receive buffers: maximum outstanding remote accesses per rank");
+pub const SMSG: Key<u64> = send_handles(
     "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in total",
 );
-pub(in crate::kernels) const NSER: Parameter = Parameter {
+pub const NSER: Key<u64> = Key::new(Parameter {
     name: "NSER",
     column: "serve_limit",
     unit: Unit::None,
     meaning: "serve limit: maximum requests of other ranks answered after each own access",
     domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
-};
+});
 
 /// The z-axis of the paper's figures: "the achieved bandwidth per processes" (Section 3.3).
 pub(in crate::kernels) const HEADLINE: &str = "bytes_per_second_per_rank";
@@ -110,7 +109,7 @@ pub(in crate::kernels) const OUTPUTS: &[Output] = &[
 
 /// Returns the words of the global memory per rank, M/P.
 pub(in crate::kernels) fn local_words(point: &Point) -> u64 {
-    point.integer("M") / point.ranks as u64
+    M.of(point) / point.ranks as u64
 }
 
 /// Largest number of words that a simulated rank stores, if a block is not longer.
@@ -119,15 +118,15 @@ const SIMULATED_WORDS: u64 = 1 << 10;
 /// Returns the words that a simulated rank stores. Its memory repeats them, because contents take memory but no virtual time: the
 /// driver charges the reads of the whole memory. They are whole blocks, so that no block straddles two repetitions.
 pub(in crate::kernels) fn simulated_words(point: &Point) -> u64 {
-    let block = point.integer("L");
+    let block = L.of(point);
     local_words(point).min((SIMULATED_WORDS / block).max(1) * block)
 }
 
 /// Returns the words that a rank needs in addition to its share of the global memory: `drawn` index arrays, one index array for
 /// the warm-up, and `blocks` blocks.
 pub(in crate::kernels) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -> u64 {
-    let indices = point.integer("I").saturating_mul(drawn.saturating_add(1));
-    indices.saturating_add(point.integer("L").saturating_mul(blocks))
+    let indices = I.of(point).saturating_mul(drawn.saturating_add(1));
+    indices.saturating_add(L.of(point).saturating_mul(blocks))
 }
 
 /// Returns this rank's share of the global memory, filled with its [`contents`], and the pages that the system granted.
@@ -136,7 +135,7 @@ pub(in crate::kernels) fn memory<'a>(
     rank: usize,
     arena: &'a mut Arena,
 ) -> Result<(&'a [u64], GrantedPages)> {
-    let pages = Pages::from_point(point);
+    let pages = PAGES.of(point);
     let words = if arena.is_simulated() { simulated_words(point) } else { local_words(point) };
     arena.words(pages, words as usize, rank as u64, |word| contents(rank as u64, word as u64))
 }
@@ -148,7 +147,7 @@ pub(in crate::kernels) fn contents(rank: u64, word: u64) -> u64 {
 
 /// Refuses points that no kernel of Apex-Map can run.
 pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), Refusal> {
-    let (memory, block, ranks) = (point.integer("M"), point.integer("L"), point.ranks as u64);
+    let (memory, block, ranks) = (M.of(point), L.of(point), point.ranks as u64);
     if memory % ranks != 0 {
         return Err(refusal!(
             ["M", "ranks"],
@@ -179,7 +178,7 @@ pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), Refusa
             "M/P = {size} on {ranks} ranks: the maximum is {most} per rank and 2^24 ranks"
         ));
     }
-    if point.integer("I").checked_mul(point.integer("N")).is_none_or(|accesses| accesses > 1 << 36) {
+    if I.of(point).checked_mul(N.of(point)).is_none_or(|accesses| accesses > 1 << 36) {
         return Err(refusal!(["I", "N"], "I x N is more than 2^36 accesses per run"));
     }
     Ok(())

@@ -5,9 +5,9 @@
 //!   order of their arrival. A rank looks for arrived blocks after each get, and after at most 64 own accesses.
 
 use super::draw::Location;
-use super::memory;
 use super::tally::PassTally;
 use super::timing::{Arrays, run_quarters, time};
+use super::{B, L, memory};
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, GetWindow, Rma};
 use crate::kernels::Outcome;
@@ -17,8 +17,8 @@ use apexmap_base::point::Point;
 
 pub(in crate::kernels) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let block = point.integer("L") as usize;
-    Ok(comm.get_window(memory, point.integer("B") as usize, block, |window| {
+    let block = L.of(point) as usize;
+    Ok(comm.get_window(memory, B.of(point) as usize, block, |window| {
         let mut rank = Rank { comm, memory, block, window, outstanding: 0, remote: 0, sum: Accumulator::new(block) };
         time(comm, (point, stream), (memory, granted), Arrays::AllBefore, |locations| rank.pass(locations))
     }))

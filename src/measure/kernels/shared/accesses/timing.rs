@@ -2,10 +2,10 @@
 
 use super::draw::{Draws, Location};
 use super::tally::{PassTally, TimedRank};
-use super::warm_up;
+use super::{I, N, warm_up};
 use crate::comm::arena::GrantedPages;
 use crate::comm::{Collectives, Comm};
-use crate::kernels::Outcome;
+use crate::kernels::{Key, Outcome};
 use crate::numerics::statistics::{Summary, median};
 use crate::observer;
 use apexmap_base::point::{Point, Value};
@@ -114,10 +114,10 @@ pub(in crate::kernels) fn time<C: Collectives>(
 /// The clock is read between parts. With arrays drawn one by one, a run has at least four parts in total, so that the first
 /// quarter can be compared with the last.
 fn shape(point: &Point, arrays: Arrays) -> (usize, usize, usize) {
-    let count = |name| point.integer(name) as usize;
+    let count = |key: Key<u64>| key.of(point) as usize;
     match arrays {
-        Arrays::OneByOne => (count("I"), count("N"), 4_usize.div_ceil(count("N"))),
-        Arrays::AllBefore => (count("I") * count("N"), 1, 1),
+        Arrays::OneByOne => (count(I), count(N), 4_usize.div_ceil(count(N))),
+        Arrays::AllBefore => (count(I) * count(N), 1, 1),
     }
 }
 

@@ -8,18 +8,18 @@
 //!   rank's memory; threads copy it once, like an eager send.
 
 use super::draw::Location;
-use super::memory;
 use super::tally::PassTally;
 use super::timing::{Arrays, run_quarters, time};
+use super::{B, L, NSER, SMSG, memory};
 use crate::comm::arena::Arena;
 use crate::comm::{Computation, Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Tag};
 use crate::kernels::shared::sums::Accumulator;
-use crate::kernels::{Domain, Outcome, Parameter, Rings, parameter};
+use crate::kernels::{Domain, Key, Outcome, Rings, key};
 use crate::numerics::statistics::median;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 
-pub(in crate::kernels) const POLL_EVERY: Parameter = parameter(
+pub const POLL_EVERY: Key<u64> = key(
     "poll_every",
     "poll_every",
     "number of own accesses after which a rank looks for requests and replies; 1 as in the paper's Table 1",
@@ -28,7 +28,7 @@ pub(in crate::kernels) const POLL_EVERY: Parameter = parameter(
 
 /// Returns the rings for requests and for replies.
 pub(in crate::kernels) fn rings(point: &Point) -> Vec<Rings> {
-    let places = point.integer("B").max(point.integer("SMSG"));
+    let places = B.of(point).max(SMSG.of(point));
     vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2]
 }
 
@@ -39,8 +39,8 @@ pub(in crate::kernels) fn run<C: Mailboxes>(
     arena: &mut Arena,
 ) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let count = |name| point.integer(name) as usize;
-    let (block, buffers, handles) = (count("L"), count("B"), count("SMSG"));
+    let count = |key: Key<u64>| key.of(point) as usize;
+    let (block, buffers, handles) = (count(L), count(B), count(SMSG));
     let (requests_in, requests_out) = comm.mailbox(Tag::Request, buffers, handles, 1);
     let limits = MailboxCapacity { receives: buffers, sends: handles, words: block };
     Ok(comm.memory_mailbox(Tag::Reply, limits, memory, |replies_in, replies_out| {
@@ -53,8 +53,8 @@ pub(in crate::kernels) fn run<C: Mailboxes>(
             replies_in,
             replies_out,
             buffers,
-            serve_limit: count("NSER"),
-            poll_every: point.integer("poll_every"),
+            serve_limit: count(NSER),
+            poll_every: POLL_EVERY.of(point),
             until_poll: 0,
             outstanding: 0,
             remote: 0,

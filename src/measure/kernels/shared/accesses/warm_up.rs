@@ -2,7 +2,9 @@
 
 use super::draw::{Draws, Location};
 use super::tally::TimedRank;
+use super::{I, L};
 use crate::comm::{Collectives, Comm};
+use crate::kernels::Key;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
@@ -60,8 +62,8 @@ const MAX_ARRAY_WORDS: usize = 4 << 20;
 
 /// Returns the number of accesses of an index array of the warm-up.
 fn array_length(point: &Point) -> usize {
-    let count = |name| point.integer(name) as usize;
-    count("I").min((MAX_ARRAY_WORDS / count("L")).max(1))
+    let count = |key: Key<u64>| key.of(point) as usize;
+    count(I).min((MAX_ARRAY_WORDS / count(L)).max(1))
 }
 
 /// Fills the caches: reads one word of each cache line. The hot end comes last, because caches keep the lines that were read last.
@@ -103,7 +105,7 @@ pub(in crate::kernels) fn run<C: Collectives>(
         }
         accesses += arrays * array.len() as u64;
         // The means are the same on all ranks, so all ranks decide in the same way.
-        let words = accesses * point.integer("L");
+        let words = accesses * L.of(point);
         warm_up.record(mean(seconds), mean(comm.wall_time() - begin), words >= rank.sufficient_words());
     }
     accesses

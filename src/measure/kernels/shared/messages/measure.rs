@@ -1,6 +1,6 @@
 //! Measures a pattern: runs rounds until they are steady, then the timed rounds, then the verification.
 
-use super::{Caches, Shape, invalidated_bytes};
+use super::{CACHES, Caches, Shape, invalidated_bytes};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::kernels::Outcome;
@@ -44,7 +44,7 @@ pub fn measure<C: Collectives>(
     messages: f64,
 ) -> Result<Outcome> {
     let rounds = Shape::new(point).rounds;
-    let eviction_memory = match (invalidated_bytes(point), Caches::from_point(point)) {
+    let eviction_memory = match (invalidated_bytes(point), CACHES.of(point)) {
         (None, Caches::Cold) => return Err(unknown_caches()),
         (None, Caches::Warm) => None,
         (Some(bytes), _) => Some(arena.words(Pages::Huge, bytes.div_ceil(8) as usize, EVICTION_SEED, |i| i as u64)?.0),

@@ -19,8 +19,8 @@ use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
 use crate::kernels::shared::parameters::seed;
 use crate::kernels::{
-    Computations, Domain, Kernel, Outcome, Output, Parameter, Pattern, Refusal, Rings, Windows, Work, output,
-    parameter, require_even_ranks,
+    Computations, Domain, Kernel, Key, Outcome, Output, Parameter, Pattern, Refusal, Rings, Windows, Work, choice_key,
+    key, output, require_even_ranks,
 };
 use crate::provenance;
 use crate::refusal;
@@ -29,55 +29,55 @@ use apexmap_base::point::Point;
 use apexmap_base::units::{Unit, WORD_BYTES};
 use route::{Route, Stream};
 
-pub const MESSAGE_BYTES: Parameter = Parameter {
+pub const MESSAGE_BYTES: Key<u64> = Key::new(Parameter {
     name: "message_bytes",
     column: "message_bytes",
     unit: Unit::Bytes,
     meaning: "message size: bytes of content, a multiple of 4",
     domain: Domain::Integer { min: ITEM_BYTES, max: 1 << 30, default: 8 },
-};
-pub const WINDOW: Parameter = parameter(
+});
+pub const WINDOW: Key<u64> = key(
     "window",
     "window",
     "window: messages per destination before the sender waits for all of them; with 1, single messages are timed",
     Domain::Integer { min: 1, max: 1 << 20, default: 64 },
 );
-pub const MESSAGES: Parameter = parameter(
+pub const MESSAGES: Key<u64> = key(
     "messages",
     "messages",
     "messages per sender and destination in one run, a multiple of the window",
     Domain::Integer { min: 1, max: 1 << 32, default: 1024 },
 );
-pub const OPERATION: Parameter = parameter(
-    "operation",
-    "operation",
-    "operation: send (two-sided, received and acknowledged) or put (one-sided)",
-    Domain::Choice(Operation::WORDS),
-);
-choice!(enum Operation("operation") { Send = "send", Put = "put" });
-pub const BUFFERS: Parameter = parameter(
+pub const OPERATION: Key<Operation> =
+    choice_key("operation", "operation", "operation: send (two-sided, received and acknowledged) or put (one-sided)");
+choice! { pub enum Operation { Send = "send", Put = "put" } }
+pub const BUFFERS: Key<Buffers> = choice_key(
     "buffers",
     "buffers",
     "buffers: distinct (one buffer per message of a window) or one (one buffer shared by all messages, as in the OSU micro-benchmarks)",
-    Domain::Choice(Buffers::WORDS),
 );
-choice!(enum Buffers("buffers") { Distinct = "distinct", One = "one" });
-pub const CACHES: Parameter = parameter(
+choice! { pub enum Buffers { Distinct = "distinct", One = "one" } }
+pub const CACHES: Key<Caches> = choice_key(
     "caches",
     "caches",
     "caches: warm or cold; with cold, every rank reads cache_bytes of other memory before each round, untimed",
-    Domain::Choice(Caches::WORDS),
 );
-choice!(enum Caches("caches") { Warm = "warm", Cold = "cold" });
-pub const CACHE_BYTES: Parameter = Parameter {
+choice! { pub enum Caches { Warm = "warm", Cold = "cold" } }
+pub const CACHE_BYTES: Key<u64> = Key::new(Parameter {
     name: "cache_bytes",
     column: "cache_bytes",
     unit: Unit::Bytes,
     meaning: "memory read to evict the caches, in bytes, if caches = cold; 0 means the size of the largest cache \
         the system reports",
     domain: Domain::Integer { min: 0, max: 1 << 40, default: 0 },
-};
-pub(in crate::kernels) const SEED: Parameter = seed("seed of the random destinations");
+});
+pub const SENDERS: Key<u64> = key(
+    "senders",
+    "senders_per_node",
+    "senders: ranks per node; each rank of the first node sends to its counterparts on the other nodes",
+    Domain::Integer { min: 1, max: 1 << 16, default: 1 },
+);
+pub(in crate::kernels) const SEED: Key<u64> = seed("seed of the random destinations");
 
 /// Bytes of an item of a message, an `int` of the paper.
 const ITEM_BYTES: u64 = 4;
@@ -128,7 +128,7 @@ macro_rules! kernel {
         Kernel {
             outputs: OUTPUTS,
             pattern: Some($pattern),
-            windows: Windows::If(OPERATION.name, "put"),
+            windows: Windows::If(OPERATION.parameter.name, "put"),
             simulation: Some(Computations::None),
             family_check: |_, point| check(point),
             refuse: $refuse,
@@ -155,18 +155,17 @@ fn fan_out(pattern: Pattern, point: &Point) -> (u64, u64) {
     match pattern {
         Pattern::PingPong | Pattern::BothWays | Pattern::Random => (ranks, 1),
         Pattern::OneWay => (ranks / 2, 1),
-        Pattern::OneToMany => (point.integer("senders"), remote_nodes(point)),
+        Pattern::OneToMany => (SENDERS.of(point), remote_nodes(point)),
     }
 }
 
 /// Returns the number of nodes except the senders' own, the paper's `numNids`; 0 for a damaged point with too few ranks.
 pub(in crate::kernels) fn remote_nodes(point: &Point) -> u64 {
-    (point.ranks as u64 / point.integer("senders")).saturating_sub(1)
+    (point.ranks as u64 / SENDERS.of(point)).saturating_sub(1)
 }
 
 fn check(point: &Point) -> std::result::Result<(), Refusal> {
-    let (bytes, window, messages) =
-        (point.integer("message_bytes"), point.integer("window"), point.integer("messages"));
+    let (bytes, window, messages) = (MESSAGE_BYTES.of(point), WINDOW.of(point), MESSAGES.of(point));
     if bytes % ITEM_BYTES != 0 {
         let (below, above) = (bytes / ITEM_BYTES * ITEM_BYTES, bytes.next_multiple_of(ITEM_BYTES));
         return Err(refusal!(
@@ -193,18 +192,18 @@ fn check(point: &Point) -> std::result::Result<(), Refusal> {
 
 fn work(pattern: Pattern, point: &Point) -> Work {
     let (senders, destinations) = fan_out(pattern, point);
-    let operations = senders as f64 * destinations as f64 * point.integer("messages") as f64;
+    let operations = senders as f64 * destinations as f64 * MESSAGES.of(point) as f64;
     Work {
         operations,
         operation: "message",
-        bytes: operations * point.integer("message_bytes") as f64,
+        bytes: operations * MESSAGE_BYTES.of(point) as f64,
         byte_definition: "content of the messages, each counted once, message_bytes per message",
     }
 }
 
 /// Returns the bytes of a rank that sends and receives. With random destinations a rank may receive more than its share.
 fn buffer_bytes(pattern: Pattern, point: &Point) -> u64 {
-    let sent = point.integer("window").saturating_mul(fan_out(pattern, point).1);
+    let sent = WINDOW.of(point).saturating_mul(fan_out(pattern, point).1);
     let buffers = if has_one_buffer(point) { 2 } else { sent.saturating_add(kept(point)) };
     buffers.saturating_mul(stride_bytes(point))
 }
@@ -217,7 +216,7 @@ fn total_memory(pattern: Pattern, point: &Point) -> u64 {
     let places = if has_one_buffer(point) {
         2 * ranks
     } else {
-        pairs.saturating_mul(point.integer("window").saturating_add(kept(point)))
+        pairs.saturating_mul(WINDOW.of(point).saturating_add(kept(point)))
     };
     let arenas = arena_words(point).saturating_mul(WORD_BYTES).saturating_mul(ranks);
     places.saturating_mul(stride_bytes(point)).saturating_add(arenas)
@@ -229,7 +228,7 @@ fn stride_bytes(point: &Point) -> u64 {
 
 /// Returns the number of received messages per sender that have their own place.
 fn kept(point: &Point) -> u64 {
-    point.integer(if is_put(point) { "messages" } else { "window" })
+    if is_put(point) { MESSAGES.of(point) } else { WINDOW.of(point) }
 }
 
 fn arena_words(point: &Point) -> u64 {
@@ -243,7 +242,7 @@ fn rings(pattern: Pattern, point: &Point) -> Vec<Rings> {
         return Vec::new();
     }
     // Random destinations may include all other ranks. Each receives a few messages at a time.
-    if point.params.contains_key(SEED.name) {
+    if SEED.get(point).is_some() {
         let places = Rings::for_messages(0).places / 2;
         return vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2];
     }
@@ -252,16 +251,16 @@ fn rings(pattern: Pattern, point: &Point) -> Vec<Rings> {
 }
 
 pub(in crate::kernels) fn is_put(point: &Point) -> bool {
-    Operation::from_point(point) == Operation::Put
+    OPERATION.of(point) == Operation::Put
 }
 
 fn has_one_buffer(point: &Point) -> bool {
-    Buffers::from_point(point) == Buffers::One
+    BUFFERS.of(point) == Buffers::One
 }
 
 /// Returns the number of bytes that each rank reads before each round, or `None` if caches stay warm.
 fn invalidated_bytes(point: &Point) -> Option<u64> {
-    match (Caches::from_point(point), point.integer("cache_bytes")) {
+    match (CACHES.of(point), CACHE_BYTES.of(point)) {
         (Caches::Warm, _) => None,
         (Caches::Cold, 0) => provenance::largest_cache_bytes(),
         (Caches::Cold, bytes) => Some(bytes),
@@ -283,13 +282,13 @@ pub struct Shape {
 
 impl Shape {
     pub fn new(point: &Point) -> Self {
-        let items = (point.integer("message_bytes") / ITEM_BYTES) as usize;
-        let window = point.integer("window") as usize;
+        let items = (MESSAGE_BYTES.of(point) / ITEM_BYTES) as usize;
+        let window = WINDOW.of(point) as usize;
         Self {
             items,
             stride: items.next_multiple_of(LINE_ITEMS),
             window,
-            rounds: point.integer("messages") as usize / window,
+            rounds: MESSAGES.of(point) as usize / window,
             one_buffer: has_one_buffer(point),
         }
     }

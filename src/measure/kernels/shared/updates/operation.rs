@@ -1,20 +1,20 @@
 //! The integer operation of an update, one of those that the benchmark's definition allows.
 
 use crate::choice::choice;
-use crate::kernels::{Domain, Parameter, parameter};
+use crate::kernels::{Key, choice_key};
+use apexmap_base::point::Point;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub const OPERATION: Parameter = parameter(
+pub const OPERATION: Key<Operation> = choice_key(
     "operation",
     "operation",
     "integer operation of an update: xor, as in the reference implementation, or add, and, or, which the definition also allows; \
      runs with add, and, or are verified by a replay on a second table",
-    Domain::Choice(Operation::WORDS),
 );
 
 choice! {
     /// An integer operation. The order of a word's updates does not change the result. It is xor for kernels without this parameter.
-    pub enum Operation("operation", absent: Xor) {
+    pub enum Operation {
         Xor = "xor",
         Add = "add",
         And = "and",
@@ -23,6 +23,11 @@ choice! {
 }
 
 impl Operation {
+    /// Returns the operation of a point's updates.
+    pub fn of(point: &Point) -> Self {
+        OPERATION.get(point).unwrap_or(Operation::Xor)
+    }
+
     #[inline(always)]
     pub fn apply(self, word: u64, value: u64) -> u64 {
         match self {

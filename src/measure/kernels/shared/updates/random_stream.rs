@@ -9,7 +9,7 @@ use multiversion::multiversion;
 pub const COMMON_OFFSET: u64 = 834_568_137_686_317_453;
 
 choice! {
-    pub enum StreamKind("stream") {
+    pub enum StreamKind {
         /// A linear feedback shift register.
         Lfsr = "lfsr",
         /// A linear congruential generator.
@@ -29,7 +29,7 @@ impl StreamKind {
 
 choice! {
     /// The bits of a value that form the index of its word.
-    pub enum IndexBits("index") {
+    pub enum IndexBits {
         /// As in the reference implementation: the lowest bits for the shift register, the highest for the congruential generator.
         Reference = "reference",
         Lowest = "lowest",
