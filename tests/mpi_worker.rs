@@ -8,6 +8,7 @@ use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 /// Packages of Debian and its derivatives, which the Makefile installs.

@@ -757,3 +757,18 @@ proptest! {
         let _ = sweep(&format!("where = ['{}']\n{}", text.replace(['\n', '\''], " "), sequential("")));
     }
 }
+
+#[test]
+fn a_wrong_answer_is_refused_at_its_place() {
+    let answer = |rest: &str| sequential(&format!("[answer]\n{rest}"));
+    check_wrong(&answer("text = »\"{rate}\"«"), "the answer has no value \"rate\"", "");
+    check_wrong(&answer("text = »\"{rate\"«"), "no partner }", "names of values in braces");
+    let value = |value: &str| answer(&format!("text = \"{{rate}}\"\n[answer.values]\n{value}"));
+    check_wrong(&value("rate = { median = »\"bytes_per_secnd\"« }"), "no result has a column", "bytes_per_second");
+    check_wrong(&value("»rate« = { median = \"seconds\", max = \"seconds\" }"), "one statistic of one column", "median, max, min");
+    check_wrong(&value("»rate« = { at = \"L\" }"), "one statistic of one column", "largest or smallest");
+    check_wrong(&value("rate = { max = \"seconds\", reaches = »0.9« }"), "reaches needs max and at", "at =");
+    check_wrong(&value("rate = { max = \"seconds\", at = \"L\", reaches = »1.5« }"), "fraction of the largest", "up to 1");
+    check_wrong(&value("rate = { max = \"seconds\", where = '»Q« == 1' }"), "unknown", "");
+    check_wrong(&value("rate = »\"2 * fast\"«"), "fast", "");
+}

@@ -66,6 +66,7 @@
 //! - `cube`: medians as arrays over named axes, their slices, ratios and slopes, and the map of elasticities
 //! - `archive`: results as one file with checksums
 //! - `spec`: sweep files, their expansion and their errors
+//! - `answers`: the answers that sweeps declare: values, steps, units, intervals
 //! - `quickstart`: the quickstart on machines of several kinds
 //! - `driver`: launches, retries, budgets, resuming
 //! - `forecast`: the time that the rest of a sweep takes, for recorded and simulated sweeps
@@ -103,7 +104,7 @@
 //! - `resume`: complete runs: killed, resumed, failed, inspected
 //! - `baseline`: the curves that a model has to beat, and the sentences about a model that does not
 //! - `fit`: known values, recovered parameters, coverage of intervals, refused designs
-//! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
+sample`: fits to an evenly spread part of a large design, judged on all of it
 //! - `intervals`: coverage of intervals, over launches and within one; correlated samples
 //! - `remarks`: coarse clocks, trends within launches, two modes, refused huge pages
 //! - `condition`: conditions of samples: parsing, values, errors with places
@@ -134,6 +135,7 @@
 #[macro_use]
 mod needs;
 
+mod answers;
 mod apex_map;
 mod architecture;
 mod archive;

@@ -9,9 +9,9 @@ use apexmap_base::toml_file::TomlSource;
 use apexmap_measure::kernels::Kernel;
 use apexmap_results::table::columns::{self, Role};
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -80,7 +80,9 @@ impl<'de> Deserialize<'de> for ValueSpec {
         impl<'de> Visitor<'de> for Reader {
             type Value = ValueSpec;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a formula such as \"huge / base\", or a statistic such as { median = \"bytes_per_second\" }")
+                f.write_str(
+                    "a formula such as \"huge / base\", or a statistic such as { median = \"bytes_per_second\" }",
+                )
             }
             fn visit_str<E>(self, text: &str) -> std::result::Result<ValueSpec, E> {
                 Ok(ValueSpec::Formula(text.to_owned()))
@@ -148,12 +150,16 @@ impl StatisticSpec {
         let kinds = [&self.median, &self.max, &self.min, &self.step].into_iter().flatten().count();
         let advice = "write one of median, max, min and step, such as { median = \"bytes_per_second\" }; step needs at, and at alone \
                       needs largest or smallest";
-        if kinds > 1 || self.step.is_some() && self.at.is_none() || kinds == 0 && (self.at.is_none() || self.largest.is_none() && self.smallest.is_none()) {
+        if kinds > 1
+            || self.step.is_some() && self.at.is_none()
+            || kinds == 0 && (self.at.is_none() || self.largest.is_none() && self.smallest.is_none())
+        {
             return Err(page.error_at(place, "a value is one statistic of one column".to_owned(), advice));
         }
         if let Some(reaches) = &self.reaches {
             if self.max.is_none() || self.at.is_none() {
-                let advice = "add max and at, such as { at = \"message_bytes\", max = \"bytes_per_second\", reaches = 0.9 }";
+                let advice =
+                    "add max and at, such as { at = \"message_bytes\", max = \"bytes_per_second\", reaches = 0.9 }";
                 return Err(page.error_at(reaches.span(), "reaches needs max and at".to_owned(), advice));
             }
             if !(*reaches.get_ref() > 0.0 && *reaches.get_ref() <= 1.0) {

@@ -27,7 +27,11 @@ pub struct Declared {
 /// A value of an answer.
 #[derive(Clone, Debug, PartialEq)]
 enum Found {
-    Number { value: f64, interval: Option<(f64, f64)>, unit: Unit },
+    Number {
+        value: f64,
+        interval: Option<(f64, f64)>,
+        unit: Unit,
+    },
     /// The value of a parameter, as text and as a number if it is one.
     Place(String, Option<f64>),
 }
