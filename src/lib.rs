@@ -5,7 +5,7 @@
 //!   -> journal (one JSON line per sample) -> result (Parquet + manifest) -> figures -> report
 //! ```
 //!
-//! # Structure: ten crates, each imports only from those below it
+//! # Structure: eleven crates, each imports only from those below it
 //!
 //! ```text
 //! src/commands   the commands, one file each: arguments and output; src/cli parses them, src/facade.rs is the public interface
@@ -13,8 +13,9 @@
 //!                compare: machines; validation: models and papers
 //! src/study      calibrate: the numbers of a machine card; model_fit: fits of models to samples; validate: models against papers;
 //!                answers: the short answers of ready sweeps; nodes: nodes of a cluster against each other
-//! src/run        sweep: specification, plan, driver; launch: launchers; batch: batch systems; submit: batch jobs;
-//!                manual: launches on other machines; campaign: a sweep from plan to report
+//! src/cluster    batch: batch systems; submit: batch jobs; site: site files; manual: launches by hand on other machines;
+//!                carriers: a campaign as batch jobs or by hand
+//! src/run        sweep: specification, plan, driver; launch: launchers; campaign: a sweep from plan to result on this machine
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export;
 //!                import: outputs of other programs
@@ -41,7 +42,7 @@
 //!   bounds, simulations, results, figures and the report's tables then include it.
 //! * a launcher: a template in `src/run/launch/templates/`, and its line in `launch::registry`; if a template is not enough, code
 //!   as in `openmpi.rs`. Sweeps, their schema, help and errors then include it.
-//! * a batch system: a template in `src/run/batch/templates/`, and its line in `batch::TEMPLATES`; users may also name their own
+//! * a batch system: a template in `src/cluster/batch/templates/`, and its line in `batch::TEMPLATES`; users may also name their own
 //!   template.
 //! * a transport: a folder in `src/measure/comm/` that implements `Comm` and its parts, and its line and its arm in
 //!   `comm/transport.rs`.

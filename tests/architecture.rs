@@ -8,10 +8,11 @@ mod imports;
 use imports::{Crate, File, cycles};
 
 /// The crates, each depending only on earlier ones, which the compiler checks. The last is the root package.
-const CRATES: [&str; 10] = ["base", "measure", "theory", "simulate", "results", "draw", "run", "study", "pages", ""];
+const CRATES: [&str; 11] =
+    ["base", "measure", "theory", "simulate", "results", "draw", "run", "cluster", "study", "pages", ""];
 
 /// The layers within a crate, from the ground up. A module imports from its own layer and those below.
-const LAYERS: [(&str, &[&[&str]]); 9] = [
+const LAYERS: [(&str, &[&[&str]]); 10] = [
     (
         "base",
         &[
@@ -38,7 +39,11 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
     ("simulate", &[&["numbers", "places", "goal", "simgrid"], &["interface", "paths"], &["computation", "envelope"]]),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
-    ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual", "site"], &["campaign"]]),
+    ("run", &[&["placeholder"], &["launch", "sweep"], &["campaign"]]),
+    (
+        "cluster",
+        &[&["batch"], &["submit", "manual", "site"], &["cluster"], &["carriers"], &["find_nodes", "site_check"]],
+    ),
     ("study", &[&["model_fit", "calibrate", "nodes"], &["answers", "validate"]]),
     ("pages", &[&["html", "explorer"], &["report", "compare", "validation"]]),
 ];
@@ -254,8 +259,8 @@ const READS: [&str; 12] = [
 /// Files that read such texts, and why.
 const READERS: [(&str, &str); 7] = [
     ("src/base/toml_file.rs", "messages of the crate toml"),
-    ("src/run/batch/answer.rs", "reasons of Slurm"),
-    ("src/run/submit/questions.rs", "reasons of Slurm"),
+    ("src/cluster/batch/answer.rs", "reasons of Slurm"),
+    ("src/cluster/submit/questions.rs", "reasons of Slurm"),
     ("src/run/sweep/suspicion.rs", "messages of launchers and workers, without their numbers"),
     ("src/measure/comm/threads.rs", "messages of panics, which are all that is left of a rank"),
     ("src/commands/opened.rs", "names the archive instead of the folder that it was unpacked to"),

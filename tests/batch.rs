@@ -1,13 +1,15 @@
 //! Tests of batch systems: scripts as text, arguments, and the meaning of answers.
 
 use super::common::Scratch;
-use apexmap_run::batch::answer::parse_cluster_name;
-use apexmap_run::batch::nodes::{Limits, NodeSize, NodeTable};
-use apexmap_run::batch::options::{Jobs, SubmitTable};
-use apexmap_run::batch::script::{query_command, quote, submit_command};
-use apexmap_run::batch::{self, JobOptions, JobScript, JobState, TEMPLATES, Template, answer};
+use super::terminal::TINY_SWEEP;
+use apexmap_cluster::batch::answer::parse_cluster_name;
+use apexmap_cluster::batch::nodes::{Limits, NodeSize, NodeTable};
+use apexmap_cluster::batch::script::{query_command, quote, submit_command};
+use apexmap_cluster::batch::{self, JobOptions, JobScript, JobState, TEMPLATES, Template, answer};
+use apexmap_cluster::cluster::Cluster;
+use apexmap_run::campaign::Request;
 use apexmap_run::placeholder::fill;
-use apexmap_run::sweep;
+use apexmap_run::sweep::submit_table::{Jobs, SubmitTable};
 use proptest::prelude::*;
 use std::path::Path;
 use std::process::Command;
@@ -33,7 +35,7 @@ fn table() -> SubmitTable {
 }
 
 fn options(system: &str) -> JobOptions {
-    table().into_options(system, sweep::parse_time).expect("options that hold")
+    JobOptions::new(table(), system).expect("options that hold")
 }
 
 fn script(system: &str, options: &JobOptions) -> String {
@@ -111,7 +113,7 @@ fn a_directive_of_the_user_replaces_the_same_option_of_the_template() {
 
 #[test]
 fn scripts_of_other_systems_contain_the_same_options_in_their_syntax() {
-    let bare = SubmitTable::default().into_options("pbs", sweep::parse_time).expect("options that hold");
+    let bare = JobOptions::new(SubmitTable::default(), "pbs").expect("options that hold");
     let head = |system: &str| {
         let text = script(system, &bare);
         let lines: Vec<&str> = text.lines().skip(1).take_while(|line| !line.starts_with("# Written")).collect();
@@ -363,7 +365,7 @@ fn values_that_a_script_cannot_contain_are_refused() {
     let wrong = |change: fn(&mut SubmitTable)| {
         let mut table = table();
         change(&mut table);
-        table.into_options("slurm", sweep::parse_time).expect_err("a refusal").0
+        JobOptions::new(table, "slurm").expect_err("a refusal").0
     };
     assert_eq!(wrong(|t| t.account = Some("a\nb".into())), "account = \"a\\nb\" is not allowed in a job script");
     assert_eq!(wrong(|t| t.partition = Some("$(id)".into())), "partition = \"$(id)\" is not allowed in a job script");
@@ -382,6 +384,25 @@ fn values_that_a_script_cannot_contain_are_refused() {
     assert_eq!(wrong(|t| t.time_limit = Some("10 s".into())), "time_limit is shorter than a minute");
     assert_eq!(wrong(|t| t.tries = Some(0)), "tries is 0, which allows no job");
     assert!(wrong(|t| t.time_limit = Some("soon".into())).starts_with("time_limit: "));
+}
+
+#[test]
+fn a_sweep_that_requests_no_valid_jobs_is_refused_with_its_line() {
+    let scratch = Scratch::new();
+    let error = |submit: &str| {
+        let (sweep, out) = (scratch.join("s.toml"), scratch.join("r"));
+        let text = TINY_SWEEP.replace("[launch]\n", &format!("[launch]\nsubmit = {submit}\n"));
+        std::fs::write(&sweep, text).expect("a sweep");
+        let request = Request { sweep: Some(sweep), out: Some(out), ..Request::default() };
+        let error = Cluster::default().planner(&request).plan().err().expect("a refusal");
+        let location = error.location.clone().expect("a place");
+        assert_eq!(&location.text[location.span.clone()], submit);
+        (error.message, error.help)
+    };
+    let (message, help) = error("\"slrum\"");
+    assert_eq!(message, "\"slrum\" is neither a batch system nor a template file");
+    assert!(help.contains("did you mean \"slurm\"?"), "{help}");
+    assert_eq!(error("{ tries = 0 }").0, "submit: tries is 0, which allows no job");
 }
 
 #[test]

@@ -5,6 +5,8 @@ use super::common::{Scratch, apexmap, launch, manifest, sample, small_point, suc
 use super::terminal::TINY_SWEEP;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Sample, Status};
+use apexmap_cluster::submit::Jobs;
+use apexmap_cluster::submit::record::Line;
 use apexmap_measure::kernels::{self, Domain};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal;
@@ -16,8 +18,6 @@ use apexmap_results::disk::tabulate::Tabulation;
 use apexmap_results::table::Table;
 use apexmap_results::table::TableBuilder;
 use apexmap_results::table::column::Column;
-use apexmap_run::submit::Jobs;
-use apexmap_run::submit::record::Line;
 use apexmap_theory::bounds::Limits;
 use apexmap_theory::machine::Card;
 use proptest::prelude::*;

@@ -5,9 +5,10 @@ pub mod generated_parts;
 use super::common::{Scratch, manifest, output, sample, table, write};
 use super::synthetic_machines;
 use apexmap_base::point::Point;
+use apexmap_cluster::batch::check_submit;
+use apexmap_cluster::site::Site;
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
-use apexmap_run::site::Site;
 use apexmap_run::sweep::{self, Machine};
 use apexmap_theory::codes;
 use apexmap_theory::machine::Card;
@@ -385,6 +386,7 @@ fn every_toml_block_of_the_guide_is_a_sweep_a_card_or_a_site_file() {
                     None => format!("{block}\n{kernel}"),
                 };
                 sweep::parse(&sweep_text, &path, machine.clone())
+                    .and_then(|sweep| check_submit(&sweep))
                     .unwrap_or_else(|error| panic!("{place}: {error}\n{sweep_text}"));
             }
         }

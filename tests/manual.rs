@@ -4,10 +4,10 @@
 use super::common::{Scratch, apexmap, launch, refusal_message, sample, small_point, two_rank_job};
 use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, lock_launches};
 use apexmap_base::sample::{Event, Phase, SCHEMA_VERSION};
+use apexmap_cluster::manual::import::read;
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal;
-use apexmap_run::manual::import::read;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -351,7 +351,9 @@ fn a_resumed_calibration_uses_the_samples_of_its_first_stage_before_the_second()
 
 #[test]
 fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
-    use apexmap_run::campaign::{Planner, Request};
+    use apexmap_cluster::cluster::Cluster;
+    use apexmap_results::disk::Folder;
+    use apexmap_run::campaign::Request;
     use apexmap_run::sweep::plan::Progress;
     let scratch = Scratch::new();
     std::fs::write(scratch.join("tiny.toml"), TINY_SWEEP).expect("a sweep");
@@ -359,7 +361,7 @@ fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
     let verdict = |sweep: Option<&Path>| {
         let request =
             Request { sweep: sweep.map(Path::to_owned), out: Some(folder.path.clone()), ..Request::default() };
-        let campaign = Planner::new(&request).and_then(|planner| planner.plan()).expect("a plan");
+        let campaign = Cluster::load().and_then(|cluster| cluster.planner(&request).plan()).expect("a plan");
         let progress = Progress::new::<Sample>(&campaign.plan, &[]);
         campaign.verdict(&folder, &progress, false)
     };

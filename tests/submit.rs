@@ -6,26 +6,26 @@ use super::mock::{LIMITS, Mock, Recorder, Script};
 use super::terminal::TINY_SWEEP;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
+use apexmap_cluster::batch::answer::{Answer, is_id};
+use apexmap_cluster::batch::{JobOptions, JobState, TEMPLATES, find_built_in};
+use apexmap_cluster::submit::decide::{NextStep, choose_step, may_extend};
+use apexmap_cluster::submit::follow::{Follower, Stopped, follow};
+use apexmap_cluster::submit::known::cancel;
+use apexmap_cluster::submit::parts::{chain, parts};
+use apexmap_cluster::submit::record::{DriverLine, Job, Line};
+use apexmap_cluster::submit::submission::MAX_QUEUED_JOBS;
+use apexmap_cluster::submit::{Jobs, Part, PartFile, Queue, Submission, System, log};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::Manifest;
-use apexmap_run::batch::answer::{Answer, is_id};
-use apexmap_run::batch::options::{Jobs as Division, SubmitTable};
-use apexmap_run::batch::{JobOptions, JobState, TEMPLATES, find_built_in};
 use apexmap_run::launch::{self, CommandLine};
-use apexmap_run::submit::decide::{NextStep, choose_step, may_extend};
-use apexmap_run::submit::follow::{Follower, Stopped, follow};
-use apexmap_run::submit::known::cancel;
-use apexmap_run::submit::parts::{chain, parts};
-use apexmap_run::submit::record::{DriverLine, Job, Line};
-use apexmap_run::submit::submission::MAX_QUEUED_JOBS;
-use apexmap_run::submit::{Jobs, Part, PartFile, Queue, Submission, System, log};
+use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::cost::SampleCosts;
 use apexmap_run::sweep::driver::{DriverInputs, drive};
 use apexmap_run::sweep::plan::{Context, Plan, Progress};
-use apexmap_run::sweep::{Machine, parse_time};
+use apexmap_run::sweep::submit_table::{Jobs as Division, SubmitTable};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::cell::{Cell, RefCell};
@@ -56,9 +56,8 @@ fn plan() -> Plan {
 }
 
 fn options(tries: u32) -> JobOptions {
-    SubmitTable { tries: Some(tries), ..SubmitTable::default() }
-        .into_options("slurm", parse_time)
-        .expect("options that hold")
+    let table = SubmitTable { tries: Some(tries), ..SubmitTable::default() };
+    JobOptions::new(table, "slurm").expect("options that hold")
 }
 
 /// How a job ends.

@@ -10,6 +10,7 @@ use apexmap_base::error::Error;
 use apexmap_base::point::Value;
 use apexmap_base::terminal::is_unprintable;
 use apexmap_base::units::{self, Unit};
+use apexmap_cluster::batch::check_submit;
 use apexmap_measure::kernels;
 use apexmap_measure::worker::{Job, Schedule};
 use apexmap_results::disk::Folder;
@@ -56,6 +57,7 @@ pub fn sweep(data: &[u8]) {
     match sweeps::parse(text, Path::new("fuzz.toml"), machine.clone()) {
         Err(error) => check_error(&error),
         Ok(sweep) => {
+            check_submit(&sweep).err().iter().for_each(check_error);
             let keys: std::collections::HashSet<String> =
                 sweep.points.iter().map(|point| format!("{point:?}")).collect();
             assert_eq!(keys.len(), sweep.points.len(), "a point occurs twice");

@@ -7,14 +7,15 @@ use super::show_card;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::provenance::Host;
 use apexmap_base::terminal::{note, print};
+use apexmap_cluster::cluster::Cluster;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::provenance;
 use apexmap_pages::report;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
-use apexmap_run::campaign::carriers::local;
-use apexmap_run::campaign::{Campaign, Conduct, Measured, Planner, Request};
+use apexmap_run::campaign::local;
+use apexmap_run::campaign::{Campaign, Conduct, Measured, Request};
 use apexmap_run::launch::{self, LauncherEntry, hosts};
 use apexmap_run::sweep::{self, Machine};
 use apexmap_study::calibrate::counts::{Costs, shorten};
@@ -228,7 +229,7 @@ impl<'a> Stages<'a> {
             hostfile: arguments.hostfile.clone(),
             ..Request::default()
         };
-        let campaign = Planner::new(&request)?.plan_sweep(sweep)?;
+        let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
         campaign.check_result_folder(arguments.replace)?;
         let [.., missing, _] = local::progress(&campaign)?.counts();
         let takes_samples = arguments.allow_disturbed && self.was_refused && missing == 0;

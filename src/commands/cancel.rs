@@ -3,12 +3,12 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print};
 use apexmap_base::units::plural;
+use apexmap_cluster::batch::{self, JobState};
+use apexmap_cluster::site::Site;
+use apexmap_cluster::submit::known::cancel;
+use apexmap_cluster::submit::record::{Job, Line};
+use apexmap_cluster::submit::{Jobs, System};
 use apexmap_results::disk::Folder;
-use apexmap_run::batch::{self, JobState};
-use apexmap_run::site::Site;
-use apexmap_run::submit::known::cancel;
-use apexmap_run::submit::record::{Job, Line};
-use apexmap_run::submit::{Jobs, System};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

@@ -5,14 +5,15 @@ use super::conclude::{Shown, conclude, display};
 use super::format::pretty;
 use apexmap_base::error::Result;
 use apexmap_base::new_file;
+use apexmap_cluster::cluster::Cluster;
 use apexmap_pages::compare::machine::Machine;
 use apexmap_pages::compare::matching::Matching;
 use apexmap_pages::compare::{Comparison, compare, control};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
-use apexmap_run::campaign::carriers::local;
-use apexmap_run::campaign::{Conduct, Planner, Request};
+use apexmap_run::campaign::local;
+use apexmap_run::campaign::{Conduct, Request};
 use apexmap_run::sweep::{self, ready};
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let folder = arguments.out.map_or_else(|| Path::new("compare").join(format!("self-{name}")), Path::to_owned);
     let out = folder.join("result");
     let request = Request { out: Some(out.clone()), ..Request::default() };
-    let campaign = Planner::new(&request)?.plan_sweep(sweep)?;
+    let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
     compare_folder::prepare(&folder, vec![format!("--self {name}")], arguments.replace)?;
     campaign.check_result_folder(arguments.replace)?;
     let measured =

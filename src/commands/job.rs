@@ -3,8 +3,9 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::print;
 use apexmap_base::units::plural;
-use apexmap_run::campaign::carriers::manual::{self, Imported};
-use apexmap_run::campaign::{Planner, Request};
+use apexmap_cluster::carriers::manual::{self, Imported};
+use apexmap_cluster::cluster::Cluster;
+use apexmap_run::campaign::Request;
 use apexmap_run::sweep::result_state::PointCounts;
 use std::path::PathBuf;
 
@@ -87,7 +88,7 @@ fn export(arguments: &ExportArguments) -> Result<()> {
         ranks_per_node: arguments.ranks_per_node,
         ..Request::default()
     };
-    let campaign = Planner::new(&request)?.plan()?;
+    let campaign = Cluster::load()?.planner(&request).plan()?;
     let Some(exported) = manual::export(&campaign, &arguments.folder, arguments.retry_failed)? else {
         return print("nothing is left to measure\n");
     };

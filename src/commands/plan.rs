@@ -6,6 +6,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::terminal::{print, print_data, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, WORD_BYTES, plural};
+use apexmap_cluster::cluster::Cluster;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::provenance;
@@ -13,7 +14,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::table::columns::{self, point_label, value_text};
 use apexmap_run::campaign::plan_time::PlanTime;
-use apexmap_run::campaign::{Campaign, Planner, Request};
+use apexmap_run::campaign::{Campaign, Request};
 use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::memory::words_beyond_caches;
 use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
@@ -44,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.schema {
         return print_data(&(apexmap_run::sweep::schema() + "\n"));
     }
-    let campaign = Planner::new(&arguments.request)?.plan()?;
+    let campaign = Cluster::load()?.planner(&arguments.request).plan()?;
     let records = match Folder::open(&campaign.folder) {
         Ok(folder) => folder.outcomes()?,
         Err(_) => Vec::new(),

@@ -4,12 +4,15 @@ use super::card::CardArguments;
 use super::conclude::{Shown, conclude, display, nothing_to_do};
 use super::submit_options::SubmitArguments;
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_cluster::batch::BatchSystem;
+use apexmap_cluster::carriers::batch::partition::plan_for_nodes;
+use apexmap_cluster::carriers::batch::{self, JobRequest, part};
+use apexmap_cluster::cluster::Cluster;
+use apexmap_cluster::find_nodes;
+use apexmap_cluster::site::Site;
 use apexmap_measure::provenance;
-use apexmap_run::batch::BatchSystem;
-use apexmap_run::campaign::carriers::batch::partition::plan_for_nodes;
-use apexmap_run::campaign::carriers::batch::{self, JobRequest, part};
-use apexmap_run::campaign::carriers::local;
-use apexmap_run::campaign::{Campaign, Conduct, Planner, Request, find_nodes};
+use apexmap_run::campaign::local;
+use apexmap_run::campaign::{Campaign, Conduct, Request};
 use apexmap_run::sweep::plan::Plan;
 use apexmap_theory::machine::Card;
 use std::path::PathBuf;
@@ -65,14 +68,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.fail_if.contains(&FailIf::SlowNode) && !arguments.each_node {
         return Err(Error::input("--fail-if slow-node needs --each-node, which compares nodes", "add --each-node"));
     }
-    let mut request = Request { submit: system, is_job, ..arguments.request.clone() };
+    // The command of a job has all settings of the site file.
+    let site = if is_job { Site::default() } else { Site::load()? };
+    let cluster = Cluster { site, system };
+    let mut request = Request { is_job, ..arguments.request.clone() };
     if arguments.each_node {
-        request.each_node = Some(find_nodes::find(&request, &arguments.submit.table()?)?);
+        request.each_node = Some(find_nodes::find(&cluster, &request, &arguments.submit.table()?)?);
     }
     if let Some(path) = &arguments.part {
         return part::run(&request, path, &|plan| display(plan, None));
     }
-    let campaign = Planner::new(&request)?.plan()?;
+    let campaign = cluster.planner(&request).plan()?;
     campaign.check_result_folder(arguments.replace)?;
     let conduct = Conduct {
         retry_failed: arguments.retry_failed,
@@ -81,8 +87,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ..Conduct::default()
     };
     let shown = if arguments.no_report { Shown::Banner } else { Shown::Report };
-    if request.submit != BatchSystem::None || batch::is_wanted(&campaign)? {
-        return submit(campaign, arguments, &request, conduct, shown);
+    if cluster.system != BatchSystem::None || batch::is_wanted(&campaign, &cluster.site)? {
+        return submit(campaign, &cluster, arguments, &request, conduct, shown);
     }
     let card = card(&campaign, arguments)?;
     if card.is_none() && local::is_complete(&campaign)? {
@@ -97,17 +103,25 @@ fn card(campaign: &Campaign, arguments: &Arguments) -> Result<Option<Card>> {
 }
 
 /// Runs the sweep as batch jobs.
-fn submit(campaign: Campaign, arguments: &Arguments, request: &Request, conduct: Conduct, shown: Shown) -> Result<()> {
+fn submit(
+    campaign: Campaign,
+    cluster: &Cluster,
+    arguments: &Arguments,
+    request: &Request,
+    conduct: Conduct,
+    shown: Shown,
+) -> Result<()> {
     if !campaign.hosts.is_empty() {
         let next = "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run without --submit";
         return Err(Error::input("hosts are given, but the batch system chooses the hosts of its jobs", next));
     }
     let flags = arguments.submit.table()?;
-    let (campaign, partition) = plan_for_nodes(campaign, &flags, request)?;
+    let (campaign, partition) = plan_for_nodes(campaign, cluster, &flags, request)?;
     let (dry_run, detaches) = (arguments.submit.dry_run, arguments.submit.detach);
     let max_node_hours = arguments.submit.max_node_hours;
     let (partition, asks_worker) = (partition.as_ref(), request.worker_info.is_none());
-    let jobs = JobRequest { flags: &flags, max_node_hours, dry_run, detaches, asks_worker, partition };
+    let jobs =
+        JobRequest { site: &cluster.site, flags: &flags, max_node_hours, dry_run, detaches, asks_worker, partition };
     let card = card(&campaign, arguments)?;
     let start_display = |plan: &Plan| display(plan, Some(&campaign.folder));
     let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &start_display)? else {

@@ -4,9 +4,9 @@ use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::terminal::print;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::plural;
+use apexmap_cluster::site::{Site, candidates};
+use apexmap_cluster::site_check::{self, Outcome};
 use apexmap_run::campaign::interrupt::Interrupt;
-use apexmap_run::campaign::site_check::{self, Outcome};
-use apexmap_run::site::{Site, candidates};
 use std::fmt::Write;
 use std::path::PathBuf;
 

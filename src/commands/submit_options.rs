@@ -1,8 +1,8 @@
 //! Flags of `run` for batch jobs. The other sources of these options are the sweep, and earlier jobs of the same result.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_run::batch::BatchSystem;
-use apexmap_run::batch::options::{Jobs as Division, SubmitTable};
+use apexmap_cluster::batch::BatchSystem;
+use apexmap_run::sweep::submit_table::{Jobs as Division, SubmitTable};
 use std::collections::BTreeMap;
 
 #[derive(clap::Args, Clone, Default)]

@@ -3,10 +3,11 @@
 use super::conclude::display;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::print;
+use apexmap_cluster::cluster::Cluster;
 use apexmap_pages::report::placement;
 use apexmap_run::campaign::interrupt::Interrupt;
 use apexmap_run::campaign::starter::Starter;
-use apexmap_run::campaign::{Planner, Request, trial};
+use apexmap_run::campaign::{Request, trial};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap try my.toml --worker target/release/apexmap-worker
@@ -21,7 +22,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let campaign = Planner::new(&arguments.request)?.plan()?;
+    let campaign = Cluster::load()?.planner(&arguments.request).plan()?;
     if let Some(other) = campaign.other_sweep()? {
         return Err(Error::input(
             format!("{} holds the result of another sweep, {other}", campaign.folder.display()),

@@ -1,26 +1,24 @@
 //! A campaign: plans a sweep, tries it, carries it out and summarises the result.
 //!
-//! Its launches have three carriers: [`carriers::local`] on this machine or allocation, [`carriers::batch`] as jobs of a batch
-//! system, and [`carriers::manual`] on a machine that has only the worker.
+//! [`local`] carries out its launches on this machine or allocation. The crate `cluster` carries them out as jobs of a batch system,
+//! and on machines that have only the worker.
 
-pub mod carriers;
 mod checks;
 pub mod each_node;
 pub mod fallback;
-pub mod find_nodes;
 pub mod interrupt;
+pub mod local;
 pub mod plan_time;
 mod planner;
 mod simulated;
-pub mod site_check;
+mod site_settings;
 pub mod starter;
 pub mod trial;
 pub mod worker;
 
-pub use planner::Planner;
+pub use planner::{Planner, Surroundings};
+pub use site_settings::{Setting, SiteSettings};
 
-use crate::batch::BatchSystem;
-use crate::site::Site;
 use crate::sweep::driver::Watcher;
 use crate::sweep::plan::{Plan, Progress, WorkerInfo};
 use crate::sweep::{Machine, Sweep, ready};
@@ -72,10 +70,7 @@ pub struct Request {
     /// The description that a worker gave of itself on another machine, if it cannot be started here.
     #[arg(skip)]
     pub worker_info: Option<PathBuf>,
-    /// The batch system requested by flags.
-    #[arg(skip)]
-    pub submit: BatchSystem,
-    /// Whether this process is a job, whose command has all settings of the site file.
+    /// Whether this process is a job.
     #[arg(skip)]
     pub is_job: bool,
     /// The nodes that each run all points alone, if requested.
@@ -119,8 +114,8 @@ pub struct Campaign {
     pub machine: Machine,
     /// The source of the node size, if the sweep was read for another machine than this one.
     pub sized_for: Option<String>,
-    /// The site file, for settings that neither flags nor the sweep set.
-    pub site: Site,
+    /// The settings of the site file, where neither flags nor the sweep set them.
+    pub site: SiteSettings,
     /// The nodes that each run all points alone, if requested.
     pub each_node: Option<EachNode>,
 }

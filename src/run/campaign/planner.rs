@@ -1,11 +1,8 @@
-//! Plans campaigns: from the user's request, the site file and the machine.
+//! Plans campaigns: from the user's request, the site and the machine.
 
-use super::{Campaign, Request, simulated, worker};
-use crate::batch::BatchSystem;
+use super::{Campaign, Request, SiteSettings, simulated, worker};
 use crate::launch::HostsSource;
 use crate::launch::hosts::{self, Hosts};
-use crate::site::Site;
-use crate::submit::{Jobs, System};
 use crate::sweep::plan::{Context, Plan};
 use crate::sweep::simulation::Simulation;
 use crate::sweep::{Machine, Sweep, ready};
@@ -18,19 +15,30 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use std::path::Path;
 
+/// What campaigns take from the site. The crate `cluster` knows site files and batch systems.
+pub trait Surroundings {
+    /// Returns the settings of the site file.
+    fn settings(&self) -> SiteSettings;
+
+    /// Returns the machine's name in a result, unless it is the host's.
+    fn machine_name(&self, sweep: &Sweep, result: &Path) -> Option<String>;
+
+    /// Checks what a sweep requests from the batch system.
+    fn check(&self, sweep: &Sweep) -> Result<()>;
+}
+
 /// Plans the campaigns of a request.
 pub struct Planner<'a> {
     request: &'a Request,
-    site: Site,
+    surroundings: &'a dyn Surroundings,
     /// The machine that sweeps are read for.
     machine: Machine,
 }
 
 impl<'a> Planner<'a> {
-    /// Plans for this machine, with its site file.
-    pub fn new(request: &'a Request) -> Result<Self> {
-        let site = if request.is_job { Site::default() } else { Site::load()? };
-        Ok(Self { request, site, machine: Machine::detect() })
+    /// Plans for this machine.
+    pub fn new(request: &'a Request, surroundings: &'a dyn Surroundings) -> Self {
+        Self { request, surroundings, machine: Machine::detect() }
     }
 
     /// Plans for another machine than this one.
@@ -55,7 +63,9 @@ impl<'a> Planner<'a> {
     }
 
     fn plan_on(&self, mut sweep: Sweep, machine: Machine, simulation: Option<Simulation>) -> Result<Campaign> {
-        let Self { request, site, .. } = self;
+        let Self { request, surroundings, .. } = self;
+        surroundings.check(&sweep)?;
+        let site = surroundings.settings();
         if let (Some(number), TransportKind::Threads) = (request.ranks_per_node, sweep.launch.transport) {
             return Err(Error::input(
                 format!(
@@ -86,7 +96,9 @@ impl<'a> Planner<'a> {
             place: sweep.launch.place,
             machine: match &simulation {
                 Some(simulation) => simulation.card.name.clone(),
-                None => self.machine_name(&sweep, &folder),
+                None => (request.machine.clone())
+                    .or_else(|| surroundings.machine_name(&sweep, &folder))
+                    .unwrap_or_else(provenance::host_name),
             },
             build: worker_info.build.fingerprint.clone(),
             builds: worker_info.build.families.clone(),
@@ -99,7 +111,7 @@ impl<'a> Planner<'a> {
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         check_host_count(&plan, &hosts)?;
         check_path(&folder)?;
-        let (site, each_node) = (site.clone(), request.each_node.clone());
+        let each_node = request.each_node.clone();
         Ok(Campaign { sweep, plan, worker, worker_info, folder, hosts, machine, sized_for: None, site, each_node })
     }
 
@@ -127,32 +139,6 @@ impl<'a> Planner<'a> {
                 Err(Error::input(message, "add --hosts (such as --hosts node1,node2), or hosts to [launch]"))
             }
             None => Ok((Vec::new(), ranks_per_node)),
-        }
-    }
-
-    /// Returns the machine's name in results, which distinguishes samples of different machines: the user's, that of the result's
-    /// earlier jobs, the site file's, the cluster's in a Slurm allocation, the cluster's from the batch system of jobs, or this
-    /// host's. Login nodes of one cluster have different names, so the cluster's name is preferred.
-    fn machine_name(&self, sweep: &Sweep, result: &Path) -> String {
-        (self.request.machine.clone())
-            .or_else(|| name_from_jobs(result))
-            .or_else(|| self.site.file.machine.clone())
-            .or_else(name_from_allocation)
-            .or_else(|| {
-                let template = self.batch_system(sweep).template()?.ok()?;
-                System::new(template, Path::new("."), &|| Ok(())).cluster()
-            })
-            .unwrap_or_else(provenance::host_name)
-    }
-
-    /// Returns the batch system of the flags or the sweep.
-    fn batch_system(&self, sweep: &Sweep) -> BatchSystem {
-        let named_or_installed = |name: Option<String>| name.map_or(BatchSystem::Installed, BatchSystem::Named);
-        match (&self.request.submit, &sweep.launch.submit) {
-            (BatchSystem::Named(_), _) => self.request.submit.clone(),
-            (BatchSystem::Installed, _) => named_or_installed(self.site.file.submit.system.clone()),
-            (BatchSystem::None, Some(submit)) => named_or_installed(submit.to_table().system),
-            (BatchSystem::None, None) => BatchSystem::None,
         }
     }
 }
@@ -203,18 +189,4 @@ fn check_path(folder: &Path) -> Result<()> {
         )),
         _ => Ok(()),
     }
-}
-
-/// Returns the name in a result that has jobs.
-fn name_from_jobs(result: &Path) -> Option<String> {
-    let folder = Folder { path: result.to_owned() };
-    if !Jobs::new(&folder).exist() {
-        return None;
-    }
-    Manifest::read(&folder).ok().map(|manifest| manifest.machine)
-}
-
-fn name_from_allocation() -> Option<String> {
-    std::env::var_os("SLURM_JOB_ID")?;
-    std::env::var("SLURM_CLUSTER_NAME").ok().filter(|name| !name.is_empty())
 }

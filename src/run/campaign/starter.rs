@@ -1,6 +1,5 @@
 //! Starts the launches of a campaign: holds its launcher and the launcher's program, and measures the missing points.
 
-use super::carriers::site_record;
 use super::fallback::Fallback;
 use super::{Campaign, Conduct};
 use crate::launch::causes::Special;
@@ -68,7 +67,7 @@ impl Starter {
                 "note: {name}={value} is set for the launches, because the worker is built for {library}"
             ));
         }
-        let site_variables = site_record::variables(&campaign.site);
+        let site_variables = campaign.site.variables();
         let fallback = Fallback::new(campaign, folder)?;
         fallback.note().iter().for_each(|text| watcher.say(text));
         let command = |job: &Path, size: LaunchSize| -> CommandLine {

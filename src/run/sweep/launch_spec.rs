@@ -1,11 +1,12 @@
 //! The settings of a sweep's launches, checked.
 
-use crate::batch::Submit;
+use super::submit_table::SubmitTable;
 use crate::launch::{HostsSource, LauncherEntry};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::simulated::Mapping;
 use apexmap_measure::hardware::PlacementOrder;
 use std::path::PathBuf;
+use toml::Spanned;
 
 const DEFAULT_START_TIMEOUT_SECONDS: f64 = 300.0;
 pub const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
@@ -49,8 +50,9 @@ pub struct LaunchSpec {
     pub fallback: bool,
     /// Largest number of node hours that the jobs of the sweep may take; `None` if the sweep sets none.
     pub max_node_hours: Option<f64>,
-    /// The options of jobs of a batch system; `None` if the sweep runs here.
-    pub submit: Option<Submit>,
+    /// What the sweep requests from a batch system, with its place in the text; `None` if the sweep runs here. The crate `cluster`
+    /// checks it.
+    pub submit: Option<Spanned<SubmitTable>>,
 }
 
 impl LaunchSpec {

@@ -31,6 +31,7 @@ pub mod result_state;
 mod settings;
 pub mod simulation;
 mod spec;
+pub mod submit_table;
 mod suspicion;
 mod values;
 pub mod watch;

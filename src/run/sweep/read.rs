@@ -33,6 +33,17 @@ pub struct Sweep {
     pub repeat: Repeat,
 }
 
+impl Sweep {
+    /// Returns the text as the source of errors with a place.
+    pub fn source(&self) -> TomlSource<'_> {
+        source(&self.text, &self.path)
+    }
+}
+
+fn source<'a>(text: &'a str, path: &'a Path) -> TomlSource<'a> {
+    TomlSource { path, text, examples: "sweeps/" }
+}
+
 /// Reads a sweep file for a machine.
 ///
 /// # Errors
@@ -48,7 +59,7 @@ pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
 /// # Errors
 /// If the text is not a sweep whose points can all run. The error has the place.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
-    let page = TomlSource { path, text, examples: "sweeps/" };
+    let page = source(text, path);
     let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
     let name = settings::name(&file, &page)?;
     let launch = settings::launch(&file, &page, &machine)?;
@@ -73,7 +84,7 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
 
 /// Returns how often the points of a sweep are measured: in each launch, and in how many launches.
 pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
-    let page = TomlSource { path, text, examples: "sweeps/" };
+    let page = source(text, path);
     let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
     let sweep = settings::launch(&file, &page, &Machine::detect())?;
     Ok((settings::repeat(&file.repeat, &page)?, sweep.launches))

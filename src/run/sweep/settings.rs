@@ -3,7 +3,6 @@
 use super::launch_spec::{DEFAULT_PREFLIGHT_SECONDS, LaunchSpec, MAX_SECONDS};
 use super::spec::{File, Launch, Machine, RESAMPLES, Repeat, Scalar};
 use super::values::quantity;
-use crate::batch::{self, Submit};
 use crate::launch::{self, HostsSource, LauncherEntry, custom};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -111,7 +110,7 @@ pub fn launch(file: &File, page: &TomlSource, machine: &Machine) -> Result<Launc
         preflight_seconds: parse_seconds(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
         fallback: launch.fallback.unwrap_or(true),
         max_node_hours: max_node_hours(file, page)?,
-        submit: submit(file, page)?,
+        submit: launch.submit.as_ref().map(|submit| Spanned::new(submit.span(), submit.get_ref().to_table())),
         ..LaunchSpec::new(launcher)
     })
 }
@@ -156,19 +155,6 @@ fn max_node_hours(file: &File, page: &TomlSource) -> Result<Option<f64>> {
         }
         hours => Ok(hours.as_ref().map(|hours| *hours.get_ref())),
     }
-}
-
-/// Checks and returns `submit`.
-fn submit(file: &File, page: &TomlSource) -> Result<Option<Submit>> {
-    let Some(submit) = &file.launch.submit else { return Ok(None) };
-    let table = submit.get_ref().to_table();
-    if let Some(system) = &table.system {
-        batch::find(system).map_err(|error| page.error_at(submit.span(), error.message, error.help))?;
-    }
-    table
-        .into_options("", parse_time)
-        .map_err(|(message, help)| page.error_at(submit.span(), format!("submit: {message}"), help))?;
-    Ok(Some(submit.get_ref().clone()))
 }
 
 /// Parses a time such as "2 h" and returns seconds.

@@ -1,7 +1,7 @@
 //! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/sweeps.md.
 
 use super::answer::AnswerSpec;
-use crate::batch::Submit;
+use super::submit_table::Submit;
 use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::simulated::Mapping;

@@ -1,0 +1,164 @@
+//! Adapts a sweep to the partition of its jobs: to its nodes, and to its limits of time and nodes.
+
+use super::options::job_options;
+use crate::batch::nodes::{Limits, NodeTable};
+use crate::batch::{JobOptions, Template};
+use crate::cluster::Cluster;
+use crate::site::Site;
+use crate::submit::{Jobs, Part, System};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::terminal::note;
+use apexmap_base::units::{self, plural};
+use apexmap_results::disk::Folder;
+use apexmap_run::campaign::{Campaign, Request};
+use apexmap_run::sweep::Machine;
+use apexmap_run::sweep::plan::largest_memory;
+use apexmap_run::sweep::submit_table::SubmitTable;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A partition or queue, as the batch system reports it.
+pub struct Partition {
+    /// The name for messages: `partition batch`.
+    name: String,
+    limits: Limits,
+    /// The program that reported it.
+    program: String,
+}
+
+/// The nodes of the partition of a campaign's jobs.
+pub struct Listing {
+    pub options: JobOptions,
+    pub template: Template,
+    /// The partition's name for messages.
+    pub name: String,
+    /// The nodes with the requested features, the words that name this selection, and the program that reports them. `None` if the
+    /// batch system reports no nodes.
+    pub nodes: Option<(NodeTable, String, String)>,
+}
+
+/// Asks the batch system for the nodes that jobs may get.
+pub fn list_nodes(campaign: &Campaign, site: &Site, flags: &SubmitTable) -> Result<Listing> {
+    let (earlier_options, _) = Jobs::new(&Folder { path: campaign.folder.clone() }).read()?;
+    let (options, template) = job_options(campaign, site, flags, earlier_options)?;
+    let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
+    let system = System::new(template, Path::new("."), &|| Ok(()));
+    let nodes = match system.nodes(options.partition.as_deref()) {
+        Some((table, program)) => {
+            let (table, selection) = apply_constraint(table, options.constraint.as_deref(), &program, &name)?;
+            Some((table, selection, program))
+        }
+        None => None,
+    };
+    Ok(Listing { options, template: system.template, name, nodes })
+}
+
+/// Plans the sweep again for the nodes of its partition, if the batch system reports their size.
+pub fn plan_for_nodes(
+    campaign: Campaign,
+    cluster: &Cluster,
+    flags: &SubmitTable,
+    request: &Request,
+) -> Result<(Campaign, Option<Partition>)> {
+    let Listing { name, nodes, .. } = list_nodes(&campaign, &cluster.site, flags)?;
+    let Some((table, selection, program)) = nodes else { return Ok((campaign, None)) };
+    let is_wanted = |node: &str| request.each_node.as_ref().is_none_or(|nodes| nodes.contains(node));
+    let table = table.filter_by_names(is_wanted);
+    let Some(node) = table.size() else { return Ok((campaign, None)) };
+    let limits = table.limits();
+    let machine = Machine {
+        cores: node.cores,
+        hardware_threads: node.hardware_threads,
+        cores_of_numa_node: Some(node.cores_of_socket),
+        numa_cores: BTreeMap::new(),
+        memory_nodes: Vec::new(),
+        memory: node.memory,
+        ..campaign.machine.clone()
+    };
+    let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
+    let source = format!("according to {program}, a node of {name}{selection} has {cores} and {memory}");
+    let mut campaign =
+        Campaign { sized_for: Some(source.clone()), ..cluster.planner(request).with_machine(machine.clone()).plan()? };
+    note(&format!("note: {source}; \"cores\" and sizes that depend on the machine use these numbers"));
+    let needs_ranks_per_node = |campaign: &Campaign| {
+        campaign.plan.by_size().into_keys().any(|size| campaign.plan.context.node_count(size).is_none())
+    };
+    if needs_ranks_per_node(&campaign) {
+        // Neither the sweep nor the user sets the ranks per node.
+        let request = Request { ranks_per_node: u32::try_from(node.cores).ok(), ..request.clone() };
+        campaign =
+            Campaign { sized_for: Some(source.clone()), ..cluster.planner(&request).with_machine(machine).plan()? };
+        note(&format!(
+            "note: each node gets {}, one per core; --ranks-per-node changes this",
+            plural(node.cores, "rank")
+        ));
+    }
+    let (bytes, ranks) = largest_memory(&campaign.plan);
+    if bytes > node.memory {
+        let (ranks, needed) = (plural(ranks, "rank"), units::bytes(bytes as f64));
+        let message = format!("{}: {ranks} on a node take {needed}, but {source}", campaign.sweep.path.display());
+        let help =
+            "reduce M or the ranks per node, or choose another partition or nodes with more memory (--constraint)";
+        return Err(Error::input(message, help));
+    }
+    Ok((campaign, Some(Partition { name, limits, program })))
+}
+
+/// Returns the nodes with the requested features, and the words that name this selection.
+fn apply_constraint(
+    table: NodeTable,
+    constraint: Option<&str>,
+    program: &str,
+    name: &str,
+) -> Result<(NodeTable, String)> {
+    let Some(constraint) = constraint else { return Ok((table, String::new())) };
+    // The batch system itself judges a constraint with other syntax. The smallest node of the partition is then assumed.
+    let Some(selected) = table.filter_by_features(constraint) else { return Ok((table, String::new())) };
+    if selected.is_empty() && table.size().is_some() {
+        let features: Vec<&str> = table.features().into_iter().collect();
+        let features = if features.is_empty() { "none".to_owned() } else { features.join(", ") };
+        return Err(Error::input(
+            format!("according to {program}, no node of {name} has the features {constraint}"),
+            format!("choose among the features of its nodes (--constraint): {features}"),
+        ));
+    }
+    Ok((selected, format!(" with {constraint}")))
+}
+
+impl Partition {
+    /// Applies the partition's limits to the options of jobs. Without a time limit, jobs get the longest one allowed.
+    ///
+    /// # Errors
+    /// If a part needs more nodes than a job can get, or the user requests a longer time. Such a job would wait forever.
+    pub fn apply_limits(&self, options: JobOptions, parts: &[Part]) -> Result<JobOptions> {
+        let Self { name, limits, program } = self;
+        let largest = parts.iter().max_by_key(|part| part.nodes);
+        if let (Some(max_nodes), Some(part)) = (limits.nodes, largest)
+            && part.nodes > max_nodes
+        {
+            let ranks_text =
+                part.ranks_per_node.map_or(String::new(), |ranks| format!(" with {} on each", plural(ranks, "rank")));
+            return Err(Error::input(
+                format!(
+                    "a job would need {}{ranks_text}, but according to {program}, {name} allows at most {max_nodes}",
+                    plural(part.nodes, "node")
+                ),
+                "use fewer ranks in the sweep, more ranks per node (--ranks-per-node) or another partition (--partition)",
+            ));
+        }
+        let Some(max_seconds) = limits.seconds else { return Ok(options) };
+        match options.time_limit_seconds {
+            // A QOS may allow more than the partition.
+            Some(limit) if limit > max_seconds && options.qos.is_none() => Err(Error::input(
+                format!(
+                    "a time limit of {} is too long: according to {program}, {name} allows at most {}",
+                    units::seconds(limit),
+                    units::seconds(max_seconds)
+                ),
+                "set a shorter time with --time-limit, or leave it out; a longer sweep becomes a chain of jobs",
+            )),
+            Some(_) => Ok(options),
+            None => Ok(JobOptions { time_limit_seconds: Some(max_seconds), ..options }),
+        }
+    }
+}
