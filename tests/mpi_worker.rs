@@ -19,8 +19,8 @@ pub struct Mpi {
     pub compiler: &'static str,
     pub launcher: &'static str,
     pub name: &'static str,
-    /// The folder with its programs.
-    built: OnceLock<PathBuf>,
+    /// Its programs, built once.
+    built: OnceLock<[PathBuf; 2]>,
 }
 
 pub static OPEN_MPI: Mpi =
