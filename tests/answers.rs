@@ -26,7 +26,7 @@ fn ping_pong(medians: &[(u64, f64)]) -> Samples {
     Samples::from(table.finish())
 }
 
-fn answered(samples: &Samples, values: &str, text: &str) -> Declared {
+fn declare(samples: &Samples, values: &str, text: &str) -> Declared {
     let sweep = format!("question = \"How long?\"\n[answer]\ntext = '{text}'\n[answer.values]\n{values}");
     answer(samples, &sweep).expect("samples").expect("an answer")
 }
@@ -49,19 +49,19 @@ fn an_answer_has_medians_extremes_and_the_places_where_a_rate_is_reached() {
         longest = { at = "message_bytes", largest = "message_bytes" }
     "#;
     let samples = ping_pong(&[(8, 1e-6), (4096, 2e-6), (8192, 3e-6), (16384, 5e-6)]);
-    let found = answered(&samples, values, "{latency}, {peak} at {at}, half from {half}, {least} to {longest}");
-    assert!(found.known);
-    assert_eq!(found.text, "1 us, 3.28 GB/s at 16 KiB, half from 4 KiB, 8 B to 16 KiB");
-    assert_eq!(found.lines().lines().next(), Some("How long?"));
+    let declared = declare(&samples, values, "{latency}, {peak} at {at}, half from {half}, {least} to {longest}");
+    assert!(declared.is_known);
+    assert_eq!(declared.text, "1 us, 3.28 GB/s at 16 KiB, half from 4 KiB, 8 B to 16 KiB");
+    assert_eq!(declared.lines().lines().next(), Some("How long?"));
 }
 
 #[test]
 fn a_step_is_where_medians_leave_the_line_of_those_before() {
     let values = r#"limit = { step = "message_seconds_p50", at = "message_bytes" }"#;
-    assert_eq!(answered(&with_step(), values, "up to {limit}").text, "up to 4 KiB");
+    assert_eq!(declare(&with_step(), values, "up to {limit}").text, "up to 4 KiB");
     let straight = [8u64, 64, 512, 1024, 2048, 4096, 8192].map(|bytes| (bytes, 500e-9 + bytes as f64 * 1e-10));
-    let without = answered(&ping_pong(&straight), values, "up to {limit}");
-    assert!(!without.known);
+    let without = declare(&ping_pong(&straight), values, "up to {limit}");
+    assert!(!without.is_known);
     assert_eq!(without.text, "not answered: these samples give no value for limit");
 }
 
@@ -75,8 +75,8 @@ fn formulas_have_the_unit_of_their_values_or_none() {
         share = "100 * short / long"
     "#;
     let samples = ping_pong(&[(8, 1e-6), (4096, 4e-6)]);
-    let found = answered(&samples, values, "{more} more, {ratio} times, {share} %");
-    assert_eq!(found.text, "3 us more, 4 times, 25 %");
+    let declared = declare(&samples, values, "{more} more, {ratio} times, {share} %");
+    assert_eq!(declared.text, "3 us more, 4 times, 25 %");
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn a_median_of_several_points_and_a_word_without_samples_are_no_values() {
         all = { median = "message_seconds_p50" }
         other = { median = "message_seconds_p50", where = 'kernel == "message_rate.streaming"' }
     "#;
-    let found = answered(&samples, values, "{all} {other}");
-    assert_eq!(found.text, "not answered: these samples give no value for all, other");
-    assert!(found.intervals.is_empty());
+    let declared = declare(&samples, values, "{all} {other}");
+    assert_eq!(declared.text, "not answered: these samples give no value for all, other");
+    assert!(declared.intervals.is_empty());
 }
 
 #[test]
@@ -110,22 +110,22 @@ fn intervals_are_those_of_the_medians_and_of_ratios_of_independent_ones() {
         two = { median = "bytes_per_second", largest = "P" }
         gain = "two / one"
     "#;
-    let found = answered(&samples, values, "{one}, {gain} times");
+    let declared = declare(&samples, values, "{one}, {gain} times");
     // Student's t with 4 degrees of freedom on ln(1 + 0.01 i), i from 0 to 4: half width 0.0192; of the ratio sqrt(2) times it.
-    assert_eq!(found.text, "1.02 GB/s, 2 times");
-    assert_eq!(found.intervals, ["one 1 to 1.04 GB/s", "gain 1.95 to 2.05"]);
+    assert_eq!(declared.text, "1.02 GB/s, 2 times");
+    assert_eq!(declared.intervals, ["one 1 to 1.04 GB/s", "gain 1.95 to 2.05"]);
 }
 
 #[test]
 fn every_ready_sweep_has_a_question_and_an_answer_of_at_most_15_words() {
     for sweep in READY_SWEEPS {
-        let declared = parse_answer(sweep.text).unwrap_or_else(|| panic!("{} has no answer", sweep.name));
-        assert!(declared.question.ends_with(['?', ')']), "{}", sweep.name);
+        let answered = parse_answer(sweep.text).unwrap_or_else(|| panic!("{} has no answer", sweep.name));
+        assert!(answered.question.ends_with(['?', ')']), "{}", sweep.name);
         let words = |part: &Part| match part {
             Part::Text(text) => text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count(),
             Part::Value(_) => WORDS_OF_A_VALUE,
         };
-        let count: usize = declared.answer.parts().expect("a sentence").iter().map(words).sum();
+        let count: usize = answered.answer.parts().expect("a sentence").iter().map(words).sum();
         assert!(count <= 18, "{}: {count} words", sweep.name);
     }
 }

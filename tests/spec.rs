@@ -299,13 +299,13 @@ fn impossible_points_are_refused_with_a_reason_and_a_condition() {
 #[test]
 fn refusals_name_parameters_of_kernels() {
     let parameters = kernels::ALL.iter().flat_map(|kernel| kernel.parameters).chain(&kernels::LAUNCH_PARAMETERS);
-    let known: BTreeSet<&str> = parameters.map(|parameter| parameter.name).chain(["ranks", "kernel"]).collect();
+    let valid: BTreeSet<&str> = parameters.map(|parameter| parameter.name).chain(["ranks", "kernel"]).collect();
     let sources = crate::architecture::sources("src/measure/kernels");
     let lists = sources.iter().flat_map(|(_, text)| text.split("refusal!(").skip(1));
     let names: Vec<&str> =
         lists.flat_map(|rest| rest.split(']').next().unwrap_or_default().split('"').skip(1).step_by(2)).collect();
     assert!(names.len() > 40, "{names:?}");
-    let unknown: Vec<_> = names.iter().filter(|name| !known.contains(**name)).collect();
+    let unknown: Vec<_> = names.iter().filter(|name| !valid.contains(**name)).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
@@ -765,10 +765,18 @@ fn a_wrong_answer_is_refused_at_its_place() {
     check_wrong(&answer("text = »\"{rate\"«"), "no partner }", "names of values in braces");
     let value = |value: &str| answer(&format!("text = \"{{rate}}\"\n[answer.values]\n{value}"));
     check_wrong(&value("rate = { median = »\"bytes_per_secnd\"« }"), "no result has a column", "bytes_per_second");
-    check_wrong(&value("»rate« = { median = \"seconds\", max = \"seconds\" }"), "one statistic of one column", "median, max, min");
+    check_wrong(
+        &value("»rate« = { median = \"seconds\", max = \"seconds\" }"),
+        "one statistic of one column",
+        "median, max, min",
+    );
     check_wrong(&value("»rate« = { at = \"L\" }"), "one statistic of one column", "largest or smallest");
     check_wrong(&value("rate = { max = \"seconds\", reaches = »0.9« }"), "reaches needs max and at", "at =");
-    check_wrong(&value("rate = { max = \"seconds\", at = \"L\", reaches = »1.5« }"), "fraction of the largest", "up to 1");
+    check_wrong(
+        &value("rate = { max = \"seconds\", at = \"L\", reaches = »1.5« }"),
+        "fraction of the largest",
+        "up to 1",
+    );
     check_wrong(&value("rate = { max = \"seconds\", where = '»Q« == 1' }"), "unknown", "");
     check_wrong(&value("rate = »\"2 * fast\"«"), "fast", "");
 }

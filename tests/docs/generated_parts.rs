@@ -457,9 +457,14 @@ fn sweeps_page_lists_every_ready_sweep_and_every_key() {
     let schema: Value = serde_json::from_str(&sweep::schema()).expect("JSON");
     let definitions = &schema["$defs"];
     let mut text = format!("\n### Top level and tables\n{}", keys(&schema, definitions));
-    for (name, heading) in
-        [("Launch", "[launch]"), ("Repeat", "[repeat]"), ("FigureSpec", "[[figure]]"), ("Range", "Ranges of values")]
-    {
+    for (name, heading) in [
+        ("Launch", "[launch]"),
+        ("Repeat", "[repeat]"),
+        ("AnswerSpec", "[answer]"),
+        ("StatisticSpec", "Values of an answer"),
+        ("FigureSpec", "[[figure]]"),
+        ("Range", "Ranges of values"),
+    ] {
         let _ = write!(text, "\n### {heading}\n{}", keys(&definitions[name], definitions));
     }
     text += "\n### Units\n";

@@ -1,6 +1,7 @@
 //! The answer of a sweep to its question: a sentence, and how its values follow from the samples.
 
 use super::expand;
+use super::ready::READY_SWEEPS;
 use super::spec::File;
 use apexmap_base::condition::{Formula, NameType};
 use apexmap_base::error::{Error, Result};
@@ -106,10 +107,19 @@ pub struct Answered {
     pub answer: AnswerSpec,
 }
 
-/// Parses the question and the answer of a sweep's text, which was checked when it ran. Returns `None` if the sweep has no answer
-/// that this version understands.
+/// Parses the question and the answer of a sweep's text, which was checked when it ran. A sweep without an answer has that of the
+/// ready sweep with its question, because results of earlier versions have none. Returns `None` if there is no answer that this
+/// version understands.
 pub fn parse_answer(sweep: &str) -> Option<Answered> {
-    toml::from_str(sweep).ok()
+    #[derive(Deserialize)]
+    struct Asked {
+        question: String,
+    }
+    toml::from_str(sweep).ok().or_else(|| {
+        let Asked { question } = toml::from_str(sweep).ok()?;
+        let ready = READY_SWEEPS.iter().find(|ready| ready.question() == question)?;
+        toml::from_str(ready.text).ok()
+    })
 }
 
 impl AnswerSpec {

@@ -19,7 +19,7 @@ pub struct Declared {
     /// The sentence; if a value has no samples yet, what is missing.
     pub text: String,
     /// Whether all values of the sentence are known.
-    pub known: bool,
+    pub is_known: bool,
     /// The 95 % intervals of the values: `latency 0.51 to 0.54 us`.
     pub intervals: Vec<String>,
 }
@@ -66,11 +66,11 @@ pub fn answer(samples: &Samples, sweep: &str) -> Result<Option<Declared>> {
             },
         }
     }
-    let known = missing.is_empty();
-    if !known {
+    let is_known = missing.is_empty();
+    if !is_known {
         text = format!("not answered: these samples give no value for {}", missing.join(", "));
     }
-    Ok(Some(Declared { question, text, known, intervals: if known { intervals } else { Vec::new() } }))
+    Ok(Some(Declared { question, text, is_known, intervals: if is_known { intervals } else { Vec::new() } }))
 }
 
 /// Returns the value of a statistic; `None` if it has no samples, or several points for one median.
@@ -169,19 +169,19 @@ fn evaluate(text: &str, values: &BTreeMap<&str, Option<Found>>) -> Option<Found>
     let names: Vec<(&str, NameType)> = values.keys().map(|name| (*name, NameType::Number)).collect();
     let formula = Formula::parse(text, &names).ok()?;
     let number = |name: &str| values.get(name)?.as_ref().map(Found::number);
-    let at = |changed: &str, to: f64| {
+    let evaluate_with = |changed: &str, to: f64| {
         let lookup = |name: &str| (if name == changed { Some(to) } else { number(name) }).map(Value::Real);
         formula.evaluate(&lookup).filter(|value| value.is_finite())
     };
-    let value = at("", 0.0)?;
+    let value = evaluate_with("", 0.0)?;
     let used = values.iter().filter(|(name, _)| formula.names().iter().any(|used| used == *name));
     let (mut below, mut above, mut all_known) = (0.0, 0.0, true);
-    for (name, found) in used {
-        let Some(Found::Number { interval: Some((low, high)), .. }) = found else {
+    for (name, used_value) in used {
+        let Some(Found::Number { interval: Some((low, high)), .. }) = used_value else {
             all_known = false;
             continue;
         };
-        let ends = [at(name, *low)? - value, at(name, *high)? - value];
+        let ends = [evaluate_with(name, *low)? - value, evaluate_with(name, *high)? - value];
         below += ends[0].min(ends[1]).min(0.0).powi(2);
         above += ends[0].max(ends[1]).max(0.0).powi(2);
     }
@@ -191,13 +191,13 @@ fn evaluate(text: &str, values: &BTreeMap<&str, Option<Found>>) -> Option<Found>
 
 /// Returns the unit of a formula: that of its values if all have the same and the result doubles with them.
 fn unit(formula: &Formula, value: f64, values: &BTreeMap<&str, Option<Found>>) -> Unit {
-    let found = |name: &str| values.get(name).and_then(Option::as_ref);
-    let mut units = formula.names().iter().map(|name| match found(name) {
+    let value_of = |name: &str| values.get(name).and_then(Option::as_ref);
+    let mut units = formula.names().iter().map(|name| match value_of(name) {
         Some(Found::Number { unit, .. }) => *unit,
         _ => Unit::None,
     });
     let Some(unit) = units.next().filter(|first| units.all(|unit| unit == *first)) else { return Unit::None };
-    let doubled = formula.evaluate(&|name| Some(Value::Real(2.0 * found(name)?.number())));
+    let doubled = formula.evaluate(&|name| Some(Value::Real(2.0 * value_of(name)?.number())));
     if doubled.is_some_and(|doubled| (doubled - 2.0 * value).abs() <= 1e-9 * value.abs()) { unit } else { Unit::None }
 }
 
