@@ -1,13 +1,14 @@
 //! Figures that a sweep requests for its report.
 
-use super::answer::check_column_name;
 use super::expand;
 use super::spec::{FigureSpec, File};
 use apexmap_base::error::Result;
+use apexmap_base::name_lookup::nearest_name;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_draw::plot::FigureKind;
-use apexmap_results::table::columns;
+use apexmap_results::table::columns::{self, Role};
 use serde::Deserialize;
+use std::ops::Range;
 use toml::Spanned;
 
 /// A figure of a sweep.
@@ -55,6 +56,22 @@ pub fn parse_figures(sweep: &str) -> Vec<SweepFigure> {
     figures.into_iter().filter_map(to_figure).collect()
 }
 
+/// Checks that a name is that of a column.
+///
+/// # Errors
+/// An unknown name, with its place and the nearest column.
+pub(super) fn check_column(name: &str, place: Range<usize>, page: &TomlSource) -> Result<()> {
+    if columns::describe(columns::resolve(name)).role != Role::Unknown {
+        return Ok(());
+    }
+    let other = nearest_name(name, columns::symbols().iter().copied());
+    let advice = other.map_or_else(
+        || "`apexmap kernels KERNEL` lists parameters and outputs".to_owned(),
+        |other| format!("did you mean \"{other}\"?"),
+    );
+    Err(page.error_at(place, format!("no result has a column \"{name}\""), advice))
+}
+
 /// Checks the figures of a sweep.
 ///
 /// # Errors
@@ -70,7 +87,7 @@ pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
         }
         let z = figure.z.iter().map(|z| (z.get_ref().trim(), z));
         for (name, place) in axis_names(figure).chain(z) {
-            check_column_name(name, place.span(), page)?;
+            check_column(name, place.span(), page)?;
         }
         if kind != "curves" && axis_names(figure).count() != 2 {
             let place = figure.y.as_ref().map_or(figure.kind.span(), Spanned::span);

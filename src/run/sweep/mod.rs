@@ -2,6 +2,7 @@
 //! completes it.
 
 pub mod answer;
+mod answer_checks;
 mod budget;
 pub mod cost;
 pub mod counts;

@@ -4,7 +4,7 @@
 
 use super::launch_spec::LaunchSpec;
 use super::spec::Machine;
-use super::{answer, expand, figures, settings, spec, values};
+use super::{answer_checks, expand, figures, settings, spec, values};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::{self, TomlSource};
@@ -69,7 +69,7 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
         _ => settings::repeat(&file.repeat, &page)?,
     };
     figures::check(&file, &page)?;
-    answer::check(&file, &page)?;
+    answer_checks::check(&file, &page)?;
     Ok(Sweep {
         title: file.title.clone().unwrap_or_else(|| name.clone()),
         name,

@@ -8,8 +8,9 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::table::columns::{self, describe_of};
 use apexmap_run::sweep::answer::{Answered, Part, StatisticSpec, ValueSpec, parse_answer};
+use apexmap_run::sweep::ready::READY_SWEEPS;
 use apexmap_theory::statistics::Summary;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A question with its answer.
@@ -39,7 +40,8 @@ enum Found {
 /// Returns the answer to the sweep's question; `None` if the sweep declares none. `samples` are those of the current plan, and
 /// `sweep` is the text of its file.
 pub fn answer(samples: &Samples, sweep: &str) -> Result<Option<Declared>> {
-    let Some(Answered { question, answer }) = parse_answer(sweep) else { return Ok(None) };
+    let declared = parse_answer(sweep).or_else(|| parse_answer(ready_with_question(sweep)?));
+    let Some(Answered { question, answer }) = declared else { return Ok(None) };
     let good = samples.good();
     let mut values = BTreeMap::new();
     for (name, spec) in &answer.values {
@@ -71,6 +73,16 @@ pub fn answer(samples: &Samples, sweep: &str) -> Result<Option<Declared>> {
         text = format!("not answered: these samples give no value for {}", missing.join(", "));
     }
     Ok(Some(Declared { question, text, is_known, intervals: if is_known { intervals } else { Vec::new() } }))
+}
+
+/// Returns the ready sweep with the question of a sweep. Results of earlier versions hold it without its answer.
+fn ready_with_question(sweep: &str) -> Option<&'static str> {
+    #[derive(Deserialize)]
+    struct Asked {
+        question: String,
+    }
+    let Asked { question } = toml::from_str(sweep).ok()?;
+    READY_SWEEPS.iter().find(|ready| ready.question() == question).map(|ready| ready.text)
 }
 
 /// Returns the value of a statistic; `None` if it has no samples, or several points for one median.
