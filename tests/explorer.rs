@@ -296,7 +296,7 @@ fn a_kernel_with_one_number_has_a_map_of_one_row_and_one_slice() {
         set("operations_per_second", rate.clone());
         set("bytes_per_second_per_rank", rate);
     }
-    let data = explorer::explorer(&Samples::from(rows.finish())).expect("data").expect("numbers vary");
+    let data = explorer::explorer(&Samples::from(rows.finish()), &[], &[]).expect("data").expect("numbers vary");
     let context = json!({ "explorer": data });
     let report = scratch.join("page.html");
     let text = html::render_with(TEMPLATE, &context, explorer::STYLE, &explorer::script()).expect("a page");
@@ -393,7 +393,7 @@ fn the_panel_fits_a_telephone_dark_mode_and_dense_screens() {
 /// Returns the data of the panel for the samples of a result.
 fn data(folder: &Folder) -> Explorer {
     let samples = Samples::from(folder.table().expect("a table")).current();
-    explorer::explorer(&samples).expect("data").expect("numbers vary")
+    explorer::explorer(&samples, &[], &[]).expect("data").expect("numbers vary")
 }
 
 #[test]
@@ -537,7 +537,7 @@ fn a_large_result_keeps_whole_maps_and_says_what_it_omits() {
             set(column, Value::Real((1 + words + alpha + block) as f64 * 1e8));
         }
     }
-    let data = explorer::explorer(&Samples::from(rows.finish())).expect("data").expect("numbers vary");
+    let data = explorer::explorer(&Samples::from(rows.finish()), &[], &[]).expect("data").expect("numbers vary");
     let kernel = &data.kernels[0];
     // Three maps of 3000 cells are below 10,000 cells, and four of five columns below 40,000 medians.
     assert_eq!((kernel.cells.len(), kernel.axes[0].values.len(), kernel.quantities.len()), (9000, 3, 4));
@@ -554,8 +554,8 @@ fn the_terms_of_a_model_are_those_at_each_cell() {
     let scratch = Scratch::new();
     let path = synthetic_machines::folder(&scratch, "simulated", ONE_RANK, &NUMBERS, true);
     let samples = Samples::from(Folder::open(&path).expect("a folder").table().expect("a table")).current();
-    let applied = AppliedModel::new(&Surface, "fitted".into(), NUMBERS.into(), &samples);
-    let mut data = explorer::explorer(&samples).expect("data").expect("numbers vary");
+    let applied = AppliedModel::new(&Surface, "fitted".into(), (NUMBERS.into(), 0.0), &samples);
+    let mut data = explorer::explorer(&samples, &[], &[]).expect("data").expect("numbers vary");
     data.add_terms(&samples, &[applied]).expect("terms");
     let kernel = &data.kernels[0];
     let point_of = |cell: &ExplorerCell| -> Vec<f64> {

@@ -103,6 +103,8 @@ fn all_missing_card_numbers_and_the_usable_machines_are_listed() {
     for name in ["l1_bytes", "l2_bytes", "issue_seconds", "overlap_seconds"] {
         assert!(error.contains(name), "{name}: {error}");
     }
+    let rates = successful_stdout(&["predict", "random_access.hypercube", "--machine", "red-storm", "--ranks", "4"]);
+    assert!(rates.contains(" GUPS") && !rates.contains("M/s"), "{rates}");
     let error = refusal_message(&["predict", "random_access.hypercube", "--machine", "seaborg", "--ranks", "4"]);
     assert!(error.contains("round_seconds") && error.contains("stage_seconds"), "{error}");
     assert!(
@@ -144,6 +146,14 @@ fn a_report_compares_compact_models_with_the_large_one() {
     assert!(count > 1 && pages[0].0.starts_with("fitting apex_map.surface 1 of"), "{count}");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     assert!(!page.contains("are not finished"), "the page is the first one");
+    // The synthetic machine follows the large model, which therefore comes first.
+    let first = page.find("<strong>apex_map.surface ").expect("the best model first");
+    assert!(
+        page[first..].starts_with("<strong>apex_map.surface explains it: ")
+            || page[first..].contains(" describes it: ")
+    );
+    let heading = |model: &str| page.find(&format!("<h3>{model}: "));
+    assert!(heading("apex_map.surface") < heading("apex_map.linear"), "the smallest error first");
     assert!(page.contains("How well few numbers describe the machine"), "no ladder");
     assert!(page.contains("<td>apex_map.linear</td><td class=\"number\">2</td>"), "two numbers of the linear model");
     // The model is fitted, or refused with advice for its parameters.

@@ -95,7 +95,7 @@ fn wrong_columns_and_conditions_without_matches_are_refused_with_help() {
         (query, ["--select", "L,block_words"], "--select names block_words twice"),
         (query, ["--group-by", "Lx"], "--group-by Lx: the result has no column \"Lx\""),
         (query, ["--where", "L > 99"], "no sample meets the condition"),
-        (query, ["--where", "L > 99"], "in this result L is 1, 2"),
+        (query, ["--where", "L > 99"], "in this result L is 1, 2 words (8 B, 16 B)"),
         (query, ["--where", "L == 1 and P == 2"], "written &&, || and !"),
         (query, ["--select", "bandwidth"], "did you mean \"bytes_per_second\" or \"bytes_per_second_per_rank\"?"),
         (query, ["--select", "bandwith_of_nothing"], "--columns` lists the columns"),

@@ -239,6 +239,14 @@ fn a_summary_with_limits_fits_a_narrow_terminal() {
     assert!(words.contains("worst alpha 0.001, L 16384 106 GB/s (89.9 to 125) 18 %, waiting for memory"), "{narrow}");
     assert!(words.contains("296 %, above the limit:") && words.contains("card is wrong"), "{narrow}");
     assert!(!narrow.contains("disturbed") && !narrow.contains("1679"), "{narrow}");
+    let marked = [row(true, &[Extreme::Best], 1.19)]
+        .map(|row| SummaryRow { share: Some((rate(1.19, Some((0.9, 1.5))), "outstanding misses".into())), ..row });
+    let at_120 = summary_table::text(&marked, Some(120));
+    assert_fits(120, &["summary"], &at_120);
+    assert!(
+        at_120.contains("119 %*, waiting for memory") && at_120.contains("* The interval includes 100 %."),
+        "{at_120}"
+    );
     let wide = summary_table::text(&rows, None);
     assert!(wide.contains("18 %, waiting for memory (outstanding misses)") && wide.contains("disturbed"), "{wide}");
 }

@@ -246,6 +246,7 @@ fn impossible_figures_are_refused() {
     check_wrong(&figure("kind = \"curves\"\nx = \"L\"\nz = »\"secnds\"«"), "\"secnds\"", "did you mean \"seconds\"");
     check_wrong(&figure("kind = \"curves\"\nx = \"L\"\nwhere = \"»Q« == 2\""), "Q", "");
     check_wrong(&figure("kind = \"curves\"\nx = \"L\"\n»colour« = 1"), "no key \"colour\"", "known are");
+    check_wrong(&figure("kind = \"curves\"\nx = \"L\"\nideal = »true«"), "curves over ranks", "remove ideal");
     let right = figure("kind = \"curves\"\nx = \"L\"\ny = \"alpha, M\"\nz = \"seconds\"\nwhere = \"P == 1\"");
     let figures = figures::parse_figures(&sweep(&right).expect("a sweep").text);
     let [parsed_figure] = &figures[..] else { panic!("{figures:?}") };

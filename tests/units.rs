@@ -96,6 +96,12 @@ fn wide_intervals_are_unknown_and_those_from_0_are_upper_bounds() {
     }
 }
 
+#[test]
+fn numbers_of_words_have_binary_prefixes() {
+    let words = |value: f64| amount(value, Unit::Words);
+    assert_eq!([1.0, 16384.0, 268_435_456.0].map(words), ["1 words", "16 kwords", "256 Mwords"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

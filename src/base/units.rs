@@ -251,10 +251,17 @@ pub fn amount(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => seconds(value),
         Unit::Bytes => bytes(value),
+        Unit::Words => format_with_prefix(value, 1024.0, &["words", "kwords", "Mwords", "Gwords", "Twords"]),
         Unit::SecondsPerByte => format!("{}/B", seconds(value)),
         Unit::None => short_number(value),
         unit => quantity(value, unit),
     }
+}
+
+/// Capitalizes the first letter.
+pub fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Formats a number with an SI suffix: `1.5M`.

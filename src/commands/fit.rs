@@ -296,14 +296,15 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
         "95 % band",
         "set by",
     ]));
+    let unit = model_fit::described_rate(model).unit;
     for point in &points {
         let mut cells: Vec<String> =
             varying.iter().map(|&index| model_fit::value_text(model, index, point.x[index])).collect();
         cells.extend([
-            amount(point.measured, about.unit),
-            amount(point.predicted, about.unit),
+            amount(point.measured, unit),
+            amount(point.predicted, unit),
             format!("{:.3}", ratio(point)),
-            format_interval((point.low, point.high), about.unit),
+            format_interval((point.low, point.high), unit),
             point.bottleneck.into(),
         ]);
         table.add_row(cells);

@@ -231,6 +231,7 @@ fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> Text
     let varied = |index: usize| rows.iter().any(|row| row.x[index] != rows[0].x[index]);
     let shown_columns: Vec<usize> =
         (0..about.variables.len()).filter(|&index| varied(index) || rows.len() == 1).collect();
+    let unit = model_fit::described_rate(model).unit;
     let banded = rows.iter().any(|row| row.band.is_some());
     let mut aligned = vec![Align::Right; shown_columns.len() + 1];
     let budgets: Vec<String> =
@@ -250,8 +251,8 @@ fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> Text
     for (row, budget) in rows.iter().zip(budgets) {
         let mut cells: Vec<String> =
             shown_columns.iter().map(|&index| value_text(&about.variables[index], row.x[index])).collect();
-        cells.push(amount(row.prediction.value, about.unit));
-        cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| format_interval(ends, about.unit))));
+        cells.push(amount(row.prediction.value, unit));
+        cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| format_interval(ends, unit))));
         cells.push(row.prediction.bottleneck.into());
         cells.extend(extrapolated.then(|| label(&row.extrapolations).unwrap_or_else(|| "inside".into())));
         cells.extend(budgeted.then_some(budget));

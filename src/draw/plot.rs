@@ -8,7 +8,7 @@ use crate::figure::{
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::PlainNode;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_base::units::{Unit, WORD_BYTES, capitalize};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::{Cell, compare, single_points};
 use apexmap_results::samples::cube::{Cube, CubeAxis, coordinate};
@@ -124,7 +124,7 @@ pub fn title(samples: &Samples, kind: FigureKind, x: &str, z: &str) -> String {
     let label = samples.describe(z).label;
     match kind {
         FigureKind::Elasticity => format!("Elasticity of {label} in {}", columns::short(x)),
-        _ => label,
+        _ => capitalize(&label),
     }
 }
 
@@ -306,8 +306,8 @@ fn axis_factor(column: &str) -> f64 {
     if columns::is_memory(column) { WORD_BYTES as f64 } else { 1.0 }
 }
 
-/// Returns the quantity of an axis whose values were multiplied by [`axis_factor`].
-fn axis_quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
+/// Returns the quantity of an axis with these values. Sizes of memory are in bytes.
+pub fn axis_quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
     let drawn = quantity(column, values);
     if columns::is_memory(column) { Quantity { unit: Unit::Bytes, ..drawn } } else { drawn }
 }

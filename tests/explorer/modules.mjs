@@ -10,15 +10,15 @@ const load = (name) => import(pathToFileURL(`${modules}/${name}.mjs`));
 for (const name of ["d3-array", "d3-contour"]) vm.runInThisContext(readFileSync(`${modules}/explorer/vendor/${name}.min.js`, "utf8"));
 const vectors = JSON.parse(readFileSync(vectorFile, "utf8"));
 const { amount, interval } = await load("html/format");
-const { colourMap, layOut, levels, place, readableOn, roundOutwards, scaleOf } = await load("html/scale");
+const { colourMap, layOut, levels, place, readableOn, roundOutwards, scaleOf, spanDouble } = await load("html/scale");
 const { BOX_HEIGHT, projectionOf } = await load("html/camera");
 const { pointNear } = await load("html/surface");
 const { commonValues, firstPlace, gridOf, mediansOf, sliceAxes, step } = await load("explorer/grid");
 const { chooseAxis, fromAddress, initialState, toAddress } = await load("explorer/state");
 const { interpolator, isoLines } = await load("explorer/contour");
-const { mapGeometry } = await load("explorer/map");
+const { codesAt, mapGeometry } = await load("explorer/map");
 const { sliceGeometry, slicePoints, sliceScale } = await load("explorer/slice");
-const { intervalText, readoutOf, shareText, tableColumns } = await load("explorer/readout");
+const { intervalText, isAbove, readoutOf, shareText, tableColumns } = await load("explorer/readout");
 
 const close = (actual, expected, name) =>
   assert.ok(Math.abs(actual - expected) <= 1e-9 * Math.max(1, Math.abs(expected)), `${name}: ${actual} is not ${expected}`);
@@ -48,6 +48,30 @@ test("scales skip missing values and widen if all values are equal", () => {
   assert.equal(scaleOf([NaN], false), undefined);
   assert.equal(scaleOf([0, -1], true), undefined);
   close(place({ low: 1, high: 100, log: true }, 10), 0.5, "place");
+});
+
+test("colours span at least a factor of two around the values", () => {
+  assert.deepEqual(spanDouble({ low: 1, high: 3, log: true }), { low: 1, high: 3, log: true });
+  assert.deepEqual(spanDouble({ low: -1, high: 1, log: false }), { low: -1, high: 1, log: false });
+  const { low, high } = spanDouble({ low: 15.4, high: 15.8, log: false });
+  close(high / low, 2, "span");
+  assert.ok(low < 15.4 && high > 15.8);
+});
+
+test("codes are in the cells of their alpha and L, and fractions above one are marked", () => {
+  const axis = (name, numbers) => ({ name, log: true, numbers });
+  const codes = [{ name: "walk", at: { block_words: 1, alpha: 1 } }, { name: "between", at: { block_words: 7, alpha: 0.2 } }, { name: "outside", at: { block_words: 900, alpha: 1 } }];
+  const kernel = { axes: [axis("block_words", [1, 8, 64]), axis("alpha", [0.1, 1])], codes, share: 0 };
+  const grid = { columns: [0, 1, 2], rows: [0, 1] };
+  const state = { x: 0, y: 1 };
+  assert.deepEqual(codesAt(kernel, state, grid, [1, 0]), ["walk"]);
+  assert.deepEqual(codesAt(kernel, state, grid, [0, 1]), ["between"]);
+  assert.deepEqual(codesAt(kernel, state, grid, [1, 2]), []);
+  assert.deepEqual(codesAt(kernel, { x: 0, y: null }, grid, [0, 0]), []);
+  const above = (summary) => isAbove(kernel, { summaries: [summary] });
+  assert.deepEqual([[1.2, 1.1, 1.3], [1.2, 0.9, 1.3], [1.2], [0.9]].map(above), [true, false, true, false]);
+  const words = shareText(kernel, { bound_by: "memory", summaries: [[1.2, 1.1, 1.3]] });
+  assert.equal(words, "120 % (110 to 130), above the limit: card is wrong");
 });
 
 test("limits of cells are midway between the values on their scale", () => {

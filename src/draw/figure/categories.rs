@@ -118,10 +118,19 @@ impl Categories {
             (CellText::Value, Unit::None) => (format!("{:.0} %", 100.0 * value), &[14.0, 12.0, 10.0]),
             (CellText::Value, unit) => (ticks::short(value, unit), &[14.0, 12.0, 10.0]),
         };
-        tile(canvas, rect, colour, false)?;
+        let is_above = self.is_above(value);
+        tile(canvas, rect, colour, is_above)?;
         let fits = |size: &&f64| Font::new(**size).width(&words) + 8.0 <= rect.width() && **size * 1.2 <= rect.height();
         let Some(size) = sizes.iter().find(fits) else { return Ok(()) };
+        if is_above {
+            return label(canvas, rect, colour, &words, *size).map(drop);
+        }
         canvas.text(&words, rect.centre(), Side::Middle, Font::new(*size).with_colour(readable_on(colour)))
+    }
+
+    /// Returns whether a value is a fraction above one: the machine was faster than its limit.
+    fn is_above(&self, value: f64) -> bool {
+        self.shown == CellText::Value && self.grid.z.unit == Unit::None && value > 1.0
     }
 
     /// Returns the letter of the fastest machine, and its lead if there is a second.
@@ -175,7 +184,9 @@ impl Categories {
 
     /// Names the quantity of the values in the lower right corner.
     fn draw_quantity(&self, canvas: &mut Canvas, area: &Rect) -> Result<()> {
-        let words = format!("In cells: {}", self.grid.z.label);
+        let above =
+            if self.grid.values.iter().any(|value| self.is_above(*value)) { "; striped: above 100 %" } else { "" };
+        let words = format!("In cells: {}{above}", self.grid.z.label);
         let lines = text::wrap(&words, text::TICK, false, canvas.sheet.bar - 24.0, 4);
         for (line, words) in lines.iter().rev().enumerate() {
             let y = area.bottom - 8.0 - line as f64 * 1.4 * text::TICK;

@@ -38,7 +38,7 @@ impl Palette {
     fn scale(self, grid: &Grid, range: Option<(f64, f64)>) -> Result<Scale> {
         let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
         match self {
-            Palette::Magnitude => Ok(grid.z_scale(range)?.round_outwards()),
+            Palette::Magnitude => Ok(grid.z_scale(range)?.span_double().round_outwards()),
             Palette::Ratio => Scale::for_ratios(grid.values.iter().copied().chain(ends), 1.0, &grid.z.label),
             Palette::Elasticity => {
                 let values = grid.values.iter().copied().chain(ends);

@@ -51,6 +51,15 @@ impl Scale {
         Ok(Self { low, high, log })
     }
 
+    /// Returns the scale widened to a factor of two, so that small differences have similar colours.
+    pub fn span_double(self) -> Self {
+        if self.low <= 0.0 || self.high >= 2.0 * self.low {
+            return self;
+        }
+        let middle = (self.low * self.high).sqrt();
+        Self { low: middle / std::f64::consts::SQRT_2, high: middle * std::f64::consts::SQRT_2, ..self }
+    }
+
     /// Returns a log scale for ratios, symmetric about 1; NaN is ignored. It ends at 1.1, 1.25, 1.5, or a power of two
     /// whose exponent is a multiple of `step`.
     pub fn for_ratios(ratios: impl Iterator<Item = f64>, step: f64, name: &str) -> Result<Self> {

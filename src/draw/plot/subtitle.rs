@@ -6,7 +6,11 @@ use apexmap_base::units;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 
-/// Returns the values that all samples share, and the number of samples per point.
+/// Parameters that every subtitle gives in its own form.
+const ALWAYS_SHOWN: [&str; 4] = ["ranks", "memory_words", "page_bytes", "pages"];
+
+/// Returns the values that all samples share, among them every parameter that varies elsewhere in the result, and the number of samples
+/// per point.
 pub fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> String {
     let same = |name: &str| samples.common_value(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());
@@ -18,6 +22,8 @@ pub fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> S
     parts.extend(same("transport").map(text));
     parts.extend(number("memory_words").map(|words| format!("M = {}", units::bytes(words * 8.0))));
     parts.extend(number("page_bytes").map(|bytes| format!("{} pages", units::bytes(bytes))));
+    let held = samples.held_parameters().into_iter().filter(|(name, _)| !ALWAYS_SHOWN.contains(name));
+    parts.extend(held.map(|(name, value)| columns::label(name, &value)));
     let counts = || values.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });

@@ -6,7 +6,7 @@ use crate::html::map_colours;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::plural;
-use apexmap_draw::plot::quantity;
+use apexmap_draw::plot::{axis_quantity, quantity};
 use apexmap_measure::kernels::Kernel;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
@@ -15,8 +15,10 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, Role};
 use apexmap_results::table::derived_columns::{BOUND_BY, SHARE, bound_column};
 use apexmap_results::table::quietness::Quietness;
+use apexmap_theory::codes::Code;
 use apexmap_theory::statistics::Summary;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Maximum number of cells of an HTML page.
 const MAX_CELLS: usize = 10_000;
@@ -36,7 +38,17 @@ pub struct KernelCells {
     pub quantities: Vec<Quantity>,
     /// Index of the fraction of the bound; `None` without a machine card.
     pub share: Option<usize>,
+    /// Codes to mark on maps over alpha and L.
+    pub codes: Vec<CodePlace>,
     pub cells: Vec<ExplorerCell>,
+}
+
+/// A code at its estimated alpha and L.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CodePlace {
+    pub name: String,
+    /// By the name of the axis.
+    pub at: BTreeMap<&'static str, f64>,
 }
 
 /// A parameter with its values, ascending.
@@ -122,14 +134,15 @@ impl Explorer {
     }
 }
 
-/// Returns the data of the panel, without predictions; `None` if no number varies in the result.
-pub fn explorer(samples: &Samples) -> Result<Option<Explorer>> {
+/// Returns the data of the panel, without predictions; `None` if no number varies in the result. `first` are the columns of the axes
+/// to begin with, if they are numbers that vary; `codes` are marked on maps over alpha and L.
+pub fn explorer(samples: &Samples, first: &[String], codes: &[Code]) -> Result<Option<Explorer>> {
     let (mut kernels, mut notes): (Vec<KernelCells>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut cells_left, mut medians_left) = (MAX_CELLS, MAX_MEDIANS);
     for (kernel, samples) in samples.kernels() {
         let id = kernel.id;
         let axes = samples.axes();
-        let Some((x, y)) = default_axes(&samples, &axes) else { continue };
+        let Some((x, y)) = default_axes(&samples, &axes, first) else { continue };
         let mut cells = samples.cells(&axes)?;
         let count = cells.len();
         cells = keep_slices(cells, x, y, cells_left);
@@ -150,21 +163,36 @@ pub fn explorer(samples: &Samples) -> Result<Option<Explorer>> {
         }
         cells_left -= cells.len();
         medians_left = medians_left.saturating_sub(cells.len() * names.len());
-        kernels.push(kernel_cells(&samples, (&axes, x, y), &names, &cells)?);
+        let codes = code_places(&samples, codes);
+        kernels.push(KernelCells { codes, ..kernel_cells(&samples, (&axes, x, y), &names, &cells)? });
     }
     Ok((!kernels.is_empty()).then(|| Explorer { colours: map_colours(), kernels, notes }))
 }
 
-/// Returns the axes of the first map: L and alpha if they vary, otherwise the first numbers. `None` if no number varies.
-fn default_axes(samples: &Samples, axes: &[&str]) -> Option<(usize, Option<usize>)> {
-    let numeric = |index: &usize| is_numeric(samples, axes[*index]);
-    let find = |wanted: &str, taken: Option<usize>| {
-        let named =
-            axes.iter().position(|name| *name == wanted).filter(|index| numeric(index) && Some(*index) != taken);
-        named.or_else(|| (0..axes.len()).filter(numeric).find(|index| Some(*index) != taken))
+/// Returns the places of the codes whose accesses these samples have.
+fn code_places(samples: &Samples, codes: &[Code]) -> Vec<CodePlace> {
+    let place = |code: &Code| CodePlace {
+        name: code.name.clone(),
+        at: BTreeMap::from([(BLOCK, code.block_words), (ALPHA, code.alpha)]),
     };
-    let x = find(BLOCK, None)?;
-    Some((x, find(ALPHA, Some(x))))
+    codes.iter().filter(|code| code.is_on_map(samples.chains())).map(place).collect()
+}
+
+/// Returns the axes of the first map: those of `first`, then L and alpha, then other numbers, as far as they vary. `None` if no number
+/// varies.
+fn default_axes(samples: &Samples, axes: &[&str], first: &[String]) -> Option<(usize, Option<usize>)> {
+    let numeric = |index: &usize| is_numeric(samples, axes[*index]);
+    let position = |wanted: &str| axes.iter().position(|name| *name == wanted);
+    // A surface has alpha at the left; a map has L along x.
+    let is_surface = first == [ALPHA, BLOCK];
+    let wanted = first.iter().map(String::as_str).filter(|_| !is_surface).chain([BLOCK, ALPHA]);
+    let mut found = Vec::new();
+    for index in wanted.filter_map(position).chain(0..axes.len()).filter(numeric) {
+        if !found.contains(&index) {
+            found.push(index);
+        }
+    }
+    Some((*found.first()?, found.get(1).copied()))
 }
 
 fn is_numeric(samples: &Samples, name: &str) -> bool {
@@ -224,6 +252,7 @@ fn kernel_cells(
         y,
         quantities: names.iter().enumerate().map(describe).collect(),
         share: position(SHARE),
+        codes: Vec::new(),
         axes,
         cells,
     })
@@ -236,11 +265,11 @@ fn axis(samples: &Samples, name: &str, index: usize, cells: &[Cell]) -> Axis {
     let numeric = is_numeric(samples, name);
     let numbers: Vec<f64> =
         if numeric { values.iter().filter_map(|value| value.as_f64()).collect() } else { Vec::new() };
-    let described = samples.describe(name);
+    let drawn = axis_quantity(name, numbers.iter().copied());
     Axis {
-        log: quantity(name, numbers.iter().copied()).log,
-        symbol: described.symbol,
-        label: described.label,
+        symbol: samples.describe(name).symbol,
+        label: drawn.title(),
+        log: drawn.log,
         numeric,
         values: values.iter().map(|value| value.to_string()).collect(),
         names: values.iter().map(|value| columns::value_name(name, value)).collect(),

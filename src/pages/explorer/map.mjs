@@ -1,12 +1,15 @@
 // The map on a canvas: a tile in the colour of its median for each cell, lines of equal value, axes and a colour bar.
 import { amount } from "../html/format.mjs";
 import { colourMap, layOut, levels, place, readableOn, rgb, ticksOf } from "../html/scale.mjs";
-import { circle, colourBar, cross, stroke, widthOf, write, writeColumns, writeRows, writeUpwards } from "../html/canvas.mjs";
+import { circle, colourBar, cross, diamond, stroke, widthOf, write, writeColumns, writeRows, writeUpwards } from "../html/canvas.mjs";
 import { medianOf } from "./grid.mjs";
 import { interpolator, isoLines } from "./contour.mjs";
+import { isAbove } from "./readout.mjs";
 
 // Space for a character of a label, in pixels.
 const CHARACTER = 7;
+// Space for the title of the colour bar.
+const TITLE = 18;
 // An axis without numbers: one row.
 const ONE_ROW = { centres: [0.5], limits: [0, 1] };
 
@@ -19,7 +22,7 @@ export function mapGeometry(kernel, state, grid, scale, { width, height }) {
   const named = hasTitle(width) ? 22 : 8;
   const area = { left: named + (state.y === null ? 0 : longest(grid.rows.map((index) => kernel.axes[state.y].names[index]))), top: 8 };
   const { unit } = kernel.quantities[state.colour];
-  area.width = width - area.left - 26 - (scale ? longest(levels(scale).map((level) => amount(level, unit))) : 0);
+  area.width = width - area.left - 26 - (hasTitle(width) ? TITLE : 0) - (scale ? longest(levels(scale).map((level) => amount(level, unit))) : 0);
   area.height = height - area.top - 42;
   const toX = (share) => area.left + share * area.width;
   const toY = (share) => area.top + (1 - share) * area.height;
@@ -49,6 +52,7 @@ export function drawMap(context, view) {
   drawTiles(context, view);
   drawActive(context, view);
   drawLines(context, view);
+  drawCodes(context, view);
   drawAxes(context, view);
   if (view.scale) drawColourBar(context, view);
 }
@@ -63,6 +67,7 @@ function drawTiles(context, view) {
       const colour = colourAt(place(scale, median));
       context.fillStyle = rgb(colour);
       context.fillRect(rect.left, rect.top, rect.width, rect.height);
+      if (isAbove(view.kernel, cell)) drawStripes(context, rect, readableOn(colour));
       if (cell.disturbed) drawCorner(context, rect, readableOn(colour));
     } else {
       drawHatch(context, rect, theme);
@@ -89,13 +94,17 @@ function drawCorner(context, rect, colour) {
 }
 
 function drawHatch(context, rect, theme) {
+  context.fillStyle = theme.panel;
+  context.fillRect(rect.left, rect.top, rect.width, rect.height);
+  drawStripes(context, rect, theme.line);
+}
+
+function drawStripes(context, rect, colour) {
   context.save();
   context.beginPath();
   context.rect(rect.left, rect.top, rect.width, rect.height);
   context.clip();
-  context.fillStyle = theme.panel;
-  context.fillRect(rect.left, rect.top, rect.width, rect.height);
-  context.strokeStyle = theme.line;
+  context.strokeStyle = colour;
   context.lineWidth = 1;
   context.beginPath();
   for (let offset = -rect.height; offset < rect.width; offset += 7) {
@@ -143,6 +152,48 @@ function drawLabels(context, labels, area) {
   }
 }
 
+// Returns the codes on this map, with their places in grid coordinates: column and row.
+function codesOn(kernel, state, grid) {
+  if (state.y === null) return [];
+  const indexOf = (axis, indices, code) => {
+    const { name, log, numbers } = kernel.axes[axis];
+    const inner = (number) => (log ? Math.log(number) : number);
+    const [value, known] = [inner(code.at[name]), indices.map((index) => inner(numbers[index]))];
+    const next = known.findIndex((number) => number >= value - 1e-9);
+    if (next > 0) return next - (known[next] - value) / (known[next] - known[next - 1]);
+    return next === 0 && value > known[0] - 1e-9 ? 0 : NaN;
+  };
+  const places = kernel.codes.map((code) => ({ name: code.name, column: indexOf(state.x, grid.columns, code), row: indexOf(state.y, grid.rows, code) }));
+  return places.filter(({ column, row }) => Number.isFinite(column) && Number.isFinite(row));
+}
+
+// Returns the names of the codes in a cell of the map.
+export function codesAt(kernel, state, grid, [row, column]) {
+  const nearest = codesOn(kernel, state, grid).filter((code) => Math.round(code.row) === row && Math.round(code.column) === column);
+  return nearest.map((code) => code.name);
+}
+
+// Draws a diamond for each code, with its name where there is room.
+function drawCodes(context, { kernel, state, grid, geometry }) {
+  const [toX, toY] = [interpolator(geometry.x.centres), interpolator(geometry.y.centres)];
+  const right = geometry.area.left + geometry.area.width;
+  const codes = codesOn(kernel, state, grid).map(({ name, column, row }) => ({ name, x: geometry.toX(toX(column)), y: geometry.toY(toY(row)) }));
+  const taken = codes.map(({ x, y }) => ({ x, y, width: 12 }));
+  for (const { name, x, y } of codes) {
+    const width = widthOf(context, name) + 6;
+    const isFree = (middle) => middle - width / 2 > geometry.area.left && middle + width / 2 < right &&
+      taken.every((other) => Math.abs(other.x - middle) > (other.width + width) / 2 || Math.abs(other.y - y) > 16);
+    const label = [x + 8 + width / 2, x - 8 - width / 2].find(isFree);
+    if (label !== undefined) {
+      taken.push({ x: label, y, width });
+      context.fillStyle = "rgba(255,255,255,.75)";
+      context.fillRect(label - width / 2, y - 8, width, 16);
+      write(context, name, label, y, "#000000");
+    }
+    diamond(context, [x, y], 6, "#ffffff", "#000000");
+  }
+}
+
 function drawAxes(context, { kernel, state, grid, geometry, size, theme }) {
   const { area } = geometry;
   const right = area.left + area.width;
@@ -160,12 +211,15 @@ function drawAxes(context, { kernel, state, grid, geometry, size, theme }) {
   if (hasTitle(size.width)) writeUpwards(context, y.label, 10, area.top + area.height / 2, theme.ink);
 }
 
-function drawColourBar(context, { kernel, state, geometry: { area }, scale, colours, theme }) {
+function drawColourBar(context, { kernel, state, geometry: { area }, size, scale, colours, theme }) {
   const left = area.left + area.width + 8;
   colourBar(context, colours, { ...area, left, width: 12 }, theme.ink);
-  const { unit } = kernel.quantities[state.colour];
+  const { unit, label } = kernel.quantities[state.colour];
   const labels = ticksOf(scale).map((level) => [amount(level, unit), area.top + (1 - place(scale, level)) * area.height]);
   writeRows(context, labels, left + 16, theme.ink, "left");
+  if (!hasTitle(size.width)) return;
+  const title = unit ? `${label} (${unit})` : label;
+  writeUpwards(context, title, size.width - 8, area.top + area.height / 2, theme.ink);
 }
 
 function drawActive(context, { geometry, active, theme, state }) {

@@ -9,7 +9,7 @@ mod terms;
 use crate::html::{Module, join_modules};
 use serde::Serialize;
 
-pub use cells::{Axis, ExplorerCell, KernelCells, Quantity, ValueSummary, explorer};
+pub use cells::{Axis, CodePlace, ExplorerCell, KernelCells, Quantity, ValueSummary, explorer};
 pub use terms::{AppliedModel, CellTerms};
 
 /// The data of the panel.
@@ -33,9 +33,9 @@ const MODULES: [Module; 7] = [
     ("grid", include_str!("grid.mjs")),
     ("state", include_str!("state.mjs")),
     ("contour", include_str!("contour.mjs")),
+    ("readout", include_str!("readout.mjs")),
     ("map", include_str!("map.mjs")),
     ("slice", include_str!("slice.mjs")),
-    ("readout", include_str!("readout.mjs")),
     ("panel", include_str!("panel.mjs")),
 ];
 

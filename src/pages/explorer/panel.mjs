@@ -1,11 +1,11 @@
 // The panel: controls, and the map, slices, readout and table that show the same cell. `page` is that of page.js.
 import { firstPlace, gridOf, mediansOf, sliceAxes, step } from "./grid.mjs";
-import { roundOutwards, scaleOf } from "../html/scale.mjs";
+import { roundOutwards, scaleOf, spanDouble } from "../html/scale.mjs";
 import { onFrame, sizeCanvas, themeOf } from "../html/canvas.mjs";
 import { chooseAxis, fromAddress, initialState, toAddress } from "./state.mjs";
-import { contoursOf, drawMap, mapGeometry } from "./map.mjs";
+import { codesAt, contoursOf, drawMap, mapGeometry } from "./map.mjs";
 import { drawSlice, sliceGeometry, slicePoints, sliceScale } from "./slice.mjs";
-import { readoutOf, tableColumns } from "./readout.mjs";
+import { ABOVE, readoutOf, tableColumns } from "./readout.mjs";
 
 const MAX_TABLE_ROWS = 5000;
 
@@ -51,13 +51,19 @@ class Explorer {
       make("div", { class: "pair" }, make("div", {}, this.map), side),
       make("p", { class: "soft help" }, "Point at a cell, or use the arrow keys, Home, End, Page Up and Page Down on the map. A click or Enter pins a cell, and " +
         "Escape unpins it. The address then leads to this view. Hatched: not measured; cross: failed; corner or hollow dot: disturbed. " +
-        "Slices: bars are 95 % intervals, dashes the bound, dots the first prediction of a model."),
+        this.describeMarks() + "Slices: bars are 95 % intervals, dashes the bound, dots the model with the smallest error."),
       make("div", { class: "pair" }, make("div", {}, this.slices.x), make("div", {}, this.slices.y)), this.live,
       ...this.data.notes.map((note) => make("p", { class: "soft" }, note)),
       make("details", { class: "cells", open: "" }, make("summary", {}, "Cells of this map"), scroll));
     this.section.querySelector("h2").after(this.panel);
     page.enhanceScroll(scroll);
     this.listen();
+  }
+
+  describeMarks() {
+    const has = (part) => this.data.kernels.some(part);
+    const codes = has((kernel) => kernel.codes.length) ? "Diamonds: codes at their estimated alpha and L. " : "";
+    return codes + (has((kernel) => kernel.share !== null) ? `Striped: ${ABOVE}. ` : "");
   }
 
   listen() {
@@ -91,7 +97,7 @@ class Explorer {
     this.active = state.pin ? pinned : firstPlace(this.grid);
     const { log } = this.kernel.quantities[state.colour];
     const scale = scaleOf(mediansOf(this.grid, state.colour), log);
-    this.scale = scale && roundOutwards(scale);
+    this.scale = scale && roundOutwards(spanDouble(scale));
     this.contours = this.scale ? contoursOf(this.grid, state.colour, this.scale) : [];
     this.fillBar();
     this.fillTable();
@@ -176,7 +182,8 @@ class Explorer {
   values() {
     if (!this.grid.rows.length) return [["median", "cells", "none was measured with these values"]];
     const { at, cell } = this.cellAt(this.active);
-    return readoutOf(this.kernel, this.state, at, cell);
+    const codes = codesAt(this.kernel, this.state, this.grid, this.active);
+    return readoutOf(this.kernel, this.state, at, cell, codes);
   }
 
   update() {

@@ -16,13 +16,26 @@ export function intervalText(summary, unit) {
   return summary.length === 2 ? `not known: ${summary[1]}` : "none: too few samples";
 }
 
+// The words for a fraction of the bound that is above 1 beyond its uncertainty.
+export const ABOVE = "above the limit: card is wrong";
+
+function shareOf(kernel, cell) {
+  return kernel.share === null ? undefined : cell.summaries[kernel.share];
+}
+
+// Returns whether a cell is above its bound beyond its uncertainty.
+export function isAbove(kernel, cell) {
+  const summary = shareOf(kernel, cell);
+  return Boolean(summary) && (summary.length === 3 ? summary[1] : summary[0]) > 1;
+}
+
 // Returns `84 % (80 to 88), memory bandwidth`; empty without a card.
 export function shareText(kernel, cell) {
-  const summary = kernel.share === null ? undefined : cell.summaries[kernel.share];
+  const summary = shareOf(kernel, cell);
   if (!summary) return "";
   const percent = (share) => shortNumber(100 * share);
   const ends = summary.length === 3 ? ` (${percent(summary[1])} to ${percent(summary[2])})` : "";
-  return `${percent(summary[0])} %${ends}, ${cell.bound_by}`;
+  return `${percent(summary[0])} %${ends}, ${isAbove(kernel, cell) ? ABOVE : cell.bound_by}`;
 }
 
 // Returns what a model predicts at a cell, relative to the measurement, with its terms.
@@ -34,8 +47,8 @@ export function termsText(kernel, cell, terms) {
   return `predicted ${amount(terms.predicted, unit)}${ratio}; ${terms.terms}`;
 }
 
-// Returns [part, name, text] for everything known about a cell.
-export function readoutOf(kernel, state, at, cell) {
+// Returns [part, name, text] for everything known about a cell; `codes` are the names of those in it.
+export function readoutOf(kernel, state, at, cell, codes = []) {
   const { unit, label } = kernel.quantities[state.colour];
   const rows = placeOf(kernel, at).map(([symbol, name]) => ["place", symbol, name]);
   if (!cell) return [...rows, ["median", label, "not measured"]];
@@ -47,6 +60,7 @@ export function readoutOf(kernel, state, at, cell) {
   if (cell.quietness) rows.push(["quietness", "quietness", cell.quietness]);
   const share = shareText(kernel, cell);
   if (share) rows.push(["share", "fraction of the bound", share]);
+  if (codes.length) rows.push(["codes", codes.length > 1 ? "codes" : "code", codes.join(", ")]);
   for (const terms of cell.terms || []) rows.push(["terms", terms.model, termsText(kernel, cell, terms)]);
   return rows;
 }

@@ -1,4 +1,4 @@
-// A slice of the map on a canvas: medians along one axis with intervals, the bound, and the prediction of the first model.
+// A slice of the map on a canvas: medians along one axis with intervals, the bound, and the prediction of the best model.
 import { amount } from "../html/format.mjs";
 import { place, roundOutwards, scaleOf, ticksOf } from "../html/scale.mjs";
 import { circle, stroke, write, writeColumns, writeRows } from "../html/canvas.mjs";
@@ -13,6 +13,7 @@ export function slicePoints(kernel, state, grid, active, side) {
     const summary = (cell && cell.summaries[state.colour]) || [];
     const quantity = kernel.quantities[state.colour];
     const bound = cell && quantity.bound !== undefined && cell.summaries[quantity.bound];
+    // The models are sorted by their errors.
     const terms = cell && (cell.terms || []).find((one) => one.column === quantity.name);
     return {
       position, number: axis.numbers[index], name: axis.names[index], median: summary[0], low: summary[1], high: summary[2],

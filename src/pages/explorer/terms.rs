@@ -14,12 +14,19 @@ pub struct AppliedModel {
     origin: String,
     /// All parameters, in the model's order.
     parameters: Vec<f64>,
+    /// SMAPE over the samples, as a fraction.
+    pub smape: f64,
     rows: HashSet<usize>,
 }
 
 impl AppliedModel {
-    pub fn new(model: &'static dyn Model, origin: String, parameters: Vec<f64>, samples: &Samples) -> Self {
-        Self { model, origin, parameters, rows: samples.rows().iter().copied().collect() }
+    pub fn new(
+        model: &'static dyn Model,
+        origin: String,
+        (parameters, smape): (Vec<f64>, f64),
+        samples: &Samples,
+    ) -> Self {
+        Self { model, origin, parameters, smape, rows: samples.rows().iter().copied().collect() }
     }
 }
 
@@ -35,7 +42,7 @@ pub struct CellTerms {
     pub terms: String,
 }
 
-/// Returns the finite predictions at the point of these samples.
+/// Returns the finite predictions at the point of these samples, in the order of the models.
 pub fn terms_at(samples: &Samples, models: &[AppliedModel]) -> Result<Vec<CellTerms>> {
     let Some(row) = samples.rows().first() else { return Ok(Vec::new()) };
     let relevant = models.iter().filter(|applied| applied.rows.contains(row));

@@ -63,6 +63,17 @@ export function circle(context, [x, y], radius, fill, rim, width) {
   context.stroke();
 }
 
+export function diamond(context, [x, y], radius, fill, rim) {
+  context.beginPath();
+  for (const [dx, dy] of [[0, -1], [1, 0], [0, 1], [-1, 0]]) context.lineTo(x + dx * radius, y + dy * radius);
+  context.closePath();
+  context.fillStyle = fill;
+  context.fill();
+  context.strokeStyle = rim;
+  context.lineWidth = 1.5;
+  context.stroke();
+}
+
 // Draws a diagonal cross.
 export function cross(context, [x, y], arm, colour, width) {
   for (const sign of [-1, 1]) stroke(context, [[x - arm, y - arm * sign], [x + arm, y + arm * sign]], colour, width);

@@ -1,12 +1,14 @@
 //! The four corners of a map, in words and numbers.
 
-use apexmap_base::units::short_number;
+use apexmap_base::units::{WORD_BYTES, bytes, short_number};
 use serde::Serialize;
 
 /// The corners of groups that share the same axes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Corners {
     pub groups: Vec<String>,
+    /// Whether a value has an interval.
+    pub intervals: bool,
     pub rows: Vec<CornerRow>,
 }
 
@@ -24,8 +26,8 @@ pub struct CornerRow {
 pub struct CornerCell {
     pub value: String,
     pub interval: String,
-    /// Fraction of the limit and bottleneck; empty if unknown.
-    pub limit: String,
+    /// Fraction of the limit, and bottleneck; no lines if unknown.
+    pub limit: Vec<String>,
 }
 
 impl Corners {
@@ -39,11 +41,19 @@ impl Corners {
     ) -> Option<Self> {
         let rows = corner_places(alphas, blocks)?.map(|(locality, alpha, block)| CornerRow {
             locality,
-            place: format!("alpha = {}, L = {}", short_number(alpha), short_number(block)),
+            place: format!("alpha = {}, L = {}", short_number(alpha), block_length(block)),
             cells: (0..groups.len()).map(|group| cell(group, alpha, block)).collect(),
         });
-        Some(Self { groups, rows: rows.into() })
+        let rows: Vec<CornerRow> = rows.into();
+        let intervals = rows.iter().flat_map(|row| &row.cells).any(|cell| !cell.interval.is_empty());
+        Some(Self { groups, intervals, rows })
     }
+}
+
+/// Returns a number of words in both units: `64 words (512 B)`.
+fn block_length(words: f64) -> String {
+    let name = if words == 1.0 { "word" } else { "words" };
+    format!("{} {name} ({})", short_number(words), bytes(words * WORD_BYTES as f64))
 }
 
 /// Returns the locality, alpha and L of the corners of a map over these values, both ascending; `None` unless both axes have two values.

@@ -55,6 +55,7 @@ function quantity(value, unit) {
 export function amount(value, unit) {
   if (unit === "s") return seconds(value);
   if (unit === "B") return withPrefix(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
+  if (unit === "words") return withPrefix(value, 1024, ["words", "kwords", "Mwords", "Gwords", "Twords"]);
   if (unit === "s/B") return seconds(value) + "/B";
   if (unit === "") return shortNumber(value);
   return quantity(value, unit);

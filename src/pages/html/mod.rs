@@ -18,6 +18,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
+pub use apexmap_base::units::capitalize;
 pub use banner::Banner;
 pub use corners::{CornerCell, Corners, corner_places};
 pub use figure_list::{make_style_folder, remove_unmade};
@@ -208,12 +209,6 @@ pub fn file_name(kind: &str, group: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
     let name = format!("{kind} {group}");
     name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
-}
-
-/// Capitalizes the first letter.
-pub fn capitalize(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Formats a time in seconds since 1970: `2026-11-21 03:04 UTC`, or `-` if it is out of range.

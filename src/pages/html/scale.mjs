@@ -16,6 +16,14 @@ export function scaleOf(values, log) {
   return { low, high, log };
 }
 
+// Returns the scale widened to a factor of two, so that small differences have similar colours.
+export function spanDouble(scale) {
+  const { low, high, log } = scale;
+  if (!(low > 0) || high >= 2 * low) return scale;
+  const middle = Math.sqrt(low * high);
+  return { low: middle / Math.SQRT2, high: middle * Math.SQRT2, log };
+}
+
 // Returns the position along the scale: 0 at its low end, 1 at its high end.
 export function place(scale, value) {
   return (inner(scale, value) - inner(scale, scale.low)) / (inner(scale, scale.high) - inner(scale, scale.low));

@@ -151,7 +151,7 @@ function drawAxes(context, projection, { axes, theme, size }, room) {
     drawTicks(context, axis, [a, b], out, theme, size.width, take);
     // A small screen has room only for the names of x and y; the colour bar shows the name of the height.
     if (size.small && k === 2) return;
-    writeTitle(context, size.narrow ? axis.label.split(" (")[0] : axis.title, [a, b], out, k === 2, theme, room, take);
+    writeTitle(context, size.narrow ? shortTitle(axis) : axis.title, [a, b], out, k === 2, theme, room, take);
   });
 }
 
@@ -165,6 +165,11 @@ function drawTicks(context, axis, [a, b], out, theme, width, take) {
     stroke(context, [[at.x, at.y], [at.x + out.x * 6, at.y + out.y * 6]], theme.ink);
     if (take([x - w / 2 - 3, y - h / 2 - 1, x + w / 2 + 3, y + h / 2 + 1])) write(context, label, x, y, theme.ink, "center", TICK_FONT);
   }
+}
+
+// Returns the title without its explanation: `L (words)`. The labels of other axes have their units.
+function shortTitle(axis) {
+  return axis.label.split(" (")[0] + (axis.unit === "words" ? " (words)" : "");
 }
 
 // Writes the title of an axis beyond the middle of its edge, as near as the labels allow. The title of the height reads upwards.

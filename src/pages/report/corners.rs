@@ -21,7 +21,7 @@ pub fn from_groups(groups: &[SampleGroup], rows: &[SummaryRow], node: &PlainNode
         row.map_or_else(CornerCell::default, |row| CornerCell {
             value: row.median(),
             interval: row.interval(),
-            limit: row.limit(),
+            limit: row.limit_lines().into_iter().filter(|line| !line.is_empty()).collect(),
         })
     };
     let labels = shown.iter().map(|group| group.plain_label(node)).collect();

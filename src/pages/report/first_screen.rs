@@ -1,7 +1,7 @@
 //! The first screen of a report: the answer to the question of its sweep, as a picture or a table.
 
 use super::input::Input;
-use super::{Parameters, Surfaces};
+use super::{Parameters, Section, Surfaces};
 use crate::html::Picture;
 use apexmap_base::error::Result;
 use apexmap_draw::plot::FigureKind;
@@ -27,11 +27,11 @@ const MIN_CURVE_POINTS: usize = 3;
 
 impl FirstScreen {
     /// Chooses the first screen, and takes its picture out of its section. A calibration begins with its table instead.
-    /// `has_surface`: whether the page has an interactive surface.
+    /// `live_label`: the first interactive surface, if any.
     pub fn take(
         input: &Input,
         is_calibration: bool,
-        has_surface: bool,
+        live_label: Option<&str>,
         parameters: &mut Parameters,
         surfaces: &mut Surfaces,
     ) -> Result<Self> {
@@ -47,21 +47,30 @@ impl FirstScreen {
         let text = sizes.map(|sizes| sizes.text()).unwrap_or_default();
         let requested = parse_figures(&input.manifest.sweep).into_iter().next().filter(|_| parameters.own);
         let is_surface = requested.as_ref().is_some_and(|figure| figure.kind == FigureKind::Surface);
-        let live = has_surface && (requested.is_none() || is_surface);
+        let live = live_label.filter(|_| requested.is_none() || is_surface);
         let picture = match requested {
             Some(_) => Some(parameters.effects.remove(0)),
-            None if live => surfaces.take_static(),
-            None => most_points(parameters, surfaces),
+            None => match live {
+                Some(label) => surfaces.take_static(label),
+                None => most_points(parameters, surfaces),
+            },
         };
-        Ok(Self { picture, live, stream, levels: text.lines().map(|line| line.trim().to_owned()).collect() })
+        Ok(Self {
+            picture,
+            live: live.is_some(),
+            stream,
+            levels: text.lines().map(|line| line.trim().to_owned()).collect(),
+        })
     }
 }
 
 impl Surfaces {
-    /// Removes the picture of the first surface, and returns it.
-    fn take_static(&mut self) -> Option<Picture> {
-        let views = self.sections.iter_mut().map(|section| &mut section.views).find(|views| !views.is_empty())?;
-        Some(views.remove(0))
+    /// Removes the picture of the surface with this label, or of the first, and returns it.
+    fn take_static(&mut self, label: &str) -> Option<Picture> {
+        let with_views = |section: &&mut Section| !section.views.is_empty();
+        let mut sections: Vec<&mut Section> = self.sections.iter_mut().filter(with_views).collect();
+        let position = sections.iter().position(|section| section.label == label).unwrap_or(0);
+        Some(sections.get_mut(position)?.views.remove(0))
     }
 }
 

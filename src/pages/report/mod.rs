@@ -80,6 +80,8 @@ struct Context<'a> {
     parameters: Parameters,
     #[serde(flatten)]
     sources: Sources,
+    /// The result, for commands to copy.
+    path: String,
     overview: Overview,
     viewer: Viewer,
     /// The panel of all cells; `None` if no number varies.
@@ -88,20 +90,40 @@ struct Context<'a> {
     launches: Vec<PlacedLaunch<'a>>,
     /// The first section of a calibration's report.
     classic: Option<classic::ClassicNumbers>,
-    corners: Option<Corners>,
-    summary: Vec<serde_json::Value>,
+    #[serde(flatten)]
+    points: Points,
     /// Whether the samples have a verdict about disturbances.
     watched: bool,
     /// Groups with the quietness of the machine during their samples.
     quietness: Vec<(String, String)>,
     /// Name, meaning and limit of each cause of disturbance.
     causes: Vec<(&'static str, &'static str, String)>,
-    /// Whether some kernels have rules that make a run conformant.
-    ruled: bool,
     shares: Option<share::Shares>,
     explained: model_fits::ModelSection,
     /// Figures that could not be drawn, with the reason.
     undrawn: Vec<String>,
+}
+
+/// The corners, worst and best points of all groups.
+#[derive(Serialize)]
+struct Points {
+    corners: Option<Corners>,
+    /// Explains the mark of fractions of the bound; `None` if none is marked.
+    note: Option<&'static str>,
+    summary: Vec<serde_json::Value>,
+    /// Whether some kernels have rules that make a run conformant.
+    ruled: bool,
+}
+
+impl Points {
+    fn new(input: &Input, rows: &[SummaryRow]) -> Self {
+        Self {
+            corners: corners::from_groups(&input.groups, rows, &input.node),
+            note: rows.iter().any(SummaryRow::is_marked).then_some(summary::INTERVAL_NOTE),
+            summary: rows.iter().map(SummaryRow::page_row).collect(),
+            ruled: rows.iter().any(|row| row.conformance.is_some()),
+        }
+    }
 }
 
 /// The surfaces that are drawn, and the names of the others.
@@ -168,24 +190,23 @@ pub fn make_from(
     let classic = classic::section(&input)?;
     let fits = PlannedFits::new(&input);
     let explained = fits.pending();
-    let first =
-        FirstScreen::take(&input, classic.is_some(), !viewer.surfaces.is_empty(), &mut parameters, &mut surfaces)?;
+    let live_label = viewer.surfaces.first().map(|surface| surface.label.as_str());
+    let first = FirstScreen::take(&input, classic.is_some(), live_label, &mut parameters, &mut surfaces)?;
     let mut warnings = warnings::list(&manifest, &current, samples.len() - current.len());
     warnings.extend(card.iter().cloned());
     let mut context = Context {
         head: Head::new((folder, &manifest), &current, &input.health, warnings, redrawn)?,
+        path: redrawn.map_or_else(|| folder.path.display().to_string(), |_| "PAGE.html".to_owned()),
         overview,
         first,
         launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
         classic,
         viewer,
-        explorer: explorer::explorer(&current)?,
-        corners: corners::from_groups(&input.groups, &summary, &input.node),
-        summary: summary.iter().map(SummaryRow::page_row).collect(),
+        explorer: explorer::explorer(&current, &own_figures::first_axes(&manifest), &input.codes)?,
+        points: Points::new(&input, &summary),
         watched: current.has(QUIETNESS),
         quietness: quietness(&input),
         causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::short_number(cause.limit()))).into(),
-        ruled: summary.iter().any(|row| row.conformance.is_some()),
         shares: share::section(&input)?,
         surfaces,
         explained,

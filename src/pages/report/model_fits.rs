@@ -6,10 +6,10 @@ use super::model_tables::{self, NumberRow, format_interval};
 use crate::explorer::AppliedModel;
 use crate::html::{Picture, file_name, picture};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{amount, plural};
+use apexmap_base::units::{amount, plural, short_number};
 use apexmap_study::model_fit::figures::{self, ModelFigure};
 use apexmap_study::model_fit::groups::{FitGroup, groups, left_out};
-use apexmap_study::model_fit::{self, Data, card};
+use apexmap_study::model_fit::{self, Data, Verdict, adequacy, card};
 use apexmap_theory::fit::baseline::{self, Baseline};
 use apexmap_theory::fit::{Fit, Options, RateWords};
 use apexmap_theory::machine::Card;
@@ -30,9 +30,14 @@ const MAX_POINTS: usize = 200;
 pub struct ModelSection {
     /// Number of fits that are not finished.
     pub pending: usize,
+    /// The best fit of each group, a sentence each, the smallest error first.
+    verdicts: Vec<String>,
     /// Fits of groups with compact models, one line each.
     ladder: Vec<LadderRow>,
+    /// Models that describe their samples, the smallest error first.
     entries: Vec<FitEntry>,
+    /// The others.
+    poor: Vec<FitEntry>,
     refused: Vec<RefusedModel>,
     unshown: Vec<String>,
     card: Option<String>,
@@ -45,9 +50,16 @@ pub struct ModelSection {
 /// A model and a group of samples.
 #[derive(Serialize)]
 struct FitEntry {
-    title: String,
+    model: &'static str,
+    group: String,
     /// Whether the parameters were fitted to these samples; otherwise they come from a card.
     fitted: bool,
+    /// SMAPE as a fraction, and as text.
+    smape: f64,
+    error: String,
+    /// How well a fitted model does; `None` for a prediction.
+    #[serde(skip)]
+    verdict: Option<Verdict>,
     about: String,
     sentence: String,
     bottleneck: Option<String>,
@@ -118,16 +130,45 @@ impl<'a> PlannedFits<'a> {
             progress(&format!("fitting {} {} of {count}: {}", model.about().id, number + 1, group.label));
             self.section.add(*model, group)?;
         }
-        ladder::keep_compact(&mut self.section.explained.ladder);
-        Ok(self.section.explained)
+        let mut explained = self.section.explained;
+        ladder::keep_compact(&mut explained.ladder);
+        explained.entries.sort_by(|a, b| a.smape.total_cmp(&b.smape));
+        explained.applied.sort_by(|a, b| a.smape.total_cmp(&b.smape));
+        explained.verdicts = verdicts(&explained.entries);
+        (explained.entries, explained.poor) =
+            explained.entries.into_iter().partition(|entry| entry.smape <= adequacy::MAX_SMAPE);
+        Ok(explained)
     }
+}
+
+/// Returns a sentence about the best fit of each group: `apex_map.surface explains it: 9 % error.` `entries` are sorted by error.
+fn verdicts(entries: &[FitEntry]) -> Vec<String> {
+    let fitted = || entries.iter().filter(|entry| entry.fitted);
+    let mut best: Vec<&FitEntry> = Vec::new();
+    for entry in fitted() {
+        if best.iter().all(|other| other.group != entry.group) {
+            best.push(entry);
+        }
+    }
+    let several = best.len() > 1;
+    let sentence = |entry: &&FitEntry| {
+        let (subject, other) = if several { (&*entry.group, &*entry.group) } else { ("it", "this result") };
+        match entry.verdict {
+            Some(Verdict::Explains) => format!("{} explains {subject}: {} error.", entry.model, entry.error),
+            Some(Verdict::Describes) => format!("{} describes {subject}: {} error.", entry.model, entry.error),
+            _ => format!("No model explains {other} (best: {} error).", entry.error),
+        }
+    };
+    best.iter().map(sentence).collect()
 }
 
 fn empty(card: &Option<Card>) -> ModelSection {
     ModelSection {
         pending: 0,
+        verdicts: Vec::new(),
         ladder: Vec::new(),
         entries: Vec::new(),
+        poor: Vec::new(),
         refused: Vec::new(),
         unshown: Vec::new(),
         card: card.as_ref().map(|card| card.name.clone()),
@@ -149,7 +190,8 @@ impl FitSections<'_> {
                 let entry = self.fit_entry(model, group, &fit, &data, curve.as_ref())?;
                 self.explained.entries.push(entry);
                 self.explained.ladder.push(ladder::row(model, group, &fit));
-                self.explained.applied.push(AppliedModel::new(model, "fitted".into(), fit.parameters, &group.samples));
+                let numbers = (fit.parameters, fit.quality.smape);
+                self.explained.applied.push(AppliedModel::new(model, "fitted".into(), numbers, &group.samples));
             }
             Err(refusal) => self.refuse(model, group.label.clone(), &refusal),
         }
@@ -165,8 +207,8 @@ impl FitSections<'_> {
                 self.explained.entries.push(entry);
                 let extrapolated = predicted.extrapolated.as_ref().map_or("", |_| ", extrapolated at some points");
                 let origin = format!("predicted from the card of {}{extrapolated}", card.name);
-                let parameters = predicted.numbers.values;
-                self.explained.applied.push(AppliedModel::new(model, origin, parameters, &group.samples));
+                let numbers = (predicted.numbers.values, predicted.smape);
+                self.explained.applied.push(AppliedModel::new(model, origin, numbers, &group.samples));
             }
             Err(refusal) => self.refuse(model, format!("{}, from the machine card", group.label), &refusal),
         }
@@ -217,13 +259,14 @@ impl FitSections<'_> {
         let (shown, folded) = self.pictures(model, group, figures, true)?;
         Ok(FitEntry {
             fitted: true,
+            verdict: Some(model_fit::verdict(model, fit, curve)),
             sentence: model_fit::sentence(model, fit, curve),
             bottleneck: model_fit::bottleneck(model, &fit.points),
             numbers: model_tables::numbers(model, fit),
             quality: name_rates(model_tables::quality(model, fit, curve), words),
             shown,
             folded,
-            ..entry(model, group, data)
+            ..entry(model, group, data, fit.quality.smape)
         })
     }
 
@@ -258,7 +301,7 @@ impl FitSections<'_> {
             quality: name_rates(model_tables::prediction_quality(model, predicted), predicted.words),
             shown,
             folded,
-            ..entry(model, group, data)
+            ..entry(model, group, data, predicted.smape)
         })
     }
 
@@ -291,11 +334,15 @@ fn name_rates(quality: Vec<(&str, String)>, words: RateWords) -> Vec<(String, St
 }
 
 /// Returns the parts of an entry that fits and predictions share.
-fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> FitEntry {
+fn entry(model: &dyn Model, group: &FitGroup, data: &Data, smape: f64) -> FitEntry {
     let about = model.about();
     FitEntry {
-        title: format!("{}: {}", about.id, group.label),
+        model: about.id,
+        group: group.label.clone(),
         fitted: false,
+        smape,
+        error: format!("{} %", short_number((100.0 * smape).round())),
+        verdict: None,
         about: format!("{} ({}, {}).", about.summary, about.source.short, about.place),
         sentence: String::new(),
         bottleneck: None,

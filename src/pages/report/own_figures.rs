@@ -4,9 +4,10 @@ use super::input::Input;
 use super::pictures::size_marks;
 use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
-use apexmap_draw::figure::{Figure, Grid};
+use apexmap_draw::figure::{CurvePoint, Figure, Grid, Series};
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure, title};
 use apexmap_measure::kernels;
+use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_run::sweep::figures::{self, SweepFigure};
 
@@ -46,6 +47,24 @@ pub fn requested_surfaces(input: &Input) -> Vec<(String, Grid)> {
     surfaces
 }
 
+/// Returns a line from the highest rate at the smallest number of ranks; `None` without a rate. A rate per rank stays the same.
+fn ideal_scaling(series: &[Series], is_per_rank: bool) -> Option<Series> {
+    let points = || series.iter().flat_map(|series| &series.points).filter(|point| point.y > 0.0);
+    let fewest = points().map(|point| point.x).min_by(f64::total_cmp)?;
+    let best = points().filter(|point| point.x == fewest).map(|point| point.y).max_by(f64::total_cmp)?;
+    let mut ranks: Vec<f64> = points().map(|point| point.x).collect();
+    ranks.sort_by(f64::total_cmp);
+    ranks.dedup();
+    let rate = |x: f64| if is_per_rank { best } else { best * x / fewest };
+    let points = ranks.into_iter().map(|x| CurvePoint { x, y: rate(x), low: f64::NAN, high: f64::NAN });
+    Some(Series { label: "ideal scaling".into(), points: points.collect() })
+}
+
+/// Returns the columns of the axes of the first requested figure; empty if there is none.
+pub fn first_axes(manifest: &Manifest) -> Vec<String> {
+    figures::parse_figures(&manifest.sweep).into_iter().next().map(|figure| figure.axes).unwrap_or_default()
+}
+
 fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
     let samples = input.samples.choose(wanted.condition.as_deref())?;
     for name in wanted.axes.iter().chain(&wanted.z) {
@@ -62,10 +81,16 @@ fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
 fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
     let (samples, request) = request(input, wanted)?;
     let bounded = add_bounds(&samples, &request, figure(&samples, &request)?)?;
-    let drawn = mark_sizes(input, &samples, &request, bounded)?;
-    let caption = match &wanted.condition {
+    let mut drawn = mark_sizes(input, &samples, &request, bounded)?;
+    let mut caption = match &wanted.condition {
         Some(condition) => format!("Medians of the samples with {condition}."),
         None => "Medians of the samples.".to_owned(),
     };
+    if let Figure::Curves(curves) = &mut drawn
+        && wanted.ideal
+    {
+        curves.series.extend(ideal_scaling(&curves.series, request.z.ends_with("_per_rank")));
+        caption.push_str(" Ideal scaling: the highest rate of the fewest ranks, times the ranks.");
+    }
     picture(&input.folder.figures(), &drawn, format!("figure-{number}"), request.title, caption)
 }

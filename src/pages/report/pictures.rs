@@ -58,7 +58,7 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
         input.if_drawable(&title, draw(title.clone(), kind, name, x, by, caption))
     };
     let (mut slices, mut views, mut bottleneck) = (Vec::new(), Vec::new(), None);
-    let intervals = "Medians; the bands are their 95 % intervals (see Method).";
+    let intervals = describe_medians(group.headline, &group.samples)?;
     if group.blocks.len() > 1 {
         // Uniform blocks have no alpha: draw a curve for each region, or for each remote share.
         let others = || group.samples.axes().into_iter().filter(|&axis| axis != BLOCK).collect();
@@ -66,10 +66,10 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
             true => (group.samples.describe(group.headline).label + " over L", others()),
             false => ("bandwidth over L".to_owned(), vec![ALPHA]),
         };
-        slices.extend(add(FigureKind::Curves, &name, BLOCK, &by, intervals)?);
+        slices.extend(add(FigureKind::Curves, &name, BLOCK, &by, &intervals)?);
     }
     if group.alphas.len() > 1 {
-        slices.extend(add(FigureKind::Curves, "bandwidth over alpha", ALPHA, &[BLOCK], intervals)?);
+        slices.extend(add(FigureKind::Curves, "bandwidth over alpha", ALPHA, &[BLOCK], &intervals)?);
     }
     if group.is_surface() {
         let caption = "Bandwidth per process over spatial locality L and temporal locality alpha (as in Figures 3 and 4 of \
@@ -89,6 +89,16 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
         }
     }
     Ok(GroupPictures { slices, views, bottleneck })
+}
+
+/// Describes the values of curves, with intervals only if a point has one.
+fn describe_medians(column: &str, samples: &Samples) -> Result<String> {
+    let intervals =
+        samples.cells(&["key"])?.iter().any(|cell| cell.summary(column).is_some_and(|s| s.interval.is_some()));
+    Ok(match intervals {
+        true => "Medians; the bands are their 95 % intervals (see Method).".into(),
+        false => "Medians, without intervals: too few samples.".into(),
+    })
 }
 
 /// Returns at most `most` of this number of indices, evenly spread, including the first and the last.
@@ -120,17 +130,18 @@ pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
             if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
                 curves.marks = size_marks(input, &chosen)?;
             }
-            let caption = "Medians with 95 % intervals; other parameters have their most frequent values.";
+            let medians = describe_medians(headline, &chosen)?;
+            let caption = format!("{medians} Other parameters have the values in the line below the title.");
             let file = format!("effect-of-{}{suffix}", columns::short(axis));
             if let Some(efficiency) = efficiency(&drawn, axis, headline) {
-                let caption = "Rate per rank on P ranks / rate of a single rank, from medians; intervals are those \
+                let caption = "Rate per rank on P ranks / rate of a single rank, from medians; intervals, if any, are those \
                      of the rate.";
                 let (file, title) = (format!("efficiency{suffix}"), "Parallel efficiency");
                 let drawn = picture(&folder.figures(), &efficiency, file, title.into(), caption.into());
                 pictures.extend(input.if_drawable(title, drawn)?);
             }
             let drawn = add_bounds(&chosen, &request, drawn)?;
-            let drawn = picture(&folder.figures(), &drawn, file, request.title.clone(), caption.into());
+            let drawn = picture(&folder.figures(), &drawn, file, request.title.clone(), caption);
             pictures.extend(input.if_drawable(&request.title, drawn)?);
         }
     }

@@ -74,7 +74,7 @@ impl SummaryRow {
     /// Returns the row as text, for the table of a page.
     pub fn page_row(&self) -> serde_json::Value {
         json!({
-            "group": self.group,
+            "group": self.technical_name(),
             "plain_name": self.plain_name,
             "first": self.first,
             "which": self.extremes(),
@@ -88,6 +88,12 @@ impl SummaryRow {
             "conformant": self.conformant(),
             "samples": self.rate.n,
         })
+    }
+
+    /// Returns the parts of the group's name that its plain name does not repeat: `apex_map.chains, P = 1`.
+    pub fn technical_name(&self) -> String {
+        let plain: Vec<&str> = self.plain_name.split(", ").collect();
+        self.group.split(", ").filter(|part| !plain.contains(part)).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns `corner, worst`.
@@ -159,12 +165,24 @@ impl SummaryRow {
 
     /// Returns `84 %, memory bandwidth`; empty without a bound.
     pub fn limit(&self) -> String {
-        self.share.as_ref().map_or(String::new(), |(share, bound_by)| limit(share, bound_by))
+        let [percent, limit] = self.limit_lines();
+        if percent.is_empty() { percent } else { format!("{percent}, {limit}") }
     }
 
-    /// Returns the same with the bottleneck in plain words.
+    /// Returns the same in two lines: `84 %`, `memory bandwidth`.
+    pub fn limit_lines(&self) -> [String; 2] {
+        self.share.as_ref().map_or_else(Default::default, |(share, bound_by)| limit_lines(share, bound_by.clone()))
+    }
+
+    /// Returns `84 %, memory bandwidth` with the bottleneck in plain words.
     pub fn plain_limit(&self) -> String {
-        self.share.as_ref().map_or(String::new(), |(share, bound_by)| limit(share, &plain_limit(bound_by)))
+        let lines = |(share, bound_by): &(Summary, String)| limit_lines(share, plain_limit(bound_by)).join(", ");
+        self.share.as_ref().map(lines).unwrap_or_default()
+    }
+
+    /// Returns whether the fraction of the bound has the mark that [`INTERVAL_NOTE`] explains.
+    pub fn is_marked(&self) -> bool {
+        self.share.as_ref().is_some_and(|(share, _)| share.median > 1.0 && !share::is_above(share))
     }
 
     /// Returns `yes`, or `no` with the rules that the runs broke; empty for kernels without rules.
@@ -237,13 +255,16 @@ fn row(group: &SampleGroup, (cell, summary): &(Cell, Summary)) -> SummaryRow {
     }
 }
 
-/// Returns `84 %, memory`. A fraction above the limit is marked.
-fn limit(share: &Summary, bound_by: &str) -> String {
+/// The meaning of the mark of a fraction above 100 % that may be below.
+pub const INTERVAL_NOTE: &str = "* The interval includes 100 %.";
+
+/// Returns `84 %` and `memory`. A fraction above the limit is marked.
+fn limit_lines(share: &Summary, bound_by: String) -> [String; 2] {
     let percent = format!("{:.0} %", 100.0 * share.median);
     match (share::is_above(share), share.median > 1.0) {
-        (true, _) => format!("{percent}, above the limit: card is wrong"),
-        (false, true) => format!("{percent}, {bound_by} (interval includes 100 %)"),
-        (false, false) => format!("{percent}, {bound_by}"),
+        (true, _) => [percent, "above the limit: card is wrong".into()],
+        (false, true) => [percent + "*", bound_by],
+        (false, false) => [percent, bound_by],
     }
 }
 

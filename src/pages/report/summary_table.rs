@@ -1,6 +1,6 @@
 //! The summary as a table on a terminal.
 
-use super::summary::SummaryRow;
+use super::summary::{INTERVAL_NOTE, SummaryRow};
 use apexmap_base::text_table::{Align, MIN_WRAPPED_WIDTH, TextTable};
 use apexmap_base::units;
 use apexmap_results::samples::health::Health;
@@ -8,8 +8,10 @@ use apexmap_results::table::quietness::Quietness;
 
 /// Maximum number of groups on a terminal.
 const MAX_TERMINAL_GROUPS: usize = 6;
-/// Terminals narrower than this show only the most important columns, with short cells.
+/// Terminals narrower than this, or than the table, show only the most important columns, with short cells.
 const WIDE_TERMINAL: usize = 110;
+/// Head of the column of fractions of the limit.
+const BOUND: &str = "% of bound";
 /// Spaces before each row, below the name of its group.
 const INDENT: usize = 2;
 
@@ -37,22 +39,30 @@ pub fn text(rows: &[SummaryRow], width: Option<usize>) -> String {
     let firsts = rows.iter().enumerate().filter(|(_, row)| row.first);
     let end = firsts.map(|(index, _)| index).nth(MAX_TERMINAL_GROUPS).unwrap_or(rows.len());
     let (rows, rest) = rows.split_at(end);
-    let narrow = width.filter(|&width| width < WIDE_TERMINAL);
-    let columns = match narrow {
-        Some(width) => fitting_columns(narrow_columns(rows), width),
-        None => wide_columns(rows),
+    let wide = wide_columns(rows);
+    let columns = match width {
+        Some(width) if width < WIDE_TERMINAL || needed_width(&wide) > width => {
+            fitting_columns(narrow_columns(rows), width)
+        }
+        _ => wide,
     };
     let mut table = TextTable::new(columns.iter().map(|column| column.align)).with_indent(INDENT).with_width(width);
     table.add_row(columns.iter().map(|column| column.head));
     for (index, row) in rows.iter().enumerate() {
         if row.first {
-            let full = format!("{} ({})", row.plain_name, row.group);
+            let full = match row.technical_name() {
+                name if name.is_empty() => row.plain_name.clone(),
+                name => format!("{} ({name})", row.plain_name),
+            };
             let fits = width.is_none_or(|width| full.chars().count() <= width);
             table.add_heading(if fits { &full } else { &row.plain_name });
         }
         table.add_row(columns.iter().map(|column| column.cells[index].as_str()));
     }
     let mut text = table.to_string();
+    if columns.iter().any(|column| column.head == BOUND) && rows.iter().any(SummaryRow::is_marked) {
+        text.push_str(&format!("{INTERVAL_NOTE}\n"));
+    }
     if !rest.is_empty() {
         let groups = rest.iter().filter(|row| row.first).count();
         text.push_str(&format!("{} in the report\n", units::plural(groups, "more group")));
@@ -85,7 +95,7 @@ fn conditional_columns(rows: &[SummaryRow]) -> Vec<Column> {
     let mut columns = Vec::new();
     columns.extend(ruled.then(|| column("conformant", SummaryRow::conformant)));
     columns.extend(noisy.then(|| column("quietness", SummaryRow::quietness)));
-    columns.extend(limited.then(|| column("% of bound", SummaryRow::plain_limit)));
+    columns.extend(limited.then(|| column(BOUND, SummaryRow::plain_limit)));
     columns
 }
 
@@ -105,16 +115,18 @@ fn narrow_columns(rows: &[SummaryRow]) -> Vec<Column> {
 
 /// Removes conditional columns until the others fit. The last one, the fraction of the limit, is removed last.
 fn fitting_columns(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
-    let needed = |columns: &[Column]| {
-        let last = columns.len() - 1;
-        let widths = columns.iter().enumerate().map(|(index, column)| match column.head {
-            "% of bound" if index == last => column.width().min(MIN_WRAPPED_WIDTH),
-            _ => column.width(),
-        });
-        INDENT + widths.sum::<usize>() + 2 * last
-    };
-    while columns.len() > 3 && needed(&columns) > width {
+    while columns.len() > 3 && needed_width(&columns) > width {
         columns.remove((columns.len() - 2).max(3));
     }
     columns
+}
+
+/// Returns the width of the table, with the fraction of the limit wrapped if it is last.
+fn needed_width(columns: &[Column]) -> usize {
+    let last = columns.len() - 1;
+    let widths = columns.iter().enumerate().map(|(index, column)| match column.head {
+        BOUND if index == last => column.width().min(MIN_WRAPPED_WIDTH),
+        _ => column.width(),
+    });
+    INDENT + widths.sum::<usize>() + 2 * last
 }

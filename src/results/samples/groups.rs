@@ -4,7 +4,7 @@ use crate::samples::Samples;
 use crate::samples::cells::Cell;
 use crate::samples::node_types::short_names;
 use crate::table::column::Column;
-use crate::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE, caption, label};
+use crate::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE, Role, caption, label};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_measure::kernels::Kernel;
@@ -78,6 +78,16 @@ impl Samples {
     /// Returns the number of chains of dependent accesses of the first sample; `None` if its addresses are known in advance.
     pub fn chains(&self) -> Option<f64> {
         self.first_value("chains")?.as_f64()
+    }
+
+    /// Returns the parameters that vary in the whole table but not among these samples, with their values.
+    pub fn held_parameters(&self) -> Vec<(&str, Value)> {
+        let varying = self.whole.parameters.get_or_init(|| {
+            let plan = self.with_rows((0..self.table().rows).collect()).current();
+            let is_parameter = |name: &&str| columns::describe(name).role == Role::Parameter;
+            plan.axes().into_iter().filter(is_parameter).map(str::to_owned).collect()
+        });
+        varying.iter().filter_map(|name| Some((name.as_str(), self.common_value(name)?))).collect()
     }
 
     /// Describes a column in the terms of these samples' kernels.

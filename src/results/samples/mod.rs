@@ -63,6 +63,8 @@ struct WholeTable {
     correlation: OnceLock<Option<Autocorrelation>>,
     clock_step: OnceLock<f64>,
     stamp: OnceLock<Option<Stamp>>,
+    /// Parameters that vary in the present plan.
+    parameters: OnceLock<Vec<String>>,
 }
 
 impl From<Table> for Samples {

@@ -4,6 +4,7 @@ use crate::samples::Samples;
 use crate::table::{columns, similar};
 use apexmap_base::condition::{Condition, NameType};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::units::{self, Unit, WORD_BYTES};
 
 impl Samples {
     /// Parses a condition over the columns, which have their names or the papers' names: `alpha > 0.1 && kernel == "..."`.
@@ -42,11 +43,23 @@ impl Samples {
         let Some(condition) = condition.filter(|_| !self.is_empty()) else {
             return Error::input("the result contains no samples", "run its sweep first: apexmap run");
         };
-        let describe_values = |name: &String| format!("{name} is {}", self.value_list(self.resolve(name)));
+        let describe_values = |name: &String| format!("{name} is {}", self.values_in_units(self.resolve(name)));
         let values: Vec<String> = condition.names().iter().map(describe_values).collect();
         Error::input(
             "no sample meets the condition",
             format!("relax the condition; in this result {}", values.join("; ")),
         )
+    }
+
+    /// Lists the values of a column. Values in words are listed in bytes, too.
+    fn values_in_units(&self, name: &str) -> String {
+        let values = self.value_list(name);
+        if columns::describe(name).unit != Unit::Words {
+            return values;
+        }
+        let shown =
+            self.distinct_numbers(name).into_iter().take(values.split(", ").filter(|value| *value != "...").count());
+        let bytes: Vec<String> = shown.map(|words| units::bytes(words * WORD_BYTES as f64)).collect();
+        format!("{values} words ({})", bytes.join(", "))
     }
 }

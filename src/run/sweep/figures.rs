@@ -24,6 +24,8 @@ pub struct SweepFigure {
     pub z: Option<String>,
     /// The condition on the samples to draw.
     pub condition: Option<String>,
+    /// Whether curves over ranks have a line for ideal scaling.
+    pub ideal: bool,
 }
 
 /// Returns the kinds that a sweep can request. A bottleneck is not one of them, because it needs a machine card.
@@ -51,7 +53,8 @@ pub fn parse_figures(sweep: &str) -> Vec<SweepFigure> {
         let axes = axis_names(&figure).map(|(name, _)| columns::resolve(name).to_owned()).collect();
         let z = figure.z.map(|z| columns::resolve(z.get_ref().trim()).to_owned());
         let condition = figure.condition.map(Spanned::into_inner);
-        Some(SweepFigure { kind, title: figure.title, axes, z, condition })
+        let ideal = figure.ideal.is_some_and(Spanned::into_inner);
+        Some(SweepFigure { kind, title: figure.title, axes, z, condition, ideal })
     };
     figures.into_iter().filter_map(to_figure).collect()
 }
@@ -92,6 +95,16 @@ pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
         if kind != "curves" && axis_names(figure).count() != 2 {
             let place = figure.y.as_ref().map_or(figure.kind.span(), Spanned::span);
             return Err(page.error_at(place, format!("a {kind} has two axes"), "set one in x and one in y"));
+        }
+        if let Some(ideal) = figure.ideal.as_ref().filter(|ideal| *ideal.get_ref()) {
+            let over_ranks = columns::resolve(figure.x.get_ref().trim()) == "ranks";
+            if kind != "curves" || !over_ranks {
+                return Err(page.error_at(
+                    ideal.span(),
+                    "ideal scaling is a line in curves over ranks",
+                    "remove ideal",
+                ));
+            }
         }
         if let Some(text) = &figure.condition {
             expand::condition(text, &kernels, page)?;

@@ -97,6 +97,9 @@ pub struct FigureSpec {
     /// The second axis of a surface, of contours or of a map. For curves, the columns that distinguish them, separated by commas.
     #[schemars(with = "Option<String>")]
     pub y: Option<Spanned<String>>,
+    /// In curves over ranks, a line for ideal scaling: the highest rate of the fewest ranks, times the ranks. false if absent.
+    #[schemars(with = "Option<bool>")]
+    pub ideal: Option<Spanned<bool>>,
     /// Column shown; the kernel's headline rate if absent.
     #[schemars(with = "Option<String>")]
     pub z: Option<Spanned<String>>,

@@ -5,7 +5,6 @@ use apexmap_base::units::Unit;
 use apexmap_draw::figure::{
     Axis, Categories, CellText, CurvePoint, Curves, Figure, FigureOptions, Grid, Quantity, Series, View,
 };
-use apexmap_results::table::columns;
 use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::models::Model;
 use apexmap_theory::statistics::median;
@@ -120,8 +119,8 @@ pub(super) fn axis(model: &dyn Model, (index, values): &VariedVariable) -> Axis 
 }
 
 pub(super) fn rate_quantity(model: &dyn Model, rates: &[f64]) -> Quantity {
-    let about = model.about();
-    quantity(columns::describe(about.column).label, about.unit, rates)
+    let described = super::described_rate(model);
+    quantity(described.label, described.unit, rates)
 }
 
 /// Returns measured or simulated rates, the median of the launches at each x, and the prediction with its band.

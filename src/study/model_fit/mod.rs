@@ -8,7 +8,7 @@ pub mod nic;
 pub mod predictions;
 mod sentence;
 
-pub use sentence::{ASSUMED, doubts, lines, sentence};
+pub use sentence::{ASSUMED, Verdict, doubts, lines, sentence, verdict};
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -17,7 +17,7 @@ use apexmap_base::units::{self, Unit};
 use apexmap_measure::kernels::random_access::roles::LOADS;
 use apexmap_results::samples::Mixture;
 use apexmap_results::samples::Samples;
-use apexmap_results::table::columns::{self, NODE_TYPE, USED_NODES};
+use apexmap_results::table::columns::{self, ColumnDescription, NODE_TYPE, USED_NODES};
 use apexmap_theory::fit::{self, Fit, Observation, Options, Point, Role};
 use apexmap_theory::machine::{Card, Domain, KERNEL, catalogue};
 use apexmap_theory::models::{self, Break, Model, Parameter, card_number};
@@ -301,6 +301,11 @@ pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
         }
         None => units::exact_number(value),
     }
+}
+
+/// Describes the rate that a model predicts; updates of RandomAccess are in GUPS.
+pub fn described_rate(model: &dyn Model) -> ColumnDescription {
+    columns::describe_of(model.about().column, model.about().explains.iter().copied())
 }
 
 /// Returns the bottleneck along the only variable that varies: "latency up to message_bytes = 4096, bandwidth from

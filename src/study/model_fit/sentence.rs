@@ -99,12 +99,41 @@ pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
     left_out_lines(model, fit, baseline).into_iter().map(shown).collect()
 }
 
-/// Returns a sentence about what explains the measurement, or the simulation, how well, and where it does not. Impossible numbers come
-/// first.
+/// How well a model fits a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It describes the measurement, none of its numbers is in doubt, and for every variable with at least three values it
+    /// predicts the points of each value from all others no worse than the baseline does.
+    Explains,
+    /// It is accurate enough ([`adequacy`]).
+    Describes,
+    /// It is not accurate enough.
+    Fails,
+}
+
+impl Verdict {
+    fn new(failure: Option<&String>, doubts: &[String], lines: &[LeftOutLine]) -> Self {
+        match failure {
+            Some(_) => Self::Fails,
+            None if doubts.is_empty() && !lines.is_empty() && lines.iter().all(LeftOutLine::is_no_worse) => {
+                Self::Explains
+            }
+            None => Self::Describes,
+        }
+    }
+}
+
+/// Returns how well a model fits a measurement.
 ///
-/// A model explains a measurement under three conditions. For every variable with at least three values, it predicts
-/// the points of each value from all others no worse than the baseline does. None of its numbers is in doubt. It is
-/// accurate enough to describe the measurement at all (`adequacy`).
+/// # Panics
+/// If the fit is of another model with more variables.
+pub fn verdict(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> Verdict {
+    let lines = baseline.map(|baseline| left_out_lines(model, fit, baseline)).unwrap_or_default();
+    Verdict::new(adequacy::failure(fit.quality.smape, &fit.points).as_ref(), &doubts(model, fit), &lines)
+}
+
+/// Returns a sentence about what explains the measurement, or the simulation, how well, and where it does not ([`Verdict`]).
+/// Impossible numbers come first.
 ///
 /// # Panics
 /// If the fit is of another model with more variables.
@@ -114,8 +143,7 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     let doubts = doubts(model, fit);
     let lines = baseline.map(|baseline| left_out_lines(model, fit, baseline)).unwrap_or_default();
     let failure = adequacy::failure(quality.smape, &fit.points);
-    let explains =
-        failure.is_none() && doubts.is_empty() && !lines.is_empty() && lines.iter().all(LeftOutLine::is_no_worse);
+    let explains = Verdict::new(failure.as_ref(), &doubts, &lines) == Verdict::Explains;
     let mut text = String::new();
     if !doubts.is_empty() {
         text += &format!("The fitted numbers are impossible or unknown: {}. ", doubts.join("; "));

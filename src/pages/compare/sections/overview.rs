@@ -157,7 +157,7 @@ fn corners(comparison: &Comparison) -> Option<Corners> {
         tested.map_or_else(CornerCell::default, |tested| CornerCell {
             value: format!("{} \u{d7}", format_ratio(tested.ratio.value)),
             interval: format_interval(tested.ratio.interval).unwrap_or_default(),
-            limit: String::new(),
+            limit: Vec::new(),
         })
     };
     Corners::new(shown.iter().map(label).collect(), &alphas, &blocks, cell)
