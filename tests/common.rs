@@ -186,6 +186,7 @@ pub fn manifest() -> Manifest {
         hosts: Vec::new(),
         points: 1,
         blocks: 1,
+        budget_seconds: None,
         command: Vec::new(),
         driver: apexmap_measure::provenance::build(),
         driver_host: host(),

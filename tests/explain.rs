@@ -61,6 +61,7 @@ fn result(scratch: &Scratch, points: &[Point]) -> Folder {
         machine: "made up machine".into(),
         points: points.len(),
         blocks: 5,
+        budget_seconds: None,
         ..manifest()
     };
     let records = folder.records().expect("journals");

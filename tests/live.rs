@@ -299,3 +299,30 @@ fn show_of_a_result_without_samples_is_an_error() {
     fails(&["show", out.to_str().unwrap()], "has no successful sample yet");
     fails(&["show", scratch.join("none").to_str().unwrap()], "does not exist");
 }
+
+/// A surface whose first figure draws curves over L.
+const CURVES: &str = "\n[[figure]]\nkind = \"curves\"\ntitle = \"Rates over the length of blocks, one curve for each locality of the \
+    addresses\"\nx = \"L\"\ny = \"alpha\"\nwhere = \"alpha < 1\"\n";
+
+#[test]
+fn the_first_figure_of_a_sweep_is_drawn_as_curves() {
+    let scratch = Scratch::new();
+    let [sweep, out] = write_sweep(&scratch, &format!("{SURFACE}{CURVES}"));
+    let mut terminal = Terminal::new(80, 24);
+    let mut driver = terminal.start(&["run", "--no-report", "--out", &out, &sweep], &[], false);
+    terminal.wait_for("the curves", |screen| screen.contents().contains("○ alpha = 0.1"));
+    let (status, lines) = terminal.finish(&mut driver);
+    assert!(status.success() && lines.iter().all(|line| line.chars().count() < 80), "{lines:#?}");
+    let lines: Vec<String> = successful_stdout(&["show", &out]).lines().map(str::to_owned).collect();
+    assert!(lines[0].starts_with("Rates over") && lines[0].ends_with(", over L"), "the title is not cut: {lines:#?}");
+    let end = lines.iter().position(|line| line.contains("8 of 8 cells")).expect("a legend");
+    assert!(lines[end].contains("● alpha = 0.01") && lines[end].contains("○ alpha = 0.1"), "{lines:#?}");
+    let curves = lines[1..end - 1].join("");
+    assert!(
+        curves.contains('●') && curves.contains('○') && curves.contains(|c| ('⠁'..='⣿').contains(&c)),
+        "{lines:#?}"
+    );
+    let axis: Vec<&str> = lines[end - 1].split_whitespace().collect();
+    assert_eq!(axis, ["L", "8", "B", "64", "B", "512", "B", "8", "KiB"]);
+    check_map(&lines);
+}

@@ -3,6 +3,7 @@
 use crate::common::{Scratch, apexmap, output, wait_for_output};
 use apexmap_base::sample::Status;
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::table::Table;
 use std::collections::HashSet;
 use std::path::Path;
@@ -274,6 +275,28 @@ fn an_interrupted_sweep_reports_kept_samples_and_how_to_resume() {
 }
 
 #[test]
+fn an_interrupted_run_writes_its_report_without_fits() {
+    use nix::sys::signal::{Signal, kill};
+    let scratch = Scratch::new();
+    let endless = SMALL_SWEEP.replace("min = 6", "min = 1000000\nbudget = \"600 s\"");
+    let (sweep, out) = (sweep(&scratch, &endless), scratch.join("result"));
+    let mut with_report = Command::new(PROGRAM);
+    with_report.args(["run", "--out"]).arg(&out).arg(&sweep).stdin(Stdio::null());
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let mut driver = with_report.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        assert!(wait_for_bytes(&mut driver, &out, 20_000), "it ended before");
+        kill(nix::unistd::Pid::from_raw(driver.id() as i32), signal).unwrap();
+        let ended = wait_for_output(driver);
+        assert_eq!(ended.status.code(), Some(128 + signal as i32), "{}", errors(&ended));
+        let report = out.join("report.html");
+        let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(text.contains(&format!("report: {}\n", report.display())), "{text}");
+        assert!(errors(&ended).contains("resume with: "), "{}", errors(&ended));
+        std::fs::remove_file(&report).unwrap();
+    }
+}
+
+#[test]
 fn two_drivers_cannot_use_one_result() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SLOW_ENOUGH_TO_KILL), scratch.join("result"));
@@ -356,4 +379,48 @@ fn status_and_plan_agree_on_incomplete_points() {
     assert!(stdout_text(&["status", out_text]).contains(counts));
     std::fs::remove_file(out.join("sweep.toml")).unwrap();
     assert!(stdout_text(&["status", out_text]).contains(counts), "the manifest keeps the sweep, too");
+}
+
+#[test]
+fn the_command_line_replaces_the_budget_and_the_launches() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
+    let run_with = |flags: &[&str]| output(command(&sweep, &out).args(flags));
+    for (flags, reason) in [
+        (["--budget", "0 s"], "'--budget <TIME>': the budget must be longer than 0 s"),
+        (["--budget", "soon"], "'--budget <TIME>': "),
+        (["--launches", "0"], "'--launches <NUMBER>'"),
+        (["--launches", "1000000"], "--launches 1000000 of 4 points are more than"),
+        (["--simulate=red-storm", "--budget=20s"], "--budget does not apply: "),
+    ] {
+        let refused = run_with(&flags);
+        let text = errors(&refused);
+        assert!(refused.status.code() == Some(2) && text.contains(reason), "{text}");
+    }
+    assert!(run_with(&["--launches", "2", "--budget", "10min"]).status.success());
+    assert_eq!(samples(&out).len(), 4 * 6 * 2);
+    let manifest = Manifest::read(&Folder::open(&out).unwrap()).unwrap();
+    assert_eq!((manifest.blocks, manifest.budget_seconds), (2, Some(600.0)));
+    let (sweep, out) = (sweep.to_str().unwrap(), out.to_str().unwrap());
+    let stdout_text = |arguments: &[&str]| String::from_utf8(apexmap(arguments).stdout).unwrap();
+    assert!(stdout_text(&["status", out]).contains("4 done"));
+    let plan = stdout_text(&["plan", "--out", out, "--launches", "3", "--budget", "10min", sweep]);
+    assert!(plan.contains("0 done, 4 partial") && plan.contains("at most 10 min (budget)"), "{plan}");
+}
+
+#[test]
+fn a_budget_of_the_command_line_goes_on_where_the_last_one_ended() {
+    let scratch = Scratch::new();
+    let text = SMALL_SWEEP.replace("min = 6", "min = 6\nwidth = 1e-9\nmax = 1000000\nbudget = \"0.5 s\"");
+    let (sweep, out) = (sweep(&scratch, &text), scratch.join("result"));
+    assert!(run(&sweep, &out).status.success());
+    let first = samples(&out).len();
+    assert!(run(&sweep, &out).status.success());
+    assert_eq!(samples(&out).len(), first, "the budget of the sweep is spent");
+    for _ in 0..2 {
+        let before = samples(&out).len();
+        let ended = output(command(&sweep, &out).args(["--budget", "0.5s"]));
+        assert!(ended.status.success(), "{}", errors(&ended));
+        assert!(samples(&out).len() > before);
+    }
 }

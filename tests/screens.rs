@@ -23,6 +23,7 @@ use apexmap_results::table::columns::{label, point_label};
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::sweep::counts::RunCounts;
 use apexmap_run::sweep::forecast::{OpenLaunch, OpenPoint};
+use apexmap_run::sweep::plan::Entry;
 use apexmap_study::answers::stream;
 use apexmap_study::calibrate::first_stage_samples;
 use apexmap_theory::machine::{Card, Number};
@@ -294,6 +295,24 @@ fn points_are_done_when_all_their_launches_have_enough_samples() {
     counts.add_sample(&sample_of("b", Status::Wrong), true);
     assert_eq!(counts.points_text(), "1 of 3 points done (each needs 4), 2 failed");
     assert_eq!(counts.summary(120.0), "4 new samples in 2 min");
+    assert_eq!(counts.samples_text(0.0), "4 of ~4 new samples");
+    counts.samples = 174;
+    assert_eq!(counts.samples_text(0.0), "174 of ~174 new samples", "the total is not below the samples");
+}
+
+#[test]
+fn points_with_a_sample_in_any_launch_are_measured() {
+    let open = |key: &str, seconds: &[f64]| OpenPoint { key: key.into(), seconds: seconds.to_vec(), cost: 1.0 };
+    let size = Point::new("apex_map.sequential", 1).launch_size();
+    let repeat = Repeat { min: 2, max: 2, width: None, budget_seconds: Some(60.0) };
+    let mut counts = RunCounts::new(5, 2, repeat);
+    let first = OpenLaunch { block: 0, size, points: vec![open("new", &[]), open("begun", &[1.0])] };
+    let points = vec![open("new", &[]), open("begun", &[]), open("done in the first launch", &[])];
+    counts.begin(&[first, OpenLaunch { block: 1, size, points }], 1);
+    assert_eq!(counts.coverage_text(), "0 new samples, 3 of 5 points at least once, 1 failed");
+    let point = Point::new("apex_map.sequential", 1);
+    counts.add_sample(&sample(&point, "new", 0, 1.0), false);
+    assert_eq!(counts.coverage_text(), "1 new sample, 4 of 5 points at least once, 1 failed");
 }
 
 pub fn samples_of(points: &[(Point, f64)]) -> Samples {
@@ -381,6 +400,31 @@ fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
             && error.message.ends_with(" more: run it again"),
         "{error}"
     );
+}
+
+#[test]
+fn a_budget_that_ends_a_sweep_is_a_warning_if_every_point_has_a_sample() {
+    use apexmap_run::campaign::{Planner, Request};
+    use apexmap_run::sweep::plan::Progress;
+    let scratch = Scratch::new();
+    let path = scratch.join("tiny.toml");
+    std::fs::write(&path, TINY_SWEEP).expect("a sweep");
+    let folder = Folder::create(&scratch.join("r")).expect("a folder");
+    let verdict = |budget: Option<f64>, statuses: &[Status]| {
+        let request =
+            Request { sweep: Some(path.clone()), out: Some(folder.path.clone()), budget, ..Request::default() };
+        let campaign = Planner::new(&request).and_then(|planner| planner.plan()).expect("a plan");
+        let entries = campaign.plan.entries.iter().zip(statuses);
+        let run =
+            |(entry, status): (&Entry, &Status)| Sample { status: *status, ..sample(&entry.point, &entry.key, 0, 1.0) };
+        let record = Record { samples: entries.map(run).collect(), ..Record::default() };
+        let progress = Progress::new(&campaign.plan, &[record]);
+        campaign.verdict(&folder, &progress, false).map_err(|error| error.exit_code())
+    };
+    assert_eq!(verdict(Some(1.0), &[Status::Ok, Status::Ok]), Ok(()));
+    assert_eq!(verdict(Some(1.0), &[Status::Ok]), Err(4), "a point has no sample");
+    assert_eq!(verdict(Some(1.0), &[Status::Ok, Status::Failed]), Err(4));
+    assert_eq!(verdict(None, &[Status::Ok, Status::Ok]), Err(4), "without a budget");
 }
 
 proptest! {

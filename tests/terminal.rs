@@ -375,3 +375,31 @@ fn calibrate_asks_on_a_terminal_whether_to_measure_a_disturbed_machine() {
         assert_eq!(child.wait().unwrap().code(), Some(code), "{answer}");
     }
 }
+
+#[test]
+fn calibrate_in_the_background_of_a_terminal_does_not_ask() {
+    let scratch = Scratch::new();
+    let _busy = Load::start();
+    let (mut master, slave) = terminal();
+    // With job control, a command in the background has a process group of its own.
+    let script = format!("'{PROGRAM}' calibrate --out '{}' & wait $!", scratch.join("r").display());
+    let mut command = Command::new("bash");
+    command.args(["-m", "-c", &script]).env("TERM", "dumb").stdout(Stdio::null());
+    command.stdin(slave.try_clone().unwrap()).stderr(slave);
+    // SAFETY: both calls may follow a fork.
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(&mut command, || {
+            nix::unistd::setsid()?;
+            let result = nix::libc::ioctl(0, nix::libc::TIOCSCTTY, 0);
+            if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        });
+    }
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut shown = Vec::new();
+    // Reading from a terminal ends with an error.
+    let _ = master.read_to_end(&mut shown);
+    let text = String::from_utf8_lossy(&shown);
+    assert_eq!(child.wait().unwrap().code(), Some(4), "{text}");
+    assert!(text.contains("nothing was measured: ") && !text.contains("Measure anyway?"), "{text}");
+}

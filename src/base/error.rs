@@ -48,7 +48,8 @@ pub const EXIT_CODES: [(&str, &str); 9] = [
     ("3", "missing prerequisite: a launcher, memory, a file that can be read or written"),
     (
         "4",
-        "points failed or have too few samples (the quickstart only warns of these), or a check of `compare` is undecided",
+        "points failed or have too few samples (only a warning if a budget ended the run and each point has one, and for the quickstart), \
+         or a check of `compare` is undecided",
     ),
     (
         "5",

@@ -11,7 +11,12 @@ pub fn command_words() -> Vec<String> {
 
 /// Returns the command line, quoted for a shell.
 pub fn command_line() -> String {
-    std::env::args_os().map(|word| quote(&word)).collect::<Vec<_>>().join(" ")
+    quote_words(std::env::args_os())
+}
+
+/// Returns these words as a command, quoted for a shell.
+pub fn quote_words(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
+    words.into_iter().map(|word| quote(word.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
 /// Quotes a word if the shell would otherwise interpret it. Unprintable words become `$'\x1b'`.

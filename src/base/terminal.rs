@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::text_table::{Align, TextTable};
+use nix::unistd;
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -24,6 +25,13 @@ pub fn print_in_red(line: &str) -> Result<()> {
 /// Prints a text that is already printable, with its colours.
 pub fn print_styled(text: &str) -> Result<()> {
     write_output(|out| out.write_all(text.as_bytes()))
+}
+
+/// Returns whether the user can answer a question: standard input is a terminal, and this program is not in the background, where
+/// the system stops programs that read. A terminal that does not control this program stops none.
+pub fn can_answer() -> bool {
+    let is_behind = || unistd::tcgetpgrp(io::stdin()).is_ok_and(|group| group != unistd::getpgrp());
+    io::stdin().is_terminal() && !is_behind()
 }
 
 /// Returns whether an output is a terminal with colours and the user did not disable them with `NO_COLOR`

@@ -6,7 +6,7 @@ use super::fit_progress::FitProgress;
 use super::show_card;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::provenance::Host;
-use apexmap_base::terminal::{note, print};
+use apexmap_base::terminal::{can_answer, note, print};
 use apexmap_cluster::cluster::Cluster;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
@@ -259,7 +259,7 @@ impl<'a> Stages<'a> {
         });
         match measured {
             Err(error) if checks && error.kind == ErrorKind::Regression => {
-                if !agrees(&error.message)? {
+                if !agrees()? {
                     return Err(Error::measurement(
                         format!("nothing was measured: {}", error.message),
                         "free the machine, or add --allow-disturbed to measure anyway; the card then says so",
@@ -273,12 +273,12 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Asks on a terminal whether to measure a disturbed machine. Without a terminal the answer is no.
-fn agrees(reason: &str) -> Result<bool> {
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+/// Asks on a terminal whether to measure a disturbed machine; the display has said why. Without a terminal and in the background
+/// the answer is no.
+fn agrees() -> Result<bool> {
+    if !(io::stderr().is_terminal() && can_answer()) {
         return Ok(false);
     }
-    note(reason);
     note("Measure anyway? The card then says that the machine was disturbed. [y/N]");
     let mut answer = String::new();
     let read_error =

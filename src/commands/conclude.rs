@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::report;
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::terminal::{print, print_in_red};
+use apexmap_base::terminal::{note, print, print_in_red};
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
@@ -40,6 +40,17 @@ pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, 
         print(&format!("report: {}\n", report.display()))?;
     }
     conclude(campaign, measured, conduct, if with_report && !has_report { Shown::Report } else { Shown::Nothing })
+}
+
+/// Writes the report of an interrupted run, if it has samples. A report that cannot be written is only a note.
+pub fn draw_interrupted(campaign: &Campaign) {
+    let folder = Folder { path: campaign.folder.clone() };
+    let samples = folder.table().map(Samples::from);
+    let drawn =
+        samples.and_then(|samples| if samples.is_empty() { Ok(()) } else { report::make_quickly(&folder, &samples) });
+    if let Err(error) = drawn {
+        note(&format!("note: no report: {error}"));
+    }
 }
 
 /// Draws figures and writes the report, or shows less, then returns the verdict.

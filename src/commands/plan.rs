@@ -26,6 +26,7 @@ use std::fmt::Write;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap plan                             plan the quickstart
+  apexmap plan --budget 10min              ... and what a run of ten minutes would measure
   apexmap plan protocol --points
   apexmap plan --schema > sweep.schema.json")]
 pub struct Arguments {
@@ -50,16 +51,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Ok(folder) => folder.outcomes()?,
         Err(_) => Vec::new(),
     };
-    let progress = Progress::new(&campaign.plan, &records);
+    let progress = Progress::new(&campaign.wanted_plan(), &records);
     let mut text = String::new();
     let _ = writeln!(text, "{}: {}", campaign.sweep.name, campaign.sweep.title);
-    axes(&campaign, &mut text);
-    launches(
-        &campaign,
-        &PlanTime::new(&campaign.plan, &records, &progress, card(&campaign, &arguments.card)?.as_ref(), false),
-        &mut text,
-    );
     states(&campaign, &progress, &mut text);
+    let card = card(&campaign, &arguments.card)?;
+    let forecast = PlanTime::new(&campaign.plan, &records, &progress, card.as_ref(), false);
+    text.push_str(&forecast.describe_total());
+    launches(&campaign, &forecast, &mut text);
+    axes(&campaign, &mut text);
     if arguments.points {
         let mut table = TextTable::new([Align::Left; 3]);
         for entry in &campaign.plan.entries {
@@ -86,7 +86,7 @@ fn card(campaign: &Campaign, given: &CardArguments) -> Result<Option<Card>> {
 /// Maximum number of values of a parameter that are listed.
 const MAX_VALUES: usize = 24;
 
-/// Writes the values of each parameter.
+/// Writes the values of each parameter, those with several values first.
 fn axes(campaign: &Campaign, text: &mut String) {
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     let mut kernel_ids: Vec<&str> = Vec::new();
@@ -102,11 +102,15 @@ fn axes(campaign: &Campaign, text: &mut String) {
         kernel_ids.iter().filter_map(|id| kernels::find(id).ok()).flat_map(|kernel| kernel.parameters).collect();
     let mut table = TextTable::new([Align::Left; 2]).with_indent(2).with_width(terminal_width());
     table.add_row(["kernel", &kernel_ids.join(", ")]);
-    for (name, mut seen) in values {
+    for seen in values.values_mut() {
         // Points of a grid repeat values in runs. Removing them first leaves few values to sort.
         seen.dedup();
         seen.sort_by(|a, b| columns::order(a, b));
         seen.dedup();
+    }
+    let mut values: Vec<(&str, Vec<&Value>)> = values.into_iter().collect();
+    values.sort_by_key(|(_, seen)| seen.len() == 1);
+    for (name, seen) in values {
         let parameter = parameters.iter().find(|parameter| parameter.name == name).copied();
         let shown: Vec<String> = seen.iter().take(MAX_VALUES).map(|value| value_text(parameter, value)).collect();
         let more = if seen.len() > MAX_VALUES { format!(", ... ({} values)", seen.len()) } else { String::new() };
@@ -159,7 +163,6 @@ fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
     warn_inside_caches(campaign, text);
     warn_inside_side_cache(campaign, bytes, text);
     campaign.oversubscription_warning().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
-    let _ = write!(text, "{}", forecast.describe_total());
 }
 
 /// Warns if the memory of a rank fits into the caches of this machine in part, because its points may then not measure memory.

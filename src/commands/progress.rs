@@ -33,6 +33,8 @@ const REST: u32 = 200;
 pub struct Progress {
     view: Option<LiveView>,
     started: Instant,
+    /// Seconds from then to the first launch, when the budget begins.
+    waited: f64,
     /// Time of the next update.
     due: Instant,
     forecast: Forecast,
@@ -55,6 +57,8 @@ pub struct Progress {
     health: String,
     /// The event that is awaited while no launch runs.
     pause: Option<String>,
+    /// Whether jobs measure, each within its own budget.
+    follows_jobs: bool,
     /// Messages about started launches, to print each only once.
     arrivals: BTreeSet<String>,
     /// Lines of the launches besides their events.
@@ -68,6 +72,7 @@ impl Progress {
         Self {
             view: LiveView::new(plan, folder),
             started: now,
+            waited: 0.0,
             due: now + QUIET,
             forecast: Forecast::new(plan.repeat, &[], 0.0),
             repeat: plan.repeat,
@@ -82,6 +87,7 @@ impl Progress {
             filled: 0.0,
             health: String::new(),
             pause: None,
+            follows_jobs: false,
             arrivals: BTreeSet::new(),
             output: OtherOutput::default(),
         }
@@ -91,8 +97,19 @@ impl Progress {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Returns the samples, the remaining time, and the points done.
+    /// Returns the part of the budget that has passed, in seconds, and the budget.
+    fn spent(&self) -> Option<(f64, f64)> {
+        let budget = self.repeat.budget_seconds.filter(|_| !self.follows_jobs)?;
+        Some(((self.elapsed_seconds() - self.waited).clamp(0.0, budget), budget))
+    }
+
+    /// Returns the samples, the remaining time, and the points done; with a budget the time that has passed of it, and the points
+    /// that have a sample.
     fn counts(&self, left: f64, samples: f64) -> String {
+        if let Some((passed, budget)) = self.spent() {
+            let (passed, budget) = (units::seconds(passed.floor()), units::seconds(budget));
+            return format!("{passed} of {budget}, {}", self.counts.coverage_text());
+        }
         let (samples, points) = (self.counts.samples_text(samples), self.counts.points_text());
         let elapsed = units::seconds(self.elapsed_seconds().floor());
         let left = if self.pause.is_some() { String::new() } else { format!(", {} left", describe_seconds(left)) };
@@ -130,11 +147,12 @@ impl Progress {
         let elapsed = self.elapsed_seconds();
         let outlook = self.forecast.outlook(elapsed);
         let (counts, now) = (self.counts(outlook.seconds, outlook.samples), self.current_point());
-        let health = &self.health;
+        let (spent, health) = (self.spent(), &self.health);
         match &mut self.view {
             Some(view) => {
                 let measured = self.counts.samples as f64;
-                self.filled = self.filled.max(measured / (measured + outlook.samples).max(1.0));
+                let share = measured / (measured + outlook.samples).max(1.0);
+                self.filled = self.filled.max(spent.map_or(share, |(passed, budget)| passed / budget));
                 view.draw(self.filled, &[&counts, &now, health]);
             }
             None if health.is_empty() => note(&format!("{counts}; {now}")),
@@ -182,7 +200,8 @@ fn arrival(launch: &Launch) -> String {
 
 impl Watcher for Progress {
     fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat, failed: usize) {
-        self.forecast = Forecast::new(repeat, launches, self.elapsed_seconds());
+        self.waited = self.elapsed_seconds();
+        self.forecast = Forecast::new(repeat, launches, self.waited);
         self.launches = launches.len();
         self.counts.begin(launches, failed);
         match &self.view {
@@ -267,6 +286,7 @@ impl Watcher for Progress {
 
     fn report_pause(&mut self, text: Option<&str>) {
         self.pause = text.map(str::to_owned);
+        self.follows_jobs = true;
     }
 
     fn tick(&mut self) {

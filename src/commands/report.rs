@@ -123,6 +123,16 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
     print_summary(&made, &folder.report())
 }
 
+/// Makes the report of an interrupted run without fits, which take long, and prints its place.
+pub fn make_quickly(folder: &Folder, samples: &Samples) -> Result<()> {
+    if nodes::is_of_each_node(&samples.current()) {
+        report::nodes::make(folder, samples, None)?;
+    } else {
+        report::make_without_fits(folder, samples)?;
+    }
+    print(&format!("report: {}\n", folder.report().display()))
+}
+
 /// Prints the comparison of nodes that each ran the sweep alone.
 fn print_nodes(made: &NodeReport, page: &Path) -> Result<()> {
     print(&nodes::text(&made.check, terminal_width()))?;

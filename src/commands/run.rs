@@ -1,7 +1,7 @@
 //! `apexmap run`: measures the missing points of a sweep, then draws figures and writes the report.
 
 use super::card::CardArguments;
-use super::conclude::{Shown, conclude, display, nothing_to_do};
+use super::conclude::{Shown, conclude, display, draw_interrupted, nothing_to_do};
 use super::submit_options::SubmitArguments;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_cluster::batch::BatchSystem;
@@ -20,6 +20,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap run                      run the quickstart
+  apexmap run --budget 20s         the same in less time; again with 10min to continue
   apexmap run protocol             run or resume a ready sweep (see apexmap sweeps)
   apexmap run paper-figure-2 --worker target/release/apexmap-worker
   apexmap run my.toml --out results/monday --machine node17
@@ -94,8 +95,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if card.is_none() && local::is_complete(&campaign)? {
         return nothing_to_do(&campaign, local::keep(&campaign)?, conduct, !arguments.no_report);
     }
-    let measured = local::carry_out(&campaign, card.as_ref(), conduct, &|plan| display(plan, Some(&campaign.folder)))?;
-    conclude(&campaign, measured, conduct, shown)
+    match local::carry_out(&campaign, card.as_ref(), conduct, &|plan| display(plan, Some(&campaign.folder))) {
+        Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) && !arguments.no_report => {
+            draw_interrupted(&campaign);
+            Err(error)
+        }
+        measured => conclude(&campaign, measured?, conduct, shown),
+    }
 }
 
 fn card(campaign: &Campaign, arguments: &Arguments) -> Result<Option<Card>> {

@@ -2,7 +2,8 @@
 
 use super::live::colours::Colours;
 use super::live::map::{Map, Maps};
-use super::live::picture::{Picture, frame, write};
+use super::live::picture::{Drawing, frame, write};
+use super::live::view::first_figure;
 use super::live::viewport::{self, Viewport};
 use super::opened::Opened;
 use super::selection::Selection;
@@ -47,6 +48,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Width of a map that is not for a terminal, and its largest height.
 const PLAIN_WIDTH: usize = 80;
 const MAX_LINES: usize = 60;
+/// Height of curves.
+const CHART_LINES: usize = 16;
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let opened = Opened::open(&arguments.result)?;
@@ -75,9 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             format!("`apexmap status {} --columns` lists its columns", arguments.result.display()),
         ));
     }
-    let pictures = view.maps.maps.iter().filter(|map| map.has_values()).map(|map| {
-        let lines = (map.y.labels.len() + 3).min(MAX_LINES) as u16;
-        viewport::lines(&frame(map, colours, (width, lines), &view.remark))
+    let keeps_title = terminal_width().is_none();
+    let pictures = view.maps.in_order(Map::has_values).into_iter().map(|map| {
+        let lines = if map.is_chart { CHART_LINES } else { (map.y.labels.len() + 3).min(MAX_LINES) };
+        viewport::lines(&frame(map, colours, (width, lines as u16), &view.remark, keeps_title))
     });
     print_styled(&pictures.collect::<Vec<_>>().join("\n"))
 }
@@ -104,9 +108,12 @@ impl View {
             (Some(folder), true) => folder.plan_lines::<Entry>()?,
             _ => None,
         };
+        let figure = folder.and_then(first_figure);
         let mut maps = match planned {
-            Some(entries) => Maps::from_points(entries.iter().map(|entry| (entry.key.as_str(), &entry.point)))?,
-            None => Maps::from_samples(&chosen)?,
+            Some(entries) => {
+                Maps::from_points(entries.iter().map(|entry| (entry.key.as_str(), &entry.point)), figure.as_ref())?
+            }
+            None => Maps::from_samples(&chosen, figure.as_ref())?,
         };
         let node = folder.and_then(|folder| Some(Manifest::read(folder).ok()?.plain_node()));
         maps.set_node(&node.unwrap_or_default());
@@ -116,9 +123,13 @@ impl View {
         Ok(Self { maps, newest, node_types, samples: chosen.len(), remark })
     }
 
-    /// Returns the map to show while the result is measured.
+    /// Returns the map to show while the result is measured: the first figure of the sweep, or the map with the newest sample.
     fn map(&self) -> Option<&Map> {
-        self.newest.and_then(|number| self.maps.maps.get(number)).or(self.maps.maps.first())
+        self.maps
+            .measured_figure()
+            .or(self.newest)
+            .and_then(|number| self.maps.maps.get(number))
+            .or(self.maps.maps.first())
     }
 }
 
@@ -162,8 +173,8 @@ fn follow(folder: &Folder, selection: &Selection) -> Result<bool> {
 /// Returns the frame of a result that is being measured.
 fn watch_frame(view: &View, colours: Colours, folder: &Folder) -> Buffer {
     let (width, height) = viewport::space();
-    let picture = view.map().map(|map| Picture::new(map, colours, (width, viewport::map_lines(height, 1))));
-    let lines = picture.as_ref().map_or(0, Picture::height);
+    let picture = view.map().map(|map| Drawing::new(map, colours, (width, viewport::map_lines(height, 1))));
+    let lines = picture.as_ref().map_or(0, Drawing::height);
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, lines + 1));
     if let Some(picture) = &picture {
         picture.draw(&mut buffer, 0, &view.remark);

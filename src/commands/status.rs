@@ -6,6 +6,7 @@ use super::status_nodes;
 use super::status_state::{Facts, JobRow, StatusReport, ask};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
+use apexmap_base::shell::quote_words;
 use apexmap_base::terminal::{note, print, print_data, terminal_width, to_printable};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{amount, plural};
@@ -19,6 +20,7 @@ use apexmap_results::samples::PLANNED_LAUNCH;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_results::samples::remarks::REMARK_COLUMNS;
+use apexmap_run::sweep::result_state::ResultState;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -127,6 +129,10 @@ fn describe(facts: &Facts, state: &StatusReport) -> Result<String> {
         "samples: {} successful, {} stale (another build, machine or plan)",
         state.samples.successful, state.samples.stale
     );
+    for failure in &state.failures {
+        let _ = writeln!(text, "{}: {}: {}", failure.status, failure.point, failure.message);
+    }
+    text.push_str(&next_steps(facts, state));
     if !state.nodes.is_empty() {
         text.push_str(&status_nodes::describe(&state.nodes));
     }
@@ -146,11 +152,24 @@ fn describe(facts: &Facts, state: &StatusReport) -> Result<String> {
         let _ =
             writeln!(text, "exported launch {name}: {}, {points}, no output imported yet", plural(job.ranks, "rank"));
     }
-    for failure in &state.failures {
-        let _ = writeln!(text, "{}: {}: {}", failure.status, failure.point, failure.message);
-    }
     intervals(&facts.folder, &mut text);
     Ok(text)
+}
+
+/// Returns the place of the report, and the command that measures the rest. An archive has neither.
+fn next_steps(facts: &Facts, state: &StatusReport) -> String {
+    if facts.folder.path != state.result {
+        return String::new();
+    }
+    let report = facts.folder.report();
+    let mut text = if report.is_file() { format!("report: {}\n", report.display()) } else { String::new() };
+    let measures =
+        |command: &&Vec<String>| command.get(1).is_some_and(|name| ["run", "calibrate"].contains(&name.as_str()));
+    let command = facts.manifest.as_ref().map(|manifest| &manifest.command).filter(measures);
+    if let (Some(command), ResultState::Incomplete) = (command, state.state) {
+        let _ = writeln!(text, "resume with: {}", quote_words(command));
+    }
+    text
 }
 
 /// Describes an imported result.

@@ -114,7 +114,11 @@ impl Facts {
             text.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
         let is_simulated = manifest.as_ref().is_some_and(|manifest| !manifest.is_measured());
         let (repeat, blocks) = match text.filter(|_| !is_simulated) {
-            Some(text) => sweep::repeat(&text, &folder.sweep())?,
+            Some(text) => {
+                let (repeat, launches) = sweep::repeat(&text, &folder.sweep())?;
+                // Flags may have replaced the launches of the sweep.
+                (repeat, manifest.as_ref().map_or(launches, |manifest| manifest.blocks))
+            }
             None => (ONE_SAMPLE, 1),
         };
         let progress = Progress::from_keys(keys.iter().cloned(), blocks, repeat, &records);

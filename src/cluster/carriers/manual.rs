@@ -167,8 +167,8 @@ fn update_result(folder: &Folder, manifest: Manifest, tally: Tally) -> Result<Im
         empty_manifest.with_records(&records).write(folder)?;
         folder.compact()?;
     }
-    let text = read_text(&folder.sweep()).unwrap_or(manifest.sweep);
-    let (repeat, blocks) = sweep::repeat(&text, &folder.sweep())?;
+    let (text, blocks) = (read_text(&folder.sweep()).unwrap_or(manifest.sweep), manifest.blocks);
+    let (repeat, _) = sweep::repeat(&text, &folder.sweep())?;
     let keys = folder.planned_keys()?.unwrap_or_default();
     let progress = Progress::from_keys(keys.iter().cloned(), blocks, repeat, &records);
     Ok(Imported { tally, points: keys.len(), progress })

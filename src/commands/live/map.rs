@@ -5,34 +5,46 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance::PlainNode;
 use apexmap_base::sample::{Sample, Status};
 use apexmap_base::units::{self, Unit, WORD_BYTES};
+use apexmap_draw::plot::FigureKind;
+use apexmap_measure::kernels;
 use apexmap_measure::numerics::statistics::median;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::reader::Reader;
 use apexmap_results::disk::record::Record;
 use apexmap_results::disk::tabulate::Tabulation;
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::{SampleGroup, key_label};
 use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{ALPHA, ColumnDescription, describe};
 use apexmap_results::table::derived_columns;
+use apexmap_run::sweep::figures::SweepFigure;
 use std::collections::{BTreeMap, HashMap};
+
+/// Largest number of curves that a terminal can show.
+const MAX_CURVES: usize = 8;
 
 /// The maps of a sweep.
 #[derive(Default)]
 pub struct Maps {
     pub maps: Vec<Map>,
+    /// The number of the map that draws the first figure of the sweep.
+    pub figure: Option<usize>,
     /// The type of nodes whose samples the maps show.
     node_type: Option<String>,
-    /// Map and cell of each point, by its key.
-    places: HashMap<String, (usize, usize)>,
+    /// Maps and cells of each point, by its key.
+    places: HashMap<String, Vec<(usize, usize)>>,
 }
 
 /// The map of one group of points.
 pub struct Map {
     /// Columns that distinguish the points of the map from those of others.
     key: Vec<(String, Value)>,
-    /// Name in plain words: `1 core, 2 MiB pages`.
+    /// Name in plain words: `1 core, 2 MiB pages`; the title of a figure of the sweep.
     pub label: String,
+    /// Whether it is drawn as curves over `x`, one for each value of `y`.
+    pub is_chart: bool,
+    is_figure: bool,
     /// The first of these: `apex_map.sequential, P = 1`.
     pub kernel_and_ranks: String,
     pub quantity: ColumnDescription,
@@ -91,6 +103,11 @@ impl Map {
         (0..self.cells.len()).map(|cell| self.shown(cell % columns, cell / columns)).collect()
     }
 
+    /// Returns the number of cells.
+    pub fn size(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Returns whether both axes have several values.
     pub fn is_surface(&self) -> bool {
         self.x.labels.len() > 1 && self.y.labels.len() > 1
@@ -108,8 +125,11 @@ impl Map {
 }
 
 impl Maps {
-    /// Creates the maps of planned points, without values.
-    pub fn from_points<'a>(points: impl Iterator<Item = (&'a str, &'a Point)>) -> Result<Self> {
+    /// Creates the maps of planned points and of a figure of the sweep, without values.
+    pub fn from_points<'a>(
+        points: impl Iterator<Item = (&'a str, &'a Point)>,
+        figure: Option<&SweepFigure>,
+    ) -> Result<Self> {
         let mut table = Tabulation::new(None);
         for (key, point) in points {
             let sample = Sample {
@@ -128,16 +148,78 @@ impl Maps {
             };
             table.add(&sample, None, true);
         }
-        Self::from_samples(&Samples::from(table.finish()))
+        Self::from_samples(&Samples::from(table.finish()), figure)
     }
 
-    /// Creates the maps of the points that these samples measured, without values.
-    pub fn from_samples(samples: &Samples) -> Result<Self> {
+    /// Creates the maps of the points that these samples measured and of a figure of the sweep, without values.
+    pub fn from_samples(samples: &Samples, figure: Option<&SweepFigure>) -> Result<Self> {
         let mut maps = Self::default();
+        figure.and_then(|figure| maps.add_figure(samples, figure));
         for group in samples.groups()? {
             maps.add_group(&group)?;
         }
         Ok(maps)
+    }
+
+    /// Adds a figure of the sweep, if it draws few curves or a map over values that are planned.
+    fn add_figure(&mut self, samples: &Samples, figure: &SweepFigure) -> Option<()> {
+        let chosen = samples.choose(figure.condition.as_deref()).ok()?;
+        let (x, by) = figure.axes.split_first()?;
+        let is_planned = |name: &String| chosen.numbers(name).len() == chosen.rows().len();
+        let headline = kernels::find(chosen.first_word("kernel")).ok()?.headline;
+        let shown = figure.z.as_deref().unwrap_or(headline);
+        match (figure.kind, by) {
+            _ if !is_planned(x) => return None,
+            (FigureKind::Curves, by) => self.add_curves(&chosen, shown, x, by)?,
+            (FigureKind::Surface | FigureKind::Contour | FigureKind::Heat, [y]) if is_planned(y) => {
+                self.add_map(&chosen, &[], shown, [Some(x), Some(y)]);
+            }
+            _ => return None,
+        }
+        let map = self.maps.first_mut()?;
+        map.label = figure.title.clone().unwrap_or_else(|| "The sweep's figure".to_owned());
+        map.is_figure = true;
+        self.figure = Some(0);
+        Some(())
+    }
+
+    /// Adds curves over a column, one for each combination of values of these columns, if they are few.
+    fn add_curves(&mut self, samples: &Samples, shown: &str, x: &String, by: &[String]) -> Option<()> {
+        let names: Vec<&str> = by.iter().map(String::as_str).collect();
+        let curves = samples.cells(&names).ok().filter(|curves| curves.len() <= MAX_CURVES)?;
+        let values = samples.distinct_numbers(x);
+        let mut cells = vec![MapCell::default(); values.len() * curves.len()];
+        for (number, curve) in curves.iter().enumerate() {
+            for &row in curve.samples.rows() {
+                let value = curve.samples.column(x)?.number(row);
+                let cell = number * values.len() + values.iter().position(|other| *other == value)?;
+                cells[cell].is_planned = true;
+                self.add_place(samples.table().word("key", row), cell);
+            }
+        }
+        let label = |curve: &Cell| key_label(&by.iter().cloned().zip(curve.by.clone()).collect::<Vec<_>>());
+        let y = MapAxis { name: String::new(), labels: curves.iter().map(label).collect() };
+        self.maps.push(Map {
+            key: Vec::new(),
+            label: String::new(),
+            is_chart: true,
+            is_figure: true,
+            kernel_and_ranks: String::new(),
+            quantity: samples.describe(shown),
+            x: MapAxis::new(Some(x), &values),
+            y,
+            cells,
+        });
+        Some(())
+    }
+
+    /// Records that a point has this cell of the map that is being added.
+    fn add_place(&mut self, key: &str, cell: usize) {
+        let place = (self.maps.len(), cell);
+        let places = self.places.entry(key.to_owned()).or_default();
+        if !places.contains(&place) {
+            places.push(place);
+        }
     }
 
     /// Adds a group. Values of a third and further axes have separate maps.
@@ -172,18 +254,19 @@ impl Maps {
             };
             let cell = place(1) * columns + place(0);
             cells[cell].is_planned = true;
-            self.places.insert(samples.table().word("key", row).to_owned(), (self.maps.len(), cell));
+            self.add_place(samples.table().word("key", row), cell);
         }
         let [x, y] = [0, 1].map(|axis| MapAxis::new(axes[axis], &values[axis]));
         let kernel_and_ranks = key_label(&key[..key.len().min(2)]);
         let quantity = samples.describe(headline);
         let (key, label) = (key.to_vec(), plain_name(key, &PlainNode::default()));
-        self.maps.push(Map { key, label, kernel_and_ranks, quantity, x, y, cells });
+        let (is_chart, is_figure) = (false, false);
+        self.maps.push(Map { key, label, is_chart, is_figure, kernel_and_ranks, quantity, x, y, cells });
     }
 
     /// Names the maps for this node.
     pub fn set_node(&mut self, node: &PlainNode) {
-        for map in &mut self.maps {
+        for map in self.maps.iter_mut().filter(|map| !map.is_figure) {
             map.label = plain_name(&map.key, node);
         }
     }
@@ -198,22 +281,31 @@ impl Maps {
         }
     }
 
-    /// Adds a sample of a launch. Returns the number of its map; `None` for a point that is not in the plan.
-    pub fn add(&mut self, key: &str, (block, launch): (u32, &str), value: Option<f64>) -> Option<usize> {
-        let &(map, cell) = self.places.get(key)?;
-        let cell = &mut self.maps[map].cells[cell];
-        match value {
-            Some(value) => cell.values_by_launch.entry((block, launch.to_owned())).or_default().push(value),
-            None => cell.has_failed = true,
+    /// Adds a sample of a launch, with its value in each map; `None` if it failed. Returns the number of its map; `None` for a point
+    /// that is not in the plan.
+    fn add(
+        &mut self,
+        key: &str,
+        (block, launch): (u32, &str),
+        value: &dyn Fn(&ColumnDescription) -> Option<f64>,
+    ) -> Option<usize> {
+        let places = self.places.get(key)?;
+        for &(number, cell) in places {
+            let map = &mut self.maps[number];
+            let (value, cell) = (value(&map.quantity), &mut map.cells[cell]);
+            match value {
+                Some(value) => cell.values_by_launch.entry((block, launch.to_owned())).or_default().push(value),
+                None => cell.has_failed = true,
+            }
         }
-        Some(map)
+        places.last().map(|(map, _)| *map)
     }
 
     /// Adds a sample as the worker sent it.
     pub fn add_sample(&mut self, sample: &Sample, launch: &str, hertz: Option<f64>) -> Option<usize> {
-        let &(map, _) = self.places.get(&sample.key)?;
-        let value = headline_value(sample, &self.maps[map].quantity.name, hertz);
-        self.add(&sample.key, (sample.block, launch), value.filter(|_| sample.status == Status::Ok))
+        let is_good = sample.status == Status::Ok;
+        let value = |shown: &ColumnDescription| headline_value(sample, &shown.name, hertz).filter(|_| is_good);
+        self.add(&sample.key, (sample.block, launch), &value)
     }
 
     /// Adds the samples of a table, which must be of one type of nodes. Returns the number of the map with the newest one.
@@ -222,16 +314,29 @@ impl Maps {
         let time = samples.column("unix_seconds");
         let mut newest = None;
         for &row in samples.rows() {
-            let key = table.word("key", row);
-            let Some(&(map, _)) = self.places.get(key) else { continue };
-            let column = samples.column(&self.maps[map].quantity.name);
-            let value = column.map(|column| column.number(row)).filter(|value| !value.is_nan());
-            let block = table.number("block", row) as u32;
-            self.add(key, (block, table.word("launch", row)), value.filter(|_| samples.failure(row).is_none()));
+            let is_good = samples.failure(row).is_none();
+            let value = |shown: &ColumnDescription| {
+                let value = samples.column(&shown.name).map(|column| column.number(row));
+                value.filter(|value| !value.is_nan() && is_good)
+            };
+            let launch = (table.number("block", row) as u32, table.word("launch", row));
+            let Some(map) = self.add(table.word("key", row), launch, &value) else { continue };
             let seconds = time.map_or(0.0, |column| column.number(row));
             newest = newest.filter(|(_, latest)| *latest >= seconds).or(Some((map, seconds)));
         }
         newest.map(|(map, _)| map)
+    }
+
+    /// Returns the number of the map that draws the first figure of the sweep, if it has a value.
+    pub fn measured_figure(&self) -> Option<usize> {
+        self.figure.filter(|&figure| self.maps[figure].has_values())
+    }
+
+    /// Returns the maps that meet a condition: the figure of the sweep first, then the largest.
+    pub fn in_order(&self, is_wanted: impl Fn(&Map) -> bool) -> Vec<&Map> {
+        let mut maps: Vec<&Map> = self.maps.iter().filter(|map| is_wanted(map)).collect();
+        maps.sort_by_key(|map| (!map.is_figure, usize::MAX - map.size()));
+        maps
     }
 
     /// Adds the samples of a result's journals.

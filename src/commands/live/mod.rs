@@ -1,5 +1,6 @@
 //! The map of a sweep in the terminal, while it is measured and afterwards.
 
+mod chart;
 pub mod colours;
 pub mod map;
 pub mod picture;

@@ -1,9 +1,10 @@
 //! Draws a map into terminal cells: half-block cells in colour, or shades without colours, with values where they fit.
 
+use super::chart::Chart;
 use super::colours::Colours;
 use super::map::{Map, Shown};
 use apexmap_base::terminal::to_printable;
-use apexmap_base::units;
+use apexmap_base::units::{self, Unit};
 use apexmap_draw::figure::ticks::Scale;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -16,11 +17,64 @@ const MAX_WIDTH: usize = 20;
 const MAX_HALVES: usize = 6;
 /// Values in cells are shorter than this; longer ones are hard to compare.
 const MAX_LABEL: usize = 7;
+/// Values in one unit are between these.
+const LEAST_IN_UNIT: f64 = 0.01;
+const MOST_IN_UNIT: f64 = 10_000.0;
 /// Largest width of the colour scale.
 const SCALE_WIDTH: u16 = 24;
 /// Values span this factor before colours follow their logarithm, as in figures.
 const LOG_FROM: f64 = 8.0;
 const SHADES: [&str; 4] = ["░", "▒", "▓", "█"];
+
+/// Writes a text into the first line of a frame. One that is too long ends with a mark.
+pub fn write_cut(buffer: &mut Buffer, place: (u16, u16), text: &str) {
+    let room = usize::from(buffer.area.width.saturating_sub(place.0));
+    let is_cut = text.chars().count() > room;
+    let text =
+        if is_cut { text.chars().take(room.saturating_sub(1)).chain(['…']).collect() } else { text.to_owned() };
+    write(buffer, place, &text, Style::new());
+}
+
+/// A map as a picture of cells or as curves.
+pub enum Drawing<'a> {
+    Cells(Picture<'a>),
+    Curves(Chart<'a>),
+}
+
+impl<'a> Drawing<'a> {
+    /// Fits a map into this many columns and lines.
+    pub fn new(map: &'a Map, colours: Colours, size: (u16, u16)) -> Self {
+        if map.is_chart {
+            Self::Curves(Chart::new(map, colours, size))
+        } else {
+            Self::Cells(Picture::new(map, colours, size))
+        }
+    }
+
+    /// Returns the number of lines.
+    pub fn height(&self) -> u16 {
+        match self {
+            Self::Cells(picture) => picture.height(),
+            Self::Curves(chart) => chart.height(),
+        }
+    }
+
+    /// Draws the map from line `top` on. The last line ends with a remark.
+    pub fn draw(&self, buffer: &mut Buffer, top: u16, remark: &str) {
+        match self {
+            Self::Cells(picture) => picture.draw(buffer, top, remark),
+            Self::Curves(chart) => chart.draw(buffer, top, remark),
+        }
+    }
+
+    /// Returns the width of the title.
+    fn title_width(&self) -> usize {
+        match self {
+            Self::Cells(picture) => picture.full_title().chars().count(),
+            Self::Curves(chart) => chart.full_title().chars().count(),
+        }
+    }
+}
 
 /// Writes a text, made printable, and cuts it at the end of the area.
 pub fn write(buffer: &mut Buffer, (x, y): (u16, u16), text: &str, style: Style) {
@@ -63,9 +117,7 @@ impl<'a> Picture<'a> {
         // An odd number of half lines would leave no line for values.
         let halves = if halves > 1 { halves & !1 } else { halves };
         let shown = map.all_shown();
-        let values = || shown.iter().filter_map(|shown| value(*shown));
-        let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        let scale = Scale::from_values(values(), low > 0.0 && high / low >= LOG_FROM, &map.quantity.label).ok();
+        let scale = log_scale(map, &shown);
         let width = (room / columns.len()).clamp(1, MAX_WIDTH);
         Self { map, colours, scale, shown, columns, rows, margin, width, halves }
     }
@@ -82,8 +134,7 @@ impl<'a> Picture<'a> {
     /// Draws the map from line `top` on. The last line ends with a remark.
     pub fn draw(&self, buffer: &mut Buffer, top: u16, remark: &str) {
         let labels = self.labels();
-        let unit = labels.as_ref().map_or(String::new(), |(unit, _)| unit.clone());
-        write(buffer, (0, top), &self.title(&unit), Style::new());
+        write_cut(buffer, (0, top), &self.full_title());
         for line in 0..self.lines_of_cells() {
             for column in 0..self.columns.len() {
                 self.paint(buffer, top + 1, (column, line), labels.is_some());
@@ -97,20 +148,15 @@ impl<'a> Picture<'a> {
         self.write_scale(buffer, top + 2 + self.lines_of_cells(), remark);
     }
 
-    fn title(&self, unit: &str) -> String {
-        let Map { label, quantity, x, y, .. } = self.map;
-        let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-        let axes = match (x.name.as_str(), y.name.as_str()) {
-            ("", _) => String::new(),
-            (x, "") => format!(", over {x}"),
-            (x, y) => format!(", {y} over {x}"),
-        };
+    fn full_title(&self) -> String {
+        let Map { x, y, .. } = self.map;
         let skipped = |shown: usize, planned: usize, name: &str| {
             if shown < planned { format!(", every {}th {name}", planned.div_ceil(shown)) } else { String::new() }
         };
         let skipped_x = skipped(self.columns.len(), x.labels.len(), &x.name);
         let skipped_y = skipped(self.rows.len(), y.labels.len(), &y.name);
-        format!("{label}: {}{unit}{axes}{skipped_x}{skipped_y}", quantity.label)
+        let unit = self.labels().map_or(String::new(), |(unit, _)| unit);
+        format!("{}{skipped_x}{skipped_y}", title(self.map, &unit))
     }
 
     fn cell(&self, column: usize, row: usize) -> Shown {
@@ -158,21 +204,32 @@ impl<'a> Picture<'a> {
     }
 
     /// Returns the unit of all values and the number of each cell, if they fit into the cells. The unit is that of the smallest
-    /// value, so that it keeps its digits, or that of the largest.
+    /// value, so that it keeps its digits, or that of the largest. Values that differ more each have a prefix: `246 G`.
     fn labels(&self) -> Option<(String, Vec<String>)> {
         let values = || self.shown.iter().filter_map(|shown| value(*shown));
         let smallest = values().fold(f64::INFINITY, f64::min);
         let largest = values().fold(f64::NEG_INFINITY, f64::max);
-        [smallest, largest].into_iter().find_map(|reference| {
+        let label_all = |label: &dyn Fn(f64) -> String| -> Vec<String> {
+            self.shown.iter().map(|shown| value(*shown).map_or(String::new(), label)).collect()
+        };
+        let fits = |labels: &Vec<String>| {
+            self.halves > 1 && labels.iter().all(|label| label.len() < self.width.min(MAX_LABEL))
+        };
+        let in_one_unit = [smallest, largest].into_iter().find_map(|reference| {
             let text = units::amount(reference, self.map.quantity.unit);
             let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
             let number: f64 = number.parse().ok()?;
             let factor = 10_f64.powi((reference / number).log10().round() as i32);
-            let label = |shown: &Shown| value(*shown).map_or(String::new(), |value| short(value / factor));
-            let labels: Vec<String> = self.shown.iter().map(label).collect();
-            let fits = self.halves > 1 && labels.iter().all(|label| label.len() < self.width.min(MAX_LABEL));
+            let labels = label_all(&|value| short(value / factor));
             let is_multiple = (reference / factor / number - 1.0).abs() < 0.01;
-            (fits && is_multiple).then(|| (unit.to_owned(), labels))
+            let is_readable = largest / factor < MOST_IN_UNIT && (smallest <= 0.0 || smallest / factor > LEAST_IN_UNIT);
+            (is_multiple && is_readable && fits(&labels)).then(|| (unit.to_owned(), labels))
+        });
+        in_one_unit.or_else(|| {
+            let unit = self.map.quantity.unit;
+            let has_prefixes = !matches!(unit, Unit::Seconds | Unit::Bytes | Unit::SecondsPerByte | Unit::None);
+            let labels = label_all(&with_prefix);
+            (has_prefixes && smallest >= 1.0 && fits(&labels)).then(|| (unit.symbol().to_owned(), labels))
         })
     }
 
@@ -277,18 +334,47 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Returns the map in a separate frame.
-pub fn frame(map: &Map, colours: Colours, (width, height): (u16, u16), remark: &str) -> Buffer {
-    let picture = Picture::new(map, colours, (width, height));
-    let mut buffer = Buffer::empty(Rect::new(0, 0, width, picture.height()));
+/// Returns the map in a separate frame, as wide as its title if that `keeps_title`.
+pub fn frame(map: &Map, colours: Colours, (width, height): (u16, u16), remark: &str, keeps_title: bool) -> Buffer {
+    let picture = Drawing::new(map, colours, (width, height));
+    let title_width = if keeps_title { picture.title_width() as u16 } else { 0 };
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width.max(title_width), picture.height()));
     picture.draw(&mut buffer, 0, remark);
     buffer
 }
 
-fn value(shown: Shown) -> Option<f64> {
+/// Returns name, quantity, unit and axes of a map.
+pub fn title(map: &Map, unit: &str) -> String {
+    let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+    let axes = match (map.x.name.as_str(), map.y.name.as_str()) {
+        ("", _) => String::new(),
+        (x, "") => format!(", over {x}"),
+        (x, y) => format!(", {y} over {x}"),
+    };
+    format!("{}: {}{unit}{axes}", map.label, map.quantity.label)
+}
+
+/// Returns the scale of the values of a map; `None` without values.
+pub fn log_scale(map: &Map, shown: &[Shown]) -> Option<Scale> {
+    let values = || shown.iter().filter_map(|shown| value(*shown));
+    let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    Scale::from_values(values(), low > 0.0 && high / low >= LOG_FROM, &map.quantity.label).ok()
+}
+
+/// Returns the value of a cell, if it has one.
+pub fn value(shown: Shown) -> Option<f64> {
     match shown {
         Shown::Value(value) => Some(value),
         _ => None,
+    }
+}
+
+/// Formats a value with a prefix: `246 G`.
+fn with_prefix(value: f64) -> String {
+    let text = units::si_number(value);
+    match text.find(|letter: char| letter.is_ascii_uppercase() || letter == 'k') {
+        Some(place) => format!("{} {}", &text[..place], &text[place..]),
+        None => text,
     }
 }
 

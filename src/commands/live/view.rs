@@ -2,11 +2,13 @@
 
 use super::colours::Colours;
 use super::map::{Map, Maps};
-use super::picture::{Picture, frame, write};
+use super::picture::{Drawing, frame, write};
 use super::viewport::{self, Viewport};
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_base::terminal::{to_printable, wrap_lines};
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_run::sweep::figures::{SweepFigure, parse_figures};
 use apexmap_run::sweep::plan::Plan;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -18,6 +20,11 @@ use std::path::Path;
 const BAR: usize = 16;
 /// Largest number of maps that stay on the terminal after a run.
 const MAX_LEFT: usize = 4;
+
+/// Returns the first figure that the sweep of a result requests.
+pub fn first_figure(folder: &Folder) -> Option<SweepFigure> {
+    parse_figures(&Manifest::read(folder).ok()?.sweep).into_iter().next()
+}
 
 pub struct LiveView {
     viewport: Viewport,
@@ -41,7 +48,8 @@ impl LiveView {
         }
         let points = plan.entries.iter().map(|entry| (entry.key.as_str(), &entry.point));
         // A view without a map is better than no run.
-        let mut maps = Maps::from_points(points).unwrap_or_default();
+        let figure = folder.and_then(|folder| first_figure(&Folder { path: folder.to_owned() }));
+        let mut maps = Maps::from_points(points, figure.as_ref()).unwrap_or_default();
         if let Some(folder) = folder {
             let _ = maps.add_journals(&Folder { path: folder.to_owned() });
         }
@@ -67,14 +75,17 @@ impl LiveView {
         self.maps.show_node_type(&launch.node_type());
     }
 
-    /// Adds a sample to its map, and shows that map. A strip does not replace a surface of the same kernel and ranks. Returns
+    /// Adds a sample to its map, and shows that map, or the first figure of the sweep once that has a value. A strip does not replace a surface of the same kernel and ranks. Returns
     /// whether the map is another one than before.
     pub fn add_sample(&mut self, sample: &Sample) -> bool {
         let Some(number) = self.maps.add_sample(sample, &self.launch, self.hertz) else { return false };
+        let figure = self.maps.measured_figure();
+        let number = figure.unwrap_or(number);
         let next = &self.maps.maps[number];
-        let stays = self.current.map(|current| &self.maps.maps[current]).is_some_and(|shown| {
-            shown.is_surface() && !next.is_surface() && shown.kernel_and_ranks == next.kernel_and_ranks
-        });
+        let shown = self.current.map(|current| &self.maps.maps[current]);
+        let is_better =
+            |shown: &Map| shown.is_surface() && !next.is_surface() && shown.kernel_and_ranks == next.kernel_and_ranks;
+        let stays = figure.is_none() && shown.is_some_and(is_better);
         let changes = !stays && next.has_cells() && self.current != Some(number);
         if changes {
             self.current = Some(number);
@@ -100,8 +111,8 @@ impl LiveView {
         let others = self.further_lines;
         let size = (width, viewport::map_lines(height, others));
         let map = self.current.map(|number| &self.maps.maps[number]);
-        let picture = map.map(|map| Picture::new(map, self.colours, size)).filter(|p| p.height() + others <= height);
-        let lines = picture.as_ref().map_or(0, Picture::height);
+        let picture = map.map(|map| Drawing::new(map, self.colours, size)).filter(|p| p.height() + others <= height);
+        let lines = picture.as_ref().map_or(0, Drawing::height);
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, lines + others));
         if let Some(picture) = &picture {
             picture.draw(&mut buffer, 0, "");
@@ -122,11 +133,15 @@ impl LiveView {
         let (width, height) = viewport::space();
         let size = (width, viewport::map_lines(height, 0));
         let has_surface = self.maps.maps.iter().any(|map| map.has_values() && map.is_surface());
-        let is_left = |map: &&Map| map.has_values() && map.has_cells() && (map.is_surface() || !has_surface);
-        let filled = || self.maps.maps.iter().filter(is_left);
-        let last = self.current.map(|number| &self.maps.maps[number]);
-        let maps: Vec<_> = if filled().count() <= MAX_LEFT { filled().collect() } else { last.into_iter().collect() };
-        let frames = maps.into_iter().map(|map| viewport::lines(&frame(map, self.colours, size, "")));
+        let figure = self.maps.measured_figure().map(|number| &self.maps.maps[number]);
+        let is_left = |map: &Map| {
+            let is_figure = figure.is_some_and(|figure| std::ptr::eq(figure, map));
+            is_figure || map.has_values() && map.has_cells() && (map.is_surface() || !has_surface)
+        };
+        let filled = self.maps.in_order(is_left);
+        let last = figure.or(self.current.map(|number| &self.maps.maps[number]));
+        let maps: Vec<&Map> = if filled.len() <= MAX_LEFT { filled } else { last.into_iter().collect() };
+        let frames = maps.into_iter().map(|map| viewport::lines(&frame(map, self.colours, size, "", false)));
         let text = frames.collect::<Vec<_>>().join("\n");
         self.viewport.clear();
         if !text.is_empty() {

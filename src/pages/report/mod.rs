@@ -171,6 +171,21 @@ pub fn make_from(
     redrawn: Option<&str>,
     progress: &dyn Fn(&str),
 ) -> Result<ReportOutput> {
+    draw(folder, samples, redrawn, Some(progress))
+}
+
+/// Makes the report without the fits of models, which the page announces as not finished.
+pub fn make_without_fits(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
+    draw(folder, samples, None, None)
+}
+
+/// Makes the report. The models are fitted only if their progress is wanted.
+fn draw(
+    folder: &Folder,
+    samples: &Samples,
+    redrawn: Option<&str>,
+    progress: Option<&dyn Fn(&str)>,
+) -> Result<ReportOutput> {
     let manifest = manifest(folder)?;
     // A copy of the data alone has no folder of figures.
     Folder::create(&folder.path)?;
@@ -214,12 +229,14 @@ pub fn make_from(
         sources: Sources::from_samples(&current),
         undrawn: Vec::new(),
     };
-    if context.explained.pending > 0 {
-        folder.replace_text(&folder.report(), &render(&context)?)?;
-    }
-    context.explained = fits.run(progress)?;
-    if let Some(explorer) = &mut context.explorer {
-        explorer.add_terms(&current, &context.explained.applied)?;
+    if let Some(progress) = progress {
+        if context.explained.pending > 0 {
+            folder.replace_text(&folder.report(), &render(&context)?)?;
+        }
+        context.explained = fits.run(progress)?;
+        if let Some(explorer) = &mut context.explorer {
+            explorer.add_terms(&current, &context.explained.applied)?;
+        }
     }
     context.undrawn = input.undrawn.take();
     let page = render(&context)?;

@@ -31,6 +31,9 @@ pub struct Manifest {
     pub points: usize,
     /// Requested launches per rank count.
     pub blocks: u32,
+    /// Measuring time of the run that wrote this, in seconds; absent if it was unlimited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_seconds: Option<f64>,
     /// Command line of the driver that wrote this.
     pub command: Vec<String>,
     pub driver: Build,

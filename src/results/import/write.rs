@@ -70,6 +70,7 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>) -> Result<
         hosts: Vec::new(),
         points: keys.len(),
         blocks: tables.len() as u32,
+        budget_seconds: None,
         command: command_words(),
         driver: provenance::build(),
         driver_host: unknown_host(host.unwrap_or_default()),

@@ -3,7 +3,7 @@
 use crate::campaign::interrupt::{self, Interrupt};
 use crate::campaign::starter::Starter;
 use crate::campaign::{Campaign, Conduct, Display, Measured, trial};
-use crate::sweep::plan::Progress;
+use crate::sweep::plan::{Plan, Progress};
 use apexmap_base::error::Result;
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
@@ -46,8 +46,10 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
 
 /// Returns whether the result has all samples of the campaign.
 pub fn is_complete(campaign: &Campaign) -> Result<bool> {
-    let [done, ..] = progress(campaign)?.counts();
-    Ok(done > 0 && done == campaign.plan.entries.len())
+    let folder = Folder { path: campaign.folder.clone() };
+    let plan = Plan { continues_imprecise: campaign.replaced.budget_seconds.is_some(), ..campaign.plan.clone() };
+    let [done, ..] = Progress::new(&plan, &folder.outcomes()?).counts();
+    Ok(done > 0 && done == plan.entries.len())
 }
 
 /// Returns the progress of the campaign in its result folder, which need not exist.

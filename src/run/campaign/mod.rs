@@ -20,8 +20,8 @@ pub use planner::{Planner, Surroundings};
 pub use site_settings::{Setting, SiteSettings};
 
 use crate::sweep::driver::Watcher;
-use crate::sweep::plan::{Plan, Progress, WorkerInfo};
-use crate::sweep::{Machine, Sweep, ready};
+use crate::sweep::plan::{Entry, Plan, Progress, WorkerInfo};
+use crate::sweep::{Machine, Sweep, parse_budget, ready};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::Host;
 use apexmap_base::shell::command_words;
@@ -67,6 +67,13 @@ pub struct Request {
     /// folder: results/NAME-MACHINE]
     #[arg(long, value_name = "CARD", conflicts_with_all = ["hosts", "hostfile", "machine"])]
     pub simulate: Option<PathBuf>,
+    /// Measuring time of the whole run, such as 20s or 10min; points that an earlier budget left imprecise are continued [default:
+    /// the sweep's]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
+    pub budget: Option<f64>,
+    /// Launches for each rank count [default: the sweep's]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub launches: Option<u32>,
     /// The description that a worker gave of itself on another machine, if it cannot be started here.
     #[arg(skip)]
     pub worker_info: Option<PathBuf>,
@@ -76,6 +83,13 @@ pub struct Request {
     /// The nodes that each run all points alone, if requested.
     #[arg(skip)]
     pub each_node: Option<EachNode>,
+}
+
+/// Settings of the sweep that flags replaced.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Replaced {
+    pub budget_seconds: Option<f64>,
+    pub launches: Option<u32>,
 }
 
 /// Options of a run besides the points to measure.
@@ -118,12 +132,16 @@ pub struct Campaign {
     pub site: SiteSettings,
     /// The nodes that each run all points alone, if requested.
     pub each_node: Option<EachNode>,
+    /// Settings of the sweep that flags replaced.
+    pub replaced: Replaced,
 }
 
 impl Campaign {
-    /// Returns the plan without the nodes that an earlier command measured and this one does not request.
+    /// Returns the plan without the nodes that an earlier command measured and this one does not request. A budget of the command
+    /// line also continues the points that an earlier budget left imprecise.
     pub fn wanted_plan(&self) -> Plan {
         let mut plan = self.plan.clone();
+        plan.continues_imprecise = self.replaced.budget_seconds.is_some();
         if let Some(each_node) = &self.each_node {
             plan.entries.retain(|entry| entry.point.node().is_some_and(|node| each_node.contains(node)));
         }
@@ -154,6 +172,7 @@ impl Campaign {
             hosts: self.hosts.clone(),
             points: self.plan.entries.len(),
             blocks: self.plan.blocks,
+            budget_seconds: self.plan.repeat.budget_seconds,
             command: command_words(),
             driver: provenance::build(),
             driver_host: Host {
@@ -185,8 +204,14 @@ impl Campaign {
         ready::find_by_name(Path::new(ready::QUICKSTART)).is_some_and(|quickstart| quickstart.text == self.sweep.text)
     }
 
-    /// Returns an error if points failed, or have too few samples. Too few samples are only a warning for the quickstart, and
-    /// if `accepts_few_samples`.
+    /// Returns whether a budget ended the run after every point was measured at least once.
+    fn is_done_within_budget(&self, progress: &Progress) -> bool {
+        let has_sample = |entry: &Entry| progress.count(&entry.key) > 0;
+        self.plan.repeat.budget_seconds.is_some() && self.plan.entries.iter().all(has_sample)
+    }
+
+    /// Returns an error if points failed, or have too few samples. Too few samples are only a warning for the quickstart, if
+    /// `accepts_few_samples`, and if a budget ended the run and every point has a sample.
     pub fn verdict(&self, folder: &Folder, progress: &Progress, accepts_few_samples: bool) -> Result<()> {
         let [_, partial, missing, failed] = progress.counts();
         let (mut problems, mut advice) = (Vec::new(), Vec::new());
@@ -204,11 +229,13 @@ impl Campaign {
                 format!("{} of {points} {verb} too few samples", partial + missing),
                 self.missing_time(folder, progress)?,
             );
-            if accepts_few_samples || self.is_quickstart() {
+            if failed == 0 && self.is_done_within_budget(progress) {
+                note(&format!("warning: done as far as the budget allows: {too_few}; {longer}"));
+            } else if accepts_few_samples || self.is_quickstart() {
                 note(&format!("warning: {too_few}; {longer}"));
             } else {
                 problems.push(format!("{too_few}; {longer}"));
-                advice.push("rerun the same command to resume, or raise `budget` in the sweep".to_owned());
+                advice.push("rerun the same command to resume, with a larger `--budget` if it has one".to_owned());
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(Error::measurement(problems.join(", "), advice.join("; "))) }
@@ -218,7 +245,7 @@ impl Campaign {
     fn missing_time(&self, folder: &Folder, progress: &Progress) -> Result<String> {
         let seconds = PlanTime::new(&self.plan, &folder.outcomes()?, progress, None, false).seconds_left();
         let runs = self.plan.repeat.budget_seconds.map_or(1.0, |budget| (seconds / budget).ceil().max(1.0));
-        let times = if runs > 1.0 { format!(" {runs} times") } else { String::new() };
+        let times = if runs > 1.0 { format!(" {runs} times, or with a larger --budget") } else { String::new() };
         Ok(format!("{} more: run it again{times}", describe_seconds(seconds)))
     }
 }

@@ -1,10 +1,11 @@
 //! Plans campaigns: from the user's request, the site and the machine.
 
-use super::{Campaign, Request, SiteSettings, simulated, worker};
+use super::{Campaign, Replaced, Request, SiteSettings, simulated, worker};
 use crate::launch::HostsSource;
 use crate::launch::hosts::{self, Hosts};
 use crate::sweep::plan::{Context, Plan};
 use crate::sweep::simulation::Simulation;
+use crate::sweep::values::MAX_POINTS;
 use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::LaunchSize;
@@ -74,6 +75,7 @@ impl<'a> Planner<'a> {
                 "remove it, or choose a sweep with transport = \"mpi\"",
             ));
         }
+        replace_settings(request, &mut sweep)?;
         let worker_of_site = || site.worker(sweep.launch.launcher).map(|(worker, _)| worker.to_owned());
         let program = (request.worker.clone())
             .or_else(|| sweep.launch.worker.clone())
@@ -112,7 +114,9 @@ impl<'a> Planner<'a> {
         check_host_count(&plan, &hosts)?;
         check_path(&folder)?;
         let each_node = request.each_node.clone();
-        Ok(Campaign { sweep, plan, worker, worker_info, folder, hosts, machine, sized_for: None, site, each_node })
+        let replaced = Replaced { budget_seconds: request.budget, launches: request.launches };
+        let sized_for = None;
+        Ok(Campaign { sweep, plan, worker, worker_info, folder, hosts, machine, sized_for, site, each_node, replaced })
     }
 
     /// Returns the part of the last cache that was seen when the result of this request was begun, so that a resumed sweep has the
@@ -141,6 +145,28 @@ impl<'a> Planner<'a> {
             None => Ok((Vec::new(), ranks_per_node)),
         }
     }
+}
+
+/// Replaces the settings of the sweep that the command line sets, too.
+///
+/// # Errors
+/// If the ranks are simulated, or the launches are too many.
+fn replace_settings(request: &Request, sweep: &mut Sweep) -> Result<()> {
+    let given = [("--budget", request.budget.is_some()), ("--launches", request.launches.is_some())];
+    let flag = given.iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag);
+    if let (Some(flag), TransportKind::Simulated) = (flag, sweep.launch.transport) {
+        let message = format!("{flag} does not apply: the ranks of this sweep are simulated, each point once");
+        return Err(Error::input(message, format!("remove {flag}")));
+    }
+    let most = MAX_POINTS / sweep.points.len().max(1);
+    if let Some(launches) = request.launches.filter(|launches| *launches as usize > most) {
+        let points = plural(sweep.points.len(), "point");
+        let message = format!("--launches {launches} of {points} are more than {MAX_POINTS} points in total");
+        return Err(Error::input(message, format!("write --launches {most} or less, or use fewer points")));
+    }
+    sweep.launch.launches = request.launches.unwrap_or(sweep.launch.launches);
+    sweep.repeat.budget_seconds = request.budget.or(sweep.repeat.budget_seconds);
+    Ok(())
 }
 
 /// Reads the hosts, if the launcher accepts hosts.

@@ -21,6 +21,10 @@ pub struct RunCounts {
     may_need_more: bool,
     /// Number of launches that still have to measure a point, by its key.
     open: HashMap<String, usize>,
+    /// Number of launches of each size.
+    blocks: u32,
+    /// Points without a sample in any launch, by their keys.
+    unmeasured: HashSet<String>,
     failed: HashSet<String>,
     /// Number of points that failed earlier and are not measured again.
     failed_earlier: usize,
@@ -32,7 +36,7 @@ impl RunCounts {
     /// Creates the counts of a plan with this number of points, which are measured in this number of blocks.
     pub fn new(points: usize, blocks: u32, repeat: Repeat) -> Self {
         let (needed, may_need_more) = ((blocks * repeat.min) as usize, repeat.width.is_some());
-        Self { points, needed, may_need_more, ..Self::default() }
+        Self { points, needed, may_need_more, blocks, ..Self::default() }
     }
 
     /// Sets the remaining launches, and the number of points that failed earlier and are not measured again.
@@ -44,6 +48,11 @@ impl RunCounts {
             self.resumes |= !point.seconds.is_empty();
         }
         self.resumes |= self.open.len() < self.points;
+        // A point that is open in fewer launches has all its samples in another one.
+        let is_new = |(_, launches): &(&String, &usize)| **launches >= self.blocks as usize;
+        self.unmeasured = self.open.iter().filter(is_new).map(|(key, _)| key.clone()).collect();
+        let measured = launches.iter().flat_map(|launch| &launch.points).filter(|point| !point.seconds.is_empty());
+        measured.for_each(|point| _ = self.unmeasured.remove(&point.key));
     }
 
     /// Adds a sample. `is_finished`: its launch needs no more samples of its point.
@@ -51,7 +60,10 @@ impl RunCounts {
         self.samples += 1;
         if sample.status != Status::Ok {
             self.failed.insert(sample.key.clone());
-        } else if is_finished && let Some(launches) = self.open.get_mut(&sample.key) {
+            return;
+        }
+        self.unmeasured.remove(&sample.key);
+        if is_finished && let Some(launches) = self.open.get_mut(&sample.key) {
             *launches = launches.saturating_sub(1);
         }
     }
@@ -67,16 +79,35 @@ impl RunCounts {
         self.failed_earlier + self.failed.len()
     }
 
-    /// Returns the progress if about `samples_left` samples are missing: `1693 of ~6600 samples`.
+    /// Returns the progress if about `samples_left` samples are missing: `1693 of ~6600 samples`. The total is never below the
+    /// samples so far.
     pub fn samples_text(&self, samples_left: f64) -> String {
         let total = units::number(self.samples as f64 + samples_left, NumberStyle::Rounded(2));
+        let is_below = total.parse().is_ok_and(|total: f64| total < self.samples as f64);
+        let total = if is_below { self.samples.to_string() } else { total };
         format!("{} of ~{total} {}samples", self.samples, self.new_word())
+    }
+
+    /// Returns the progress of a run with a budget: `178 samples, 56 of 126 points at least once, 1 failed`. No number decreases.
+    pub fn coverage_text(&self) -> String {
+        let measured = self.points.saturating_sub(self.unmeasured.len() + self.failed_earlier);
+        let noun = if self.samples == 1 { "sample" } else { "samples" };
+        let points = plural(self.points, "point");
+        format!(
+            "{} {}{noun}, {measured} of {points} at least once{}",
+            self.samples,
+            self.new_word(),
+            self.failed_text()
+        )
+    }
+
+    fn failed_text(&self) -> String {
+        if self.count_failed() > 0 { format!(", {} failed", self.count_failed()) } else { String::new() }
     }
 
     /// Returns the state of the points: `0 of 126 points done (each needs 6), 2 failed`.
     pub fn points_text(&self) -> String {
-        let failed = if self.count_failed() > 0 { format!(", {} failed", self.count_failed()) } else { String::new() };
-        let points = plural(self.points, "point");
+        let (failed, points) = (self.failed_text(), plural(self.points, "point"));
         let least = if self.may_need_more { "at least " } else { "" };
         format!("{} of {points} done (each needs {least}{}){failed}", self.count_done(), self.needed)
     }

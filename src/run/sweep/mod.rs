@@ -34,11 +34,11 @@ pub mod simulation;
 mod spec;
 pub mod submit_table;
 mod suspicion;
-mod values;
+pub(crate) mod values;
 pub mod watch;
 mod watcher;
 
 pub use launch_spec::LaunchSpec;
 pub use read::{Sweep, parse, read, repeat, schema};
-pub use settings::parse_time;
+pub use settings::{parse_budget, parse_time};
 pub use spec::Machine;

@@ -82,6 +82,8 @@ pub struct Plan {
     pub blocks: u32,
     pub repeat: Repeat,
     pub seed: u64,
+    /// Whether points are open that have the smallest number of samples because the budget of an earlier run was spent.
+    pub continues_imprecise: bool,
 }
 
 impl Plan {
@@ -120,7 +122,7 @@ impl Plan {
             }
             entries.push(Entry { key, costs, resampled_costs, point });
         }
-        Ok(Self { context, entries, blocks, repeat, seed })
+        Ok(Self { context, entries, blocks, repeat, seed, continues_imprecise: false })
     }
 
     /// Returns the sizes of launches with the indices of their entries, in ascending order.
@@ -192,7 +194,12 @@ impl Progress {
     /// Collects the samples of a plan's points.
     pub fn new<S: Run>(plan: &Plan, records: &[Record<S>]) -> Self {
         let keys = plan.entries.iter().map(|entry| entry.key.clone());
-        Self::from_keys(keys, plan.blocks, plan.repeat, records)
+        let mut progress = Self::from_keys(keys, plan.blocks, plan.repeat, records);
+        if plan.continues_imprecise {
+            let samples = progress.points.values_mut().flatten().map(|(_, samples)| samples);
+            samples.for_each(|samples| samples.budget_spent = false);
+        }
+        progress
     }
 
     /// Collects the samples of the points with these keys. Each point is to be measured in this number of blocks.

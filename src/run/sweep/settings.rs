@@ -165,6 +165,15 @@ pub fn parse_time(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
+/// Parses the budget of a command line, and returns seconds.
+pub fn parse_budget(text: &str) -> std::result::Result<f64, String> {
+    match parse_time(text) {
+        Ok(seconds) if seconds > 0.0 => Ok(seconds),
+        Ok(_) => Err("the budget must be longer than 0 s".to_owned()),
+        Err(message) => Err(format!("{message}; write a time, for example 20s or 10min")),
+    }
+}
+
 /// Returns the start timeout. It must exceed the time that the ranks watch the machine before their first sample.
 fn start_timeout(file: &File, page: &TomlSource) -> Result<Option<f64>> {
     let launch = &file.launch;

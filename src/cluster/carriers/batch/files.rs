@@ -48,6 +48,9 @@ impl Writer<'_> {
         if let Some(ranks) = context.ranks_per_node.filter(|ranks| Some(*ranks) != launch.ranks_per_node) {
             command.push(format!("--ranks-per-node={ranks}"));
         }
+        let replaced = self.campaign.replaced;
+        command.extend(replaced.budget_seconds.map(|seconds| format!("--budget={seconds}s")));
+        command.extend(replaced.launches.map(|launches| format!("--launches={launches}")));
         let node = part.node();
         let script = JobScript {
             name: job,
