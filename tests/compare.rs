@@ -11,7 +11,7 @@ use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::points::PointData;
 use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
 use apexmap_pages::compare::sections::check::{Outcome, check};
-use apexmap_pages::compare::sections::{cards, overview};
+use apexmap_pages::compare::sections::{cards, headline, overview};
 use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::samples::estimate::{LaunchValues, Mean};
 use apexmap_results::table::Table;
@@ -329,20 +329,21 @@ fn unfair_comparisons_are_refused_unless_allowed() {
 
 #[test]
 fn the_first_sentence_names_a_faster_machine_only_if_it_is_known() {
-    let verdict = |speed: &dyn Fn(usize) -> f64| {
+    let sentences = |speed: &dyn Fn(usize) -> f64| {
         let machines =
             [store("a", 8, 4, 2, |launch, _| [1e9, 1.01e9, 0.99e9, 1e9][launch]), store("b", 8, 4, 2, |l, _| speed(l))];
-        overview::verdicts(&compare_machines(&machines, AllowedDifferences::default())).remove(0)
+        let comparison = compare_machines(&machines, AllowedDifferences::default());
+        [headline::sentences(&comparison).remove(0), overview::details(&comparison).remove(0)]
     };
-    let faster = verdict(&|_| 2e9);
-    assert!(
-        faster.starts_with("b is faster than a: b / a = 2.00") && faster.contains("Faster at 8 points"),
-        "{faster}"
-    );
-    let slower = verdict(&|_| 0.5e9);
-    assert!(slower.starts_with("b is slower than a: b / a = 0.500"), "{slower}");
-    let open = verdict(&|launch| [1.02e9, 0.98e9, 1e9, 1.01e9][launch]);
-    assert!(open.starts_with("No overall difference established") && open.contains("undecided at 8"), "{open}");
+    let [faster, details] = sentences(&|_| 2e9);
+    assert_eq!(faster, "b is 2.00 times as fast as a (1.97 to 2.03).");
+    assert!(details.starts_with("b / a = 2.00 [") && details.contains("Certainly faster at 8 points"), "{details}");
+    let [slower, details] = sentences(&|_| 0.5e9);
+    assert_eq!(slower, "a is 2.00 times as fast as b (1.97 to 2.03).");
+    assert!(details.starts_with("b / a = 0.500 ["), "{details}");
+    let [open, details] = sentences(&|launch| [1.02e9, 0.98e9, 1e9, 1.01e9][launch]);
+    assert!(open.starts_with("No difference found: b / a = 1.00"), "{open}");
+    assert!(details.contains("not certain at 8"), "{details}");
 }
 
 #[test]

@@ -7,7 +7,8 @@ use apexmap_pages::compare::machine::{Machine, Origin, Source};
 use apexmap_pages::compare::matching::Matching;
 use apexmap_pages::compare::ratio::Basis;
 use apexmap_pages::compare::sections::check::{Outcome, check};
-use apexmap_pages::compare::sections::overview::verdicts;
+use apexmap_pages::compare::sections::headline::sentences;
+use apexmap_pages::compare::sections::overview::details;
 use apexmap_pages::compare::{Comparison, compare};
 use apexmap_results::disk::parquet;
 use apexmap_results::table::{Table, TableBuilder};
@@ -85,17 +86,14 @@ fn two_simulations_have_exact_ratios_and_no_statistics() {
         assert!(!comparison.decision.leaves_open(tested), "{tested:?}");
         assert_eq!(comparison.decision.differs(tested), tested.ratio.value != 1.0);
     }
-    let sentences = verdicts(&comparison);
     // The geometric mean of 3, 3 and 1.
-    let expected = "new is faster than old: new / old = 2.08 (geometric mean over 6 points, exact for these cards). Faster at 4 \
-                    points, slower at 0, equal at 2;";
-    assert!(sentences.len() == 1 && sentences[0].starts_with(expected), "{sentences:?}");
+    let expected = "new is 2.08 times as fast as old, exact for these cards; faster at 4 of 6 points.";
+    assert_eq!(sentences(&comparison), [expected]);
+    let expected = "new / old = 2.08 (geometric mean over 6 points, exact for these cards). Faster at 4 points, slower at 0, equal \
+                    at 2;";
+    assert!(details(&comparison)[0].starts_with(expected), "{:?}", details(&comparison));
     let same = [simulation("a", |_| 1.0), simulation("b", |_| 1.0)];
-    assert!(
-        verdicts(&compare_machines(&same))[0].starts_with("No overall difference: b / a = 1.00 ("),
-        "{:?}",
-        verdicts(&compare_machines(&same))
-    );
+    assert_eq!(sentences(&compare_machines(&same)), ["No difference: b / a = 1.00, exact for these cards."]);
 }
 
 #[test]
@@ -116,7 +114,8 @@ fn a_simulation_against_a_prediction_is_exact_and_against_a_printed_value_it_is_
     assert_eq!(bases(&compare_machines(&model)), vec![Basis::Exact; 3]);
     let paper = [card("card", Source::Printed, |_| 1.0), simulation("simulation", |_| 2.0)];
     assert_eq!(bases(&compare_machines(&paper)), vec![Basis::Nothing; 3], "a paper prints no spread");
-    assert!(!verdicts(&compare_machines(&paper)).iter().any(|line| line.contains("exact")));
+    assert_eq!(sentences(&compare_machines(&paper)), ["simulation / card = 2.00; no interval is known."]);
+    assert!(!details(&compare_machines(&paper)).iter().any(|line| line.contains("exact")));
 }
 
 #[test]
@@ -131,7 +130,8 @@ fn a_simulation_against_a_measurement_has_the_interval_of_the_measurement() {
         let width = (high / low).ln();
         assert!(width > 0.0 && ((interval.1 / interval.0).ln() / width - 1.0).abs() < 1e-9, "{interval:?}");
     }
-    assert!(!verdicts(&comparison).iter().any(|line| line.contains("exact")));
+    let lines = [sentences(&comparison), details(&comparison)].concat();
+    assert!(!lines.iter().any(|line| line.contains("exact")), "{lines:?}");
 }
 
 fn written(scratch: &Path, name: &str, table: &Table) -> String {
@@ -159,7 +159,8 @@ fn the_page_and_the_terminal_call_ratios_of_simulations_exact_and_ask_for_nothin
     );
     let html = std::fs::read_to_string(page.join("compare.html")).unwrap();
     let shown = html.split("<h2 id=\"method\">").next().unwrap();
-    for words in ["not significant", "n.s. (", "Hatched", "95 % interval over", "undecided"] {
+    assert!(out.starts_with("a is 5.00 times as fast as b, exact for these cards.\n"), "{out}");
+    for words in ["not certain", "significant", "Hatched", "95 % interval over", "undecided"] {
         assert!(!shown.contains(words) && !out.contains(words), "{words}");
     }
     assert!(

@@ -7,11 +7,13 @@ use apexmap_base::provenance::{Cache, Host};
 use apexmap_pages::compare::comparison::Warning;
 use apexmap_pages::compare::machine::Machine;
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
+use apexmap_pages::compare::mix::mixes;
 use apexmap_pages::compare::points::Scope;
 use apexmap_pages::compare::ratio::{Basis, Decision, geometric_mean, ratio};
-use apexmap_pages::compare::sections::overview;
+use apexmap_pages::compare::sections::{headline, overview};
 use apexmap_pages::compare::{Comparison, compare};
 use apexmap_results::table::TableBuilder;
+use apexmap_theory::codes::{Accesses, Code};
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -148,14 +150,15 @@ fn a_comparison_of_one_run_states_that_it_is_paired() {
     let point_ratio =
         ratio(point[1].as_ref().unwrap(), point[0].as_ref().unwrap(), &mut MannWhitney::default()).unwrap();
     assert_eq!(point_ratio.basis, Basis::Pairs);
-    let verdicts = overview::verdicts(&comparison);
+    let (sentences, details) = (headline::sentences(&comparison), overview::details(&comparison));
     assert!(
-        verdicts[0].starts_with("huge is faster than base") && verdicts[0].contains("compared in pairs"),
-        "{verdicts:?}"
+        sentences[0].starts_with("huge is 1.2") && sentences[0].contains(" times as fast as base ("),
+        "{sentences:?}"
     );
+    assert!(details[0].contains("compared in pairs"), "{details:?}");
     let other = pages(false, &common, &mut Pcg64Mcg::seed_from_u64(32));
-    let verdicts = overview::verdicts(&compare_machines(&other, MatchRanks::Auto));
-    assert!(verdicts[0].starts_with("No overall difference established"), "{verdicts:?}");
+    let sentences = headline::sentences(&compare_machines(&other, MatchRanks::Auto));
+    assert!(sentences[0].starts_with("No difference found: huge / base = 1.2"), "{sentences:?}");
 }
 
 /// Simulates a machine, measured on one core, on two and on all. Its cores have the speed `alone`, or `together` if all
@@ -188,37 +191,40 @@ fn machines_are_compared_on_one_core_on_all_cores_and_per_core() {
         scopes.iter().map(|(scope, points)| (*scope, points.len())).collect::<Vec<_>>(),
         [(Scope::OneCore, 9), (Scope::AllCores, 9), (Scope::PerCore, 9), (Scope::OtherRanks, 9),]
     );
-    let verdicts = overview::verdicts(&comparison);
-    let starts =
-        ["One core: No overall", "All cores, whole machine: large is faster", "All cores, per core: large is slower"];
-    assert!(verdicts.iter().zip(starts).all(|(verdict, start)| verdict.starts_with(start)), "{verdicts:#?}");
-    assert!(
-        verdicts[1].contains("large / small = 2.0") && verdicts[2].contains("large / small = 0.50"),
-        "{verdicts:#?}"
-    );
-    assert!(verdicts[1].contains("Faster at 9 points") && verdicts[2].contains("slower at 9"), "{verdicts:#?}");
+    let sentences = headline::sentences(&comparison);
+    let starts = [
+        "One core: No difference found",
+        "All cores, whole machine: large is 2.0",
+        "All cores, per core: small is ",
+        "Other rank counts: No difference found",
+    ];
+    assert_eq!(sentences.len(), starts.len(), "{sentences:#?}");
+    assert!(sentences.iter().zip(starts).all(|(sentence, start)| sentence.starts_with(start)), "{sentences:#?}");
+    let details = overview::details(&comparison);
+    assert!(details[1].contains("large / small = 2.0") && details[2].contains("large / small = 0.50"), "{details:#?}");
+    assert!(details[1].contains("faster at 9 points") && details[2].contains("slower at 9"), "{details:#?}");
 }
 
 #[test]
-fn excluded_points_are_listed_first_and_not_judged() {
+fn excluded_points_are_listed_last_and_not_judged() {
     let mut random = Pcg64Mcg::seed_from_u64(34);
     let machines = [server("small", 4, 1e9, 1e9, &mut random), server("large", 16, 1e9, 0.5e9, &mut random)];
     let allowed = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
     let by_number = |ignored: Vec<String>| {
         compare(&machines, Matching { allowed, ranks: MatchRanks::Number, ignored })
-            .map(|comparison| (comparison.matched.len(), overview::verdicts(&comparison)))
+            .map(|comparison| (comparison.matched.len(), overview::details(&comparison)))
     };
     let refused = by_number(Vec::new()).unwrap_err();
     assert!(refused.message.contains("they differ in M"), "{refused}");
-    let (matched, verdicts) = by_number(vec!["memory_words".into()]).unwrap();
+    let (matched, details) = by_number(vec!["memory_words".into()]).unwrap();
     assert_eq!(matched, 18, "one rank and two");
     assert!(
-        verdicts[0].starts_with("Not compared")
-            && verdicts[0].contains("9 of 27 points of small (apex_map.two_sided, P = 4: 9)"),
-        "{verdicts:#?}"
+        details[1].starts_with("Not compared")
+            && details[1].contains("9 of 27 points of small (apex_map.two_sided, P = 4: 9)"),
+        "{details:#?}"
     );
-    assert!(verdicts[0].contains("of large (apex_map.two_sided, P = 16: 9)"), "{verdicts:#?}");
-    assert!(verdicts[1].contains("over the 18 points compared"), "{verdicts:#?}");
+    assert!(details[1].contains("of large (apex_map.two_sided, P = 16: 9)"), "{details:#?}");
+    assert!(details[0].contains("over the 18 points compared"), "{details:#?}");
 }
 
 #[test]
@@ -256,4 +262,45 @@ fn decisions_on_many_points_are_adjusted_by_default() {
     assert!(share(adjusted) <= 0.06 && adjusted[1] > 380, "{adjusted:?}");
     assert!((0.03..=0.07).contains(&(each[0] as f64 / 3600.0)) && share(each) > 0.2, "{each:?}");
     assert!(Decision::Adjusted.undecided_label() != Decision::Unadjusted.undecided_label());
+}
+
+fn code(name: &str, alpha: f64, block_words: f64, weight: f64) -> Code {
+    let (weight, accesses) = (Some(weight), Accesses::Independent);
+    Code { name: name.into(), alpha, block_words, accesses, weight, how: String::new(), source: String::new() }
+}
+
+#[test]
+fn a_weighted_mix_of_codes_has_an_interval_over_launches_and_comes_first() {
+    let mut random = Pcg64Mcg::seed_from_u64(36);
+    // Launches are slow or fast at all points together.
+    let mut side = |name: &str, times: f64| {
+        let mut rows = SampleRows::default();
+        for launch in 0..4 {
+            let level = times * normal(0.05, &mut random).exp();
+            for point in 0..9 {
+                let level = level * normal(0.02, &mut random).exp();
+                rows.add(1, ("huge", 1 << 20), launch, point, || 1e9 * level * normal(0.01, &mut random).exp());
+            }
+        }
+        rows.machine(name, 2)
+    };
+    let (at_a_point, between) = (code("at a point", 0.01, 1.0, 1.0), code("between", 0.015, 3.0, 2.0));
+    let tries = 200;
+    let mut covered = 0;
+    for _ in 0..tries {
+        let machines = [side("a", 1.0), side("b", 1.5)];
+        let comparison = compare_machines(&machines, MatchRanks::Number);
+        let with = |codes: Vec<Code>| Comparison { codes, ..comparison.clone() };
+        let ratio_of = |comparison: &Comparison| mixes(comparison)[0].ratio.clone().expect("a ratio");
+        let alone = ratio_of(&with(vec![at_a_point.clone()])).interval.expect("an interval");
+        let tested = comparison.ratio(1, 0).expect("a ratio").ratio.interval.expect("an interval");
+        assert!((alone.0 / tested.0 - 1.0).abs() < 1e-9 && (alone.1 / tested.1 - 1.0).abs() < 1e-9, "{alone:?}");
+        let both = with(vec![at_a_point.clone(), between.clone()]);
+        let ratio = ratio_of(&both);
+        let (low, high) = ratio.interval.expect("an interval");
+        covered += usize::from(low <= 1.5 && 1.5 <= high);
+        assert_eq!(ratio.basis, Basis::Launches);
+        assert!(headline::sentences(&both)[0].starts_with("Mix of codes, "), "{:?}", headline::sentences(&both));
+    }
+    assert!((181..=199).contains(&covered), "{covered} of {tries}");
 }

@@ -243,7 +243,7 @@ impl Mark {
             Mark::Measured => "point",
             Mark::Faster => "faster",
             Mark::Slower => "slower",
-            Mark::Undecided => "not significant",
+            Mark::Undecided => "not certain",
             Mark::Failed => "failed",
             Mark::Gap => "no value",
             Mark::Estimate => "estimate",

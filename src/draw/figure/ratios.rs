@@ -120,7 +120,7 @@ impl Drawable for RatioFigure<'_> {
     fn description(&self) -> String {
         let open = match self.ratios.undecided.len() {
             0 => String::new(),
-            count => format!(" {count} of them are not significant."),
+            count => format!(" {count} of them are not certain."),
         };
         format!("Ratios. {}{open}", table::extremes(&self.ratios.grid))
     }

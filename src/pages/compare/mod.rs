@@ -16,6 +16,7 @@ pub mod groups;
 pub mod limit;
 pub mod machine;
 pub mod matching;
+pub mod mix;
 pub mod points;
 pub mod published_machines;
 pub mod ratio;

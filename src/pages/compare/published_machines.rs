@@ -298,9 +298,7 @@ pub fn rates(machine: &Machine) -> String {
         return format!("{name} has rates of {}", kernels.join(", "));
     }
     match machine.given.as_str() {
-        "seaborg" | "cheetah" | "phoenix" => format!(
-            "{name} has no rates, because the Apex-Map paper shows its surface only as a picture; only its card is compared"
-        ),
+        "seaborg" | "cheetah" | "phoenix" => format!("{name} has no rates, only a picture in the Apex-Map paper"),
         _ => format!("{name} has no rates: no model predicts a kernel of the other results from its card"),
     }
 }

@@ -123,6 +123,22 @@ impl GeometricMean {
 /// Half-width of a 95 % interval of the standard normal distribution.
 const NORMAL: f64 = 1.959_964;
 
+/// A point of a mean: its weight, both sides and their ratio.
+struct Member<'a> {
+    weight: f64,
+    machine: &'a PointData,
+    base: &'a PointData,
+    ratio: Ratio,
+}
+
+impl<'a> Member<'a> {
+    /// Returns `None` if one of the machines has no good sample.
+    fn new(point: &'a Point, weight: f64, machine: usize, base: usize, tests: &mut MannWhitney) -> Option<Self> {
+        let (machine, base) = (point.by_machine[machine].as_ref()?, point.by_machine[base].as_ref()?);
+        Some(Self { weight, machine, base, ratio: ratio(machine, base, tests)? })
+    }
+}
+
 /// Returns the geometric mean of the speeds of one machine relative to another over these points.
 ///
 /// The interval is that of the mean over exactly these points. Launches are the unit, each with all its points, because a slow
@@ -134,19 +150,14 @@ pub fn geometric_mean(
     base: usize,
     tests: &mut MannWhitney,
 ) -> Option<GeometricMean> {
-    let both: Vec<(&PointData, &PointData, Ratio)> = points
-        .iter()
-        .filter_map(|point| {
-            let (a, b) = (point.by_machine[machine].as_ref()?, point.by_machine[base].as_ref()?);
-            Some((a, b, ratio(a, b, tests)?))
-        })
-        .collect();
-    let mean = mean_of_points(&both)?;
+    let members: Vec<Member> =
+        points.iter().filter_map(|point| Member::new(point, 1.0, machine, base, tests)).collect();
+    let mean = mean_of_points(&members)?;
     if mean.basis != Basis::Nothing {
         return Some(mean);
     }
-    let total = both.len();
-    let with_interval: Vec<_> = both.into_iter().filter(|(_, _, ratio)| ratio.interval.is_some()).collect();
+    let total = members.len();
+    let with_interval: Vec<_> = members.into_iter().filter(|member| member.ratio.interval.is_some()).collect();
     let mean_with_interval = mean_of_points(&with_interval).filter(|mean| mean.basis != Basis::Nothing);
     Some(mean_with_interval.map_or(mean, |mean_with_interval| GeometricMean {
         left_out: total - with_interval.len(),
@@ -154,41 +165,58 @@ pub fn geometric_mean(
     }))
 }
 
+/// Returns the geometric mean over weighted points, with an interval as in [`geometric_mean`]; `None` if a point has no ratio.
+pub fn weighted_mean(
+    points: &[(f64, &Point)],
+    machine: usize,
+    base: usize,
+    tests: &mut MannWhitney,
+) -> Option<GeometricMean> {
+    let members: Option<Vec<Member>> =
+        points.iter().map(|(weight, point)| Member::new(point, *weight, machine, base, tests)).collect();
+    mean_of_points(&members?)
+}
+
 /// Returns the mean over all these points.
-fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricMean> {
-    if both.is_empty() {
+fn mean_of_points(members: &[Member]) -> Option<GeometricMean> {
+    if members.is_empty() {
         return None;
     }
-    let cells = both.len();
-    let logs: Vec<f64> = both.iter().map(|(_, _, ratio)| ratio.value.ln()).collect();
-    let value = logs.iter().sum::<f64>() / cells as f64;
+    let total: f64 = members.iter().map(|member| member.weight).sum();
+    let logs: Vec<f64> = members.iter().map(|member| member.ratio.value.ln()).collect();
+    let value = members.iter().zip(&logs).map(|(member, log)| member.weight * log).sum::<f64>() / total;
     let (least, most) = logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
     let make_mean = |value: f64, interval: Option<(f64, f64)>, basis| GeometricMean {
         value: value.exp(),
         interval: interval.map(|(low, high)| (low.exp(), high.exp())),
         basis,
-        cells,
+        cells: members.len(),
         left_out: 0,
         least: least.exp(),
         most: most.exp(),
     };
-    if let Some(mean) = paired_mean(both) {
+    if let Some(mean) = paired_mean(members) {
         return Some(make_mean(mean.value, Some(mean.interval()), Basis::Pairs));
     }
-    let has_basis = |basis: Basis| both.iter().all(|(.., ratio)| ratio.basis == basis);
-    let no_spread = both.iter().all(|(a, b, _)| a.exact && b.exact) && !has_basis(Basis::Exact);
-    let side_mean = |pick: &dyn Fn(&(&PointData, &PointData, Ratio)) -> PointData| {
-        mean_over_points(&both.iter().map(pick).collect::<Vec<_>>())
+    let has_basis = |basis: Basis| members.iter().all(|member| member.ratio.basis == basis);
+    let both_exact = members.iter().all(|member| member.machine.exact && member.base.exact);
+    let no_spread = both_exact && !has_basis(Basis::Exact);
+    let side_mean = |pick: fn(&Member) -> (f64, PointData)| {
+        let data: Vec<(f64, PointData)> = members.iter().map(pick).collect();
+        mean_over_points(&data)
     };
-    if let (Some(a), Some(b), false) = (side_mean(&|both| both.0.clone()), side_mean(&|both| both.1.clone()), no_spread)
-    {
-        let (mean, basis) = (a.subtract(&b), if has_basis(Basis::Exact) { Basis::Exact } else { Basis::Launches });
+    let machine = side_mean(|member| (member.weight, member.machine.clone()));
+    let base = side_mean(|member| (member.weight, member.base.clone()));
+    if let (Some(machine), Some(base), false) = (machine, base, no_spread) {
+        let (mean, basis) =
+            (machine.subtract(&base), if has_basis(Basis::Exact) { Basis::Exact } else { Basis::Launches });
         return Some(make_mean(mean.value, Some(mean.interval()), basis));
     }
-    let widths: Option<Vec<f64>> =
-        both.iter().map(|(_, _, ratio)| ratio.interval.map(|(low, high)| (high / low).ln() / 2.0 / NORMAL)).collect();
+    let width =
+        |member: &Member| member.ratio.interval.map(|(low, high)| member.weight * (high / low).ln() / 2.0 / NORMAL);
+    let widths: Option<Vec<f64>> = members.iter().map(width).collect();
     if let Some(widths) = widths {
-        let half = NORMAL * widths.iter().map(|width| width * width).sum::<f64>().sqrt() / cells as f64;
+        let half = NORMAL * widths.iter().map(|width| width * width).sum::<f64>().sqrt() / total;
         return Some(make_mean(value, Some((value - half, value + half)), Basis::Samples));
     }
     Some(make_mean(value, Mean::from_values(&logs).map(|mean| mean.interval()), Basis::Nothing))
@@ -196,50 +224,56 @@ fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricM
 
 /// Returns the mean over points of the paired differences between two sides of one run, block by block; `None` unless both sides
 /// of each point have two common blocks.
-fn paired_mean(both: &[(&PointData, &PointData, Ratio)]) -> Option<Mean> {
-    let mut sets: BTreeMap<BTreeSet<u64>, Vec<Vec<f64>>> = BTreeMap::new();
-    for (machine, base, _) in both.iter().filter(|(machine, base, _)| machine.same_run(base)) {
+fn paired_mean(members: &[Member]) -> Option<Mean> {
+    let mut sets: BTreeMap<BTreeSet<u64>, Vec<(f64, Vec<f64>)>> = BTreeMap::new();
+    let mut paired = 0;
+    for Member { weight, machine, base, .. } in members.iter().filter(|member| member.machine.same_run(member.base)) {
         let pairs = estimate::pairs(&machine.launches, &base.launches)?;
-        sets.entry(pairs.keys().copied().collect()).or_default().push(pairs.into_values().collect());
+        sets.entry(pairs.keys().copied().collect()).or_default().push((*weight, pairs.into_values().collect()));
+        paired += 1;
     }
-    let total: usize = sets.values().map(Vec::len).sum();
-    if total < both.len() { None } else { mean_of_sets(sets.into_values(), total) }
+    if paired < members.len() { None } else { mean_of_sets(sets.into_values()) }
 }
 
-/// Returns the mean over points of the log speeds, with launches as the unit. Points with the same number of launches were
-/// measured in the same launches, because a sweep launches all points of a rank count together.
-pub fn mean_over_points(data: &[PointData]) -> Option<Mean> {
-    let mut exact = Vec::new();
-    let mut sets: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
-    for point in data {
+/// Returns the mean over weighted points of the log speeds, with launches as the unit. Points with the same number of launches
+/// were measured in the same launches, because a sweep launches all points of a rank count together.
+pub fn mean_over_points(data: &[(f64, PointData)]) -> Option<Mean> {
+    let mut exact: Vec<(f64, f64)> = Vec::new();
+    let mut sets: BTreeMap<usize, Vec<(f64, Vec<f64>)>> = BTreeMap::new();
+    for (weight, point) in data {
         let medians = point.medians();
         if point.exact {
-            exact.extend(medians);
+            exact.extend(medians.into_iter().map(|median| (*weight, median)));
         } else {
-            sets.entry(medians.len()).or_default().push(medians);
+            sets.entry(medians.len()).or_default().push((*weight, medians));
         }
     }
     if exact.is_empty() {
-        return mean_of_sets(sets.into_values(), data.len());
+        return mean_of_sets(sets.into_values());
     }
-    let weight = exact.len() as f64 / data.len() as f64;
-    let exact_mean = (weight, Mean::from_exact(exact.iter().sum::<f64>() / exact.len() as f64));
+    let exact_weight: f64 = exact.iter().map(|(weight, _)| weight).sum();
+    let value = exact.iter().map(|(weight, median)| weight * median).sum::<f64>() / exact_weight;
+    let share = exact_weight / data.iter().map(|(weight, _)| weight).sum::<f64>();
+    let exact_mean = (share, Mean::from_exact(value));
     if sets.is_empty() {
         return Some(exact_mean.1);
     }
-    let rest = mean_of_sets(sets.into_values(), data.len() - exact.len())?;
-    Some(Mean::sum(&[exact_mean, (1.0 - weight, rest)]))
+    let rest = mean_of_sets(sets.into_values())?;
+    Some(Mean::sum(&[exact_mean, (1.0 - share, rest)]))
 }
 
-/// Returns the mean over all points of several sets. The rows of a set have one value per launch, in the same launches.
-fn mean_of_sets(sets: impl Iterator<Item = Vec<Vec<f64>>>, points: usize) -> Option<Mean> {
-    let of_set = |rows: Vec<Vec<f64>>| {
-        let mean_in = |launch: usize| rows.iter().map(|row| row[launch]).sum::<f64>() / rows.len() as f64;
-        let mean = Mean::from_values(&(0..rows[0].len()).map(mean_in).collect::<Vec<_>>())?;
-        Some((rows.len() as f64 / points as f64, mean))
+/// Returns the mean over all weighted points of several sets. The rows of a set have one value per launch, in the same launches.
+fn mean_of_sets(sets: impl Iterator<Item = Vec<(f64, Vec<f64>)>>) -> Option<Mean> {
+    let of_set = |rows: Vec<(f64, Vec<f64>)>| {
+        let total: f64 = rows.iter().map(|(weight, _)| weight).sum();
+        let mean_in = |launch: usize| rows.iter().map(|(weight, row)| weight * row[launch]).sum::<f64>() / total;
+        let mean = Mean::from_values(&(0..rows[0].1.len()).map(mean_in).collect::<Vec<_>>())?;
+        Some((total, mean))
     };
-    let parts: Option<Vec<(f64, Mean)>> = sets.map(of_set).collect();
-    parts.filter(|parts| !parts.is_empty()).map(|parts| Mean::sum(&parts))
+    let parts: Vec<(f64, Mean)> = sets.map(of_set).collect::<Option<_>>()?;
+    let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+    let parts: Vec<(f64, Mean)> = parts.into_iter().map(|(weight, mean)| (weight / total, mean)).collect();
+    (!parts.is_empty()).then(|| Mean::sum(&parts))
 }
 
 /// Returns the one-sided p value if the normal deviate is divided by `times`.
@@ -276,8 +310,8 @@ impl Decision {
     /// Returns the label of undecided points in legends.
     pub fn undecided_label(self) -> &'static str {
         match self {
-            Self::Adjusted => "n.s. (adjusted)",
-            Self::Unadjusted => "n.s. (unadjusted)",
+            Self::Adjusted => "not certain",
+            Self::Unadjusted => "not certain alone",
         }
     }
 

@@ -3,6 +3,7 @@
 use super::comparison::Comparison;
 use super::points::{Point, Scope};
 use super::ratio::{Basis, EXACT, GeometricMean, ScopeRatios};
+use apexmap_base::units::is_informative;
 
 /// A machine relative to the first one.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,17 +37,18 @@ pub enum Direction {
     Equal,
     /// The interval includes 1.
     Undecided,
-    /// The measurement has no interval.
+    /// The measurement has no interval, or one that is too wide to decide anything.
     Unknown,
 }
 
 impl Direction {
-    fn of_mean(mean: &GeometricMean) -> Self {
-        match mean.interval.filter(|_| mean.basis != Basis::Nothing) {
+    /// Decides by the interval of a mean. An interval that tables call "not known" decides nothing.
+    pub fn new(interval: Option<(f64, f64)>, basis: Basis) -> Self {
+        match interval.filter(|&interval| basis != Basis::Nothing && is_informative(interval)) {
             None => Self::Unknown,
             Some((low, _)) if low > 1.0 => Self::Faster,
             Some((_, high)) if high < 1.0 => Self::Slower,
-            Some(_) if mean.basis == Basis::Exact => Self::Equal,
+            Some(_) if basis == Basis::Exact => Self::Equal,
             Some(_) => Self::Undecided,
         }
     }
@@ -65,7 +67,7 @@ fn verdict(comparison: &Comparison, machine: usize, over: &ScopeRatios) -> Optio
     let mut verdict = Verdict {
         scope: over.scope,
         mean,
-        direction: Direction::of_mean(&mean),
+        direction: Direction::new(mean.interval, mean.basis),
         faster: 0,
         slower: 0,
         equal: 0,

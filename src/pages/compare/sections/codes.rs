@@ -1,9 +1,11 @@
 //! The ratios at the places of known codes.
 
 use crate::compare::comparison::{Comparison, Group};
-use crate::compare::ratio::{format_ratio, format_with_interval};
+use crate::compare::mix::{self, Mix, is_on_map, read};
+use crate::compare::ratio::{Basis, format_with_interval};
+use crate::compare::verdict::BasisWords;
 use apexmap_base::units::short_number;
-use apexmap_theory::codes::{Code, NOT_ON_MAP, Reading, interpolate, weighted_ratio};
+use apexmap_theory::codes::{Code, NOT_ON_MAP, Reading};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -35,7 +37,9 @@ impl Codes {
         let map = |group: Group| CodeMap {
             label: group.label.clone(),
             rows: comparison.codes.iter().map(|code| row(group, code)).collect(),
-            mixes: (1..comparison.machines.len()).filter_map(|machine| mix(group, machine)).collect(),
+            mixes: (1..comparison.machines.len())
+                .filter_map(|machine| Some(sentence(comparison, &mix::mix(group, machine)?)))
+                .collect(),
         };
         Self { maps: groups.map(map).collect() }
     }
@@ -66,21 +70,14 @@ fn row(group: Group, code: &Code) -> CodeRow {
     }
 }
 
-/// Returns whether a group has such accesses as a code.
-fn is_on_map(group: Group, code: &Code) -> bool {
-    code.is_on_map(group.points.first().and_then(|&index| group.comparison.point(index).number("chains")))
-}
-
 /// Returns the ratio of a machine to the first at the place of a code, with its interval if all points around have one.
 fn ratio(group: Group, machine: usize, code: &Code) -> (Reading, Option<(f64, f64)>) {
-    let [blocks, alphas] = [0, 1].map(|axis| group.values(axis));
-    let places = group.grid();
     let part = |select: fn(f64, Option<(f64, f64)>) -> f64| {
-        let value = |i: usize, j: usize| {
-            let tested = places[[j, i]].and_then(|index| group.comparison.ratio(machine, index));
+        let value = |point: usize| {
+            let tested = group.comparison.ratio(machine, point);
             tested.map_or(f64::NAN, |tested| select(tested.ratio.value, tested.ratio.interval))
         };
-        interpolate([&blocks, &alphas], value, [code.block_words, code.alpha])
+        read(group, code, value)
     };
     let low = part(|_, interval| interval.map_or(f64::NAN, |(low, _)| low));
     let high = part(|_, interval| interval.map_or(f64::NAN, |(_, high)| high));
@@ -91,21 +88,17 @@ fn ratio(group: Group, machine: usize, code: &Code) -> (Reading, Option<(f64, f6
     (part(|value, _| value), interval)
 }
 
-/// Describes the ratio of the mix of all codes with a weight; `None` if no code has one.
-fn mix(group: Group, machine: usize) -> Option<String> {
-    let comparison = group.comparison;
-    let weighted: Vec<(&Code, f64)> = comparison.codes.iter().filter_map(|code| Some((code, code.weight?))).collect();
-    let (mut parts, mut left_out) = (Vec::new(), Vec::new());
-    for (code, weight) in &weighted {
-        match ratio(group, machine, code).0 {
-            Reading::Value(ratio) if is_on_map(group, code) => parts.push((*weight, ratio)),
-            _ => left_out.push(code.name.as_str()),
+/// Describes the ratio of a mix, with the basis of its interval.
+fn sentence(comparison: &Comparison, mix: &Mix) -> String {
+    let title = format!("Weighted mix of codes, {}: {}", mix.label, comparison.title(mix.machine));
+    match &mix.ratio {
+        Ok(ratio) => {
+            let basis = match ratio.basis {
+                Basis::Nothing => "no interval is known, because points around a code have none",
+                basis => BasisWords::new(basis).mean,
+            };
+            format!("{title} = {} ({basis}).", format_with_interval(ratio.value, ratio.interval))
         }
-    }
-    let title = format!("Weighted mix of codes, {}: {}", group.label, comparison.title(machine));
-    match weighted_ratio(&parts) {
-        _ if weighted.is_empty() => None,
-        Some(ratio) if left_out.is_empty() => Some(format!("{title} = {}.", format_ratio(ratio))),
-        _ => Some(format!("{title} is not known: no ratio at {}.", left_out.join(", "))),
+        Err(left_out) => format!("{title} is not known: no ratio at {}.", left_out.join(", ")),
     }
 }

@@ -164,14 +164,14 @@ fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
     if points.is_empty() {
         return Vec::new();
     }
-    let data_of = |machine: usize| -> Vec<PointData> {
-        points.iter().filter_map(|point| point.by_machine[machine].clone()).collect()
+    let data_of = |machine: usize| -> Vec<(f64, PointData)> {
+        points.iter().filter_map(|point| Some((1.0, point.by_machine[machine].clone()?))).collect()
     };
     let means: Vec<Option<Mean>> =
         (0..comparison.machines.len()).map(|machine| mean_over_points(&data_of(machine))).collect();
     let values: Vec<f64> = (0..comparison.machines.len())
         .map(|machine| {
-            let logs = data_of(machine).into_iter().filter_map(|data| Some(data.speed()?.ln()));
+            let logs = data_of(machine).into_iter().filter_map(|(_, data)| Some(data.speed()?.ln()));
             means[machine].map_or_else(|| logs.sum::<f64>() / points.len() as f64, |mean| mean.value)
         })
         .collect();

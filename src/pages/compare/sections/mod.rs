@@ -6,6 +6,7 @@ pub mod check;
 mod codes;
 mod drawing;
 mod fits;
+pub mod headline;
 mod means;
 mod method;
 pub mod overview;
@@ -111,9 +112,9 @@ pub fn write(
     let lead = ratios.take_lead().or_else(|| rates.lead());
     let (means, points, codes) = (Means::new(comparison), MatchedPoints::new(comparison), Codes::new(comparison));
     let (terms, cards, fits) = (Terms::new(comparison, &figures)?, Cards::new(comparison), Fits::new(comparison));
-    let summary = Summary::new(comparison, &points.unfinished);
-    let statements = check.map(RegressionCheck::sentence).into_iter().chain(means.fastest.clone());
-    let overview = Overview::new(comparison, statements.collect(), lead, summary.remarks.clone());
+    let headline = means.fastest.clone().into_iter().chain(headline::sentences(comparison)).collect();
+    let summary = Summary::new(comparison, headline, &points.unfinished);
+    let overview = Overview::new(comparison, check.map(RegressionCheck::sentence), lead, summary.remarks.clone());
     let check = check.map(|check| Check::new(check, &comparison.warnings()));
     let method = Method::new(comparison, terms.applies(), check.is_some());
     let shapes = Shapes::new(comparison, cards.applies());
@@ -149,7 +150,9 @@ pub fn write(
     let page = folder.join("compare.html");
     save(&page, Some(&text))?;
     html::remove_unmade(&figures, &text)?;
-    let lines = [summary.lines, overview.verdicts, terms.sentences(), codes.sentences(), points.lines()].concat();
+    let mut others = [summary.lines, overview.details, terms.sentences(), codes.sentences(), points.lines()].concat();
+    others.sort_by_key(|line| line.chars().count());
+    let lines = [summary.headline, others].concat();
     Ok(ComparisonOutput { page, summary: lines.into_iter().map(|line| line + "\n").collect() })
 }
 

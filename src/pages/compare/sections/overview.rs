@@ -1,11 +1,11 @@
-//! The first screen: which machine is faster, by which factor, and with which uncertainty.
+//! The first screen below its first sentence: a map, its corners, and, folded, the means, counts and points that are not compared.
 
 use crate::compare::comparison::{Comparison, Group};
 use crate::compare::points::{Point, Scope, list_first};
 use crate::compare::ratio::{
-    Basis, Decision, EXACT, GeometricMean, format_interval, format_ratio, format_with_interval,
+    Basis, Decision, EXACT, GeometricMean, TestedRatio, format_interval, format_ratio, format_with_interval,
 };
-use crate::compare::verdict::{self, BasisWords, Direction, Verdict};
+use crate::compare::verdict::{self, BasisWords, Verdict};
 use crate::html::{CornerCell, Corners, Picture, capitalize};
 use apexmap_base::units::plural;
 use apexmap_results::table::columns::label;
@@ -14,58 +14,47 @@ use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub struct Overview {
-    /// For each machine except the base, whether it is faster, where, and with which uncertainty; empty if no points match.
-    pub verdicts: Vec<String>,
-    /// The outcome of the check, and the fastest machine of the ranking.
-    judged: Vec<String>,
+    /// For each machine except the base, the mean, the points and the points that are not compared; empty if no points match.
+    pub details: Vec<String>,
+    /// The outcome of the check.
+    judged: Option<String>,
     lead: Option<Picture>,
     corners: Option<Corners>,
-    /// How certain the ratios at the corners are.
+    /// The meaning of the intervals at the corners.
     certainty: &'static str,
     remarks: Vec<String>,
 }
 
 impl Overview {
-    pub fn new(comparison: &Comparison, judged: Vec<String>, lead: Option<Picture>, remarks: Vec<String>) -> Self {
-        let certainty = if comparison.is_exact() { EXACT } else { "with 95 % intervals" };
-        Self { verdicts: verdicts(comparison), judged, lead, corners: corners(comparison), certainty, remarks }
+    pub fn new(comparison: &Comparison, judged: Option<String>, lead: Option<Picture>, remarks: Vec<String>) -> Self {
+        let certainty = if comparison.is_exact() { EXACT } else { "with 95 % intervals of each point alone" };
+        Self { details: details(comparison), judged, lead, corners: corners(comparison), certainty, remarks }
     }
 }
 
-/// Returns sentences for each machine except the base: first the points that are not compared, then one sentence per scope.
-pub fn verdicts(comparison: &Comparison) -> Vec<String> {
+/// Returns sentences for each machine except the base: one per scope, then the points that are not compared.
+pub fn details(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
     for machine in (1..comparison.machines.len()).filter(|_| !comparison.matched.is_empty()) {
-        sentences.extend(describe_dropped(comparison, machine));
         let verdicts = verdict::verdicts(comparison, machine);
-        if verdicts.is_empty() {
-            let [name, base] = [machine, 0].map(|k| comparison.name(k));
-            sentences.push(format!("{name} and {base} have no common point with a value."));
-        }
         sentences.extend(verdicts.iter().map(|verdict| sentence(comparison, machine, verdict)));
+        sentences.extend(describe_dropped(comparison, machine));
     }
     sentences
 }
 
 fn sentence(comparison: &Comparison, machine: usize, verdict: &Verdict) -> String {
-    let (name, base, mean) = (comparison.name(machine), comparison.name(0), verdict.mean);
-    let value = format!("{name} / {base} = {}", format_with_interval(mean.value, mean.interval));
-    let who = match verdict.direction {
-        Direction::Faster => format!("{name} is faster than {base}: {value}"),
-        Direction::Slower => format!("{name} is slower than {base}: {value}"),
-        Direction::Equal => format!("No overall difference: {value}"),
-        Direction::Undecided => format!("No overall difference established: {value}"),
-        Direction::Unknown => value,
-    };
-    let who = match verdict.scope {
-        Scope::All => who,
-        scope => format!("{}: {who}", capitalize(scope.label())),
+    let mean = verdict.mean;
+    let value = format!("{} = {}", comparison.title(machine), format_with_interval(mean.value, mean.interval));
+    let value = match verdict.scope {
+        Scope::All => value,
+        scope => format!("{}: {value}", capitalize(scope.label())),
     };
     let basis = if mean.interval.is_some() { BasisWords::new(mean.basis).mean } else { "without an interval" };
     let [least, most] =
         verdict.extremes.map(|(point, ratio)| format!("{} at {}", format_ratio(ratio), comparison.names[point]));
     format!(
-        "{who} (geometric mean over {}, {basis}). {}; ratios from {least} to {most}.",
+        "{value} (geometric mean over {}, {basis}). {}; ratios from {least} to {most}.",
         members(comparison, machine, mean),
         counts(comparison, verdict)
     )
@@ -82,7 +71,8 @@ fn members(comparison: &Comparison, machine: usize, mean: GeometricMean) -> Stri
     }
 }
 
-/// Returns `Faster at 46 points, slower at 0, undecided at 3`; without noise `equal at 3`. Omits a count that is always zero.
+/// Returns `Certainly faster at 46 points, certainly slower at 0, not certain at 3`; without noise `Faster at 46 points, slower at 0,
+/// equal at 3`. Omits a count that is always zero.
 fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
     let points = |count: usize| plural(count, "point");
     let Verdict { faster, slower, equal, undecided, unadjusted, mean, .. } = verdict;
@@ -94,7 +84,10 @@ fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
             Decision::Adjusted => format!(" (adjusted; unadjusted {} and {})", unadjusted[0], unadjusted[1]),
             Decision::Unadjusted => " (unadjusted)".to_owned(),
         };
-        parts.push(format!("Faster at {}, slower at {slower}, undecided at {undecided}{how}", points(*faster)));
+        parts.push(format!(
+            "Certainly faster at {}, certainly slower at {slower}, not certain at {undecided}{how}",
+            points(*faster)
+        ));
     }
     let bare: Vec<String> = verdict.without_interval.iter().map(|&point| comparison.names[point].clone()).collect();
     if !bare.is_empty() {
@@ -157,8 +150,20 @@ fn corners(comparison: &Comparison) -> Option<Corners> {
         tested.map_or_else(CornerCell::default, |tested| CornerCell {
             value: format!("{} \u{d7}", format_ratio(tested.ratio.value)),
             interval: format_interval(tested.ratio.interval).unwrap_or_default(),
-            limit: Vec::new(),
+            limit: doubt(comparison, machine, tested).into_iter().collect(),
         })
     };
     Corners::new(shown.iter().map(label).collect(), &alphas, &blocks, cell)
+}
+
+/// Returns why the map hatches a point, also where the interval of the point alone excludes 1; empty if it does not.
+fn doubt(comparison: &Comparison, machine: usize, tested: &TestedRatio) -> Option<String> {
+    match comparison.decision.leaves_open(tested) {
+        false => None,
+        true if tested.ratio.is_decided() => {
+            let others = comparison.ratios[machine].ratios.values().filter(|tested| tested.q.is_some()).count();
+            Some(format!("not certain among {others} points"))
+        }
+        true => Some("not certain".to_owned()),
+    }
 }

@@ -134,7 +134,7 @@ fn ratio_maps(group: Group, machine: usize) -> Vec<Drawing> {
     let exact = group.is_exact();
     let hatched = match exact {
         true => format!("The ratios are {EXACT}."),
-        false => format!("Hatched: not significant ({how}), or too few samples for an interval."),
+        false => format!("Hatched: not certain ({how}), or too few samples for an interval."),
     };
     let caption = format!(
         "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) it is slower. {hatched}"
@@ -147,7 +147,7 @@ fn ratio_maps(group: Group, machine: usize) -> Vec<Drawing> {
     let marks = match exact {
         true => format!("Triangles: above 1 (pointing up) or below 1 (pointing down), {EXACT}."),
         false => format!(
-            "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: not significant ({how})."
+            "Triangles: certainly above 1 (pointing up) or below 1 (pointing down); rings: not certain ({how})."
         ),
     };
     let caption = format!("The same ratio as contours{like}. {marks}");
@@ -184,7 +184,7 @@ fn ratios(group: Group, machine: usize) -> Ratios {
     let title = format!("Speed of {} relative to {}", comparison.name(machine), group.comparison.name(0));
     let subtitle = match group.is_exact() {
         true => format!("{cells}, {EXACT}"),
-        false => format!("{cells}, {} of them not significant ({})", undecided.len(), decision.text()),
+        false => format!("{cells}, {} of them not certain ({})", undecided.len(), decision.text()),
     };
     let z = Quantity { label: comparison.title(machine), unit: Unit::None, log: true };
     let grid = grid(group, title, group.subtitle(&subtitle), z, values, failed);
@@ -270,7 +270,7 @@ fn winners(group: Group) -> Option<Drawing> {
     };
     let hatched = match group.is_exact() {
         true => format!("The ratios are {EXACT}."),
-        false => format!("Pale and hatched: not significant ({}).", decision.text()),
+        false => format!("Pale and hatched: not certain ({}).", decision.text()),
     };
     let caption =
         format!("The fastest machine at every point, and its speed relative to the second fastest. {hatched}");

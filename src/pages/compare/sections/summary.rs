@@ -1,4 +1,4 @@
-//! The head of the HTML page: the machines, and warnings to read before using a number.
+//! The head of the HTML page: the machines, the first sentences, and warnings to read before using a number.
 
 use crate::compare::comparison::{Comparison, DISTURBED, Warning};
 use crate::compare::machine::{Machine, Origin};
@@ -9,6 +9,8 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct Summary {
+    /// The first sentences.
+    pub headline: Vec<String>,
     banners: Vec<Banner>,
     /// Warnings that the first screen shows behind a line.
     #[serde(skip)]
@@ -19,10 +21,11 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn new(comparison: &Comparison, unfinished: &[String]) -> Self {
+    pub fn new(comparison: &Comparison, headline: Vec<String>, unfinished: &[String]) -> Self {
         let (warnings, remarks) = (comparison.warnings(), remarks(comparison));
         let lines = warnings.iter().map(Warning::to_string).chain(remarks.iter().cloned()).collect();
-        Self { banners: banners(comparison, &warnings), remarks: [unfinished, &remarks].concat(), lines }
+        let banners = banners(comparison, &warnings);
+        Self { headline, banners, remarks: [unfinished, &remarks].concat(), lines }
     }
 }
 
@@ -32,7 +35,7 @@ fn banners(comparison: &Comparison, warnings: &[Warning]) -> Vec<Banner> {
         warnings.iter().partition(|warning| warning.kind == DISTURBED);
     let line = match others.as_slice() {
         [only] => format!("{only}."),
-        _ => others.iter().map(|warning| warning.kind.as_str()).collect::<Vec<_>>().join(", "),
+        _ => list_kinds(comparison, &others),
     };
     let banner = |line: String, warnings: &[&Warning], disturbed: bool| {
         let details = warnings.iter().map(|warning| format!("{warning}.")).collect();
@@ -42,14 +45,23 @@ fn banners(comparison: &Comparison, warnings: &[Warning]) -> Vec<Banner> {
     disturbed.into_iter().chain(banner(line, &others, false)).collect()
 }
 
+/// Returns `NOT MEASURED HERE, remarks on old`. Remarks on a machine have its name as their kind.
+fn list_kinds(comparison: &Comparison, warnings: &[&Warning]) -> String {
+    let is_name = |kind: &&str| comparison.machines.iter().any(|machine| machine.name == *kind);
+    let (mut names, mut kinds): (Vec<&str>, Vec<&str>) =
+        warnings.iter().map(|warning| warning.kind.as_str()).partition(is_name);
+    names.dedup();
+    let remarks = format!("remarks on {}", names.join(" and "));
+    kinds.extend((!names.is_empty()).then_some(remarks.as_str()));
+    kinds.join(", ")
+}
+
 fn remarks(comparison: &Comparison) -> Vec<String> {
     let mut remarks = Vec::new();
     if comparison.matched.is_empty() {
-        let published = comparison.machines.iter().filter(|machine| machine.origin == Origin::Published);
-        remarks.push(format!(
-            "These machines have no common point, so only their cards are compared. {}.",
-            published.map(published_machines::rates).collect::<Vec<_>>().join("; ")
-        ));
+        let has_rates = |machine: &&Machine| machine.origin == Origin::Published && !machine.words("kernel").is_empty();
+        let published = comparison.machines.iter().filter(has_rates);
+        remarks.extend(published.map(|machine| format!("{}.", published_machines::rates(machine))));
     }
     if let Some([first, second]) = comparison.same_samples() {
         remarks.push(format!("{first} and {second} contain the same samples: all their ratios are 1."));

@@ -1,0 +1,99 @@
+//! The speed of a weighted mix of codes relative to the first machine, with its interval.
+
+use super::comparison::{Comparison, Group};
+use super::points::Point;
+use super::ratio::{Basis, weighted_mean};
+use super::verdict::Direction;
+use apexmap_theory::codes::{Code, Reading, interpolate, weighted_ratio};
+use apexmap_theory::statistics::rank_tests::MannWhitney;
+use std::collections::BTreeMap;
+
+/// The mix of all codes with a weight, on one map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mix {
+    pub machine: usize,
+    /// Label of the map.
+    pub label: String,
+    /// The ratio of the mix, or the names of the codes without a ratio.
+    pub ratio: Result<MixRatio, Vec<String>>,
+}
+
+/// The speed of a mix relative to the first machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MixRatio {
+    pub value: f64,
+    /// 95 % interval, with launches as the unit.
+    pub interval: Option<(f64, f64)>,
+    pub basis: Basis,
+    pub direction: Direction,
+}
+
+/// Returns the mix of each machine on each map; empty if no code has a weight.
+pub fn mixes(comparison: &Comparison) -> Vec<Mix> {
+    let maps = comparison.groups().filter(|group| group.is_surface());
+    let machines = 1..comparison.machines.len();
+    maps.flat_map(|group| machines.clone().filter_map(move |machine| mix(group, machine))).collect()
+}
+
+/// Returns the mix on a map; `None` if no code has a weight.
+pub fn mix(group: Group, machine: usize) -> Option<Mix> {
+    let (mut parts, mut left_out) = (Vec::new(), Vec::new());
+    let ratio_at = |point: usize| group.comparison.ratio(machine, point).map_or(f64::NAN, |tested| tested.ratio.value);
+    for (code, weight) in group.comparison.codes.iter().filter_map(|code| Some((code, code.weight?))) {
+        match read(group, code, ratio_at) {
+            Reading::Value(ratio) if is_on_map(group, code) => parts.push((code, weight, ratio)),
+            _ => left_out.push(code.name.clone()),
+        }
+    }
+    let ratio = match left_out.is_empty() {
+        true => Ok(mix_ratio(group, machine, &parts)?),
+        false => Err(left_out),
+    };
+    Some(Mix { machine, label: group.label.clone(), ratio })
+}
+
+/// Returns the ratio of codes with their weights and ratios.
+///
+/// The logarithm of the ratio is a sum over the logarithms at the points around the codes. A code counts by its share of the time
+/// on the second machine, which is the derivative at the estimate.
+fn mix_ratio(group: Group, machine: usize, parts: &[(&Code, f64, f64)]) -> Option<MixRatio> {
+    let value = weighted_ratio(&parts.iter().map(|&(_, weight, ratio)| (weight, ratio)).collect::<Vec<_>>())?;
+    let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
+    for &(code, weight, ratio) in parts {
+        for (point, share) in points_around(group, code) {
+            *weights.entry(point).or_default() += share * weight / ratio;
+        }
+    }
+    let points: Vec<(f64, &Point)> =
+        weights.into_iter().map(|(point, weight)| (weight, group.comparison.point(point))).collect();
+    let mean = weighted_mean(&points, machine, 0, &mut MannWhitney::default())?;
+    let interval = mean.interval.filter(|_| mean.basis != Basis::Nothing);
+    let interval = interval.map(|(low, high)| (value * low / mean.value, value * high / mean.value));
+    Some(MixRatio { value, interval, basis: mean.basis, direction: Direction::new(interval, mean.basis) })
+}
+
+/// Returns the points around the place of a code, with their weights in the interpolation. That is linear in logarithms, so the
+/// weight of a point is the logarithm that is read if it has e and all others have 1.
+fn points_around(group: Group, code: &Code) -> Vec<(usize, f64)> {
+    let weight = |&point: &usize| {
+        let only = |other: usize| if other == point { std::f64::consts::E } else { 1.0 };
+        match read(group, code, only) {
+            Reading::Value(value) if value > 1.0 => Some((point, value.ln())),
+            _ => None,
+        }
+    };
+    group.points.iter().filter_map(weight).collect()
+}
+
+/// Returns whether a map has such accesses as a code.
+pub fn is_on_map(group: Group, code: &Code) -> bool {
+    code.is_on_map(group.points.first().and_then(|&index| group.comparison.point(index).number("chains")))
+}
+
+/// Reads a map at the place of a code; `value` is the value at the point of an index, or NaN.
+pub fn read(group: Group, code: &Code, value: impl Fn(usize) -> f64) -> Reading {
+    let [blocks, alphas] = [0, 1].map(|axis| group.values(axis));
+    let places = group.grid();
+    let at = |i: usize, j: usize| places[[j, i]].map_or(f64::NAN, &value);
+    interpolate([&blocks, &alphas], at, [code.block_words, code.alpha])
+}
