@@ -104,6 +104,7 @@
 //! - `resume`: complete runs: killed, resumed, failed, inspected
 //! - `baseline`: the curves that a model has to beat, and the sentences about a model that does not
 //! - `fit`: known values, recovered parameters, coverage of intervals, refused designs
+//! - `formula`: models that users write: known values, units, errors with places, files
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
 //! - `intervals`: coverage of intervals, over launches and within one; correlated samples
 //! - `remarks`: coarse clocks, trends within launches, two modes, refused huge pages
@@ -182,6 +183,7 @@ mod figure;
 mod first_screen;
 mod fit;
 mod forecast;
+mod formula;
 #[cfg(feature = "polars")]
 mod frames;
 mod fuzz;

@@ -1,5 +1,6 @@
 //! `apexmap fit`: fits a model's parameters to a result.
 
+use super::fit_formula::{self, FormulaOptions};
 use super::format::{Format, pretty};
 use super::opened::Opened;
 use super::predict::{format_interval, number};
@@ -14,6 +15,7 @@ use apexmap_study::model_fit::{self, Data, figures};
 use apexmap_theory::fit::baseline::{self, Baseline};
 use apexmap_theory::fit::{self, Fit, Options, RateWords, Role};
 use apexmap_theory::machine::Card;
+use apexmap_theory::models::formula::FormulaModel;
 use apexmap_theory::models::{self, Model};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,9 @@ use std::path::{Path, PathBuf};
   apexmap fit results/random-access-ranks --model random_access.hypercube \\
       --format toml > my-machine.toml
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
+  apexmap fit results/random-access-ranks --fit a,b --save mine.toml \\
+      --formula 'operations_per_second = P * Q / (a + b * log2(P))'
+  apexmap predict mine.toml --set P=1..8192
 
 Parameters that are not fitted (sizes) come from --hold, then --machine, then the result's host, or are typical values if the host \
 hides them. Parameters that the data do not identify keep the values of the card of --machine, or typical values if the model has \
@@ -33,9 +38,11 @@ simulation by default.")]
 pub struct Arguments {
     /// A result folder
     result: PathBuf,
-    /// Model to fit; `apexmap models` lists them
+    /// Model to fit; `apexmap models` lists them. The file of a fitted formula is compared with the result
     #[arg(long)]
     model: Option<String>,
+    #[command(flatten)]
+    formula: FormulaOptions,
     #[command(flatten)]
     selection: Selection,
     /// Machine card with values for parameters that are not fitted or not identified by the data
@@ -66,37 +73,73 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn fit_model(arguments: &Arguments) -> Result<()> {
-    let named = arguments.model.as_deref().map(models::find).transpose()?;
+    let own = arguments.model.as_deref().map(fit_formula::read).transpose()?.flatten();
+    let named = arguments.model.as_deref().filter(|_| own.is_none()).map(models::find).transpose()?;
     let opened = Opened::open(&arguments.result)?;
     let folder = opened.folder()?;
     let samples = arguments.selection.choose(&opened.samples()?)?;
+    let read_manifest = || Manifest::read(folder).map_err(|error| opened.name_error(error));
+    if let Some(own) = own {
+        return fit_formula::check(&own, &samples, &read_manifest()?, arguments.machine.as_deref(), arguments.format);
+    }
+    if let Some(own) = arguments.formula.model(&samples, &arguments.hold)? {
+        let data = model_fit::observations(&samples, &own, &variables(&own, &arguments.set)?)?;
+        let manifest = read_manifest()?;
+        let mut roles = roles(&own, arguments, &manifest, &samples)?;
+        arguments.formula.start(&own, &mut roles)?;
+        let own = model_fit::formula::start(own, &data, &roles)?;
+        return fit_and_print(arguments, (&own, Some(&own)), (&data, &samples), &roles, &manifest);
+    }
     let model = named.ok_or_else(|| no_model_error(&samples))?;
     let data = model_fit::observations(&samples, model, &variables(model, &arguments.set)?)?;
-    let manifest = Manifest::read(folder).map_err(|error| opened.name_error(error))?;
+    let manifest = read_manifest()?;
     let roles = roles(model, arguments, &manifest, &samples)?;
+    fit_and_print(arguments, (model, None), (&data, &samples), &roles, &manifest)
+}
+
+/// Fits a model, draws its figures, and prints the fit. `own` is the model if it is a formula.
+fn fit_and_print(
+    arguments: &Arguments,
+    (model, own): (&dyn Model, Option<&FormulaModel>),
+    (data, samples): (&Data, &Samples),
+    roles: &[Role],
+    manifest: &Manifest,
+) -> Result<()> {
     let options = Options { seed: arguments.seed, ..Options::default() };
-    let fit = data.fit(model, &roles, options)?;
+    let fit = data.fit(model, roles, options)?;
     let work = model_fit::work(model);
     let curve = baseline::choose(&data.observations, &work);
     if let Some(to) = &arguments.figures {
-        draw(model, &fit, (&data, &samples), to)?;
+        draw(model, &fit, (data, samples), to)?;
     }
     let words = RateWords::new(data.simulated.as_deref());
     let result = arguments.result.display();
-    let source = format!("apexmap fit {result} --model {}, of {} rates", fit.model, words.rates);
+    let chosen = own.map_or_else(|| format!("--model {}", fit.model), |_| arguments.formula.command());
+    let source = format!("apexmap fit {result} {chosen}, of {} rates", words.rates);
+    let saved = own.map(|own| fit.to_saved(own, &manifest.machine, &source, &data.domain));
+    saved.as_ref().map_or(Ok(()), |saved| arguments.formula.write(saved))?;
     match arguments.format {
-        Format::Table => print(&report(model, &fit, &data, curve.as_ref())),
-        Format::Json => print_data(&pretty(&serde_json::json!({
-            "fit": named_rates(&fit, words)?,
-            "kernel": data.kernel,
-            "samples": data.samples,
-            "oversubscribed": data.oversubscribed,
-            "baseline": curve,
-            "variables": model.about().variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
-            "doubts": model_fit::doubts(model, &fit),
-            "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
-        }))?),
-        Format::Toml => print_data(&fit.card(&manifest.machine, &source, &data.domain)?.to_toml()),
+        Format::Table => print(&report(model, &fit, data, curve.as_ref())),
+        Format::Json => {
+            let mut json = serde_json::json!({
+                "fit": named_rates(&fit, words)?,
+                "kernel": data.kernel,
+                "samples": data.samples,
+                "oversubscribed": data.oversubscribed,
+                "baseline": curve,
+                "variables": model.about().variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
+                "doubts": model_fit::doubts(model, &fit),
+                "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
+            });
+            if let Some(own) = own {
+                json["formula"] = own.text().into();
+            }
+            print_data(&pretty(&json)?)
+        }
+        Format::Toml => match saved {
+            Some(saved) => print_data(&saved.to_toml()?),
+            None => print_data(&fit.card(&manifest.machine, &source, &data.domain)?.to_toml()),
+        },
     }
 }
 
@@ -235,7 +278,7 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
     if let Some(aicc) = quality.aicc {
         let _ = writeln!(text, "AICc {aicc:.1}");
     }
-    residuals(model, fit, &mut text);
+    residuals(model, &fit.points, words.rates, &mut text);
     let _ = writeln!(text, "\n{}\nThe model assumes: {}.", model_fit::sentence(model, fit, curve), about.assumes);
     text
 }
@@ -248,7 +291,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
     for estimate in &fit.estimates {
         let unit = unit(estimate.number);
         table.add_row([
-            format!("{} ({})", estimate.number, estimate.symbol),
+            models::label(estimate.number, estimate.symbol),
             amount(estimate.value, unit),
             format_interval((estimate.low, estimate.high), unit),
             estimate.bootstrap.map_or(String::new(), |ends| format_interval(ends, unit)),
@@ -273,14 +316,14 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
 }
 
 /// Writes the table of residuals: all points, or the [`MAX_POINTS`] with the largest deviation.
-fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
-    let varying = model_fit::varying_variables(&fit.points);
-    let mut points: Vec<&fit::Point> = fit.points.iter().collect();
+pub fn residuals(model: &dyn Model, measured: &[fit::Point], rates: &'static str, text: &mut String) {
+    let varying = model_fit::varying_variables(measured);
+    let mut points: Vec<&fit::Point> = measured.iter().collect();
     let ratio = |point: &fit::Point| point.measured / point.predicted;
     if points.len() > MAX_POINTS {
         points.sort_by(|a, b| ratio(b).ln().abs().total_cmp(&ratio(a).ln().abs()));
         points.truncate(MAX_POINTS);
-        let _ = writeln!(text, "\nThe {MAX_POINTS} of {} points with the largest deviation:", fit.points.len());
+        let _ = writeln!(text, "\nThe {MAX_POINTS} of {} points with the largest deviation:", measured.len());
     } else {
         text.push('\n');
     }
@@ -289,13 +332,7 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     aligned.extend([Align::Left; 2]);
     let mut table = TextTable::new(aligned).with_indent(2);
     let names = varying.iter().map(|&index| about.variables[index].name);
-    table.add_row(names.chain([
-        RateWords::new(fit.simulated.as_deref()).rates,
-        "predicted",
-        "ratio",
-        "95 % band",
-        "set by",
-    ]));
+    table.add_row(names.chain([rates, "predicted", "ratio", "95 % band", "set by"]));
     let unit = model_fit::described_rate(model).unit;
     for point in &points {
         let mut cells: Vec<String> =

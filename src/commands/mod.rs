@@ -14,6 +14,7 @@ pub mod diagnostics;
 mod export;
 mod export_network;
 mod fit;
+mod fit_formula;
 mod fit_progress;
 mod format;
 mod import;

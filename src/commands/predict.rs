@@ -1,5 +1,6 @@
 //! `apexmap predict`: predicts rates from a model and a machine card.
 
+use super::fit_formula;
 use super::format::{Format, pretty, toml};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -29,14 +30,15 @@ use std::path::PathBuf;
       --set Q=1..8192 --plot contour --out predicted.svg
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072 \\
       --plot curves --out predicted.png
+  apexmap predict mine.toml --ranks 1..8192       a formula of apexmap fit --formula --save
 
 FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. A machine is a published one, or a file.")]
 pub struct Arguments {
-    /// Model to use; `apexmap models` lists them
+    /// Model to use; `apexmap models` lists them. Or the file of a fitted formula
     model: String,
-    /// Machine card: the name of a published machine, or a file
+    /// Machine card: the name of a published machine, or a file; formulas need it only for numbers of cards
     #[arg(long, value_name = "CARD")]
-    machine: String,
+    machine: Option<String>,
     /// Values of P, such as 1..131072 or 1,4,16
     #[arg(long, value_name = "VALUES", allow_negative_numbers = true)]
     ranks: Option<String>,
@@ -63,8 +65,15 @@ enum PlotKind {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let model = models::find(&arguments.model)?;
-    let card = Card::find(&arguments.machine)?;
+    let own = fit_formula::read(&arguments.model)?;
+    let model = match &own {
+        Some(own) => own as &dyn Model,
+        None => models::find(&arguments.model)?,
+    };
+    let card = match &arguments.machine {
+        Some(machine) => Card::find(machine)?,
+        None => fit_formula::card_of(model).ok_or_else(|| no_machine_error(model))?,
+    };
     let (mut variables, mut numbers) = (Vec::new(), Vec::new());
     if let Some(ranks) = &arguments.ranks {
         variables.push(("P".to_owned(), values(variable(model, "P")?, ranks)?));
@@ -78,7 +87,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             None => variables.push((name.to_owned(), values(variable(model, name)?, text)?)),
         }
     }
-    let numbers = Numbers::new(model, &card, &numbers).map_err(|error| name_usable_machines(model, error))?;
+    let numbers = Numbers::new(model, &card, &numbers).map_err(|error| match own {
+        Some(_) => Error { help: format!("{}; or name a card: --machine CARD", error.help), ..error },
+        None => name_usable_machines(model, error),
+    })?;
     let rows = scan::scan(model, &numbers, &variables)?;
     if let (Some(kind), Some(out)) = (arguments.plot, &arguments.out) {
         let kind = match kind {
@@ -94,6 +106,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Format::Json => print_data(&pretty(&prediction_output(model, &card, &numbers, &rows))?),
         Format::Toml => print_data(&toml(&prediction_output(model, &card, &numbers, &rows))?),
     }
+}
+
+fn no_machine_error(model: &dyn Model) -> Error {
+    let error = Error::input(format!("{} needs the numbers of a machine", model.about().id), "name it: --machine CARD");
+    name_usable_machines(model, error)
 }
 
 /// Adds the published machines that a model can use to the help of an error about missing numbers.
@@ -188,8 +205,7 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
             continue;
         }
         let interval = interval.map_or(String::new(), |ends| format_interval(ends, parameter.unit()));
-        let name = format!("{} ({})", parameter.number, parameter.symbol);
-        parameters.add_row([name, amount(*value, parameter.unit()), interval]);
+        parameters.add_row([parameter.label(), amount(*value, parameter.unit()), interval]);
     }
     let _ = writeln!(text, "{parameters}the model assumes: {}", about.assumes);
     for (symbols, domain) in domains(numbers) {

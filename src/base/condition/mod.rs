@@ -5,11 +5,15 @@
 //! with a column of a result may have a unit (`bytes == 256 MiB`). Words are written in double quotes. The parser checks types. It
 //! stores a condition in postfix order, so evaluation needs no recursion and a long condition cannot overflow the stack.
 
+mod dimensions;
 mod parse;
+
+pub use dimensions::Dimension;
 
 use crate::error::Result;
 use crate::point::Value;
 use crate::units::Unit;
+use std::ops::Range;
 
 /// The type of a name in a condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +30,8 @@ pub enum NameType {
 #[derive(Clone, Debug)]
 pub struct Condition {
     steps: Vec<Step>,
+    /// The place of each step in the text, with its operands.
+    spans: Vec<Range<usize>>,
     names: Vec<String>,
 }
 
@@ -40,7 +46,29 @@ enum Step {
     Negate,
     Not,
     Binary(&'static Operator),
+    Call(&'static Function),
 }
+
+/// A function of formulas.
+#[derive(Debug)]
+struct Function {
+    name: &'static str,
+    rule: FunctionRule,
+}
+
+#[derive(Debug)]
+enum FunctionRule {
+    One(fn(f64) -> f64),
+    Two(fn(f64, f64) -> f64),
+}
+
+const FUNCTIONS: &[Function] = &[
+    Function { name: "exp", rule: FunctionRule::One(f64::exp) },
+    Function { name: "log2", rule: FunctionRule::One(f64::log2) },
+    Function { name: "sqrt", rule: FunctionRule::One(f64::sqrt) },
+    Function { name: "min", rule: FunctionRule::Two(f64::min) },
+    Function { name: "max", rule: FunctionRule::Two(f64::max) },
+];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operand<'a> {
@@ -92,7 +120,7 @@ impl Condition {
     /// Fails on syntax errors, unknown names (the error suggests the nearest known one), operands of a wrong type, words that a
     /// name never takes, and conditions that are neither true nor false. The error's place is a span of `text`.
     pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
-        parse::parse(text, known_names, Type::Truth, None)
+        parse::parse(text, 0, known_names, Type::Truth, None)
     }
 
     /// Parses like [`Condition::parse`]. `advise` returns the help about an unknown name, because a list of all known names
@@ -102,7 +130,7 @@ impl Condition {
         known_names: &[(&str, NameType)],
         advise: &dyn Fn(&str) -> String,
     ) -> Result<Self> {
-        parse::parse(text, known_names, Type::Truth, Some(advise))
+        parse::parse(text, 0, known_names, Type::Truth, Some(advise))
     }
 
     /// Returns each name in the condition once.
@@ -143,6 +171,8 @@ impl Condition {
                     let (right, left) = (stack.pop()?, stack.pop()?);
                     operator.apply(left, right)?
                 }
+                // Conditions have no functions.
+                Step::Call(_) => return None,
             };
             stack.push(result);
         }
@@ -157,24 +187,60 @@ pub fn join(conditions: &[String]) -> String {
     conditions.iter().map(part).collect::<Vec<_>>().join(" && ")
 }
 
-/// An arithmetic expression over names: `100 * gups / (32 * single)`.
+/// An arithmetic expression over names, with the functions `exp`, `log2`, `sqrt`, `min` and `max`: `100 * gups / (32 * single)`.
 #[derive(Clone, Debug)]
 pub struct Formula(Condition);
 
 impl Formula {
     /// Parses a formula over the known names.
     pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
-        parse::parse(text, known_names, Type::Number, None).map(Self)
+        parse::parse(text, 0, known_names, Type::Number, None).map(Self)
+    }
+
+    /// Parses the part of an equation from the byte `start` on. Places in errors are those in the whole text. `advise` is that of
+    /// [`Condition::parse_with_advice`].
+    pub fn parse_from(
+        text: &str,
+        start: usize,
+        known_names: &[(&str, NameType)],
+        advise: &dyn Fn(&str) -> String,
+    ) -> Result<Self> {
+        parse::parse(text, start, known_names, Type::Number, Some(advise)).map(Self)
     }
 
     /// Returns each name in the formula once.
     pub fn names(&self) -> &[String] {
-        self.0.names()
+        &self.0.names
     }
 
-    /// Evaluates the formula. Returns `None` if `lookup` has no value for one of the names.
+    /// Evaluates the formula. Returns `None` if `lookup` has no number for one of the names.
     pub fn evaluate(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
-        self.0.evaluate(lookup, |operand| if let Operand::Number(number) = operand { Some(number) } else { None })
+        let values: Option<Vec<f64>> = self.names().iter().map(|name| lookup(name)?.as_f64()).collect();
+        let values = values?;
+        Some(self.evaluate_with(|index| values[index]))
+    }
+
+    /// Evaluates the formula with a value for each index into [`Formula::names`].
+    pub fn evaluate_with(&self, value: impl Fn(usize) -> f64) -> f64 {
+        let mut stack: Vec<f64> = Vec::with_capacity(8);
+        for step in &self.0.steps {
+            let right = |stack: &mut Vec<f64>| stack.pop().unwrap_or(f64::NAN);
+            let result = match step {
+                Step::Number(number) => *number,
+                Step::Name(index) => value(*index),
+                Step::Negate => -right(&mut stack),
+                Step::Binary(Operator { rule: OperatorRule::Arithmetic(compute), .. })
+                | Step::Call(Function { rule: FunctionRule::Two(compute), .. }) => {
+                    let (right, left) = (right(&mut stack), right(&mut stack));
+                    compute(left, right)
+                }
+                Step::Call(Function { rule: FunctionRule::One(compute), .. }) => compute(right(&mut stack)),
+                // The parser has rejected words and comparisons.
+                Step::Word(_) | Step::Truth(_) | Step::Not | Step::Binary(_) => f64::NAN,
+            };
+            stack.push(result);
+        }
+        stack.pop().unwrap_or(f64::NAN)
     }
 }
 

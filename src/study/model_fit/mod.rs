@@ -3,6 +3,7 @@
 pub mod adequacy;
 pub mod card;
 pub mod figures;
+pub mod formula;
 pub mod groups;
 pub mod nic;
 pub mod predictions;

@@ -4,6 +4,8 @@ use super::optimum::Optimum;
 use super::task::Task;
 use super::{Fit, RateWords, interval};
 use crate::machine::{Card, Domain, JointFit, Number, SIMULATED};
+use crate::models::formula::{FormulaModel, OwnNumber, Saved, unit_name};
+use crate::models::{Model, Parameter};
 use crate::statistics::distributions::t_quantile;
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
@@ -58,6 +60,44 @@ impl Fit {
         card.joint = self.joint.clone();
         card.domain = Some(domain.clone());
         Ok(card)
+    }
+
+    /// Returns the file of a formula that was fitted, for `apexmap predict`. `machine`, `source` and `domain` are as in
+    /// [`Fit::card`]. Numbers of machine cards are not part of it.
+    pub fn to_saved(&self, model: &FormulaModel, machine: &str, source: &str, domain: &Domain) -> Saved {
+        let about = model.about();
+        let own = |parameter: &&Parameter| parameter.own_unit.is_some();
+        let number = |parameter: &Parameter| {
+            let name = parameter.number;
+            let unit = model.unit_text(name);
+            let estimate = self.estimates.iter().find(|estimate| estimate.number == name);
+            let held = self.held.iter().find(|(held, _)| *held == name);
+            let number = match (estimate, held) {
+                (Some(estimate), _) => OwnNumber {
+                    value: estimate.value,
+                    low: Some(estimate.low.min(estimate.value)),
+                    high: Some(estimate.high.max(estimate.value)),
+                    unit,
+                    how: "fitted; 95 % profile-likelihood interval".to_owned(),
+                },
+                (None, held) => {
+                    OwnNumber { value: held?.1, low: None, high: None, unit, how: "given to the fit".to_owned() }
+                }
+            };
+            Some((name.to_owned(), number))
+        };
+        Saved {
+            formula: model.text().to_owned(),
+            column_unit: unit_name(model.column_unit()),
+            apexmap: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: machine.to_owned(),
+            source: source.to_owned(),
+            kernels: about.explains.iter().map(|kernel| (*kernel).to_owned()).collect(),
+            variables: model.variable_units(),
+            parameters: about.parameters.iter().filter(own).filter_map(number).collect(),
+            domain: domain.clone(),
+            fit: self.joint.clone(),
+        }
     }
 }
 

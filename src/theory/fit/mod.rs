@@ -11,6 +11,7 @@ pub mod bootstrap;
 pub mod breaks;
 mod card;
 mod disagreement;
+pub mod first_guess;
 pub mod identify;
 pub mod interval;
 pub mod optimum;

@@ -91,20 +91,24 @@ impl<'a> Task<'a> {
     }
 
     /// Returns, for linear models, the measured rate x the time with all free parameters 0, and the measured rate x the
-    /// factor of each parameter. Without error, constant and parameters x factors sum to 1 in each row.
+    /// factor of each parameter. Without error, constant and parameters x factors sum to 1 in each row. A model that is linear
+    /// itself predicts times; the reciprocal of what it predicts is the rate.
     pub fn design(&self) -> (DVector<f64>, DMatrix<f64>) {
+        let is_time = self.model.is_linear_itself();
+        let rate = |observation: &Observation| if is_time { 1.0 / observation.y } else { observation.y };
         let time = |observation: &Observation, unit_parameter: Option<usize>| {
             let mut p = self.base.clone();
             self.free.iter().for_each(|&index| p[index] = f64::from(u8::from(Some(index) == unit_parameter)));
-            1.0 / self.model.predict(&observation.x, &p).value
+            let value = self.model.predict(&observation.x, &p).value;
+            if is_time { value } else { 1.0 / value }
         };
         let rows = self.data.len();
         let constant: Vec<f64> = self.data.iter().map(|observation| time(observation, None)).collect();
         let factor = |row: usize, column: usize| {
-            (time(self.data[row], Some(self.free[column])) - constant[row]) * self.data[row].y
+            (time(self.data[row], Some(self.free[column])) - constant[row]) * rate(self.data[row])
         };
         let matrix = DMatrix::from_fn(rows, self.free.len(), factor);
-        let weighted = self.data.iter().zip(&constant).map(|(observation, constant)| constant * observation.y);
+        let weighted = self.data.iter().zip(&constant).map(|(observation, constant)| constant * rate(observation));
         (DVector::from_iterator(rows, weighted), matrix)
     }
 

@@ -7,6 +7,7 @@ pub mod apex_map;
 pub mod bottleneck;
 mod card_number;
 pub mod domains;
+pub mod formula;
 pub mod hypercube;
 pub mod locks;
 pub mod log_gp;
@@ -124,6 +125,8 @@ pub struct Parameter {
     /// Whether the first guess is typical of machines. Fits assume it, with a label, if the points do not identify the parameter,
     /// or if it is given and neither a card nor the machine gives it.
     pub is_first_guess_typical: bool,
+    /// Base unit of a number that is not of machine cards, but of a formula.
+    pub own_unit: Option<Unit>,
 }
 
 /// Relation of a parameter to a place where the model jumps.
@@ -151,6 +154,7 @@ impl Parameter {
             default: None,
             if_missing: None,
             is_first_guess_typical: false,
+            own_unit: None,
         }
     }
 
@@ -176,13 +180,23 @@ impl Parameter {
 
     /// Returns the base unit of the number.
     pub fn unit(&self) -> Unit {
-        unit_of(self.number).unwrap_or(Unit::None)
+        self.own_unit.or_else(|| unit_of(self.number)).unwrap_or(Unit::None)
+    }
+
+    /// Returns the number with its symbol: `round_seconds (T_1)`.
+    pub fn label(&self) -> String {
+        label(self.number, self.symbol)
     }
 
     /// Returns the meaning of the number. For the inverse of a bandwidth, it explains the bandwidth.
     pub fn meaning(&self) -> String {
         meaning_of(self.number).unwrap_or_default()
     }
+}
+
+/// Returns a number with its symbol: `round_seconds (T_1)`.
+pub fn label(number: &str, symbol: &str) -> String {
+    if number == symbol { number.to_owned() } else { format!("{number} ({symbol})") }
 }
 
 /// A prediction and the term of the model that sets it.
@@ -291,6 +305,16 @@ pub trait Model: Sync {
     /// Returns whether the model has few numbers, all from fits. Reports show such models briefly, next to each other.
     fn is_compact(&self) -> bool {
         false
+    }
+
+    /// Returns whether the prediction itself is linear in the fitted parameters, instead of its reciprocal, if [`About::linear`] is set.
+    fn is_linear_itself(&self) -> bool {
+        false
+    }
+
+    /// Returns the file of the model if it has its own numbers, which are not those of machine cards.
+    fn saved_formula(&self) -> Option<&formula::Saved> {
+        None
     }
 
     /// Returns the parameters from a machine card, in the order of [`About`] and in base units.

@@ -1,7 +1,8 @@
 //! Evaluates a model over ranges of its variables, with the machine's numbers and their intervals.
 
 use super::domains::{self, Extrapolation, NumberDomain};
-use super::{Model, Parameter, Prediction};
+use super::formula::Saved;
+use super::{Model, Parameter, Prediction, card_number, parameter_values};
 use crate::machine::{Card, JointFit, inverse};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -75,6 +76,9 @@ impl Numbers {
     /// # Errors
     /// If the card does not have all numbers, or not the domain of a number that the model needs it of.
     pub fn new(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
+        if let Some(saved) = model.saved_formula() {
+            return Self::of_saved(model, saved, card, replaced);
+        }
         let mut card = card.clone();
         for (name, value) in replaced {
             card.set_base(name, *value, "given on the command line")?;
@@ -89,6 +93,36 @@ impl Numbers {
         let joint = card.joint.as_ref().and_then(|fit| JointNumbers::from_fit(model, fit, replaced));
         let domains = domains::domains(model, &card, replaced)?;
         Ok(Self { values, intervals, joint, domains })
+    }
+
+    /// Takes the numbers of a formula from its file, and all others from the card.
+    fn of_saved(model: &dyn Model, saved: &Saved, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
+        let parameters = model.about().parameters;
+        let replacement =
+            |number: &str| replaced.iter().find(|(name, _)| name == number).map(|(_, replaced)| *replaced);
+        let own = |number: &str| saved.parameters.get(number);
+        let value = |parameter: &Parameter| {
+            let number = parameter.number;
+            replacement(number).or_else(|| Some(own(number)?.value)).or_else(|| card_number(card, number))
+        };
+        let interval = |parameter: &Parameter| match own(parameter.number) {
+            _ if replacement(parameter.number).is_some() => None,
+            Some(own) => own.low.zip(own.high),
+            None => card.interval(parameter.number),
+        };
+        let is_own = |parameter: &&Parameter| own(parameter.number).is_some();
+        let not_of_card: Vec<(String, f64)> =
+            parameters.iter().filter(is_own).map(|own| (own.number.to_owned(), 0.0)).chain(replaced.to_vec()).collect();
+        let kept = parameters.iter().filter(is_own).filter(|own| replacement(own.number).is_none());
+        let mut domains: Vec<NumberDomain> =
+            kept.map(|own| NumberDomain { symbol: own.symbol, domain: saved.domain.clone() }).collect();
+        domains.extend(domains::domains(model, card, &not_of_card)?);
+        Ok(Self {
+            values: parameter_values(parameters, card, value)?,
+            intervals: parameters.iter().map(interval).collect(),
+            joint: saved.fit.as_ref().and_then(|fit| JointNumbers::from_fit(model, fit, replaced)),
+            domains,
+        })
     }
 
     /// Returns the only value of a variable for which the numbers hold.

@@ -2,7 +2,7 @@
 
 mod tokens;
 
-use super::{Condition, NameType, Operator, OperatorRule, Step, Type};
+use super::{Condition, FUNCTIONS, FunctionRule, NameType, Operator, OperatorRule, Step, Type};
 use crate::error::{Error, Result};
 use crate::name_lookup::suggest;
 use crate::units::{self, Unit};
@@ -16,7 +16,7 @@ const UNARY_PRECEDENCE: u8 = 6;
 const MAX_DEPTH: usize = 100;
 
 const CONDITION_HELP: &str = "write a comparison such as \"L * P <= M\" or 'pages == \"base\" && alpha > 0.5'";
-const FORMULA_HELP: &str = "write arithmetic such as \"100 * (a - b) / b\"";
+const FORMULA_HELP: &str = "write arithmetic such as \"100 * (a - b) / b\"; functions are exp, log2, sqrt, min and max";
 const OPERAND_HELP: &str = "expected a number, a name, a word in double quotes or \"(\"";
 
 #[derive(Debug)]
@@ -28,6 +28,7 @@ enum Token<'a> {
     Name(&'a str),
     Open,
     Close,
+    Comma,
     Not,
     Binary(&'static Operator),
     End,
@@ -51,29 +52,46 @@ struct Parser<'a> {
     token: Token<'a>,
     span: Range<usize>,
     depth: usize,
+    /// Whether the text is a formula: it has functions and no comparisons.
+    is_formula: bool,
     steps: Vec<Step>,
+    spans: Vec<Range<usize>>,
     names: Vec<String>,
 }
 
 /// Returns the advice about an unknown name.
 pub type Advise<'a> = &'a dyn Fn(&str) -> String;
 
-/// Parses a text whose result has the type `expected`.
+/// Parses a text, from the byte `start` on, whose result has the type `expected`.
 pub fn parse(
     text: &str,
+    start: usize,
     known_names: &[(&str, NameType)],
     expected: Type,
     advise: Option<Advise>,
 ) -> Result<Condition> {
-    let (code, names) = (Vec::new(), Vec::new());
-    let mut parser = Parser { text, known_names, advise, token: Token::End, span: 0..0, depth: 0, steps: code, names };
+    let mut parser = Parser {
+        text,
+        known_names,
+        advise,
+        token: Token::End,
+        span: start..start,
+        depth: 0,
+        is_formula: expected == Type::Number,
+        steps: Vec::new(),
+        spans: Vec::new(),
+        names: Vec::new(),
+    };
     parser.advance()?;
     if let Token::End = parser.token {
-        return Err(parser.error_at(0..text.len(), "the condition is empty", CONDITION_HELP));
+        let message = format!("the {} is empty", parser.noun());
+        return Err(parser.error_at(start..text.len(), message, parser.help()));
     }
     let whole = parser.parse_expression(0)?;
     match parser.token {
-        Token::End if whole.kind == expected => Ok(Condition { steps: parser.steps, names: parser.names }),
+        Token::End if whole.kind == expected => {
+            Ok(Condition { steps: parser.steps, spans: parser.spans, names: parser.names })
+        }
         Token::End if expected == Type::Number => {
             Err(parser.error_at(whole.span, "the formula is not a number", FORMULA_HELP))
         }
@@ -87,7 +105,15 @@ pub fn parse(
 
 impl<'a> Parser<'a> {
     fn error_at(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Error {
-        Error::input(message, help).with_location(Path::new("condition"), self.text, span)
+        Error::input(message, help).with_location(Path::new(self.noun()), self.text, span)
+    }
+
+    fn noun(&self) -> &'static str {
+        if self.is_formula { "formula" } else { "condition" }
+    }
+
+    fn help(&self) -> &'static str {
+        if self.is_formula { FORMULA_HELP } else { CONDITION_HELP }
     }
 
     /// Returns an error about the next token.
@@ -96,6 +122,11 @@ impl<'a> Parser<'a> {
     }
 
     fn missing_operator(&self) -> Error {
+        if self.is_formula {
+            let help = "write *, /, +, -, % or ^; a formula has one \"=\", and its numbers are in base units (words, bytes, seconds)";
+            return self
+                .error_at_token(format!("an operator is missing before {}", &self.text[self.span.clone()]), help);
+        }
         self.error_at_token(
             format!("an operator is missing before {}", &self.text[self.span.clone()]),
             "\"and\", \"or\" and \"not\" are written &&, || and !; numbers are in base units, or have a unit if the column has one (256 MiB)",
@@ -110,9 +141,9 @@ impl<'a> Parser<'a> {
         {
             let operator_span = self.span.clone();
             self.advance()?;
-            if let Token::End | Token::Close = self.token {
+            if let Token::End | Token::Close | Token::Comma = self.token {
                 let message = format!("the right side of \"{}\" is missing", operator.symbol);
-                return Err(self.error_at(operator_span, message, format!("{OPERAND_HELP}; {CONDITION_HELP}")));
+                return Err(self.error_at(operator_span, message, format!("{OPERAND_HELP}; {}", self.help())));
             }
             let right = self.parse_expression(operator.precedence)?;
             left = self.join_operands(operator, &left, &right)?;
@@ -132,9 +163,11 @@ impl<'a> Parser<'a> {
             }
             Token::Binary(operator) => {
                 let message = format!("the left side of \"{}\" is missing", operator.symbol);
-                return Err(self.error_at(start, message, format!("{OPERAND_HELP}; {CONDITION_HELP}")));
+                return Err(self.error_at(start, message, format!("{OPERAND_HELP}; {}", self.help())));
             }
-            Token::Close | Token::End => return Err(self.error_at(start, "an operand is missing here", OPERAND_HELP)),
+            Token::Close | Token::Comma | Token::End => {
+                return Err(self.error_at(start, "an operand is missing here", OPERAND_HELP));
+            }
             Token::Number(number) => (Step::Number(number), Type::Number),
             Token::Quantity(number, unit) => {
                 self.advance()?;
@@ -154,6 +187,7 @@ impl<'a> Parser<'a> {
 
     fn push_step(&mut self, step: Step, kind: Type, span: Range<usize>) -> Part {
         self.steps.push(step);
+        self.spans.push(span.clone());
         Part { kind, span, end: self.steps.len(), unit: None }
     }
 
@@ -178,6 +212,12 @@ impl<'a> Parser<'a> {
 
     fn parse_parenthesised(&mut self, open: Range<usize>) -> Result<Part> {
         let inner = self.parse_expression(0)?;
+        let span = self.close(open)?;
+        Ok(Part { span, ..inner })
+    }
+
+    /// Reads a closing parenthesis. Returns the span from `open` to it.
+    fn close(&mut self, open: Range<usize>) -> Result<Range<usize>> {
         match self.token {
             Token::Close => {}
             Token::End => return Err(self.error_at(open, "this parenthesis is not closed", "write its \")\"")),
@@ -185,7 +225,30 @@ impl<'a> Parser<'a> {
         }
         let span = open.start..self.span.end;
         self.advance()?;
-        Ok(Part { span, ..inner })
+        Ok(span)
+    }
+
+    /// Parses the call of a function. The next token is its parenthesis.
+    fn parse_call(&mut self, name: &str, span: Range<usize>) -> Result<Part> {
+        let Some(function) = FUNCTIONS.iter().find(|function| function.name == name) else {
+            let names: Vec<&str> = FUNCTIONS.iter().map(|function| function.name).collect();
+            return Err(self.error_at(span, format!("there is no function \"{name}\""), suggest(name, &names)));
+        };
+        self.parse_nested(span, |parser, span| {
+            let first = parser.parse_expression(0)?;
+            parser.require_kind(&first, Type::Number, function.name)?;
+            if let FunctionRule::Two(_) = function.rule {
+                let Token::Comma = parser.token else {
+                    let message = format!("\"{}\" needs two numbers", function.name);
+                    return Err(parser.error_at(span, message, format!("write {}(a, b)", function.name)));
+                };
+                parser.advance()?;
+                let second = parser.parse_expression(0)?;
+                parser.require_kind(&second, Type::Number, function.name)?;
+            }
+            let span = parser.close(span)?;
+            Ok(parser.push_step(Step::Call(function), Type::Number, span))
+        })
     }
 
     fn parse_unary(&mut self, sign: Range<usize>, step: Step, kind: Type) -> Result<Part> {
@@ -196,6 +259,9 @@ impl<'a> Parser<'a> {
 
     fn parse_name(&mut self, name: &str, span: Range<usize>) -> Result<Part> {
         if let Token::Open = self.token {
+            if self.is_formula {
+                return self.parse_call(name, span);
+            }
             return Err(self.error_at(span, format!("conditions have no functions, found \"{name}\""), CONDITION_HELP));
         }
         let Some((_, kind)) = self.known_names.iter().find(|(other, _)| *other == name) else {
@@ -220,7 +286,7 @@ impl<'a> Parser<'a> {
                 suggest(name, &others) + "; words are written in double quotes"
             }
         };
-        self.error_at(span, format!("the condition names \"{name}\", which is unknown here"), help)
+        self.error_at(span, format!("the {} names \"{name}\", which is unknown here", self.noun()), help)
     }
 
     /// Returns the unit of a part that is a name alone.
@@ -296,7 +362,7 @@ impl<'a> Parser<'a> {
             return if part.unit.is_some() { self.refuse_quantity(part) } else { Ok(()) };
         }
         let message = format!("\"{symbol}\" needs {}, but this is {}", kind.name(), part.kind.name());
-        Err(self.error_at(part.span.clone(), message, CONDITION_HELP))
+        Err(self.error_at(part.span.clone(), message, self.help()))
     }
 
     /// Rejects a word that the name on the other side never takes: such a condition would silently never be true.

@@ -1,7 +1,7 @@
 //! The tokens of conditions: names, words, numbers with units, operators.
 
 use super::super::{NameType, OPERATORS};
-use super::{CONDITION_HELP, Parser, Token};
+use super::{Parser, Token};
 use crate::error::{Error, Result};
 use crate::units;
 
@@ -19,6 +19,7 @@ impl<'a> Parser<'a> {
         let (token, length) = match first {
             '(' => (Token::Open, 1),
             ')' => (Token::Close, 1),
+            ',' if self.is_formula => (Token::Comma, 1),
             '"' => self.read_word(start)?,
             '0'..='9' | '.' => {
                 let (number, length) = self.read_number(start)?;
@@ -41,14 +42,15 @@ impl<'a> Parser<'a> {
 
     fn unexpected_character(&self, character: char, start: usize) -> Error {
         let message = match character {
+            '=' if self.is_formula => "a formula has one \"=\", after the name of a column".to_owned(),
             '=' => "\"=\" is no comparison; equality is written \"==\"".to_owned(),
             '&' => "\"and\" is written \"&&\"".to_owned(),
             '|' => "\"or\" is written \"||\"".to_owned(),
             ';' => "conditions are joined by && or ||, not by \";\"".to_owned(),
             '\'' => "write words in double quotes".to_owned(),
-            _ => format!("\"{character}\" has no meaning in a condition"),
+            _ => format!("\"{character}\" has no meaning in a {}", self.noun()),
         };
-        self.error_at(start..start + character.len_utf8(), message, CONDITION_HELP)
+        self.error_at(start..start + character.len_utf8(), message, self.help())
     }
 
     /// Reads a word in double quotes. `\"` and `\\` are a quote and a backslash.
