@@ -212,6 +212,7 @@ fn manifest(path: &Path, points: usize) -> apexmap_results::disk::manifest::Mani
         machine: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         points,
         blocks: LAUNCHES,
+        budget_seconds: None,
         command: vec!["benches/scale.rs".into()],
         driver: apexmap_measure::provenance::build(),
         driver_host: apexmap_measure::provenance::host(),

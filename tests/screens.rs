@@ -404,7 +404,8 @@ fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
 
 #[test]
 fn a_budget_that_ends_a_sweep_is_a_warning_if_every_point_has_a_sample() {
-    use apexmap_run::campaign::{Planner, Request};
+    use apexmap_cluster::cluster::Cluster;
+    use apexmap_run::campaign::Request;
     use apexmap_run::sweep::plan::Progress;
     let scratch = Scratch::new();
     let path = scratch.join("tiny.toml");
@@ -413,7 +414,7 @@ fn a_budget_that_ends_a_sweep_is_a_warning_if_every_point_has_a_sample() {
     let verdict = |budget: Option<f64>, statuses: &[Status]| {
         let request =
             Request { sweep: Some(path.clone()), out: Some(folder.path.clone()), budget, ..Request::default() };
-        let campaign = Planner::new(&request).and_then(|planner| planner.plan()).expect("a plan");
+        let campaign = Cluster::load().and_then(|cluster| cluster.planner(&request).plan()).expect("a plan");
         let entries = campaign.plan.entries.iter().zip(statuses);
         let run =
             |(entry, status): (&Entry, &Status)| Sample { status: *status, ..sample(&entry.point, &entry.key, 0, 1.0) };
