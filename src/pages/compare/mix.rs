@@ -94,6 +94,6 @@ pub fn is_on_map(group: Group, code: &Code) -> bool {
 pub fn read(group: Group, code: &Code, value: impl Fn(usize) -> f64) -> Reading {
     let [blocks, alphas] = [0, 1].map(|axis| group.values(axis));
     let places = group.grid();
-    let at = |i: usize, j: usize| places[[j, i]].map_or(f64::NAN, &value);
-    interpolate([&blocks, &alphas], at, [code.block_words, code.alpha])
+    let value_in = |i: usize, j: usize| places[[j, i]].map_or(f64::NAN, &value);
+    interpolate([&blocks, &alphas], value_in, [code.block_words, code.alpha])
 }

@@ -186,13 +186,13 @@ fn default_axes(samples: &Samples, axes: &[&str], first: &[String]) -> Option<(u
     // A surface has alpha at the left; a map has L along x.
     let is_surface = first == [ALPHA, BLOCK];
     let wanted = first.iter().map(String::as_str).filter(|_| !is_surface).chain([BLOCK, ALPHA]);
-    let mut found = Vec::new();
+    let mut chosen = Vec::new();
     for index in wanted.filter_map(position).chain(0..axes.len()).filter(numeric) {
-        if !found.contains(&index) {
-            found.push(index);
+        if !chosen.contains(&index) {
+            chosen.push(index);
         }
     }
-    Some((*found.first()?, found.get(1).copied()))
+    Some((*chosen.first()?, chosen.get(1).copied()))
 }
 
 fn is_numeric(samples: &Samples, name: &str) -> bool {

@@ -22,9 +22,9 @@ fn planes(groups: &[SampleGroup]) -> Vec<&SampleGroup> {
     let most = planes.iter().map(|group| cells(group)).max();
     let largest: Vec<usize> = (0..planes.len()).filter(|&index| Some(cells(planes[index])) == most).collect();
     let kind = |index: usize| ["kernel", "ranks"].map(|name| planes[index].samples.first_value(name));
-    let alike = largest.iter().copied().filter(|&index| kind(index) == kind(largest[0]));
+    let similar = largest.iter().copied().filter(|&index| kind(index) == kind(largest[0]));
     // `max_by` returns the last of equal groups.
-    if let Some(start) = alike.rev().max_by(|&a, &b| spread(planes[a]).total_cmp(&spread(planes[b]))) {
+    if let Some(start) = similar.rev().max_by(|&a, &b| spread(planes[a]).total_cmp(&spread(planes[b]))) {
         planes[..=start].rotate_right(1);
     }
     planes
