@@ -165,7 +165,7 @@ fn predict_accepts_ranges_units_and_words() {
     let text =
         successful_stdout(&["predict", "random_access.hypercube", "--machine", "red-storm", "--ranks", "1..8192"]);
     assert_eq!(text.lines().filter(|line| line.ends_with("exchange") || line.ends_with("computation")).count(), 14);
-    assert!(text.contains("17.3 G/s"), "{text}");
+    assert!(text.contains("17.3 GUPS"), "{text}");
     let predict_with = |set: &str| {
         let arguments =
             ["predict", "random_access.bottleneck", "--machine", "bluegene-p", "--ranks", "1048576", "--set", set];

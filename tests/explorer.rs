@@ -367,7 +367,7 @@ fn a_foreign_script_does_not_run_and_hostile_addresses_change_nothing() {
         "EvalError"
     );
     let title = page.evaluate("document.title");
-    assert!(title.as_str().is_some_and(|title| title.starts_with("</script><img")), "{title}");
+    assert!(title.as_str().is_some_and(|title| title.contains("</script><img")), "{title}");
 }
 
 #[test]

@@ -114,10 +114,13 @@ fn all_missing_card_numbers_and_the_usable_machines_are_listed() {
         successful_stdout(&["models", "apex_map.two_level"]).contains("published machines: no card has all parameters")
     );
     let model = models::find("message_rate.nic").expect("a model");
-    assert_eq!(models::published_machines(model), ["simulated-nic"]);
+    assert_eq!(models::published::published_machines(model), ["simulated-nic"]);
     // Their cards have no numbers of messages between ranks.
     let surface = models::find("apex_map.surface").expect("a model");
-    assert_eq!(models::published_machines(surface), ["hypothetical-smp (P = 1)", "hypothetical-vector (P = 1)"]);
+    assert_eq!(
+        models::published::published_machines(surface),
+        ["hypothetical-smp (P = 1)", "hypothetical-vector (P = 1)"]
+    );
 }
 
 #[test]

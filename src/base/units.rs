@@ -204,9 +204,12 @@ pub fn seconds(value: f64) -> String {
 }
 
 /// Formats a rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`. GUPS take no prefix: `0.0182 GUPS`.
+/// Prefixes of words are binary, as in sweeps: 1 kword = 1024 words.
 pub fn quantity(value: f64, unit: Unit) -> String {
-    if unit == Unit::UpdatesPerSecond {
-        return format!("{} GUPS", short_number(value / 1e9));
+    match unit {
+        Unit::UpdatesPerSecond => return format!("{} GUPS", short_number(value / 1e9)),
+        Unit::Words => return format_with_prefix(value, KIBI, &["words", "kwords", "Mwords", "Gwords", "Twords"]),
+        _ => {}
     }
     let text = format_with_prefix(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
     let gap = if text.contains(' ') || unit.symbol().starts_with('1') { "" } else { " " };
@@ -251,7 +254,6 @@ pub fn amount(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => seconds(value),
         Unit::Bytes => bytes(value),
-        Unit::Words => format_with_prefix(value, 1024.0, &["words", "kwords", "Mwords", "Gwords", "Twords"]),
         Unit::SecondsPerByte => format!("{}/B", seconds(value)),
         Unit::None => short_number(value),
         unit => quantity(value, unit),

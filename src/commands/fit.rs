@@ -3,7 +3,9 @@
 use super::fit_formula::{self, FormulaOptions};
 use super::format::{Format, pretty};
 use super::opened::Opened;
+use super::own_model;
 use super::predict::{format_interval, number};
+use super::residuals::residuals;
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
@@ -73,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn fit_model(arguments: &Arguments) -> Result<()> {
-    let own = arguments.model.as_deref().map(fit_formula::read).transpose()?.flatten();
+    let own = arguments.model.as_deref().map(own_model::read).transpose()?.flatten();
     let named = arguments.model.as_deref().filter(|_| own.is_none()).map(models::find).transpose()?;
     let opened = Opened::open(&arguments.result)?;
     let folder = opened.folder()?;
@@ -232,9 +234,6 @@ const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 /// Remark on a parameter that is usually fitted but has only the card's value.
 const NOT_IDENTIFIED: &str = "from the card: not identified by the data";
 
-/// Maximum number of points in the table of residuals.
-const MAX_POINTS: usize = 24;
-
 fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -> String {
     let about = model.about();
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
@@ -313,38 +312,4 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
         table.add_row([*name, "", "no point depends on it"]);
     }
     table
-}
-
-/// Writes the table of residuals: all points, or the [`MAX_POINTS`] with the largest deviation.
-pub fn residuals(model: &dyn Model, measured: &[fit::Point], rates: &'static str, text: &mut String) {
-    let varying = model_fit::varying_variables(measured);
-    let mut points: Vec<&fit::Point> = measured.iter().collect();
-    let ratio = |point: &fit::Point| point.measured / point.predicted;
-    if points.len() > MAX_POINTS {
-        points.sort_by(|a, b| ratio(b).ln().abs().total_cmp(&ratio(a).ln().abs()));
-        points.truncate(MAX_POINTS);
-        let _ = writeln!(text, "\nThe {MAX_POINTS} of {} points with the largest deviation:", measured.len());
-    } else {
-        text.push('\n');
-    }
-    let about = model.about();
-    let mut aligned = vec![Align::Right; varying.len() + 3];
-    aligned.extend([Align::Left; 2]);
-    let mut table = TextTable::new(aligned).with_indent(2);
-    let names = varying.iter().map(|&index| about.variables[index].name);
-    table.add_row(names.chain([rates, "predicted", "ratio", "95 % band", "set by"]));
-    let unit = model_fit::described_rate(model).unit;
-    for point in &points {
-        let mut cells: Vec<String> =
-            varying.iter().map(|&index| model_fit::value_text(model, index, point.x[index])).collect();
-        cells.extend([
-            amount(point.measured, unit),
-            amount(point.predicted, unit),
-            format!("{:.3}", ratio(point)),
-            format_interval((point.low, point.high), unit),
-            point.bottleneck.into(),
-        ]);
-        table.add_row(cells);
-    }
-    let _ = write!(text, "{table}");
 }

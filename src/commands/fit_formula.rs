@@ -1,8 +1,8 @@
 //! `apexmap fit --formula` and `apexmap fit --model FILE.toml`: models that users write.
 
-use super::fit::residuals;
 use super::format::{Format, pretty};
 use super::predict::{format_interval, number};
+use super::residuals::residuals;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::terminal::{note, print, print_data};
@@ -81,16 +81,6 @@ impl FormulaOptions {
         note(&path.display().to_string());
         Ok(())
     }
-}
-
-/// Reads the formula of a model that is named by a file.
-pub fn read(model: &str) -> Result<Option<FormulaModel>> {
-    if model.ends_with(".toml") { FormulaModel::read(Path::new(model)).map(Some) } else { Ok(None) }
-}
-
-/// Returns a card without numbers, for a formula that needs none: it names the machine of the fit.
-pub fn card_of(model: &dyn Model) -> Option<Card> {
-    model.saved_formula().map(|saved| Card::new(&saved.machine, &saved.formula, &saved.source))
 }
 
 /// Compares the numbers of a file with a result, without a fit.

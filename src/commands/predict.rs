@@ -1,7 +1,7 @@
 //! `apexmap predict`: predicts rates from a model and a machine card.
 
-use super::fit_formula;
 use super::format::{Format, pretty, toml};
+use super::own_model;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::terminal::{print, print_data};
@@ -65,14 +65,14 @@ enum PlotKind {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let own = fit_formula::read(&arguments.model)?;
+    let own = own_model::read(&arguments.model)?;
     let model = match &own {
         Some(own) => own as &dyn Model,
         None => models::find(&arguments.model)?,
     };
     let card = match &arguments.machine {
         Some(machine) => Card::find(machine)?,
-        None => fit_formula::card_of(model).ok_or_else(|| no_machine_error(model))?,
+        None => own_model::card_of(model).ok_or_else(|| no_machine_error(model))?,
     };
     let (mut variables, mut numbers) = (Vec::new(), Vec::new());
     if let Some(ranks) = &arguments.ranks {
@@ -116,7 +116,7 @@ fn no_machine_error(model: &dyn Model) -> Error {
 /// Adds the published machines that a model can use to the help of an error about missing numbers.
 fn name_usable_machines(model: &dyn Model, error: Error) -> Error {
     let id = model.about().id;
-    let usable = match models::published_machines(model).as_slice() {
+    let usable = match models::published::published_machines(model).as_slice() {
         [] => format!("no published machine has all numbers of {id}; a calibrated card has"),
         machines => format!("published machines with all numbers of {id}: {}", machines.join(", ")),
     };

@@ -353,7 +353,7 @@ fn simulated_sweeps(card: &Card) -> Vec<&'static str> {
 #[test]
 fn machines_page_lists_what_each_published_machine_predicts_and_simulates() {
     let predicted: Vec<(&str, Vec<String>)> =
-        models::ALL.iter().map(|model| (model.about().id, models::published_machines(*model))).collect();
+        models::ALL.iter().map(|model| (model.about().id, models::published::published_machines(*model))).collect();
     let (mut text, mut of_sweeps) = (table(&["machine", "what it is", "predicts with", "simulates"]), Vec::new());
     for (machine, _) in PUBLISHED {
         let card = Card::find(machine).expect("a published machine");

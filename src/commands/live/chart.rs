@@ -2,7 +2,7 @@
 
 use super::colours::Colours;
 use super::map::{Map, Shown};
-use super::picture::{log_scale, title, value, write, write_cut};
+use super::text::{log_scale, title, value, write, write_cut};
 use apexmap_base::terminal::wrap_lines;
 use apexmap_base::units;
 use apexmap_draw::figure::ticks::Scale;

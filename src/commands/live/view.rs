@@ -2,7 +2,8 @@
 
 use super::colours::Colours;
 use super::map::{Map, Maps};
-use super::picture::{Drawing, frame, write};
+use super::picture::{Drawing, frame};
+use super::text::write;
 use super::viewport::{self, Viewport};
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_base::terminal::{to_printable, wrap_lines};

@@ -14,13 +14,14 @@ pub mod log_gp;
 pub mod lost_updates;
 pub mod nic;
 pub mod point_to_point;
+pub mod published;
 pub mod roles;
 pub mod scan;
 pub mod topology;
 
 pub use card_number::card_number;
 
-use crate::machine::{Card, PUBLISHED, meaning_of, unit_of};
+use crate::machine::{Card, meaning_of, unit_of};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::source::Source;
@@ -340,25 +341,6 @@ fn parameter_values(
     let missing = parameters.iter().zip(&values).filter(|(_, value)| value.is_none());
     let lacking: Vec<&str> = missing.map(|(parameter, _)| parameter.number).collect();
     if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.missing_error(&lacking)) }
-}
-
-/// Returns the names of the published machines from whose numbers a model predicts; with ` (P = 1)` if those of several ranks are
-/// missing.
-pub fn published_machines(model: &dyn Model) -> Vec<String> {
-    let about = model.about();
-    let entry = |(name, _): &(&str, _)| {
-        let parameters = model.parameters(&Card::find(name).ok()?).ok()?;
-        let covers = |(ranks, _): &(f64, _)| {
-            let given = |name: &str| match name {
-                "P" => Some(*ranks),
-                "M" => Some(67_108_864.0),
-                _ => about.variables[about.variable_index(name)?].default.or(Some(1.0)),
-            };
-            model.variables(&given).is_ok_and(|variables| !model.predict(&variables, &parameters).value.is_nan())
-        };
-        [(64.0, ""), (1.0, " (P = 1)")].iter().find(|limit| covers(limit)).map(|(_, limit)| format!("{name}{limit}"))
-    };
-    PUBLISHED.iter().filter_map(entry).collect()
 }
 
 /// Returns the value given for a variable, or its default.
