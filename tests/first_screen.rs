@@ -15,8 +15,8 @@ M = "64 kwords"
 I = 64
 N = 2
 [axes]
-alpha = [0.01, 1.0]
-L = [1, 16]
+alpha = [0.01, 0.1, 1.0]
+L = [1, 16, 256]
 [repeat]
 min = 6
 "#;
@@ -59,8 +59,7 @@ fn memory_sizes_begin_with_the_staircase_in_bytes_and_the_gain_of_huge_pages() {
     assert!(figure.contains("huge pages") && figure.contains("base pages") && figure.contains("64 KiB"), "{figure}");
     assert!(page.contains("<li>huge pages: ") && page.contains("relative to base pages"));
     assert!(!page.contains("Rate on 4 KiB pages"), "the staircase shows it");
-    let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
-    assert!(place("data-file=\"figure-1\"") < place("<h2 id=\"live\">"), "surfaces come later");
+    assert!(!page.contains("<h2 id=\"live\">"), "a plane of two by two points is no surface");
 }
 
 #[test]
