@@ -15,7 +15,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit::{self, Data, figures};
 use apexmap_theory::fit::baseline::{self, Baseline};
-use apexmap_theory::fit::{self, Fit, Options, RateWords, Role};
+use apexmap_theory::fit::{Fit, Options, RateWords, Role};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::formula::FormulaModel;
 use apexmap_theory::models::{self, Model};

@@ -1,6 +1,7 @@
 //! `apexmap fit --formula` and `apexmap fit --model FILE.toml`: models that users write.
 
 use super::format::{Format, pretty};
+use super::own_model;
 use super::predict::{format_interval, number};
 use super::residuals::residuals;
 use apexmap_base::error::{Error, Result};
@@ -16,7 +17,7 @@ use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::formula::{FormulaModel, Saved};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The flags of a formula.
 #[derive(clap::Args)]
@@ -95,7 +96,7 @@ pub fn check(
         Some(name) => Some(Card::find(name)?),
         None => manifest.simulated_card()?,
     };
-    let card = card.or_else(|| card_of(model)).unwrap_or_default();
+    let card = card.or_else(|| own_model::card_of(model)).unwrap_or_default();
     let (data, predicted) = card::predict(samples, model, &card)?;
     let sentence = card::sentence(model, &card, &predicted);
     let about = model.about();

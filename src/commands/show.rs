@@ -2,7 +2,8 @@
 
 use super::live::colours::Colours;
 use super::live::map::{Map, Maps};
-use super::live::picture::{Drawing, frame, write};
+use super::live::picture::{Drawing, frame};
+use super::live::text::write;
 use super::live::view::first_figure;
 use super::live::viewport::{self, Viewport};
 use super::opened::Opened;

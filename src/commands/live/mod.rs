@@ -4,6 +4,6 @@ mod chart;
 pub mod colours;
 pub mod map;
 pub mod picture;
-mod text;
+pub mod text;
 pub mod view;
 pub mod viewport;
