@@ -331,7 +331,7 @@ fn fit_saves_a_formula_that_predict_and_fit_take() {
         (vec!["--formula", "seconds = a * L", "--fit", "a,a"], "a twice"),
         (vec!["--formula", "seconds = a * L", "--fit", "a=0"], "above 0"),
         (vec!["--formula", "seconds = a * L", "--fit", "a", "--hold", "a=1"], "in --fit and in --hold"),
-        (vec!["--formula", "seconds = a + memory_line_seconds * L", "--fit", "a"], "--machine CARD"),
+        (vec!["--formula", "seconds = a * L + memory_line_seconds", "--fit", "a"], "--machine CARD"),
     ] {
         let error = refusal_message(&[&["fit", &path][..], &arguments].concat());
         assert!(error.contains(message), "{arguments:?}: {error}");

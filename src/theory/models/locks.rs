@@ -45,7 +45,7 @@ impl Model for Locks {
     }
 
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        super::shared_table_variables(self.about(), &UPDATES_BY, given)
+        shared_table_variables(self.about(), &UPDATES_BY, given)
     }
 
     /// Mean-value analysis: a core that arrives at a lock finds the average queue of the network with one core less.
@@ -60,4 +60,15 @@ impl Model for Locks {
         }
         bound(rate, if served > 2.0 * hold { "locks" } else { "cores" })
     }
+}
+
+/// Returns the variables of a model of shared tables that covers one way of updating. A point may request all cores without
+/// their number; its result has the number.
+pub(super) fn shared_table_variables(
+    about: &About,
+    updates_by: &Variable,
+    given: &dyn Fn(&str) -> Option<f64>,
+) -> Result<Vec<f64>> {
+    let value = |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
+    super::single_choice(about, updates_by, &value)
 }

@@ -60,7 +60,7 @@ impl Model for LostUpdates {
     }
 
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        super::shared_table_variables(self.about(), &UPDATES_BY, given)
+        super::locks::shared_table_variables(self.about(), &UPDATES_BY, given)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

@@ -377,17 +377,6 @@ fn single_choice(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Opt
     about.variables.iter().map(|variable| variable_value(about, variable, given)).collect()
 }
 
-/// Returns the variables of a model of shared tables that covers one way of updating. A point may request all cores without
-/// their number; its result has the number.
-fn shared_table_variables(
-    about: &About,
-    updates_by: &Variable,
-    given: &dyn Fn(&str) -> Option<f64>,
-) -> Result<Vec<f64>> {
-    let value = |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
-    single_choice(about, updates_by, &value)
-}
-
 /// Converts variables or parameters to an array of the length that the model declares.
 fn array<const N: usize>(values: &[f64]) -> [f64; N] {
     values.try_into().unwrap_or_else(|_| panic!("{} values instead of the model's {N}", values.len()))
