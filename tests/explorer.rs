@@ -413,7 +413,7 @@ fn modules_agree_with_the_crate_under_node() {
         .arg(vectors);
     let output = common::output(&mut node);
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && text.contains("# pass 14"), "{text}");
+    assert!(output.status.success() && text.contains("# pass 16"), "{text}");
 }
 
 fn amounts() -> Vec<serde_json::Value> {
