@@ -71,6 +71,12 @@ pub trait Comm {
     fn free(&self, list: &mut Vec<u64>) {
         let _ = list;
     }
+    /// Reserves exactly this many words in a list that [`free`](Self::free) has freed. The lists of simulated ranks that grow to the
+    /// same capacity share the same blocks of memory, one rank after the other.
+    #[inline(always)]
+    fn reserve(&self, list: &mut Vec<u64>, words: usize) {
+        let _ = (list, words);
+    }
     /// Returns the simulated rank, if ranks are simulated. Work outside of timed regions then needs little memory per rank.
     #[inline(always)]
     fn simulated_rank(&self) -> Option<&simulated::SimulatedComm> {

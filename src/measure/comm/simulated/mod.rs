@@ -129,6 +129,10 @@ impl Comm for SimulatedComm {
         *list = Vec::new();
     }
 
+    fn reserve(&self, list: &mut Vec<u64>, words: usize) {
+        list.reserve_exact(words);
+    }
+
     fn simulated_rank(&self) -> Option<&SimulatedComm> {
         Some(self)
     }

@@ -118,6 +118,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         inboxes,
         outbox,
         index: problem.index,
+        look_ahead: problem.look_ahead,
         piece: piece_words(point),
         late: WAITS.of(point) == Waits::Late,
         at_once: OWN_UPDATES.of(point) == OwnUpdates::AtOnce,
@@ -148,6 +149,7 @@ struct Cube<'a, C: Mailboxes> {
     inboxes: Vec<Vec<C::Inbox>>,
     outbox: C::Outbox,
     index: Index,
+    look_ahead: usize,
     piece: usize,
     late: bool,
     at_once: bool,
@@ -198,6 +200,10 @@ impl<C: Mailboxes> Cube<'_, C> {
         let keep = if stage + 1 >= self.stages.len() { self.own.list_mut() } else { keep };
         match self.stages.get(stage) {
             Some(stage) => {
+                // About half of the updates of a round go each way.
+                let words = self.look_ahead + self.look_ahead / 8 + 16;
+                self.comm.reserve(keep, words);
+                self.comm.reserve(send, words);
                 divide(values, self.index, stage, keep, send);
                 self.comm.charge(Computation::Divide, values.len());
             }
