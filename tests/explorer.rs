@@ -5,7 +5,6 @@ use crate::bounds::card;
 use crate::browser;
 use crate::cdp::Page;
 use crate::common::{self, Scratch, launch, manifest, sample, successful_stdout};
-use crate::fuzz::targets::UNITS;
 use crate::mock::noisy_facts;
 use crate::synthetic_machines::{self, NUMBERS, ONE_RANK};
 use apexmap_base::disturbance::Facts;
@@ -423,7 +422,11 @@ fn amounts() -> Vec<serde_json::Value> {
     let spread = (0..60).map(|_| 10f64.powf(random.random_range(-12.0..15.0)));
     let values: Vec<f64> = ties.into_iter().chain(spread).collect();
     let text = |(value, unit): (f64, Unit)| json!([value, unit.symbol(), units::amount(value, unit)]);
-    UNITS.into_iter().flat_map(|unit| values.clone().into_iter().map(move |value| (value, unit))).map(text).collect()
+    Unit::ALL
+        .into_iter()
+        .flat_map(|unit| values.clone().into_iter().map(move |value| (value, unit)))
+        .map(text)
+        .collect()
 }
 
 fn intervals() -> Vec<serde_json::Value> {

@@ -104,24 +104,10 @@ pub fn condition(data: &[u8]) {
     }
 }
 
-/// All units.
-pub const UNITS: [Unit; 10] = [
-    Unit::None,
-    Unit::Words,
-    Unit::Bytes,
-    Unit::Seconds,
-    Unit::Hertz,
-    Unit::Cycles,
-    Unit::BytesPerSecond,
-    Unit::PerSecond,
-    Unit::UpdatesPerSecond,
-    Unit::SecondsPerByte,
-];
-
 /// Reads a number with a unit. It is finite, and can be printed.
 pub fn units(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    for unit in UNITS {
+    for unit in Unit::ALL {
         let Ok(number) = units::parse(text, unit) else { continue };
         assert!(number.is_finite(), "{text} is {number}");
         let _ = (units::quantity(number, unit), units::amount(number, unit), units::interval((number, number), unit));

@@ -36,6 +36,19 @@ pub enum Unit {
 }
 
 impl Unit {
+    pub const ALL: [Self; 10] = [
+        Self::None,
+        Self::Words,
+        Self::Bytes,
+        Self::Seconds,
+        Self::Hertz,
+        Self::Cycles,
+        Self::BytesPerSecond,
+        Self::PerSecond,
+        Self::UpdatesPerSecond,
+        Self::SecondsPerByte,
+    ];
+
     /// Returns the unit as written on an axis or in a table head.
     pub fn symbol(self) -> &'static str {
         match self {

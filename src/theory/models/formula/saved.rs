@@ -83,26 +83,13 @@ pub struct OwnNumber {
 /// Name of the unit of a column of another program.
 pub const UNKNOWN_UNIT: &str = "unknown";
 
-const UNITS: [Unit; 10] = [
-    Unit::None,
-    Unit::Words,
-    Unit::Bytes,
-    Unit::Seconds,
-    Unit::Hertz,
-    Unit::Cycles,
-    Unit::BytesPerSecond,
-    Unit::PerSecond,
-    Unit::UpdatesPerSecond,
-    Unit::SecondsPerByte,
-];
-
 /// Returns the unit's name in the file.
 pub fn unit_name(unit: Option<Unit>) -> String {
     unit.map_or(UNKNOWN_UNIT, Unit::symbol).to_owned()
 }
 
 fn unit_of_name(name: &str) -> Option<Unit> {
-    UNITS.into_iter().find(|unit| unit.symbol() == name)
+    Unit::ALL.into_iter().find(|unit| unit.symbol() == name)
 }
 
 impl FormulaModel {
