@@ -12,7 +12,7 @@
 //! src/pages      html: style and parts of pages; explorer: the panel of all cells, with its script; report: a result;
 //!                compare: machines; validation: models and papers
 //! src/study      calibrate: the numbers of a machine card; model_fit: fits of models to samples; validate: models against papers;
-//!                answers: the short answers of ready sweeps; nodes: nodes of a cluster against each other
+//!                answers: answers to the questions of sweeps; nodes: nodes of a cluster against each other
 //! src/cluster    batch: batch systems; submit: batch jobs; site: site files; manual: launches by hand on other machines;
 //!                carriers: a campaign as batch jobs or by hand
 //! src/run        sweep: specification, plan, driver; launch: launchers; campaign: a sweep from plan to result on this machine
@@ -38,7 +38,7 @@
 //!
 //! # How to add ...
 //!
-//! * a kernel: a file in `src/measure/kernels/` with a constant `Kernel`, and its line in `kernels::ALL`. Help, sweeps, plans,
+//! * a kernel: a file in `src/measure/kernels/` with a constant `Kernel`, its module, and its line in `kernels::ALL`. Help, sweeps, plans,
 //!   bounds, simulations, results, figures and the report's tables then include it.
 //! * a launcher: a template in `src/run/launch/templates/`, and its line in `launch::registry`; if a template is not enough, code
 //!   as in `openmpi.rs`. Sweeps, their schema, help and errors then include it.
@@ -46,7 +46,7 @@
 //!   template.
 //! * a transport: a folder in `src/measure/comm/` that implements `Comm` and its parts, and its line and its arm in
 //!   `comm/transport.rs`.
-//! * a ready sweep: a file in `sweeps/`, and its name in `sweep::ready::READY_SWEEPS`.
+//! * a ready sweep: a file in `sweeps/` with its question and answer, and its name in `sweep::ready::READY_SWEEPS`.
 //! * a model: a file in `src/theory/models/` that implements `Model`, and its line in `models::ALL`; new numbers in
 //!   `machine/catalogue.rs`. Predictions, fits, validation and help then include it.
 //! * a figure: a file in `src/draw/figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in

@@ -1,6 +1,6 @@
 //! The answer that a sweep declares in its file, from the samples.
 
-use apexmap_base::condition::{Formula, NameType};
+use apexmap_base::condition::{Dimension, Formula, NameType};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::{self, NumberStyle, Unit};
@@ -198,19 +198,18 @@ fn evaluate(text: &str, values: &BTreeMap<&str, Option<Found>>) -> Option<Found>
         above += ends[0].max(ends[1]).max(0.0).powi(2);
     }
     let interval = all_known.then_some((value - f64::sqrt(below), value + f64::sqrt(above)));
-    Some(Found::Number { value, interval, unit: unit(&formula, value, values) })
+    Some(Found::Number { value, interval, unit: unit(text, &formula, values) })
 }
 
-/// Returns the unit of a formula: that of its values if all have the same and the result doubles with them.
-fn unit(formula: &Formula, value: f64, values: &BTreeMap<&str, Option<Found>>) -> Unit {
-    let value_of = |name: &str| values.get(name).and_then(Option::as_ref);
-    let mut units = formula.names().iter().map(|name| match value_of(name) {
+/// Returns the unit of a formula: the first of its values' units that it agrees with.
+fn unit(text: &str, formula: &Formula, values: &BTreeMap<&str, Option<Found>>) -> Unit {
+    let unit_of = |name: &str| match values.get(name).and_then(Option::as_ref) {
         Some(Found::Number { unit, .. }) => *unit,
         _ => Unit::None,
-    });
-    let Some(unit) = units.next().filter(|first| units.all(|unit| unit == *first)) else { return Unit::None };
-    let doubled = formula.evaluate(&|name| Some(Value::Real(2.0 * value_of(name)?.number())));
-    if doubled.is_some_and(|doubled| (doubled - 2.0 * value).abs() <= 1e-9 * value.abs()) { unit } else { Unit::None }
+    };
+    let dimension_of = |name: &str| Some(Dimension::from_unit(unit_of(name)));
+    let agrees = |unit: &Unit| formula.dimensions(text, Dimension::from_unit(*unit), &dimension_of).is_ok();
+    formula.names().iter().map(|name| unit_of(name)).find(agrees).unwrap_or(Unit::None)
 }
 
 impl Found {
