@@ -151,7 +151,7 @@ fn locked_crates_need_no_newer_rust_than_the_manifests_state() {
     }
 }
 
-/// Builds with the profile and in the folder of this test, so that cargo finds all compiled.
+/// Builds with the profile, the features and in the folder of this test, so that cargo finds all compiled and keeps the program.
 #[test]
 fn pip_installs_the_driver_from_a_wheel() {
     needs!(PackageTools);
@@ -161,7 +161,8 @@ fn pip_installs_the_driver_from_a_wheel() {
     let mut pip = Command::new(python());
     pip.args(["-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--prefix"]).arg(&*scratch);
     let target = built.parent().expect("a folder").display();
-    pip.env("MATURIN_PEP517_ARGS", format!("--offline --profile {profile} --target-dir {target}"));
+    let features = if cfg!(feature = "polars") { "--features polars" } else { "" };
+    pip.env("MATURIN_PEP517_ARGS", format!("--offline --profile {profile} --target-dir {target} {features}"));
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(python_program(".")).chain(std::env::split_paths(&folders));
     pip.env("PATH", std::env::join_paths(folders).expect("a PATH"));

@@ -67,7 +67,7 @@ ranks = [1, 2]
 [launch]
 launches = 2
 [repeat]
-min = 120
+min = 60
 "#;
 
 /// Returns the size of all journals in bytes.
@@ -120,7 +120,7 @@ fn a_sweep_killed_five_times_completes_without_a_duplicate() {
     let all_samples = samples(&out);
     let distinct: HashSet<_> = all_samples.iter().map(|(key, block, repetition, _)| (key, block, repetition)).collect();
     assert_eq!(distinct.len(), all_samples.len(), "no sample was taken twice");
-    assert_eq!(all_samples.len(), 16 * 2 * 120, "every point has its samples in both blocks");
+    assert_eq!(all_samples.len(), 16 * 2 * 60, "every point has its samples in both blocks");
     assert!(all_samples.iter().all(|(_, _, _, status)| *status == Status::Ok));
     assert_eq!(table(&out).rows, all_samples.len(), "and the Parquet file holds them all");
 }
