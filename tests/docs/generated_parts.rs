@@ -119,6 +119,22 @@ fn join_series(rows: Vec<Row>) -> Vec<Row> {
     joined
 }
 
+/// Parts of methods that the page says once, under "How to read the lists".
+const SAID_ONCE: [&str; 6] = [
+    " The time is that of the slowest rank.",
+    "; the time is that of the slowest rank",
+    " The region was traversed once before.",
+    " The sum of all words was compared with the sum computed from their addresses.",
+    " The sum of all words was compared with the sum computed from the addresses.",
+    " The memory was traversed once before the clock started.",
+];
+
+/// Returns the method of a kernel of `calibrate` without what the page says once.
+fn method(kernel: &Kernel) -> String {
+    let said = if family(kernel.id) == "calibrate" { &SAID_ONCE[..] } else { &[] };
+    said.iter().fold(kernel.method.to_owned(), |text, part| text.replace(part, ""))
+}
+
 /// Names kernels of a family: all of them, more than half by the others, or each.
 fn join_kernels(kernels: &[&str], family: &[&Kernel]) -> String {
     let others: Vec<&str> = family.iter().map(|kernel| short(kernel.id)).filter(|id| !kernels.contains(id)).collect();
@@ -194,7 +210,7 @@ fn describe(name: &str, family: &[&Kernel], parameters_before: &mut Earlier, out
             kernel.id, kernel.summary, kernel.source.short, kernel.place
         );
         if first_with_method(kernel) == Some(kernel.id) {
-            let _ = writeln!(text, "\n{}", kernel.method);
+            let _ = writeln!(text, "\n{}", method(kernel));
         }
     }
     let heading = format!("Parameters of {name}");
@@ -306,7 +322,10 @@ fn model_variables() -> String {
     rows.sort_by_key(|(name, _, _)| name.to_lowercase());
     let mut text = "\n### Variables of models\n\n".to_owned();
     for (name, meaning, models) in &rows {
-        let _ = writeln!(text, "* `{name}` ({}): {meaning}", models.join(", "));
+        // The models' own lists say who has a variable, unless its meaning differs between models.
+        let is_ambiguous = rows.iter().filter(|(other, ..)| other == name).count() > 1;
+        let models = if is_ambiguous { format!(" ({})", models.join(", ")) } else { String::new() };
+        let _ = writeln!(text, "* `{name}`{models}: {meaning}");
     }
     text
 }
@@ -369,13 +388,18 @@ fn machines_page_lists_what_each_published_machine_predicts_and_simulates() {
         of_sweeps.push((*machine, sweeps));
     }
     text += "\n";
-    text += table(&["sweep", "machines that can simulate it"]).trim_start();
+    text += table(&["sweeps", "machines that can simulate them"]).trim_start();
+    let mut rows: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     for ready in sweep::ready::READY_SWEEPS {
         let machines: Vec<&str> =
             of_sweeps.iter().filter(|(_, sweeps)| sweeps.contains(&ready.name)).map(|(machine, _)| *machine).collect();
-        if !machines.is_empty() {
-            row(&mut text, &[format!("`{}`", ready.name), machines.join(", ")]);
+        match rows.iter_mut().find(|(others, _)| *others == machines) {
+            Some((_, sweeps)) => sweeps.push(ready.name),
+            None => rows.push((machines, vec![ready.name])),
         }
+    }
+    for (machines, sweeps) in rows.iter().filter(|(machines, _)| !machines.is_empty()) {
+        row(&mut text, &[code(sweeps), machines.join(", ")]);
     }
     check("docs/machines.md", "machines", &text);
 }
