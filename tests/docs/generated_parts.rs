@@ -120,7 +120,7 @@ fn join_series(rows: Vec<Row>) -> Vec<Row> {
 }
 
 /// Parts of methods that the page says once, under "How to read the lists".
-const SAID_ONCE: [&str; 6] = [
+const SHARED_SENTENCES: [&str; 6] = [
     " The time is that of the slowest rank.",
     "; the time is that of the slowest rank",
     " The region was traversed once before.",
@@ -131,8 +131,8 @@ const SAID_ONCE: [&str; 6] = [
 
 /// Returns the method of a kernel of `calibrate` without what the page says once.
 fn method(kernel: &Kernel) -> String {
-    let said = if family(kernel.id) == "calibrate" { &SAID_ONCE[..] } else { &[] };
-    said.iter().fold(kernel.method.to_owned(), |text, part| text.replace(part, ""))
+    let shared = if family(kernel.id) == "calibrate" { &SHARED_SENTENCES[..] } else { &[] };
+    shared.iter().fold(kernel.method.to_owned(), |text, part| text.replace(part, ""))
 }
 
 /// Names kernels of a family: all of them, more than half by the others, or each.
