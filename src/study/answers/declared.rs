@@ -56,12 +56,19 @@ pub fn answer(samples: &Samples, sweep: &str) -> Result<Option<Declared>> {
     let formulas: Vec<_> = formulas.collect();
     values.extend(formulas);
     let (mut text, mut missing, mut intervals) = (String::new(), Vec::new(), Vec::new());
+    let (mut last, mut between) = (String::new(), "");
     for part in answer.parts().unwrap_or_default() {
         match part {
-            Part::Text(words) => text.push_str(words),
+            Part::Text(words) => {
+                between = words;
+                text.push_str(words);
+            }
             Part::Value(name) => match values.get(name).and_then(Option::as_ref) {
+                // The ends of a range are equal, as on a machine with one pair of cores.
+                Some(found) if between == " to " && found.text() == last => text.truncate(text.len() - between.len()),
                 Some(found) => {
-                    text.push_str(&found.text());
+                    last = found.text();
+                    text.push_str(&last);
                     intervals.extend(found.interval().map(|ends| format!("{} {ends}", name.replace('_', " "))));
                 }
                 None => missing.push(name.replace('_', " ")),
