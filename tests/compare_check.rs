@@ -214,6 +214,8 @@ fn a_comparison_folder_is_not_overwritten_by_another_comparison() {
     assert!(page().contains("a against b"));
     successful_stdout(&["compare", &a, &b, "--out", out, "--names", "one,two"]);
     assert!(page().contains("one against two"), "the same results again");
+    let text = successful_stdout(&["compare", &a, &c, "--out", out, "--names", "a,c", "--no-page"]);
+    assert!(text.starts_with("c is ") && text.contains("4 points matched, 0 without a counterpart"), "{text}");
     let error = refusal_message(&["compare", &a, &c, "--out", out]);
     assert!(error.contains("holds another comparison: ") && error.contains("--replace"), "{error}");
     assert!(page().contains("one against two"), "nothing is written");

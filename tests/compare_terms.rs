@@ -25,7 +25,7 @@ fn pair(machines: &[Machine]) -> TermPair {
 
 fn explain(machines: &[Machine]) -> Vec<Explanation> {
     let (scratch, comparison) = (Scratch::new(), compare_machines(machines));
-    Terms::new(&comparison, &scratch).expect("an explanation").explained
+    Terms::new(&comparison, Some(&scratch)).expect("an explanation").explained
 }
 
 proptest! {

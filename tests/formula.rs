@@ -248,7 +248,7 @@ fn a_saved_formula_predicts_as_the_fit_and_says_where_it_holds() {
     let saved = fit.to_saved(&own, "node1", "apexmap fit", &domain);
     let text = saved.to_toml().expect("TOML");
     let read = FormulaModel::parse(&text, Path::new("mine.toml")).expect("a model");
-    assert_eq!(read.saved_formula(), Some(&saved));
+    assert_eq!(read.saved(), Some(&saved));
     let error = Numbers::new(&read, &Card::new("none", "", ""), &[]).expect_err("no bandwidth");
     assert!(error.message.contains("memory_bandwidth_bytes_per_second"), "{error}");
     let mut card = Card::new("made up", "", "");
@@ -324,7 +324,7 @@ fn fit_saves_a_formula_that_predict_and_fit_take() {
     let text = successful_stdout(&["predict", &file, "--set", "L=1..4096"]);
     assert!(text.contains("extrapolated from L = 1 to 2048") && text.contains("a, b hold for"), "{text}");
     let text = successful_stdout(&["fit", &path, "--model", &file]);
-    assert!(text.contains("nothing fitted") && text.contains("formula predicts the measurement to within"), "{text}");
+    assert!(text.contains("nothing fitted") && text.contains("mine.toml predicts the measurement to within"), "{text}");
     for (arguments, message) in [
         (vec!["--formula", "seconds = a"], "--fit a,b"),
         (vec!["--formula", "seconds = a * kernel", "--fit", "a"], "\"kernel\""),
@@ -338,4 +338,51 @@ fn fit_saves_a_formula_that_predict_and_fit_take() {
     }
     let error = refusal_message(&["predict", "random_access.hypercube", "--ranks", "1"]);
     assert!(error.contains("--machine CARD") && error.contains("red-storm"), "{error}");
+}
+
+#[test]
+fn reports_and_comparisons_fit_a_saved_formula_beside_the_built_in_models() {
+    let scratch = Scratch::new();
+    let path = result(&scratch);
+    let [mine, held] = ["mine.toml", "held.toml"].map(|name| scratch.join(name).to_str().expect("a path").to_owned());
+    let formula = ["fit", &path, "--formula", "seconds = a + b * L", "--fit"];
+    successful_stdout(&[&formula[..], &["a,b", "--save", &mine]].concat());
+    successful_stdout(&[&formula[..], &["b", "--hold", "a=3e-6", "--save", &held]].concat());
+    successful_stdout(&["report", &path, "--model", &mine, "--model", &held]);
+    let page = std::fs::read_to_string(Path::new(&path).join("report.html")).expect("a page");
+    for part in [
+        "<h3>mine.toml: apex_map.sequential</h3>",
+        "<h3>mine.toml: apex_map.sequential, from the numbers of its file alone</h3>",
+        "<h3>held.toml: apex_map.sequential</h3>",
+        "mine.toml explains it: ",
+        "With the numbers of its file and nothing fitted, mine.toml predicts the measurement to within",
+        "<td>3 us</td>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("Bottleneck: formula"), "a formula has no terms");
+    let first = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(first("<h3>mine.toml: ") < first("<h3>apex_map.linear: "), "the best model comes first");
+    successful_stdout(&["report", &path]);
+    let page = std::fs::read_to_string(Path::new(&path).join("report.html")).expect("a page");
+    assert!(!page.contains("mine.toml"), "a model takes part only where it is named");
+    for (model, message) in
+        [("apex_map.linear", "take part anyway"), (mine.as_str(), "two models are called mine.toml")]
+    {
+        let error = refusal_message(&["report", &path, "--model", &mine, "--model", model]);
+        assert!(error.contains(message), "{error}");
+    }
+    let out = scratch.join("compared").to_str().expect("a path").to_owned();
+    let other = format!("{path}[L >= 2]");
+    successful_stdout(&["compare", &path, &other, "--names", "all,long", "--model", &mine, "--out", &out]);
+    let page = std::fs::read_to_string(scratch.join("compared/compare.html")).expect("a page");
+    assert!(page.contains("mine.toml (seconds = a + b * L") && page.contains("<td>a</td>"), "fitted side by side");
+    assert!(page.contains("<h1>Example CPU, 2 cores: all against long</h1>"), "the title names the processor");
+    let foreign = std::fs::read_to_string(&mine).expect("a file").replace("apex_map.sequential", "apex_map.two_sided");
+    std::fs::write(scratch.join("foreign.toml"), foreign).expect("a file");
+    let foreign = scratch.join("foreign.toml").to_str().expect("a path").to_owned();
+    let error = refusal_message(&["report", &path, "--model", &foreign]);
+    assert!(error.contains("no successful sample of a kernel that foreign.toml models"), "{error}");
+    let error = refusal_message(&["compare", &path, &other, "--model", &foreign, "--no-page"]);
+    assert!(error.contains("no two results have a kernel that it models"), "{error}");
 }

@@ -4,6 +4,7 @@
 use crate::common::{Scratch, apexmap, output, successful_stdout};
 use apexmap_base::disturbance::{Fact, Facts};
 use apexmap_base::point::Value;
+use apexmap_base::provenance::{Granularity, PlainNode};
 use apexmap_results::disk::parquet;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::{Table, TableBuilder};
@@ -47,7 +48,7 @@ fn table(ticks: f64, huge_share: f64, seconds: impl Fn(u64, usize) -> f64) -> Ta
 }
 
 fn remarks(seconds: impl Fn(u64, usize) -> f64) -> Vec<String> {
-    Samples::from(table(1e6, 1.0, seconds)).remarks()
+    Samples::from(table(1e6, 1.0, seconds)).remarks(&PlainNode::default())
 }
 
 /// Returns random times with this relative deviation, around 1 ms.
@@ -99,9 +100,9 @@ fn a_step_of_the_clock_widens_intervals_and_leaves_the_check_undecided() {
     let (low, high) = samples.summary("seconds").expect("a summary").interval.expect("an interval");
     assert!((high - low) / 1e-3 >= 1.0 / 20.0 && high - low < 1e-4, "{low} to {high}");
     assert!(
-        samples.remarks()[0].starts_with("The clock is too coarse for 40 of 40 samples"),
+        samples.remarks(&PlainNode::default())[0].starts_with("The clock is too coarse for 40 of 40 samples"),
         "{:?}",
-        samples.remarks()
+        samples.remarks(&PlainNode::default())
     );
     // A slowdown that is much larger than a step is found.
     let (code, text) = check(&table(1e3, 1.0, |_, _| 1e-3), &table(1e3, 1.0, |_, _| 1.2e-3));
@@ -142,10 +143,18 @@ fn two_modes_are_reported_with_their_times() {
 
 #[test]
 fn refused_huge_pages_are_reported() {
-    let remark = Samples::from(table(1e6, 0.0, |_, _| 1e-3)).remarks().concat();
+    let node = PlainNode::default();
+    let samples = Samples::from(table(1e6, 0.0, |_, _| 1e-3));
+    let remark = samples.remarks(&node).concat();
     assert!(remark.starts_with("Huge pages were requested and not granted in 240 of 240 samples"), "{remark}");
-    let small = Samples::from(table_of(1 << 16, 1e6, 0.0, |_, _| 1e-3)).remarks();
+    let small = Samples::from(table_of(1 << 16, 1e6, 0.0, |_, _| 1e-3)).remarks(&node);
     assert_eq!(small, [""; 0], "512 KiB are less than half of a huge page");
+    let with_huge_pages = |huge_page_bytes| {
+        let granularity = Granularity { huge_page_bytes, ..Granularity::default() };
+        samples.remarks(&PlainNode { granularity: Some(granularity), ..node }).len()
+    };
+    // A rank has 512 MiB.
+    assert_eq!([512 << 20, 2 << 30].map(with_huge_pages), [1, 0], "the size of huge pages is that of the node");
 }
 
 #[test]

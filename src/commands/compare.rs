@@ -4,6 +4,7 @@ use super::compare_folder;
 use super::compare_self::{self, SelfArguments};
 use super::format::pretty;
 use super::opened::Opened;
+use super::own_model::OwnModels;
 use super::plot::style;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::name_lookup::suggest;
@@ -24,8 +25,9 @@ use apexmap_pages::html::make_style_folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
-use apexmap_theory::codes::{self, Code};
+use apexmap_theory::codes;
 use apexmap_theory::machine::Card;
+use apexmap_theory::models::Model;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -88,7 +90,9 @@ pub struct Arguments {
     /// Also show the ratios at the places of the codes in this TOML file, and of their weighted mix
     #[arg(long, value_name = "FILE")]
     codes: Option<PathBuf>,
-    /// Only check; do not write the HTML page
+    #[command(flatten)]
+    models: OwnModels,
+    /// Do not write the HTML page; print only the text, or that of the check
     #[arg(long)]
     no_page: bool,
     /// Print the check, or the rate of false findings, as JSON
@@ -109,12 +113,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let next = "add the sweep: apexmap compare --self quickstart --launches 5";
         return Err(Error::input("--launches applies only to --self", next));
     }
-    if (arguments.no_page || arguments.json) && arguments.fail_if.is_empty() {
-        let flag = if arguments.no_page { "--no-page" } else { "--json" };
-        return Err(Error::input(
-            format!("{flag} applies only to --fail-if and --self"),
-            "add --fail-if slower=5%, for example",
-        ));
+    if arguments.json && arguments.fail_if.is_empty() {
+        let next = "add --fail-if slower=5%, for example";
+        return Err(Error::input("--json applies only to --fail-if and --self", next));
     }
     if let [only] = arguments.inputs.as_slice() {
         let help = format!(
@@ -129,8 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.json && limit.is_none() {
         return Err(Error::input("--json prints the check of slower=", "add slower=5% to --fail-if, for example"));
     }
-    let comparison =
-        Comparison { decision: arguments.significance, codes: codes(arguments)?, ..compare(&machines, matching)? };
+    let comparison = with_choices(arguments, compare(&machines, matching)?)?;
     if let (Some(_), Some([first, second])) = (&limit, comparison.same_samples()) {
         return Err(Error::input(
             format!("{first} and {second} are the same samples"),
@@ -151,6 +151,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let made = write_page(arguments, &folder, &comparison, check.as_ref())?;
         // With --json, standard output contains only the check.
         if arguments.json { note(made.trim_end()) } else { print(&made)? }
+    } else if arguments.fail_if.is_empty() {
+        print(&sections::text(&comparison)?)?;
     }
     if let Some(check) = &check {
         let printed = if arguments.no_page { Vec::new() } else { comparison.warnings() };
@@ -162,9 +164,22 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     check.as_ref().map_or(Ok(()), report_verdict)
 }
 
-/// Returns the known codes and those of `--codes`.
-fn codes(arguments: &Arguments) -> Result<Vec<Code>> {
-    arguments.codes.as_deref().map_or_else(|| Ok(codes::list_known()), codes::read_with_known)
+/// Adds the decision, the codes and the models that the user chose.
+fn with_choices<'a>(arguments: &Arguments, comparison: Comparison<'a>) -> Result<Comparison<'a>> {
+    let codes = arguments.codes.as_deref().map_or_else(|| Ok(codes::list_known()), codes::read_with_known)?;
+    let models = arguments.models.read()?;
+    let is_measured = |kernel: &&str| {
+        let has = |machine: &&Machine| machine.words("kernel").iter().any(|word| word == kernel);
+        comparison.machines.iter().filter(has).count() > 1
+    };
+    if let Some(model) = models.iter().find(|model| !model.about().explains.iter().any(|kernel| is_measured(&kernel))) {
+        let kernels = model.about().explains.join(" or ");
+        return Err(Error::input(
+            format!("--model {}: no two results have a kernel that it models", model.about().id),
+            format!("compare results of {kernels}, or omit --model"),
+        ));
+    }
+    Ok(Comparison { decision: arguments.significance, codes, models, ..comparison })
 }
 
 /// Returns an error with exit code 5 if a machine was disturbed.
@@ -185,8 +200,7 @@ fn require_quiet(comparison: &Comparison) -> Result<()> {
 fn compare_with_itself(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
     let (launches, out, replace) = (arguments.launches, arguments.out.as_deref(), arguments.replace);
     let sides = compare_self::measure(&SelfArguments { sweep, launches, out, replace })?;
-    let comparison =
-        Comparison { decision: arguments.significance, codes: codes(arguments)?, ..sides.compare(matching)? };
+    let comparison = with_choices(arguments, sides.compare(matching)?)?;
     let findings = sides.conclude(&comparison, arguments.json)?;
     if !arguments.no_page {
         let made = write_page(arguments, &sides.folder, &comparison, None)?;

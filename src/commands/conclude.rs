@@ -59,7 +59,7 @@ pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, shown
     let samples = Samples::from(measured.table);
     let health = Health::from_samples(&samples.current());
     match (shown, health.banner()) {
-        (Shown::Report, _) if !samples.is_empty() => report::make(&folder, &samples)?,
+        (Shown::Report, _) if !samples.is_empty() => report::make(&folder, &samples, &[])?,
         (Shown::Banner, Some(banner)) => print_in_red(&banner.to_string())?,
         _ => {}
     }

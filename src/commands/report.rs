@@ -3,6 +3,7 @@
 use super::card::CardArguments;
 use super::fit_progress::FitProgress;
 use super::opened::Opened;
+use super::own_model::OwnModels;
 use super::plot::style;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, print_in_red, terminal_width};
@@ -10,19 +11,22 @@ use apexmap_base::{new_file, regular_file};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::make_style_folder;
 use apexmap_pages::report::nodes::NodeReport;
-use apexmap_pages::report::{self, ReportOutput, summary_table};
+use apexmap_pages::report::{self, Additions, ReportOutput, summary_table};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_study::answers::declared::Declared;
 use apexmap_study::nodes;
+use apexmap_theory::models::Model;
+use apexmap_theory::models::formula::FormulaModel;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap report results/quickstart
   apexmap report results/quickstart --card results/calibrate/card.toml
+  apexmap report results/quickstart --model mine.toml
   apexmap report results/quickstart --style paper
   apexmap report report.html                 draw the page of an older version again")]
 pub struct Arguments {
@@ -34,6 +38,8 @@ pub struct Arguments {
     out: Option<PathBuf>,
     #[command(flatten)]
     card: CardArguments,
+    #[command(flatten)]
+    models: OwnModels,
     /// paper, slide, slide-dark: also write each figure in this style, into figures/STYLE; later reports update them
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
@@ -41,9 +47,10 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    let models = arguments.models.read()?;
     let opened = Opened::open(&arguments.result)?;
     if opened.is_unpacked() {
-        return redraw(arguments, &opened);
+        return redraw(arguments, &opened, &models);
     }
     if arguments.out.is_some() {
         return Err(Error::input(
@@ -69,11 +76,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         folder.compact()?;
     }
     make_style_folder(&folder.figures(), style(&arguments.style))?;
-    make(folder, &opened.samples()?)
+    make(folder, &opened.samples()?, &models)
 }
 
 /// Draws the page of a report or an archive, from the result that it holds.
-fn redraw(arguments: &Arguments, opened: &Opened) -> Result<()> {
+fn redraw(arguments: &Arguments, opened: &Opened, models: &[&'static FormulaModel]) -> Result<()> {
     if arguments.card.card.is_some() || style(&arguments.style) != Style::Screen {
         return Err(Error::input(
             "--card and --style need a result folder: the files of an archive or a report are not changed",
@@ -84,12 +91,13 @@ fn redraw(arguments: &Arguments, opened: &Opened) -> Result<()> {
     let folder = opened.folder()?;
     let (samples, version) = (opened.samples()?, opened.page_version.as_deref());
     if nodes::is_of_each_node(&samples.current()) {
+        refuse_models(models)?;
         let made = report::nodes::make(folder, &samples, version).map_err(|error| opened.name_error(error))?;
         copy_page(folder, &out)?;
         return print_nodes(&made, &out);
     }
     let progress = FitProgress::new();
-    let made = report::make_from(folder, &samples, version, &|text| progress.show(text))
+    let made = report::make_from(folder, &samples, Additions { redrawn: version, models }, &|text| progress.show(text))
         .map_err(|error| opened.name_error(error))?;
     drop(progress);
     copy_page(folder, &out)?;
@@ -111,16 +119,25 @@ fn copy_page(folder: &Folder, out: &Path) -> Result<()> {
     new_file::write_user_file_contents(out, text)
 }
 
-/// Makes the report, and prints the summary.
-pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
+/// Makes the report with models of the user, and prints the summary.
+pub fn make(folder: &Folder, samples: &Samples, models: &[&'static FormulaModel]) -> Result<()> {
     if nodes::is_of_each_node(&samples.current()) {
+        refuse_models(models)?;
         let made = report::nodes::make(folder, samples, None)?;
         return print_nodes(&made, &folder.report());
     }
     let progress = FitProgress::new();
-    let made = report::make(folder, samples, &|text| progress.show(text))?;
+    let additions = Additions { models, ..Additions::default() };
+    let made = report::make_from(folder, samples, additions, &|text| progress.show(text))?;
     drop(progress);
     print_summary(&made, &folder.report())
+}
+
+/// The page of a sweep that each node ran alone compares nodes, and fits no model.
+fn refuse_models(models: &[&'static FormulaModel]) -> Result<()> {
+    let Some(model) = models.first() else { return Ok(()) };
+    let message = "a report that compares nodes fits no models";
+    Err(Error::input(message, format!("omit --model, or use apexmap fit RESULT --model {}", model.about().id)))
 }
 
 /// Makes the report of an interrupted run without fits, which take long, and prints its place.

@@ -280,9 +280,10 @@ fn intervals(folder: &Folder, text: &mut String) {
             }
             let samples = Samples::from(loaded.table).current().good();
             if !samples.is_empty() {
+                let node = Manifest::read(folder).map(|manifest| manifest.plain_node()).unwrap_or_default();
                 samples.describe_node_types().iter().for_each(|line| text.push_str(&format!("{line}\n")));
                 let _ = writeln!(text, "{}", samples.method());
-                samples.remarks().iter().for_each(|remark| text.push_str(&format!("remark: {remark}\n")));
+                samples.remarks(&node).iter().for_each(|remark| text.push_str(&format!("remark: {remark}\n")));
             }
         }
         Err(error) => note(&format!("note: {error}")),

@@ -15,6 +15,7 @@ use apexmap_results::samples::stamp::Stamp;
 use apexmap_results::table::columns;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::codes::{self, Code};
+use apexmap_theory::models::formula::FormulaModel;
 use ndarray::Array2;
 use std::fmt;
 use std::ops::Deref;
@@ -59,6 +60,8 @@ pub struct Comparison<'a> {
     pub decision: Decision,
     /// Known codes, whose ratios the page shows.
     pub codes: Vec<Code>,
+    /// Models of the user, which are fitted to each machine as the built-in ones.
+    pub models: Vec<&'static FormulaModel>,
     /// Maps and curves of the matched points.
     pub groups: Vec<MatchedGroup>,
     /// Ratios of each machine to the first one over all matched points; empty for the first machine.
@@ -96,8 +99,20 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
         roles.iter().map(role_ratios).collect()
     };
     let by_role = (0..machines.len()).map(scopes).collect();
-    let (decision, codes) = (Decision::default(), codes::list_known());
-    Ok(Comparison { machines, names, differences, matched, matching, decision, codes, groups, ratios, by_role, points })
+    Ok(Comparison {
+        machines,
+        names,
+        differences,
+        matched,
+        matching,
+        decision: Decision::default(),
+        codes: codes::list_known(),
+        models: Vec::new(),
+        groups,
+        ratios,
+        by_role,
+        points,
+    })
 }
 
 /// A group of matched points in its comparison.
@@ -230,7 +245,7 @@ impl Comparison<'_> {
         warnings.extend(self.distance_differences().into_iter().map(|text| Warning::new(OTHER_DISTANCE, text)));
         warnings.extend(self.oversubscription(&(0..self.points.points.len()).collect::<Vec<_>>()));
         for machine in self.machines {
-            let remarks = machine.samples.remarks().into_iter();
+            let remarks = machine.samples.remarks(&machine.plain_node()).into_iter();
             warnings.extend(remarks.map(|remark| Warning::new(&machine.name, remark.trim_end_matches('.'))));
         }
         warnings

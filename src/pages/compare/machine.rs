@@ -2,7 +2,7 @@
 
 use crate::html::utc;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::provenance::Host;
+use apexmap_base::provenance::{Host, PlainNode};
 use apexmap_measure::kernels;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -119,6 +119,16 @@ impl Machine {
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.is_measured())?;
         Some(manifest.first_host())
+    }
+
+    /// Returns the processor with its cores: `Intel Xeon Processor, 2 cores`; `None` if it is not known.
+    pub fn processor(&self) -> Option<String> {
+        self.host().map(Host::plain_name).filter(|processor| !processor.is_empty())
+    }
+
+    /// Returns what plain names need to know about the node.
+    pub fn plain_node(&self) -> PlainNode {
+        self.manifest.as_ref().map(Manifest::plain_node).unwrap_or_default()
     }
 
     /// Returns the descriptions of the rates from a source.

@@ -44,7 +44,7 @@ export function termsText(kernel, cell, terms) {
   const unit = index < 0 ? "" : kernel.quantities[index].unit;
   const measured = index < 0 ? undefined : cell.summaries[index];
   const ratio = measured ? `, measured / predicted ${shortNumber(measured[0] / terms.predicted)}` : "";
-  return `predicted ${amount(terms.predicted, unit)}${ratio}; ${terms.terms}`;
+  return `predicted ${amount(terms.predicted, unit)}${ratio}${terms.terms ? `; ${terms.terms}` : ""}`;
 }
 
 // Returns [part, name, text] for everything known about a cell; `codes` are the names of those in it.

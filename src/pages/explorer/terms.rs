@@ -38,7 +38,8 @@ pub struct CellTerms {
     /// Column that it predicts.
     pub column: &'static str,
     pub predicted: f64,
-    /// Fractions of the predicted time: `memory 61 %, TLB 30 %`. The name of the bottleneck for models whose terms do not add up.
+    /// Fractions of the predicted time: `memory 61 %, TLB 30 %`. The name of the bottleneck for models whose terms do not add up; empty
+    /// for formulas.
     pub terms: String,
 }
 
@@ -59,6 +60,10 @@ fn terms(samples: &Samples, applied: &AppliedModel) -> Result<CellTerms> {
         model: format!("{}, {}", about.id, applied.origin),
         column: about.column,
         predicted: prediction.value,
-        terms: if budget.is_empty() { prediction.bottleneck.to_owned() } else { budget },
+        terms: match applied.model.formula() {
+            Some(_) => String::new(),
+            None if budget.is_empty() => prediction.bottleneck.to_owned(),
+            None => budget,
+        },
     })
 }

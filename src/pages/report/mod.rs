@@ -42,6 +42,7 @@ use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
 use apexmap_study::answers::{self, declared::Declared};
+use apexmap_theory::models::formula::FormulaModel;
 use apexmap_theory::trade::{self, Trade};
 use first_screen::FirstScreen;
 use head::Head;
@@ -160,32 +161,41 @@ struct Section {
 /// Draws all figures of a result and writes its report: first without the fits of models, which may take long, then with them. Calls
 /// `progress` with a line before each fit.
 pub fn make(folder: &Folder, samples: &Samples, progress: &dyn Fn(&str)) -> Result<ReportOutput> {
-    make_from(folder, samples, None, progress)
+    make_from(folder, samples, Additions::default(), progress)
 }
 
-/// Makes the report as [`make`] does, from a folder with the data of an older page. `redrawn` is the version of the program that made
-/// that page.
+/// What a report may have besides its result.
+#[derive(Clone, Copy, Default)]
+pub struct Additions<'a> {
+    /// Version of the program that made the page from whose data the report is drawn.
+    pub redrawn: Option<&'a str>,
+    /// Models of the user, which are fitted as the built-in ones.
+    pub models: &'a [&'static FormulaModel],
+}
+
+/// Makes the report as [`make`] does, with additions.
 pub fn make_from(
     folder: &Folder,
     samples: &Samples,
-    redrawn: Option<&str>,
+    additions: Additions,
     progress: &dyn Fn(&str),
 ) -> Result<ReportOutput> {
-    draw(folder, samples, redrawn, Some(progress))
+    draw(folder, samples, additions, Some(progress))
 }
 
 /// Makes the report without the fits of models, which the page announces as not finished.
 pub fn make_without_fits(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
-    draw(folder, samples, None, None)
+    draw(folder, samples, Additions::default(), None)
 }
 
 /// Makes the report. The models are fitted only if their progress is wanted.
 fn draw(
     folder: &Folder,
     samples: &Samples,
-    redrawn: Option<&str>,
+    additions: Additions,
     progress: Option<&dyn Fn(&str)>,
 ) -> Result<ReportOutput> {
+    let redrawn = additions.redrawn;
     let manifest = manifest(folder)?;
     // A copy of the data alone has no folder of figures.
     Folder::create(&folder.path)?;
@@ -203,7 +213,7 @@ fn draw(
     let viewer = live::viewer(&input);
     let card = warnings::list_for_card(folder, &current)?;
     let classic = classic::section(&input)?;
-    let fits = PlannedFits::new(&input);
+    let fits = PlannedFits::new(&input, additions.models)?;
     let explained = fits.pending();
     let live_label = viewer.surfaces.first().map(|surface| surface.label.as_str());
     let first = FirstScreen::take(&input, classic.is_some(), live_label, &mut parameters, &mut surfaces)?;
@@ -243,7 +253,7 @@ fn draw(
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
-    let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks());
+    let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks(&input.node));
     let warnings = warnings.chain(card).chain(wrong).chain(context.undrawn);
     let declared = context.head.declared.take();
     let answers = answers::text(&current, input.card.as_ref(), &input.node, manifest.first_host())?;

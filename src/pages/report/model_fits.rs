@@ -9,10 +9,11 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{amount, plural, short_number};
 use apexmap_study::model_fit::figures::{self, ModelFigure};
 use apexmap_study::model_fit::groups::{FitGroup, groups, left_out};
-use apexmap_study::model_fit::{self, Data, Verdict, adequacy, card};
+use apexmap_study::model_fit::{self, Data, Verdict, adequacy, card, formula};
 use apexmap_theory::fit::baseline::{self, Baseline};
 use apexmap_theory::fit::{Fit, Options, RateWords};
 use apexmap_theory::machine::Card;
+use apexmap_theory::models::formula::{FormulaModel, Saved};
 use apexmap_theory::models::{self, Model};
 use serde::Serialize;
 
@@ -54,6 +55,8 @@ struct FitEntry {
     group: String,
     /// Whether the parameters were fitted to these samples; otherwise they come from a card.
     fitted: bool,
+    /// The source of the parameters of a prediction; empty for a fit.
+    numbers_from: String,
     /// SMAPE as a fraction, and as text.
     smape: f64,
     error: String,
@@ -88,31 +91,39 @@ pub struct PlannedFits<'a> {
 }
 
 impl<'a> PlannedFits<'a> {
-    /// Selects the fits. Lists the models that explain kernels of the result but none of its points.
-    pub fn new(input: &'a Input<'a>) -> Self {
+    /// Selects the fits of the built-in models and of the user's. Lists the models that explain kernels of the result but none of its
+    /// points.
+    ///
+    /// # Errors
+    /// If a model of the user explains no kernel of the result.
+    pub fn new(input: &'a Input<'a>, own: &[&'static FormulaModel]) -> Result<Self> {
         let mut section = FitSections { input, explained: empty(&input.card) };
         let mut fits = Vec::new();
-        for model in models::ALL {
+        let own = own.iter().map(|own| *own as &'static dyn Model);
+        for model in models::ALL.iter().copied().chain(own) {
             let about = model.about();
-            let groups = match groups(input.samples, *model) {
+            let groups = match groups(input.samples, model) {
+                Ok(groups) if groups.is_empty() && model.formula().is_some() => {
+                    return Err(model_fit::no_sample_error(model));
+                }
                 Ok(groups) => groups,
                 Err(refusal) => {
-                    section.refuse(*model, about.explains.join(", "), &refusal);
+                    section.refuse(model, about.explains.join(", "), &refusal);
                     continue;
                 }
             };
-            if let Some((points, why)) = left_out(input.samples, *model).filter(|_| !groups.is_empty()) {
-                section.refuse(*model, plural(points, "point"), &why);
+            if let Some((points, why)) = left_out(input.samples, model).filter(|_| !groups.is_empty()) {
+                section.refuse(model, plural(points, "point"), &why);
             }
             for (number, group) in groups.into_iter().enumerate() {
                 if number < MAX_GROUPS {
-                    fits.push((*model, group));
+                    fits.push((model, group));
                 } else {
                     section.explained.unshown.push(format!("{} on {}", about.id, group.label));
                 }
             }
         }
-        Self { section, fits }
+        Ok(Self { section, fits })
     }
 
     /// Returns the section before the fits.
@@ -198,19 +209,24 @@ impl FitSections<'_> {
         let family = model.about().id.split('.').next().unwrap_or_default();
         // No calibration measures the parameters of a compact model.
         let from_card = ["random_access", "apex_map"].contains(&family) && !model.is_compact();
-        let Some(card) = self.input.card.as_ref().filter(|_| from_card) else {
-            return Ok(());
+        let saved = model.formula().and_then(FormulaModel::saved).map(Saved::card);
+        let card = match (&self.input.card, saved) {
+            (Some(card), Some(_)) => Some(card.clone()),
+            (None, saved) => saved,
+            (card, None) => card.clone().filter(|_| from_card),
         };
-        match card::predict(&group.samples, model, card) {
+        let Some(card) = card else { return Ok(()) };
+        let source = numbers_from(model, &card);
+        match card::predict(&group.samples, model, &card) {
             Ok((data, predicted)) => {
-                let entry = self.card_entry(model, group, card, &data, &predicted)?;
+                let entry = self.card_entry(model, group, &card, &data, &predicted)?;
                 self.explained.entries.push(entry);
                 let extrapolated = predicted.extrapolated.as_ref().map_or("", |_| ", extrapolated at some points");
-                let origin = format!("predicted from the card of {}{extrapolated}", card.name);
+                let origin = format!("predicted from {source}{extrapolated}");
                 let numbers = (predicted.numbers.values, predicted.smape);
                 self.explained.applied.push(AppliedModel::new(model, origin, numbers, &group.samples));
             }
-            Err(refusal) => self.refuse(model, format!("{}, from the machine card", group.label), &refusal),
+            Err(refusal) => self.refuse(model, format!("{}, from {source}", group.label), &refusal),
         }
         Ok(())
     }
@@ -221,9 +237,10 @@ impl FitSections<'_> {
         let simulated = manifest.simulated_card()?;
         let card = self.input.card.as_ref().or(simulated.as_ref());
         let host = manifest.host_of(samples.first_word("launch"));
-        let roles = model_fit::roles(model, (samples, host), card, &[], &[]);
+        let roles = model_fit::roles(model, (samples, host), card, &formula::held(model), &[]);
+        let started = model.formula().map(|own| formula::start(own.clone(), &data, &roles)).transpose()?;
         let options = Options { resamples: RESAMPLES, most_points: MAX_POINTS, ..Options::default() };
-        let fit = data.fit(model, &roles, options)?;
+        let fit = data.fit(started.as_ref().map_or(model, |own| own), &roles, options)?;
         let curve = baseline::choose(&data.observations, &model_fit::work(model));
         Ok((fit, data, curve))
     }
@@ -280,14 +297,14 @@ impl FitSections<'_> {
     ) -> Result<FitEntry> {
         let extrapolated = predicted.extrapolated.as_ref().map_or(String::new(), |(_, from)| format!(", {from}"));
         let smape = 100.0 * predicted.smape;
-        let description = format!("predicted from the card of {}{extrapolated}, SMAPE {smape:.1} %", card.name);
+        let description = format!("predicted from {}{extrapolated}, SMAPE {smape:.1} %", numbers_from(model, card));
         let subtitle = subtitle(group, data, &description);
         let figures = figures::model_figures(model, &predicted.points, predicted.words, &subtitle);
         let (shown, folded) = self.pictures(model, group, figures, false)?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
         let finite = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
         let number = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| NumberRow {
-            name: format!("{} ({})", parameter.number, parameter.symbol),
+            name: parameter.label(),
             meaning: parameter.meaning(),
             value: amount(*value, parameter.unit()),
             interval: interval.map_or(String::new(), |ends| format_interval(ends, parameter.unit())),
@@ -295,6 +312,7 @@ impl FitSections<'_> {
         };
         Ok(FitEntry {
             fitted: false,
+            numbers_from: numbers_from(model, card),
             sentence: card::sentence(model, card, predicted),
             bottleneck: model_fit::bottleneck(model, &predicted.points),
             numbers: finite.map(number).collect(),
@@ -328,6 +346,14 @@ impl FitSections<'_> {
     }
 }
 
+/// Returns the source of the numbers of a prediction: `the card of vm`.
+fn numbers_from(model: &dyn Model, card: &Card) -> String {
+    match model.formula() {
+        Some(_) => "the numbers of its file".to_owned(),
+        None => format!("the card of {}", card.name),
+    }
+}
+
 /// Names the rates in the descriptions of the goodness of a fit.
 fn name_rates(quality: Vec<(&str, String)>, words: RateWords) -> Vec<(String, String)> {
     quality.into_iter().map(|(name, value)| (name.replace("measured", words.rates), value)).collect()
@@ -340,6 +366,7 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data, smape: f64) -> FitEnt
         model: about.id,
         group: group.label.clone(),
         fitted: false,
+        numbers_from: String::new(),
         smape,
         error: format!("{} %", short_number((100.0 * smape).round())),
         verdict: None,

@@ -65,7 +65,7 @@ pub fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
         let parameter = models::scan::parameter(model, name);
         let unit = parameter.map_or(Unit::None, |parameter| parameter.unit());
         NumberRow {
-            name: parameter.map_or(name.to_owned(), |parameter| format!("{name} ({})", parameter.symbol)),
+            name: parameter.map_or(name.to_owned(), models::Parameter::label),
             meaning: parameter.map_or(String::new(), |parameter| parameter.meaning()),
             value: value.map_or(String::new(), |value| amount(value, unit)),
             interval,
@@ -117,6 +117,9 @@ pub fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&
         ("SMAPE of a variable's values left out one by one: model, baseline", shown.join("; "))
     }));
     lines.extend(quality.aicc.map(|aicc| ("AICc", format!("{aicc:.1}"))));
+    if model.formula().is_some() {
+        return lines;
+    }
     let terms: BTreeMap<&str, usize> = fit.points.iter().fold(BTreeMap::new(), |mut terms, point| {
         *terms.entry(point.bottleneck).or_default() += 1;
         terms

@@ -12,7 +12,7 @@ use apexmap_results::samples::estimate::unknown_interval_basis;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
 use apexmap_results::samples::plain_names::plain_limit;
-use apexmap_results::table::columns;
+use apexmap_results::table::columns::{self, BLOCK};
 use apexmap_results::table::derived_columns::{BOUND_BY, SHARE};
 use apexmap_theory::statistics::Summary;
 use serde_json::json;
@@ -101,9 +101,15 @@ impl SummaryRow {
         self.which.iter().map(|extreme| extreme.name()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns `alpha = 0.001, L = 64`.
+    /// Returns `alpha = 0.001, L = 64 (512 B)`.
     pub fn place(&self) -> String {
-        self.place.iter().map(|(column, value)| columns::label(column, value)).collect::<Vec<_>>().join(", ")
+        let part = |(column, value): &(String, Value)| match value.as_f64() {
+            Some(words) if column == BLOCK => {
+                format!("{} ({})", columns::label(column, value), units::bytes(words * units::WORD_BYTES as f64))
+            }
+            _ => columns::label(column, value),
+        };
+        self.place.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns `alpha 0.001, L 64`.

@@ -36,7 +36,7 @@ pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
         warnings.extend(manifest.worker.cautions());
     }
     warnings.extend(unsteady(samples));
-    warnings.extend(samples.remarks());
+    warnings.extend(samples.remarks(&manifest.plain_node()));
     if stale > 0 && manifest.name == CALIBRATION {
         warnings.push(format!(
             "The result also has {} that the card does not use: the second stage of a calibration measures some numbers again, at \

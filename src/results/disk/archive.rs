@@ -89,7 +89,7 @@ fn checksum_name(file: &Path) -> Result<String> {
 pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     let damaged = |cause: &dyn std::fmt::Display| {
         let message = format!("{} cannot be unpacked: {cause}", archive.display());
-        Error::input(message, "copy it again, or make a new archive of the result: apexmap archive RESULT")
+        Error::input(message, "copy it again, or pack its result folder again with `apexmap archive`")
     };
     let file = regular_file::open(archive).map_err(|e| Error::file("read", archive, e))?;
     let mut packed = tar::Archive::new(GzDecoder::new(file));

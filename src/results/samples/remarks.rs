@@ -5,6 +5,7 @@
 
 use crate::samples::Samples;
 use crate::table::columns::NODE_TYPE;
+use apexmap_base::provenance::PlainNode;
 use apexmap_base::units::{self, plural};
 use apexmap_theory::statistics::distributions::normal_quantile;
 use apexmap_theory::statistics::median;
@@ -30,8 +31,6 @@ const MIN_CLOCK_STEPS: f64 = 1000.0;
 const FALSE_TREND: f64 = 0.001;
 /// Smallest change from the first to the last sample of a launch that is worth a remark.
 const MIN_CHANGE: f64 = 0.05;
-/// Memory of a rank from which it gets a huge page of 2 MiB: half of that.
-const MIN_HUGE_BYTES: f64 = 1048576.0;
 /// Smallest distance of two modes that is worth a remark.
 const MIN_MODE_RATIO: f64 = 1.05;
 
@@ -66,14 +65,15 @@ impl Samples {
         })
     }
 
-    /// Returns remarks about current good samples, each one or two sentences; none for simulated ranks.
-    pub fn remarks(&self) -> Vec<String> {
+    /// Returns remarks about current good samples, each one or two sentences; none for simulated ranks. `node` has the size of its huge
+    /// pages; the usual size is assumed if it is not known.
+    pub fn remarks(&self, node: &PlainNode) -> Vec<String> {
         if self.describe_simulation().is_some() || !self.has("key") {
             return Vec::new();
         }
         let good = self.current().good();
         let points = good.group_by(&["key", NODE_TYPE]);
-        let remarks = [coarse_clock(&points, good.len()), trends(&points), modes(&points), refused_pages(&good)];
+        let remarks = [coarse_clock(&points, good.len()), trends(&points), modes(&points), refused_pages(&good, node)];
         remarks.into_iter().flatten().collect()
     }
 }
@@ -138,14 +138,16 @@ fn modes(points: &[Samples]) -> Option<String> {
     ))
 }
 
-fn refused_pages(good: &Samples) -> Option<String> {
+/// Counts the samples whose ranks had memory for at least half a huge page but got none.
+fn refused_pages(good: &Samples, node: &PlainNode) -> Option<String> {
+    let huge_page_bytes = node.granularity.unwrap_or_default().huge_page_bytes as f64;
     let asked = good.with_word("pages", &["huge"]);
     let (table, shares) = (asked.table(), asked.column("huge_share")?);
     let bytes = |row: usize| match table.number("memory_words", row) {
         words if words.is_nan() => table.number("region_bytes", row),
         words => 8.0 * words / table.number("ranks", row),
     };
-    let is_refused = |row: &&usize| shares.number(**row) < 0.5 && bytes(**row) >= MIN_HUGE_BYTES;
+    let is_refused = |row: &&usize| shares.number(**row) < 0.5 && bytes(**row) >= huge_page_bytes / 2.0;
     let refused = asked.rows().iter().filter(is_refused).count();
     (refused > 0).then(|| {
         format!(

@@ -94,11 +94,14 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
         .extrapolated
         .as_ref()
         .map_or(String::new(), |(points, from)| format!(" {points} of {} points are {from}.", predicted.points.len()));
+    let origin = match model.formula() {
+        Some(_) => "the numbers of its file".to_owned(),
+        None => format!("the card of {}", card.name),
+    };
     format!(
-        "With the card of {} and nothing fitted, {} {verdict}; {:.0} % of \
+        "With {origin} and nothing fitted, {} {verdict}; {:.0} % of \
          the points are within a factor of {NEAR} of it, and the median point is {factor:.2} times {direction} than predicted{farthest}.\
          {extrapolated}",
-        card.name,
         model.about().id,
         100.0 * predicted.near
     )

@@ -4,7 +4,8 @@ use apexmap_base::error::Result;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns::{self, Role, USED_NODES};
 use apexmap_theory::fit::{Role as FitRole, first_guess};
-use apexmap_theory::models::formula::{FormulaModel, Names};
+use apexmap_theory::models::formula::{FormulaModel, Names, Saved};
+use apexmap_theory::models::{Model, scan};
 
 use super::Data;
 
@@ -31,6 +32,13 @@ pub fn names(samples: &Samples, parameters: Vec<String>) -> Names {
         names.variables.push(("ranks_per_node".to_owned(), Some(apexmap_base::units::Unit::None)));
     }
     names
+}
+
+/// Returns the parameters of a model that the file of its formula holds at a value.
+pub fn held(model: &dyn Model) -> Vec<(&'static str, f64)> {
+    let held = model.formula().and_then(FormulaModel::saved).map(Saved::held).unwrap_or_default();
+    let own_name = |(name, value): (&str, f64)| Some((scan::parameter(model, name)?.number, value));
+    held.into_iter().filter_map(own_name).collect()
 }
 
 /// Sets the first guesses of a formula from its data.

@@ -60,14 +60,7 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
     let about = model.about();
     let samples = select_kernels(samples, about.explains);
     if samples.is_empty() {
-        let next = match about.explains {
-            [] => "choose another model: no kernel measures the rates of this one".to_owned(),
-            kernels => format!("widen --where, or run a sweep of {}", kernels.join(" or ")),
-        };
-        return Err(Error::input(
-            format!("the result has no successful sample of a kernel that {} models", about.id),
-            next,
-        ));
+        return Err(no_sample_error(model));
     }
     let points = by_point(&samples, model, given)?;
     refuse_mixtures(&samples, model, &points)?;
@@ -88,6 +81,16 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
         oversubscribed: samples.is_oversubscribed(),
         simulated: samples.describe_origin(),
     })
+}
+
+/// Creates the error about a result without a sample of a kernel of the model.
+pub fn no_sample_error(model: &dyn Model) -> Error {
+    let about = model.about();
+    let next = match about.explains {
+        [] => "choose another model: no kernel measures the rates of this one".to_owned(),
+        kernels => format!("widen --where, or run a sweep of {}", kernels.join(" or ")),
+    };
+    Error::input(format!("the result has no successful sample of a kernel that {} models", about.id), next)
 }
 
 /// Returns the kernels, the options and the ranges of the model's variables.
@@ -310,9 +313,12 @@ pub fn described_rate(model: &dyn Model) -> ColumnDescription {
 }
 
 /// Returns the bottleneck along the only variable that varies: "latency up to message_bytes = 4096, bandwidth from
-/// 16384 on". Returns `None` if none or several vary.
+/// 16384 on". Returns `None` if none or several vary, or if the model is a formula, which has no terms.
 pub fn bottleneck(model: &dyn Model, points: &[Point]) -> Option<String> {
     let [index] = *varying_variables(points) else { return None };
+    if model.formula().is_some() {
+        return None;
+    }
     let mut ordered: Vec<(f64, &str)> = points.iter().map(|point| (point.x[index], point.bottleneck)).collect();
     ordered.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut runs: Vec<(f64, f64, &str)> = Vec::new();

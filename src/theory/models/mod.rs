@@ -313,8 +313,8 @@ pub trait Model: Sync {
         false
     }
 
-    /// Returns the file of the model if it has its own numbers, which are not those of machine cards.
-    fn saved_formula(&self) -> Option<&formula::Saved> {
+    /// Returns the model itself if a user wrote it.
+    fn formula(&self) -> Option<&formula::FormulaModel> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! Evaluates a model over ranges of its variables, with the machine's numbers and their intervals.
 
 use super::domains::{self, Extrapolation, NumberDomain};
-use super::formula::Saved;
+use super::formula::{FormulaModel, Saved};
 use super::{Model, Parameter, Prediction, card_number, parameter_values};
 use crate::machine::{Card, JointFit, inverse};
 use apexmap_base::error::{Error, Result};
@@ -51,7 +51,9 @@ impl JointNumbers {
         }
         let entry = |(i, a): (usize, f64), (j, b): (usize, f64)| a * b * fit.covariance[i][j];
         let covariance = signed.iter().map(|a| signed.iter().map(|b| entry(*a, *b)).collect()).collect();
-        let noise = if fit.model == model.about().id { fit.noise } else { 0.0 };
+        // The name of a file is the id of its formula.
+        let is_same = fit.model == model.about().id || model.formula().is_some();
+        let noise = if is_same { fit.noise } else { 0.0 };
         (!places.is_empty()).then_some(Self { places, covariance, t: fit.t, noise })
     }
 
@@ -76,7 +78,7 @@ impl Numbers {
     /// # Errors
     /// If the card does not have all numbers, or not the domain of a number that the model needs it of.
     pub fn new(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
-        if let Some(saved) = model.saved_formula() {
+        if let Some(saved) = model.formula().and_then(FormulaModel::saved) {
             return Self::of_saved(model, saved, card, replaced);
         }
         let mut card = card.clone();

@@ -3,7 +3,7 @@
 use crate::compare::comparison::Comparison;
 use crate::compare::machine::{Machine, Origin};
 use apexmap_base::units::{amount, short_number};
-use apexmap_study::model_fit;
+use apexmap_study::model_fit::{self, formula};
 use apexmap_theory::fit::{Estimate, Fit, Options};
 use apexmap_theory::models::{self, Model};
 use serde::Serialize;
@@ -41,8 +41,7 @@ struct ModelFit {
 /// A parameter of the model.
 #[derive(Serialize)]
 struct ParameterRow {
-    number: &'static str,
-    symbol: &'static str,
+    name: String,
     /// Estimate with its 95 % interval, by machine.
     values: Vec<String>,
     /// Estimates of the other machines relative to the base, with a remark if the intervals are disjoint.
@@ -55,13 +54,14 @@ const MAX_POINTS: usize = 150;
 /// Fits every model that explains a kernel of at least two measured machines.
 fn fit_models(comparison: &Comparison) -> Vec<ModelFit> {
     let mut model_fits = Vec::new();
-    for model in models::ALL {
+    let own = comparison.models.iter().map(|own| *own as &'static dyn Model);
+    for model in models::ALL.iter().copied().chain(own) {
         for kernel in model.about().explains {
             let has = |machine: &&Machine| {
                 machine.origin == Origin::Measured && machine.words("kernel").iter().any(|word| word == kernel)
             };
             if comparison.machines.iter().filter(has).count() > 1 {
-                model_fits.extend(side_by_side(comparison, *model, kernel));
+                model_fits.extend(side_by_side(comparison, model, kernel));
             }
         }
     }
@@ -108,8 +108,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
             format!("{}{}", short_number(estimate.value / base.value), if apart { " (intervals disjoint)" } else { "" })
         };
         rows.push(ParameterRow {
-            number: parameter.number,
-            symbol: parameter.symbol,
+            name: parameter.label(),
             values: estimates.iter().map(shown).collect(),
             ratios: estimates[1..].iter().map(ratio).collect(),
         });
@@ -133,8 +132,11 @@ fn fit_machine(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Res
     if samples.is_empty() || machine.origin == Origin::Published {
         return None;
     }
-    let roles = model_fit::roles(model, (&samples, machine.host()), machine.card.as_ref(), &[], &[]);
+    let roles = model_fit::roles(model, (&samples, machine.host()), machine.card.as_ref(), &formula::held(model), &[]);
     let options = Options { resamples: 0, leave_out: false, most_points: MAX_POINTS, ..Options::default() };
-    let fit = model_fit::observations(&samples, model, &[]).and_then(|data| data.fit(model, &roles, options));
+    let fit = model_fit::observations(&samples, model, &[]).and_then(|data| {
+        let started = model.formula().map(|own| formula::start(own.clone(), &data, &roles)).transpose()?;
+        data.fit(started.as_ref().map_or(model, |own| own), &roles, options)
+    });
     Some(fit.map_err(|error| error.message))
 }

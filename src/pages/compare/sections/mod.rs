@@ -19,6 +19,7 @@ mod summary;
 pub mod terms;
 
 use super::comparison::Comparison;
+use super::machine::Machine;
 use crate::html::{self, Viewer};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
@@ -59,6 +60,7 @@ struct Part {
 /// The context of a section's template.
 #[derive(Serialize)]
 struct Context<'a, S> {
+    title: &'a str,
     names: &'a [&'a str],
     #[serde(flatten)]
     section: &'a S,
@@ -83,7 +85,7 @@ impl Page<'_> {
             return Ok(());
         }
         let template = format!("{{% import \"parts.html\" as parts %}}{template}");
-        let html = html::render(&template, &Context { names: &self.names, section })?;
+        let html = html::render(&template, &Context { title: &self.title, names: &self.names, section })?;
         self.sections.push(Part { heading, html });
         Ok(())
     }
@@ -111,9 +113,8 @@ pub fn write(
     let mut rates = Rates::new(comparison, &figures)?;
     let lead = ratios.take_lead().or_else(|| rates.lead());
     let (means, points, codes) = (Means::new(comparison), MatchedPoints::new(comparison), Codes::new(comparison));
-    let (terms, cards, fits) = (Terms::new(comparison, &figures)?, Cards::new(comparison), Fits::new(comparison));
-    let headline = means.fastest.clone().into_iter().chain(headline::sentences(comparison)).collect();
-    let summary = Summary::new(comparison, headline, &points.unfinished);
+    let (terms, cards, fits) = (Terms::new(comparison, Some(&figures))?, Cards::new(comparison), Fits::new(comparison));
+    let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);
     let overview = Overview::new(comparison, check.map(RegressionCheck::sentence), lead, summary.remarks.clone());
     let check = check.map(|check| Check::new(check, &comparison.warnings()));
     let method = Method::new(comparison, terms.applies(), check.is_some());
@@ -122,7 +123,7 @@ pub fn write(
     let surfaces = Surfaces { viewer: Viewer { surfaces: ratios.surfaces() } };
 
     let names: Vec<&str> = comparison.machines.iter().map(|machine| machine.name.as_str()).collect();
-    let mut page = Page { title: names.join(" against "), names, sections: Vec::new() };
+    let mut page = Page { title: title(comparison.machines), names, sections: Vec::new() };
     page.add(true, Some(["summary", "Summary"]), include_str!("summary.html"), &summary)?;
     page.add(true, None, include_str!("overview.html"), &overview)?;
     page.add(means.applies(), Some(["means", "Means"]), include_str!("means.html"), &means)?;
@@ -150,10 +151,44 @@ pub fn write(
     let page = folder.join("compare.html");
     save(&page, Some(&text))?;
     html::remove_unmade(&figures, &text)?;
-    let mut others = [summary.lines, overview.details, terms.sentences(), codes.sentences(), points.lines()].concat();
+    let others = [overview.details, terms.sentences(), codes.sentences(), points.lines(true)];
+    Ok(ComparisonOutput { page, summary: join_lines(summary, others) })
+}
+
+/// Returns the text for the terminal, and writes no file.
+pub fn text(comparison: &Comparison) -> Result<String> {
+    let (means, points) = (Means::new(comparison), MatchedPoints::new(comparison));
+    let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);
+    let (terms, codes) = (Terms::new(comparison, None)?, Codes::new(comparison));
+    let others = [overview::details(comparison), terms.sentences(), codes.sentences(), points.lines(false)];
+    Ok(join_lines(summary, others))
+}
+
+fn headline(comparison: &Comparison, means: &Means) -> Vec<String> {
+    means.fastest.clone().into_iter().chain(headline::sentences(comparison)).collect()
+}
+
+/// Joins the headline with the other lines, the shortest first.
+fn join_lines(summary: Summary, others: [Vec<String>; 4]) -> String {
+    let mut others = [summary.lines, others.concat()].concat();
     others.sort_by_key(|line| line.chars().count());
-    let lines = [summary.headline, others].concat();
-    Ok(ComparisonOutput { page, summary: lines.into_iter().map(|line| line + "\n").collect() })
+    summary.headline.into_iter().chain(others).map(|line| line + "\n").collect()
+}
+
+/// Returns the machines with their processors: `Intel Xeon, 2 cores (old) against AMD EPYC, 4 cores (new)`. Machines with the same
+/// processor name it once: `Intel Xeon, 2 cores: old against new`.
+fn title(machines: &[Machine]) -> String {
+    let processors: Vec<Option<String>> = machines.iter().map(Machine::processor).collect();
+    let is_shared = processors.windows(2).all(|pair| pair[0] == pair[1]);
+    let name = |(machine, processor): (&Machine, &Option<String>)| match processor {
+        Some(processor) if !is_shared => format!("{processor} ({})", machine.name),
+        _ => machine.name.clone(),
+    };
+    let names = machines.iter().zip(&processors).map(name).collect::<Vec<_>>().join(" against ");
+    match &processors[0] {
+        Some(processor) if is_shared => format!("{processor}: {names}"),
+        _ => names,
+    }
 }
 
 /// Writes a table or the HTML page; `None` removes the file of an earlier comparison.

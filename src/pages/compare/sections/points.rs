@@ -44,10 +44,11 @@ impl MatchedPoints {
 }
 
 impl MatchedPoints {
-    pub fn lines(&self) -> Vec<String> {
+    /// Returns the lines for the terminal, which name the tables if these are written.
+    pub fn lines(&self, has_tables: bool) -> Vec<String> {
         let matched = plural(self.matched, "point");
-        let counts =
-            format!("{matched} matched (cells.csv), {} without a counterpart (unmatched.csv)", self.unmatched_all);
+        let [cells, unmatched] = if has_tables { [" (cells.csv)", " (unmatched.csv)"] } else { [""; 2] };
+        let counts = format!("{matched} matched{cells}, {} without a counterpart{unmatched}", self.unmatched_all);
         self.unfinished.iter().cloned().chain([counts]).collect()
     }
 

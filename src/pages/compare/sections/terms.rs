@@ -32,7 +32,8 @@ pub struct Terms {
 }
 
 impl Terms {
-    pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
+    /// Explains the ratios, and draws the maps into a folder if there is one.
+    pub fn new(comparison: &Comparison, folder: Option<&Path>) -> Result<Self> {
         let mut explained: Vec<Explanation> = Vec::new();
         for machine in 1..comparison.machines.len() {
             match explain_pair(comparison, machine) {
@@ -95,9 +96,10 @@ pub struct RegionRow {
 }
 
 impl Explanation {
-    fn new(comparison: &Comparison, pair: TermPair, folder: &Path) -> Result<Self> {
+    fn new(comparison: &Comparison, pair: TermPair, folder: Option<&Path>) -> Result<Self> {
         let mut groups = Vec::new();
-        for group in comparison.groups() {
+        for (group, folder) in comparison.groups().zip(std::iter::repeat(folder)) {
+            let Some(folder) = folder else { break };
             let cells: Vec<&TermCell> = pair.cells.iter().filter(|cell| group.points.contains(&cell.point)).collect();
             if cells.is_empty() || groups.len() == MAX_GROUPS {
                 continue;

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-/// Id of all models of formulas.
+/// Id of formulas on the command line. That of a formula in a file is the name of the file.
 pub const ID: &str = "formula";
 
 /// Name of the bytes of a word in formulas.
@@ -50,7 +50,7 @@ impl Names {
 }
 
 /// A model that a user wrote as a formula.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FormulaModel {
     about: &'static About,
     formula: Formula,
@@ -63,7 +63,7 @@ pub struct FormulaModel {
 }
 
 /// The units of the names of a formula. `None` if not known.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Units {
     column: Option<Unit>,
     variables: Vec<(String, Option<Unit>)>,
@@ -128,6 +128,11 @@ impl FormulaModel {
         &self.text
     }
 
+    /// Returns the file of the formula, whose numbers predict; `None` for a formula that was not fitted before.
+    pub fn saved(&self) -> Option<&Saved> {
+        self.saved.as_ref()
+    }
+
     /// Returns the unit of the column on the left side.
     pub fn column_unit(&self) -> Option<Unit> {
         self.units.column
@@ -159,14 +164,14 @@ impl FormulaModel {
     }
 
     /// Reads the formula of a file, whose numbers then predict. A variable with one value in the fit has this value by default.
-    fn from_saved(saved: Saved) -> Result<Self> {
+    fn from_saved(saved: Saved, id: &str) -> Result<Self> {
         let mut model = Self::new(&saved.formula, &saved.names())?;
         let with_default = |variable: &Variable| Variable {
             default: saved.domain.extent(variable.name).and_then(crate::machine::Extent::single),
             ..*variable
         };
         let variables = Vec::leak(model.about.variables.iter().map(with_default).collect());
-        model.about = Box::leak(Box::new(About { variables, ..*model.about }));
+        model.about = Box::leak(Box::new(About { id: leak(id), variables, ..*model.about }));
         Ok(Self { saved: Some(saved), ..model })
     }
 }
@@ -190,8 +195,8 @@ impl Model for FormulaModel {
         self.is_linear_itself
     }
 
-    fn saved_formula(&self) -> Option<&Saved> {
-        self.saved.as_ref()
+    fn formula(&self) -> Option<&FormulaModel> {
+        Some(self)
     }
 }
 

@@ -26,7 +26,7 @@
 //! `[fit]` is the covariance of the fitted parameters, as on machine cards.
 
 use super::{FormulaModel, ID, Names};
-use crate::machine::{Domain, JointFit};
+use crate::machine::{Card, Domain, JointFit};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_base::units::Unit;
@@ -104,7 +104,8 @@ impl FormulaModel {
         let page = TomlSource { path, text, examples: "docs/models.md" };
         let saved: Saved = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
         saved.check(path)?;
-        Self::from_saved(saved)
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        Self::from_saved(saved, &name.to_string_lossy())
     }
 }
 
@@ -124,6 +125,18 @@ impl Saved {
             parameters: self.parameters.keys().cloned().collect(),
             kernels: self.kernels.clone(),
         }
+    }
+
+    /// Returns a card without numbers that names the machine of the fit.
+    pub fn card(&self) -> Card {
+        Card::new(&self.machine, &self.formula, &self.source)
+    }
+
+    /// Returns the parameters that were given to the fit, with their values.
+    pub fn held(&self) -> Vec<(&str, f64)> {
+        let is_fitted = |name: &String| self.fit.as_ref().is_some_and(|fit| fit.numbers.contains(name));
+        let held = self.parameters.iter().filter(|(name, number)| number.low.is_none() && !is_fitted(name));
+        held.map(|(name, number)| (name.as_str(), number.value)).collect()
     }
 
     /// Rejects values that no fit writes.
