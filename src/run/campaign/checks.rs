@@ -25,6 +25,7 @@ impl Campaign {
         let common_points = planned.iter().filter(|point| labels.contains(&point.label())).count();
         let is_same = common_points == planned.len() && common_points == labels.len();
         let is_renamed = name.as_ref().is_ok_and(|name| *name != self.sweep.name) && !is_same;
+        // An edited sweep keeps its name and some of its points. It continues this result.
         Ok((common_points == 0 || is_renamed).then(|| {
             let name = name.map_or_else(|_| "whose name cannot be read".into(), |name| format!("\"{name}\""));
             format!(
@@ -84,6 +85,7 @@ impl Campaign {
         let (bytes, ranks) = largest_memory(&self.plan);
         let hardware = Hardware::this_machine();
         let memory = hardware.usable_memory_bytes().unwrap_or(u64::MAX);
+        // Unknown memory is u64::MAX, so the division comes before the product.
         if bytes <= memory / 10 * 9 {
             return Ok(());
         }
@@ -104,6 +106,7 @@ impl Campaign {
         let core_nodes = numa_cores.into_keys().collect();
         for (name, subject, nodes) in [("memory_node", "memory", memory_nodes), ("core_node", "cores", core_nodes)] {
             let node_of = |entry: &Entry| Some(entry.point.params.get(name)?.as_f64()? as usize);
+            // A system that reports no nodes refuses none.
             let mut points = self.plan.entries.iter().filter_map(node_of).filter(|_| !nodes.is_empty());
             if let Some(node) = points.find(|node| !nodes.contains(node)) {
                 let list: Vec<String> = nodes.iter().map(usize::to_string).collect();

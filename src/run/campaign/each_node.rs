@@ -57,6 +57,7 @@ impl EachNode {
         if let Some(path) = folder {
             names.extend(measured_nodes(&Folder { path: path.to_owned() }, &sweep.points)?);
         }
+        // Nodes of earlier commands are not measured again, so they need no time.
         if let Some(budget) = &mut sweep.repeat.budget_seconds {
             *budget *= self.len() as f64;
         }

@@ -44,6 +44,7 @@ impl<'a> Fallback<'a> {
     /// for the user.
     pub fn apply_remedy(&self, ending: &Ending) -> Result<Option<String>> {
         let is_cause = |cause: &&Cause| cause.special == Some(Special::NoWindow);
+        // `replace` lets the remedy apply once. A second failure with the variable has another reason.
         let Some(cause) = ending.cause.filter(is_cause).filter(|_| self.is_allowed && !self.is_used.replace(true))
         else {
             return Ok(None);

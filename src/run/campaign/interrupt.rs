@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 static RECEIVED_SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn store_signal(signal: nix::libc::c_int) {
+    // Relaxed suffices: the number is all that the handler shares.
     RECEIVED_SIGNAL.store(signal, Ordering::Relaxed);
 }
 

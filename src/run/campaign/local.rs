@@ -40,6 +40,7 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
         let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
         note(&format!("{done} of {} done{failed}", plural(campaign.plan.entries.len(), "point")));
     }
+    // A signal may also come while samples are compacted.
     result.and_then(|_| interrupt.check()).map_err(|error| interrupt::explain(error, &campaign.plan, &folder))?;
     measured
 }

@@ -195,6 +195,7 @@ impl Campaign {
         let records = folder.outcomes()?;
         self.manifest().with_records(&records).write(folder)?;
         let progress = Progress::new(&self.plan, &records);
+        // Records and table of a million samples take hundreds of MiB each, so only one of them is in memory.
         drop(records);
         Ok(Measured { table: folder.compact()?, progress })
     }

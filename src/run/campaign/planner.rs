@@ -79,6 +79,7 @@ impl<'a> Planner<'a> {
         let worker_of_site = || site.worker(sweep.launch.launcher).map(|(worker, _)| worker.to_owned());
         let program = (request.worker.clone())
             .or_else(|| sweep.launch.worker.clone())
+            // A description of the worker means that it runs elsewhere, without this site's file.
             .or_else(|| worker_of_site().filter(|_| request.worker_info.is_none()));
         let (worker, worker_info) = worker::find(program.as_deref(), request.worker_info.as_deref(), &sweep)?;
         let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
@@ -88,6 +89,7 @@ impl<'a> Planner<'a> {
         };
         let folder = request.out.clone().unwrap_or_else(default_folder);
         if let Some(each_node) = &request.each_node {
+            // A job plans its own node only, so it does not look for nodes with samples.
             each_node.apply(&mut sweep, ranks_per_node, Some(folder.as_path()).filter(|_| !request.is_job))?;
         }
         let (hosts, ranks_per_node) = self.choose_hosts(&sweep, ranks_per_node)?;

@@ -28,6 +28,7 @@ pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(S
     };
     let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize);
     let machine = node_size(&card);
+    // Values such as "cores" follow the machine, so the sweep is read again for that of the card.
     let sweep = ready::open(path, machine.clone())?;
     let resampled = card.resample(sweep.launch.resamples, sweep.seed);
     let simulation = Simulation { card: Arc::new(card), ranks_per_node, mapping: sweep.launch.mapping, resampled };

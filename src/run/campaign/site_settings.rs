@@ -74,6 +74,7 @@ impl Campaign {
         if !text.is_empty() {
             return folder.replace_text(&path, &text);
         }
+        // The record of an earlier run with other settings does not hold for this one.
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &path, error)),
             _ => Ok(()),

@@ -54,10 +54,12 @@ pub fn carry_out(
     let mut place = TrialPlace::lock(&result, size.ranks, expected)?;
     let trial = plan_trial(campaign, size, place.folder.clone())?;
     let folder = Folder::create(&place.folder)?;
+    // The trial runs with the component that the sweep will use.
     if result.is_one_sided_by_messages()? {
         folder.keep_one_sided_by_messages()?;
     }
     let outcome = measure(&trial, &folder, starter, display, interrupted);
+    // The folder of a failed trial stays for its output. An interrupted one shows nothing.
     if let Err(Error { kind: ErrorKind::Interrupted(_), .. }) = outcome {
         let _ = place.remove();
     }
@@ -71,6 +73,7 @@ pub fn carry_out(
     let Some(end) = manifest.launches.last() else { return Err(Error::internal("a launch without a greeting")) };
     let launch = end.launch.clone();
     check_node_count(&launch, expected)?;
+    // Read while the folder exists.
     let by_messages = folder.is_one_sided_by_messages()?;
     place.remove()?;
     Ok(TrialOutcome { launch, manifest, samples, by_messages })
@@ -104,8 +107,10 @@ impl TrialPlace {
     /// Removes the folder, and folders that are empty without it.
     fn remove(&mut self) -> Result<()> {
         std::fs::remove_dir_all(&self.folder).map_err(|e| Error::file("remove", &self.folder, e))?;
+        // Removed while locked, because another trial could otherwise lock the removed file.
         let _ = std::fs::remove_file(&self.lock_path);
         self.lock = None;
+        // These are `trials` and the result. Only empty folders can be removed this way.
         for parent in self.folder.ancestors().skip(1).take(2) {
             let _ = std::fs::remove_dir(parent);
         }
@@ -208,6 +213,7 @@ fn plan_trial(campaign: &Campaign, size: LaunchSize, folder: PathBuf) -> Result<
 
 /// Returns the runs of a trial. They use only messages, because not every network has remote memory.
 fn trial_points(ranks: usize) -> Vec<Point> {
+    // Kernels of messages pair the first half of the ranks with the second.
     if !ranks.is_multiple_of(2) {
         let words = 4096 * ranks as u64;
         return vec![

@@ -68,6 +68,7 @@ fn read_info(path: &Path) -> Result<WorkerInfo> {
 /// Longest time for programs to describe themselves.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest description, in bytes.
+/// A program that is no worker may print without end.
 const MAX_INFO_BYTES: usize = 1 << 16;
 
 /// Asks a worker program for its description, within a time limit.

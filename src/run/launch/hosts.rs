@@ -137,6 +137,7 @@ fn parse_host(entry: &str) -> std::result::Result<(String, Option<usize>), Probl
 }
 
 /// Largest number of hosts of one entry.
+/// Without a limit, a short entry such as `n[0-999999999]` fills the memory.
 const MAX_HOSTS: usize = 1 << 17;
 
 /// Returns the hosts of a name with numbers in brackets: `n[08-10]` are n08, n09 and n10.

@@ -117,6 +117,7 @@ impl LaunchJob {
     fn fit(&self) -> Fit {
         let ranks = self.ranks_per_node.unwrap_or(self.ranks.div_ceil(self.machine.nodes.max(1)));
         match () {
+            // With `smt`, ranks share cores even if there are enough.
             () if ranks <= self.machine.cores && self.place != Some(PlacementOrder::Smt) => Fit::Cores,
             () if ranks <= self.machine.hardware_threads => Fit::HardwareThreads,
             () => Fit::Oversubscribed,

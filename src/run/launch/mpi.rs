@@ -21,6 +21,7 @@ pub struct Mpi {
 }
 
 /// Words in descriptions of libraries (MPI_Get_library_version) and launchers (`mpirun --version`), the most specific first.
+/// `CRAY MPICH` contains `MPICH`, for example.
 const NAMES: [(&str, &str, Family); 8] = [
     ("Open MPI", "Open MPI", Family::OpenMpi),
     ("OpenRTE", "Open MPI", Family::OpenMpi),

@@ -73,6 +73,7 @@ impl Launcher for OpenMpi {
 
 /// Returns the options that map ranks to nodes, and to cores if each rank has one.
 fn mapping_options(job: &LaunchJob) -> Vec<String> {
+    // Ranks that share hardware threads are not bound, so an order of cores has no effect.
     let place = job.place.filter(|_| job.fit() != Fit::Oversubscribed);
     let packages = job.machine.packages;
     let words: Vec<String> = match (place, job.ranks_per_node) {

@@ -102,6 +102,7 @@ fn measure_groups(
     let (mut has_started, mut failure) = (false, None);
     for (index, group) in groups.into_iter().enumerate() {
         (setting.interrupted)()?;
+        // The rest is divided anew, so time that a group leaves goes to the later ones.
         let share = budget.map(|budget| Budget::of_first_group(budget, &points[index..]));
         let begun_at = Instant::now();
         match measure_group(plan, group, share, setting, suspicion)? {

@@ -47,6 +47,7 @@ impl ErrorOutput {
         let _ = self.file.write_all(&bytes[..kept]);
         self.bytes += bytes.len();
         self.end.extend_from_slice(&bytes[bytes.len().saturating_sub(END_BYTES)..]);
+        // Old bytes are dropped rarely, because each time moves those that stay.
         if self.end.len() > 2 * END_BYTES {
             self.end.drain(..self.end.len() - END_BYTES);
         }

@@ -121,6 +121,7 @@ impl Executor for ProcessesOn<'_> {
         // Nothing of this launch may survive, whatever happened.
         let status = process.end()?;
         Ok(match result? {
+            // A launcher that printed the cause of its failure may hang instead of ending.
             Some(ending) if ending.status == Status::TimedOut => match errors.cause() {
                 Some(found) => Ending::with_cause(ending.status, &found, &ending.message),
                 None => ending,
@@ -262,6 +263,7 @@ fn follow(
             return Ok(Some(hung_ending()));
         }
         on_event(None)?;
+        // A full pipe would keep the process from ending.
         process.read(pause, &mut add);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
@@ -283,8 +285,10 @@ fn judge_failure(status: ExitStatus, errors: &ErrorOutput, has_kills: bool) -> E
         (None, None) => "the launch ended abnormally".into(),
     };
     let last_lines = errors.last_lines();
+    // A shell reports the signal of its child as 128 plus its number.
     let was_killed =
         status.signal() == Some(SIGKILL) || status.code() == Some(128 + SIGKILL) || mentions_kill(&last_lines);
+    // The count includes other programs, so the end of this launch must look like a kill too.
     if has_kills && was_killed {
         let ending = Ending::new(Status::Failed, "killed by the system: out of memory");
         return Ending { abrupt: true, lacked_memory: true, ..ending };

@@ -54,6 +54,7 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSou
     let sizes = Sizes { machine: &values.machine, ranks_per_node: launch.ranks_per_node };
     let grids = grids(file, &values)?;
     grids.iter().try_for_each(|grid| check_nodes(grid, launch, page))?;
+    // A real number, because products of long lists overflow an integer.
     let count: f64 = grids.iter().map(AxisGrid::count).sum();
     if count > MAX_POINTS as f64 {
         let mut sizes: Vec<_> = grids.iter().flat_map(AxisGrid::columns).map(|c| (c.settings.len(), c)).collect();

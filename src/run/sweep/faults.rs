@@ -90,6 +90,7 @@ pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
         check_node_name(&node, &nodes, &launch.launch)?;
     }
     let Some(needed) = size.nodes else { return Ok(()) };
+    // Simulated ranks have no places on nodes.
     if launch.transport == TransportKind::Simulated.to_string() {
         return Ok(());
     }

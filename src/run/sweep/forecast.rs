@@ -295,6 +295,7 @@ impl<'a> Rates<'a> {
     /// Returns the expected number of samples of a point. A few samples of one point determine little, so their mean over many
     /// points is used.
     fn expected_samples(&self, point: &Point, is_present: bool) -> f64 {
+        // Six samples give the median a 95 % interval.
         let point_samples = point.needed_samples.filter(|_| point.is_finished || point.seconds.len() > RANGE.len() + 1);
         point_samples.unwrap_or(self.samples_per_point[usize::from(!is_present)]).max(self.min)
     }

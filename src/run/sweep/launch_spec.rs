@@ -82,6 +82,7 @@ impl LaunchSpec {
     /// Returns the time limit for a start, in seconds. A launch that waits in a queue has practically no limit, unless the sweep
     /// sets one.
     pub fn start_limit(&self, waits_in_queue: bool) -> f64 {
+        // The ranks watch the machine before they measure, and the limit must not end this.
         let default_limit =
             if waits_in_queue { MAX_SECONDS } else { DEFAULT_START_TIMEOUT_SECONDS.max(2.0 * self.preflight_seconds) };
         self.start_timeout_seconds.unwrap_or(default_limit)

@@ -134,6 +134,7 @@ impl Sizes<'_> {
 
 /// Returns the words per rank that exceed the caches of this machine, as far as reads see them: a power of two, at least 64 Mwords.
 pub fn words_beyond_caches(machine: &Machine) -> u64 {
+    // Hypervisors report the whole cache of a processor. The probe takes about a second, so it runs only for large ones.
     let probe = || if machine.can_probe { seen_cache::probe() } else { None };
     let seen =
         if machine.last_cache > seen_cache::UNPROBED_BYTES { machine.last_cache_seen.or_else(probe) } else { None };

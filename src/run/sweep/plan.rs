@@ -116,6 +116,7 @@ impl Plan {
                     hash.update(serde_json::to_vec(&resampled).map_err(|e| Error::internal(e.to_string()))?);
                 }
             }
+            // 80 bits: two of a million points have the same key with a probability of 4e-13.
             let key: String = hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect();
             if !seen.insert(key.clone()) {
                 return Err(Error::internal(format!("the point {} is in the plan twice", point.label())));
@@ -239,6 +240,7 @@ impl Progress {
         match (sample.status(), sample.seconds()) {
             (Status::Ok, Some(seconds)) => {
                 samples.seconds.entry(node_type).or_default().push(seconds);
+                // A point that was measured well after its failure counts.
                 samples.failure = None;
             }
             (status, _) => samples.failure = Some(status),

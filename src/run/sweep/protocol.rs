@@ -85,12 +85,14 @@ impl Protocol {
             (Event::Sample(_), _) => return Err("a sample without a start".into()),
             _ => return Err(format!("{} out of place", event_name(event))),
         };
+        // A sample belongs to the run that it ends.
         Ok(running.or(self.in_flight()))
     }
 
     fn hello(&mut self, launch: &Launch) -> Result<Stage, String> {
         let greeting = (launch.launch.as_str(), launch.block, launch.ranks, launch.transport.as_str());
         let expected = (self.job.launch.as_str(), self.job.block, self.job.ranks, self.job.transport.as_str());
+        // Simulated ranks have no places on nodes.
         let places = if self.job.machine.is_some() { 0 } else { self.job.ranks };
         if greeting != expected || launch.placement.len() != places {
             return Err("a greeting of another launch".into());

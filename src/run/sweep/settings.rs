@@ -197,7 +197,7 @@ fn place(
     let Some(place) = &file.launch.place else { return Ok(None) };
     let places = (launcher.make)(command)?.places();
     if places.contains(place.get_ref()) {
-        // Threads are spread by default.
+        // Threads are spread by default. Without `place` in their keys, such samples belong to those of a sweep that does not name it.
         let is_default = launcher.transport == TransportKind::Threads && *place.get_ref() == PlacementOrder::default();
         return Ok(Some(*place.get_ref()).filter(|_| !is_default));
     }

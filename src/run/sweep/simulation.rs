@@ -117,6 +117,7 @@ impl Simulation {
             };
             let new: Vec<&str> = names.iter().copied().filter(|name| !missing.contains(name)).collect();
             missing.extend(new);
+            // Further faults would follow from the missing numbers.
             if !names.is_empty() {
                 continue;
             }

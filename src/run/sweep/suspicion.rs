@@ -71,6 +71,7 @@ impl Suspicion {
         self.reason = reason;
         self.launches.push(failed);
         let places: HashSet<&str> = self.launches.iter().map(|failed| failed.place.as_str()).collect();
+        // A single point that ends every launch is at fault itself.
         Ok(self.launches.len() >= SETUP_FAULT_LAUNCHES && places.len() > 1)
     }
 

@@ -221,6 +221,7 @@ impl Values<'_> {
         let value = |number: f64| if integer { Value::Integer(number.round() as u64) } else { Value::Real(number) };
         let mut settings: Vec<Setting> =
             numbers.into_iter().map(|number| Setting { value: value(number), amount: first.amount }).collect();
+        // Neighbours may round to the same whole number.
         settings.dedup();
         Ok(settings)
     }
@@ -242,6 +243,7 @@ impl Values<'_> {
             }
             (None, Some(step), None, None | Some(Scale::Linear)) => {
                 let step = self.step(name, step)?;
+                // The factor keeps rounding from leaving out the last value.
                 let count = ((to - from) / step * (1.0 + 1e-12)).floor() + 1.0;
                 self.check_count(name, count, span)?;
                 return Ok((0..count as usize)

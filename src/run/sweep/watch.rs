@@ -30,6 +30,7 @@ impl Watch {
     pub fn add_preflight(&mut self, canaries: &[Facts]) -> (Quietness, String) {
         canaries.iter().for_each(|facts| self.remember(*facts));
         let causes = preflight_causes(canaries, self.oversubscribed);
+        // Waits and canaries show a cost. Before the first sample, the other causes do not.
         let costly: Option<Vec<Cause>> = causes
             .as_ref()
             .map(|causes| causes.iter().map(|(cause, _)| *cause).filter(|cause| !cause.is_condition()).collect());
