@@ -25,6 +25,7 @@ pub fn find(cluster: &Cluster, request: &Request, flags: &SubmitTable) -> Result
     let base = cluster.planner(&empty_request).plan()?;
     let source = hosts::choose_source(&request.hosts, request.hostfile.as_deref()).or(base.sweep.launch.hosts.clone());
     let given = source.as_ref().map(HostsSource::read).transpose()?.map(|hosts| hosts.names);
+    // The script of a job names its node, so the batch system need not be asked.
     if request.is_job {
         return EachNode::new(given.unwrap_or_default().iter().map(String::as_str));
     }

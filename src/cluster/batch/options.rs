@@ -39,6 +39,7 @@ impl JobOptions {
         }
         let time_limit_seconds = match table.time_limit.as_deref().map(parse_time) {
             None => None,
+            // Scripts have whole minutes.
             Some(Ok(seconds)) if seconds >= 60.0 => Some(seconds),
             Some(Ok(_)) => {
                 return Err((

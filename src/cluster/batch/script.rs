@@ -58,6 +58,7 @@ impl JobScript<'_> {
         text.push_str(&environment_lines(options));
         let _ = writeln!(text, "cd {} || exit 3", quote(&self.folder.to_string_lossy()));
         let command: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
+        // `exec` lets the batch system's signals reach the driver.
         let _ = writeln!(text, "exec {}", command.join(" "));
         text
     }

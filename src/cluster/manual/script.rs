@@ -59,6 +59,7 @@ impl Script<'_> {
         lines.extend([
             "# The result records the variables that change how messages are sent.".into(),
             format!("env | grep -E '{}' | sed 's/^/{VARIABLE_PREFIX}/' >{name}.out || exit 3", environment::pattern()),
+            // `>|` replaces the messages of an earlier try in spite of `set -C`.
             format!("exec {} \\\n    </dev/null >>{name}.out 2>|{name}.err", words.join(" ")),
         ]);
         lines.join("\n") + "\n"

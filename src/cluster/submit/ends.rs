@@ -39,6 +39,7 @@ pub fn end_by_answer(store: &Jobs, job: &mut Job, state: JobState, reason: &str)
     let log_message = cause.map(|cause_match| cause_match.sentence());
     let is_by_driver = job.driver_end.is_some() && driver_end.code <= 128;
     let message = if is_by_driver { driver_message.or(log_message) } else { log_message.or(driver_message) };
+    // The driver stops one margin before the limit. Within two, the limit may be the cause of the signal.
     let was_early = driver_end.was_ended_early(job.seconds - 2.0 * stop_margin(job.seconds));
     let state = match state {
         JobState::Failed | JobState::Ended if is_memory && !is_by_driver => JobState::OutOfMemory,

@@ -38,6 +38,7 @@ pub fn follow(follower: &mut Follower) -> Result<Stopped> {
     loop {
         let looked_at = Instant::now();
         tail.read(follower.folder, follower.plan, follower.watcher)?;
+        // `|` and not `||`: both must run.
         let has_changed = read_driver_records(follower, &mut state)? | ask_queue(follower, &mut state)?;
         // The queue may accept further jobs, or the owner's apexmap may end or submit them.
         let waits = !state.postponed.is_empty() || follower.other_owner.is_some() && state.open_jobs().next().is_none();
@@ -47,6 +48,7 @@ pub fn follow(follower: &mut Follower) -> Result<Stopped> {
         }
         let is_over = follower.parts.iter().all(|part| state.is_settled(part));
         if is_over || follower.detaches {
+            // Samples may have arrived since the last look.
             tail.read(follower.folder, follower.plan, follower.watcher)?;
             return Ok(state.stopped);
         }

@@ -25,6 +25,7 @@ pub fn cause(store: &Jobs, job: &str, state: JobState) -> Option<CauseMatch> {
 
 /// Returns the end of a file, or `None` if it is not a readable regular file.
 fn read_end(path: &Path) -> Option<String> {
+    // In a result of another user, a link may lead to any file.
     let mut file = regular_file::open_with(OpenOptions::new().read(true), O_NOFOLLOW, path).ok()?;
     let metadata = file.metadata().ok()?;
     file.seek(SeekFrom::Start(metadata.len().saturating_sub(MAX_LOG_BYTES))).ok()?;

@@ -85,6 +85,7 @@ pub fn chain(measuring: f64, launches: usize, limit: Option<f64>) -> (f64, usize
     match limit {
         Some(limit) if needed + JOB_START_SECONDS > limit => {
             // Each job has a start-up time and stops before its limit.
+            // A limit below both margins would leave no time, and the chain would have no end.
             let useful = (limit - JOB_START_SECONDS - stop_margin(limit)).max(limit / 4.0);
             (limit, (needed / useful).ceil().max(1.0) as usize)
         }

@@ -112,6 +112,7 @@ impl<'a> System<'a> {
             Some(path) => Stdio::from(regular_file::open(path).map_err(|e| Error::file("read", path, e))?),
         };
         let mut command = Command::new(program);
+        // Without the mark and in its own group, a program that the system starts from here outlives this launch and Ctrl-C.
         command.args(arguments).current_dir(&self.folder).env_remove(LAUNCH_VARIABLE).process_group(0);
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         if purpose == Purpose::Question {
@@ -122,6 +123,7 @@ impl<'a> System<'a> {
             let advice = "run this on a machine with the batch system's programs, such as a login node";
             Error::environment(format!("cannot start {program}: {e}"), advice)
         })?;
+        // Threads read both pipes, because the command would wait for ever on a full one.
         let (output, errors) = (Pipe::read(child.stdout.take()), Pipe::read(child.stderr.take()));
         let status = self.wait(&mut child, program, purpose)?;
         let until = Instant::now() + OUTPUT_GRACE;
@@ -277,12 +279,14 @@ impl Queue for System<'_> {
                 let advice = "correct [launch] submit or the flags of the same names; --dry-run shows the scripts";
                 Err(refusal(&argv, &reply, advice))
             }
+            // Without an answer in time, the job may still be in the queue. It is looked for by its name.
             _ => Ok(Submission::Accepted(parse_job_id(&self.template, &reply.output))),
         }
     }
 
     fn ask(&mut self, ids: &[String]) -> Result<BTreeMap<String, Answer>> {
         let mut answers = self.ask_question(&self.template.ask, ids)?;
+        // Only accounts show who cancelled a job.
         let is_settled = |id: &String| answers.get(id).is_some_and(|job| job.state != JobState::Cancelled);
         let missing: Vec<String> = ids.iter().filter(|id| !is_settled(id)).cloned().collect();
         if let (Some(question), false) = (&self.template.ask_ended, missing.is_empty()) {

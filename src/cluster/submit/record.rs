@@ -238,6 +238,7 @@ fn append(path: &Path, line: &impl Serialize) -> Result<()> {
 /// Returns the complete lines of a file; an absent file has none.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     match regular_file::read_text(path) {
+        // A killed writer leaves an incomplete last line.
         Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(Error::file("read", path, error)),

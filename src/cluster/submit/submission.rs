@@ -101,6 +101,7 @@ fn submit_job(
         ..Job::default()
     };
     let (part_name, after) = (part.name.clone(), job.predecessor.clone());
+    // Recorded first: if this program is killed now, the next one finds the job in the queue by its name.
     store.append(&Line::Submitting { job: name.clone(), part: part_name, seconds, after, samples })?;
     let script = std::path::absolute(store.script(&name)).map_err(|e| Error::file("find", &store.script(&name), e))?;
     let id = match follower.queue.submit(&script, predecessor.and_then(|job| job.id.as_deref())) {

@@ -45,6 +45,7 @@ impl Writer<'_> {
             }
             command.extend(["--each-node".to_owned(), format!("--hosts={node}")]);
         }
+        // The job reads the sweep itself, so only a different value needs a flag.
         if let Some(ranks) = context.ranks_per_node.filter(|ranks| Some(*ranks) != launch.ranks_per_node) {
             command.push(format!("--ranks-per-node={ranks}"));
         }

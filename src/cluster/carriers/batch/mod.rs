@@ -147,6 +147,7 @@ pub fn carry_out(
     } else if let Some(owner) = store.other_owner()? {
         return watch_jobs(&writer, &store, &parts, (&measuring, display), owner).map(Some);
     }
+    // A dry run has printed its jobs before the limit may refuse them.
     hours.check(&store, planned)?;
     if request.dry_run {
         return Ok(None);
@@ -162,12 +163,14 @@ pub fn carry_out(
     }
     // The launcher is only needed on the machine where the jobs run.
     launch::check_worker(&campaign.worker)?;
+    // Open jobs are followed whatever this comparison finds.
     if request.asks_worker && !jobs.iter().any(|job| job.end.is_none()) {
         mpi_check::check(campaign, &options)?;
     }
     Folder::create(&folder.path)?;
     store.create()?;
     folder.remove_abandoned_if_unused();
+    // Jobs share the lock of the result. The other lock keeps a second follower out.
     let _shared_lock = folder.share()?;
     let _follower_lock = store.lock()?;
     if let Some(card) = card {

@@ -154,6 +154,7 @@ fn ask(programs: &[&str], worker: &Path, options: &JobOptions) -> Result<Answers
     let launcher = section("launcher").and_then(|text| text.split_once('\n'));
     let launcher = launcher.map(|(program, version)| (program.to_owned(), version.to_owned()));
     let answer = section("worker").unwrap_or_default();
+    // Modules may print before the answer.
     let info = answer.find('{').and_then(|start| serde_json::from_str::<WorkerInfo>(&answer[start..]).ok());
     let library = info.and_then(|info| info.mpi_library);
     Ok(Answers { launcher, library, refusal: answer.lines().last().unwrap_or_default().to_owned() })

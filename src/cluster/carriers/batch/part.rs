@@ -75,6 +75,7 @@ fn measure(
             return Ok(());
         }
         out_of_time.set(true);
+        // As on SIGTERM, the driver ends its launch and keeps all samples.
         Err(Error::new(ErrorKind::Interrupted(15), "the job's time limit is near", ""))
     };
     let _shared_lock = folder.share()?;
