@@ -213,6 +213,7 @@ fn run_job<C: Collectives>(
     preflight(comm, job, &mut observer, root.is_some())?;
     let mut world = World { transport, arena };
     loop {
+        // No task has this index, so it ends the loop on all ranks.
         let mut next_run = [u64::MAX, 0];
         if let Some(root) = &mut root {
             next_run = root.announce_next(comm.wall_time())?.unwrap_or(next_run);

@@ -215,6 +215,7 @@ impl Arena {
             // Later fills cover only the requested words.
             let fill_end = if region.filled.is_none() { region.words } else { words };
             // A region never moves: a larger one is allocated and filled again.
+            // Exposed, because pointer chases turn stored addresses into pointers again.
             let first = region.words().as_ptr().expose_provenance();
             let value = |index| value(first, index);
             let crew = if is_simulated { Crew::default() } else { fill_crew(ranks_on_node, node) };
@@ -240,6 +241,7 @@ impl Region {
     fn allocate(pages: Pages, words: usize, node: Option<usize>) -> Result<Self> {
         let page = huge_page_bytes() as usize;
         let huge = if pages == Pages::Huge { huge_page_portion(words.max(1) * 8, page) } else { 0 };
+        // One page more, so that the words can begin at the boundary of a huge page.
         let bytes = huge.max(words.max(1) * 8) + page;
         let refuse = |cause: std::io::Error| {
             Error::environment(
@@ -258,6 +260,7 @@ impl Region {
         }
         let skip = (page - map.as_ptr() as usize % page) % page;
         // The system may ignore the advice (a kernel without huge pages). `read_granted_pages` reads back the actual pages.
+        // Huge pages may be the default of the system. Here they are only where they are requested.
         let _ = map.advise(Advice::NoHugePage);
         if huge > 0 {
             let _ = map.advise_range(Advice::HugePage, skip, huge);

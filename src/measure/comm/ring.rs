@@ -83,6 +83,7 @@ impl<T: Copy, K> Producer<T, K> {
     /// Returns the number of items in the ring.
     #[inline]
     pub fn waiting(&mut self) -> usize {
+        // Pairs with the Release in `pop`: the receiver has read a place before the sender fills it again.
         self.taken = self.ring.taken_counter().load(Ordering::Acquire);
         self.put.wrapping_sub(self.taken)
     }
@@ -103,6 +104,7 @@ impl<T: Copy, K> Producer<T, K> {
         unsafe { (*self.ring.places.add(self.index)).with_mut(|slot| (*slot).write(item)) };
         self.index = self.ring.index_after(self.index);
         self.put = self.put.wrapping_add(1);
+        // Pairs with the Acquire in `pop`: the item is in its place before it is counted.
         self.ring.put_counter().store(self.put, Ordering::Release);
         true
     }
@@ -118,6 +120,7 @@ impl<T: Copy, K> Consumer<T, K> {
     /// Takes the oldest item out.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
+        // The sender writes the count. Read it only if the ring seems empty.
         if self.put == self.taken {
             self.put = self.ring.put_counter().load(Ordering::Acquire);
             if self.put == self.taken {
@@ -125,6 +128,7 @@ impl<T: Copy, K> Consumer<T, K> {
             }
         }
         let item = self.read();
+        // Pairs with the Acquire in `waiting`.
         self.ring.taken_counter().store(self.taken, Ordering::Release);
         Some(item)
     }

@@ -41,8 +41,10 @@ impl Barrier {
         if failure.is_declared() {
             return false;
         }
+        // Read before this arrival counts, because the last member then advances the epoch.
         let epoch = self.epoch.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.members {
+            // Before the epoch advances, because the other members may then arrive at the next barrier. Its Release publishes this.
             self.waiting.store(0, Ordering::Relaxed);
             self.epoch.store(epoch.wrapping_add(1), Ordering::Release);
             return true;
@@ -125,6 +127,7 @@ impl Slot {
     /// The slot is free, and no other thread fills it.
     #[inline]
     pub unsafe fn fill(&self, words: &[u64]) {
+        // Only the sender looks at `busy` until the notification, which publishes it.
         self.busy.store(true, Ordering::Relaxed);
         // SAFETY: the caller has a free slot, which no thread reads, and no other thread fills it.
         self.words.with_mut(|own| unsafe { (&mut *own)[..words.len()].copy_from_slice(words) });
@@ -138,6 +141,7 @@ impl Slot {
     pub unsafe fn read<R>(&self, words: usize, read: impl FnOnce(&[u64]) -> R) -> R {
         // SAFETY: the caller has a filled slot, which its sender leaves unchanged until `busy` is cleared.
         let result = self.words.with(|own| read(unsafe { &(&*own)[..words] }));
+        // Pairs with the Acquire in `is_free`: all words are read before the sender writes again.
         self.busy.store(false, Ordering::Release);
         result
     }
@@ -152,6 +156,7 @@ pub struct Deliveries(AtomicU64);
 impl Deliveries {
     #[inline]
     pub fn count(&self) {
+        // Pairs with the Acquire in `all_delivered`: a copy is complete before it is counted.
         self.0.fetch_add(1, Ordering::Release);
     }
 

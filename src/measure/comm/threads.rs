@@ -81,6 +81,7 @@ pub fn run_placed<R: Send>(
     let allowed = affinity::allowed_hardware_threads();
     let hardware_threads =
         place_ranks(&hardware.threads, allowed.as_ref().unwrap_or(&hardware.allowed), placement_order);
+    // A control group may grant less processor time than there are hardware threads.
     let may_spin = ranks <= hardware.limit_by_quota(hardware_threads.len());
     if !may_spin {
         return_memory_at_once();
@@ -218,6 +219,7 @@ impl ThreadComm {
             value.as_ref().and_then(|gift| gift.downcast_ref().cloned()).expect("all ranks give the same")
         };
         let received = self.shared.shared_values.iter().map(read_value).collect();
+        // All ranks have read before a slot is used again.
         self.wait(&self.shared.barrier);
         *own_slot() = None;
         received
@@ -257,6 +259,7 @@ impl Comm for ThreadComm {
     fn relax(&self) {
         let turns = self.waiting_turns.get().wrapping_add(1);
         self.waiting_turns.set(turns);
+        // A look at the failure and a yield take longer than a spin, so most turns do neither.
         if self.may_spin && !turns.is_multiple_of(256) {
             std::hint::spin_loop();
             return;

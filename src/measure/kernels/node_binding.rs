@@ -54,6 +54,7 @@ impl NodeBinding {
         let previous_processors = affinity::allowed_hardware_threads().unwrap_or_else(|| machine.allowed.clone());
         let binding = Self { previous_processors };
         affinity::bind(&[processor]);
+        // `bind` does not report a refusal.
         match affinity::allowed_hardware_threads() {
             Some(current) if current != [processor] => {
                 refuse("the system does not let ranks move".into(), "leave core_node out")

@@ -113,6 +113,7 @@ impl Parameter {
             ) => {
                 let number = match value {
                     Value::Integer(v) => *v,
+                    // Larger numbers do not fit into 64 bits.
                     Value::Real(v) if v.fract() == 0.0 && *v >= 0.0 && *v < 1.8e19 => *v as u64,
                     other => return Err(refusal!([name], "{name} must be a whole number, found {other}")),
                 };

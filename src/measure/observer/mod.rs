@@ -54,6 +54,7 @@ impl Observation {
     }
 
     fn stop(&mut self) {
+        // The counters stop first and start last, so that they do not count the other readings.
         let counts = self.counters.as_mut().map(Counters::stop);
         let thread_times = ThreadTimes::read();
         let Some(started) = self.started.take() else { return };

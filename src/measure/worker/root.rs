@@ -58,6 +58,7 @@ impl<'a> Root<'a> {
         }
         let repetition = self.repetitions[index];
         self.repetitions[index] += 1;
+        // Before the run, so that the driver knows the point of a launch that crashes.
         write_event(&Event::Start { index, repetition })?;
         progress::begin_run();
         Ok(Some([index as u64, u64::from(repetition)]))

@@ -75,6 +75,7 @@ impl Lock {
             ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_ARE_FATAL);
             assert!(code == ffi::MPI_SUCCESS as c_int, "{}", window_error(code));
             let window = window.assume_init();
+            // No rank locks exclusively, so MPI need not check for conflicting locks.
             ffi::MPI_Win_lock_all(ffi::MPI_MODE_NOCHECK as c_int, window);
             Some(Self(window))
         }

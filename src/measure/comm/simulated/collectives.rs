@@ -148,6 +148,7 @@ impl Collectives for SimulatedComm {
     }
 
     fn all_reduce_sum(&self, value: u64) -> u64 {
+        // The values travel up the tree, and their sum down.
         let cost = 2 * self.tree(1);
         let add = |given: Vec<u64>| given.into_iter().fold(0, u64::wrapping_add);
         *self.member.share("a sum", value, |last, given| (vec![last + cost], add(given)))

@@ -152,6 +152,7 @@ impl Network {
     fn keep_order(&mut self, now: Time, (from, to): (usize, usize), arrived: Time) -> Time {
         if self.last_arrivals.len() >= self.max_pairs {
             self.last_arrivals.retain(|_, last| *last > now);
+            // Doubling keeps the time of removals per message constant.
             self.max_pairs = MIN_PAIRS.max(2 * self.last_arrivals.len());
         }
         let last = self.last_arrivals.entry((from as u64) << 32 | to as u64).or_default();

@@ -42,6 +42,7 @@ impl Stacks {
                 "simulate fewer ranks",
             )
         };
+        // Stacks use few of their pages, so the system need not set memory aside for all.
         let mut area = MmapOptions::new().len(bytes).no_reserve_swap().map_anon().map_err(refused)?;
         // Huge pages would give every stack more memory than it uses.
         let _ = area.advise(memmap2::Advice::NoHugePage);

@@ -37,6 +37,7 @@ impl Timetable {
 
     /// Reserves time that does not begin within the last period.
     fn reserve_apart(&mut self, now: Time, earliest: Time, length: Time) -> Time {
+        // Passed periods are dropped only where the list would have to grow.
         if self.earlier.len() == self.earlier.capacity() {
             let passed = self.earlier.partition_point(|period| period.1 < now);
             self.earlier.drain(..passed);

@@ -141,6 +141,7 @@ impl Messages for ThreadMessages<'_> {
     #[inline]
     fn irecv(&mut self, offset: usize, items: usize, sender: usize) {
         assert_ne!(sender, self.comm.rank, "messages come from other ranks");
+        // Only checks the range. The message may arrive much later.
         self.incoming.item_pointer(offset, items);
         self.senders[sender].posted.push_back((offset, items));
         self.awaited += 1;

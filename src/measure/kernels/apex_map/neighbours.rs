@@ -96,6 +96,7 @@ pub fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena
             let end = comm.wall_time();
             PassTally { sum, own_end: end, end, ..PassTally::default() }
         }));
+        // Neighbours work until this rank arrives here.
         let mut barrier = comm.ibarrier();
         while !comm.test(&mut barrier) {
             comm.relax();

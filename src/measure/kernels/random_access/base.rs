@@ -167,6 +167,7 @@ impl<C: Mailboxes> Rank<'_, C> {
 
     /// Receives until all ranks together have received every message.
     fn finish(&mut self, table: &mut Table) {
+        // Ranks that still send need this one to receive.
         let mut barrier = self.comm.ibarrier();
         while !self.comm.test(&mut barrier) {
             if !self.receive(table) {

@@ -192,6 +192,7 @@ impl<C: Mailboxes> Member<'_, C> {
         held.clear();
         let (start, end) = range(*own);
         held.extend_from_slice(&sorted[start..end]);
+        // One for each message to send, and one for each to receive.
         let mut incomplete = 2 * peers.len();
         while incomplete > 0 {
             let before = (incomplete, tally.messages, held.len());

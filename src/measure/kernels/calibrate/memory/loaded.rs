@@ -122,6 +122,7 @@ pub fn run_with<C: Collectives>(
         load = run_background(comm, memory, share as f64 / 100.0, writes, write);
         load.seconds
     };
+    // Wrong words stay marked as changed, so that the next run fills them again.
     if load.wrong == 0 {
         arena.mark_restored(pages);
     }

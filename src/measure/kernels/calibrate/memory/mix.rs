@@ -139,6 +139,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
         if warmed {
             seconds += elapsed;
         } else {
+            // The first batch is repeated, now timed.
             (warmed, sequences) = (true, first_sequences);
         }
     }

@@ -142,6 +142,7 @@ pub fn run_write<C: Collectives>(
     let (memory, _) = arena.words_mut(pages, region_words(point) as usize, index_contents(), |index| index as u64)?;
     let (result, sources) = memory.split_at_mut(words_per_array(point));
     let (b, c) = sources.split_at(words_per_array(point));
+    // No result has this value, so a loop that writes nothing is wrong.
     result.fill(u64::MAX);
     comm.barrier();
     let start = comm.wall_time();

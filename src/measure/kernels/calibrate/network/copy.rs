@@ -64,6 +64,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let mut target = vec![0; source.len()];
     let copies = COPIES.of(point) as usize;
     copy_blocks(&source, &mut target, block, copies.div_ceil(4).max(BLOCKS));
+    // The source has no such words, so copies of the warm-up do not count.
     target.fill(0);
     comm.barrier();
     let start = comm.wall_time();
