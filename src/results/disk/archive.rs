@@ -22,6 +22,7 @@ const ORIGIN: &str = "archive.json";
 /// Parts of a result that are made from the others, and are not read from an archive.
 const DERIVED: [&str; 2] = ["figures", "report.html"];
 /// Maximum bytes of the files that are read from an archive.
+/// Without a limit, a small archive could fill the disk.
 const MAX_UNPACKED: u64 = 16 << 30;
 
 /// The contents of an archive.
@@ -38,10 +39,12 @@ pub struct Archived {
 /// # Errors
 /// If the file exists, a program writes to the result, a link leads out of the result or to a folder, or a file cannot be read.
 pub fn write(result: &Folder, target: &Path) -> Result<Archived> {
+    // `exists` would overlook a link that leads nowhere.
     if target.symlink_metadata().is_ok() {
         let message = format!("{} exists already", target.display());
         return Err(Error::input(message, "name another file with --out, or remove it"));
     }
+    // Every driver makes the lock file. Without it no program writes, and the result may be read only.
     let _lock = result.path.join(".lock").is_file().then(|| result.lock()).transpose()?;
     let root = fs::canonicalize(&result.path).map_err(|e| Error::file("find", &result.path, e))?;
     let name = root.file_name().map_or("result".to_owned(), |name| name.to_string_lossy().into_owned());
@@ -103,6 +106,7 @@ pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         let names = path.components().filter(|part| *part != Component::CurDir);
         let inner: PathBuf = names.skip(1).collect();
         let is_derived = DERIVED.iter().any(|name| inner.starts_with(name));
+        // Links are skipped, because they may lead out of the folder.
         if entry.header().entry_type() != EntryType::Regular || inner.as_os_str().is_empty() || is_derived {
             continue;
         }

@@ -148,6 +148,7 @@ impl Folder {
             let next = "move it elsewhere: journals are files that `apexmap run` writes";
             return Err(Error::environment(format!("{} is not a file", other.display()), next));
         }
+        // Sorted by number: as a text, 10000 comes before 9999.
         files.sort_by_cached_key(|path| (launch_number(path), path.clone()));
         Ok(files)
     }
@@ -265,6 +266,7 @@ impl Folder {
     pub fn replace(&self, path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         new_file::replace(path, |file| {
             write(file)?;
+            // Before the rename, so that the name never leads to a file whose contents are not on the disk.
             file.sync_all().map_err(|e| Error::file("write", path, e))
         })
     }

@@ -135,6 +135,7 @@ pub struct SampleHead {
 impl SampleHead {
     /// Parses the beginning of a line; `None` if it is not a sample, or not a valid one.
     fn read(head: &str) -> Option<Self> {
+        // With a closing brace, the beginning of a line is a complete object.
         let Head { event, kernel, ranks, params, key } = serde_json::from_str(&format!("{head}}}")).ok()?;
         if event != "sample" || ranks == 0 {
             return None;

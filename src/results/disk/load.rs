@@ -66,6 +66,7 @@ impl Folder {
             let message = format!("{} does not match its checksum in manifest.json", self.samples().display());
             return Err(Error::environment(message, "restore a complete copy of it, or its journals"));
         }
+        // `is_judged` looks at these columns.
         let judged = [QUIETNESS, CONDITIONS];
         parquet::read_some(&self.samples(), &|column| wanted(column) || judged.contains(&column))
     }
@@ -86,6 +87,7 @@ impl Folder {
     /// Writes `samples.parquet` from the journals, records it in the manifest, and returns its table. Only the driver that
     /// holds the lock may call this.
     pub fn compact(&self) -> Result<Table> {
+        // Checksums first: a line that another job adds meanwhile then makes the file outdated, and not wrong.
         let sources = Compaction::sources(self)?;
         let (table, damages) = self.tabulate()?;
         if table.rows == 0 {
@@ -95,6 +97,7 @@ impl Folder {
         self.replace(&path, |file| parquet::write(file, &path, &table))?;
         if let (Ok(manifest), Some(samples)) = (Manifest::read(self), Content::from_file(self, &path)?) {
             let compaction = Some(Compaction { samples, sources, damages });
+            // After the samples: with the old checksum, readers take the journals instead.
             Manifest { compaction, ..manifest }.write(self)?;
         }
         Ok(table)

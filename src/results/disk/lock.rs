@@ -180,6 +180,7 @@ impl HolderFile {
 
 impl Drop for HolderFile {
     fn drop(&mut self) {
+        // The thread ends with its channel, so no sign of life follows the removal.
         self.stop = None;
         self.heart.take().map(JoinHandle::join);
         let _ = fs::remove_file(&self.path);

@@ -47,6 +47,7 @@ fn write_groups(file: &mut File, table: &Table) -> PolarsResult<()> {
     let options = WriteOptions {
         statistics: StatisticsOptions::default(),
         version: Version::V1,
+        // Further codecs would lengthen the build, and every reader has this one.
         compression: CompressionOptions::Snappy,
         data_page_size: None,
     };
