@@ -67,6 +67,7 @@ fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
 /// If a row has another number of cells than the header.
 pub fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut csv = writer(Vec::new());
+    // A negative number begins with a minus sign and is no formula.
     let cell = |cell: String| if cell.parse::<f64>().is_ok() { cell } else { escape_word(&cell).into_owned() };
     rows.into_iter().for_each(|row| csv.write_record(row.into_iter().map(cell)).expect("rows of one length"));
     let bytes = csv.into_inner().expect("memory takes all");

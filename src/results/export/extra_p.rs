@@ -71,6 +71,7 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     })?;
     let mut all_points = std::collections::BTreeSet::new();
     for cell in &cells {
+        // Reals have no total order, so they cannot be keys of a map.
         let point: Vec<u64> =
             cell.by[words.len()..].iter().map(|value| to_ordered_bits(value.as_f64().unwrap_or(0.0))).collect();
         all_points.insert(point.clone());
@@ -131,6 +132,7 @@ fn region_name(words: &[&str], values: &[Value]) -> String {
 impl Input {
     /// Returns the text of the file.
     pub fn text(&self, title: &str) -> String {
+        // A line end would end the comment.
         let mut text = format!("# {}\n", title.replace(['\n', '\r'], " "));
         for name in self.parameters.iter().chain(&self.metrics) {
             let described = columns::describe(name);

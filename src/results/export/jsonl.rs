@@ -7,6 +7,7 @@ use std::io::{Result, Write};
 pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
     let quoted = |word: &str| serde_json::Value::from(word).to_string();
     let keys: Vec<String> = columns.iter().map(|(name, _)| quoted(name)).collect();
+    // Each word is quoted once, not in each row.
     let words: Vec<Vec<String>> =
         columns.iter().map(|(_, column)| column.dictionary().iter().map(|word| quoted(word)).collect()).collect();
     for &row in rows {

@@ -46,6 +46,7 @@ pub fn read(text: &str) -> Result<Values, String> {
             let (title, version) = title.rsplit_once(" v").unwrap_or((title, ""));
             match values.program.as_str() {
                 "" => values.program = format!("osu {}", version.trim()).trim().to_owned(),
+                // A file may hold the outputs of several versions.
                 program if !program.split(' ').any(|word| word == version.trim()) => {
                     values.program += &format!(" and {}", version.trim());
                 }

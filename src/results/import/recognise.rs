@@ -142,6 +142,7 @@ pub fn describe(head: &[u8]) -> (String, String) {
     if let Some((_, description)) = BINARIES.iter().find(|(start, _)| head.starts_with(start)) {
         return plain(description);
     }
+    // An error without a length is a character that the end of the head cuts off.
     if head.contains(&0) || std::str::from_utf8(head).is_err_and(|error| error.error_len().is_some()) {
         return plain("a file of an unknown binary format");
     }
@@ -176,6 +177,7 @@ pub(super) fn read_text(path: &Path, most: u64) -> Result<String> {
     let wrong = |error| Error::file("read", path, error);
     let file: File = regular_file::open(path).map_err(wrong)?;
     let mut bytes = Vec::new();
+    // One byte more shows that the file is too large.
     let read = file.take(most + 1).read_to_end(&mut bytes).map_err(wrong)?;
     let head = &bytes[..bytes.len().min(HEAD_BYTES as usize)];
     let is_text = !head.contains(&0) && !head.starts_with(b"PAR1");

@@ -25,6 +25,7 @@ const COPIES: &str = "imported";
 /// Imports files into a new result, and returns its manifest. Each file is a launch. `machine` is the name of the machine; without
 /// one it is the host that the files name, or the name of the first file.
 pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>) -> Result<Manifest> {
+    // All files are read before anything is written, so a file that cannot be read leaves no partial result.
     let mut read_files = Vec::new();
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -41,6 +42,7 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>) -> Result<
     fs::create_dir_all(folder.figures()).map_err(|e| Error::file("create", &folder.figures(), e))?;
     let (mut sources, mut tables) = (Vec::new(), Vec::new());
     for (index, (name, values, text)) in read_files.into_iter().enumerate() {
+        // The number keeps copies of files with the same name apart.
         let copy = copies.join(format!("{:04}-{name}", index + 1));
         new_file::replace_contents(&copy, text)?;
         sources.extend(Content::from_file(&folder, &copy)?);

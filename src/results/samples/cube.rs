@@ -84,6 +84,7 @@ where
         };
         let mut values = Array::from_shape_simple_fn(index(&|axis| axes[axis].values.len()), || None);
         for (place, item) in items {
+            // The axis is sorted and contains each coordinate.
             let index = index(&|axis| axes[axis].values.partition_point(|value| *value < place[axis]));
             values[index] = Some(item);
         }

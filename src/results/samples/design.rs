@@ -50,6 +50,7 @@ impl<'a> Design<'a> {
     /// the first ones remain.
     pub fn independent_columns<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         let mut kept: Vec<&str> = names.iter().copied().filter(|name| self.varies(name)).collect();
+        // Backwards, so that the first ones remain.
         let mut index = kept.len();
         while index > 0 {
             index -= 1;

@@ -98,6 +98,7 @@ impl Mean {
     /// Returns the probability of a value of at least this size if the true mean is `limit`.
     pub fn p_above(&self, limit: f64) -> f64 {
         let distance = self.value - limit - self.systematic;
+        // A division by 0 would give infinity or NaN.
         if self.variance == 0.0 {
             return if distance > 0.0 { 0.0 } else { 1.0 };
         }
@@ -342,6 +343,7 @@ fn have_same_points<'a>(parts: impl IntoIterator<Item = &'a Samples>) -> bool {
 fn correlation(samples: &Samples) -> Option<Autocorrelation> {
     let good = samples.current().good();
     let time = good.column("seconds")?;
+    // Without keys, samples of different points look alike.
     good.column("key")?;
     let (mut series, mut order) = (Vec::new(), Vec::new());
     for launch in good.launches().into_values() {

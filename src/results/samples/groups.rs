@@ -106,6 +106,7 @@ impl Samples {
         given.extend([ALPHA, BLOCK].into_iter().filter(|name| self.has(name)));
         let mut beyond = self.varying_columns_beyond(&given);
         let in_order = beyond.clone();
+        // Words come first: if columns depend on each other, the first one remains.
         beyond.sort_by_key(|name| !self.column(name).is_some_and(Column::is_words));
         let kept = self.independent_columns(&[given, beyond].concat());
         let further = in_order.into_iter().filter(|name| kept.contains(name) && *name != NODE_TYPE);

@@ -159,6 +159,7 @@ impl Samples {
     pub fn with_word(&self, name: &str, words: &[&str]) -> Self {
         let column = self.column(name).filter(|column| column.is_words());
         let Some(column) = column else { return self.with_rows(Vec::new()) };
+        // Words are compared once in the dictionary, not in each row.
         let wanted: Vec<bool> = column.dictionary().iter().map(|word| words.contains(&word.as_str())).collect();
         self.filter_rows(|row| column.bits(row).is_some_and(|code| wanted[code as usize]))
     }
@@ -189,6 +190,7 @@ impl Samples {
         for &row in &self.rows {
             key.clear();
             key.extend(columns.iter().map(|column| column.bits(row)));
+            // `entry` would need a new key for each row.
             match places.get(&key) {
                 Some(&place) => parts[place].push(row),
                 None => {

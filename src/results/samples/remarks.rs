@@ -80,6 +80,7 @@ impl Samples {
 
 /// Returns the trend of these times if it is significant among this number of tests.
 fn significant_trend(series: &[Vec<f64>], tests: usize) -> Option<Trend> {
+    // Two-sided, with Bonferroni's correction for several tests.
     let limit = normal_quantile(1.0 - FALSE_TREND / 2.0 / tests as f64);
     trend(series).filter(|trend| trend.deviate.abs() > limit)
 }
@@ -124,6 +125,7 @@ fn modes(points: &[Samples]) -> Option<String> {
     let many: Vec<&Samples> = points.iter().filter(|point| point.len() >= MIN_MODE_VALUES).collect();
     let modes = |point: &&Samples| {
         let seconds = point.numbers("seconds");
+        // Adjacent steps of a coarse clock are no modes.
         let is_step = |(low, high): (f64, f64)| high - low < 1.5 * point.visible_clock_step();
         two_modes(&seconds).filter(|&(low, high)| high > MIN_MODE_RATIO * low && !is_step((low, high)))
     };

@@ -60,6 +60,7 @@ pub fn bound_values(
 /// model, for accesses that write, and if the card has not all numbers.
 fn attainable_rate(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<f64> {
     let kernel = sample.point.kernel.as_str();
+    // A single rank sends no messages.
     if sample.point.ranks > 1 && !limits.has_carrier((&launch.transport, &launch.library)) {
         return None;
     }

@@ -190,6 +190,7 @@ fn judge_apart(axes: &[&Column], rows: Vec<usize>, pairs: Vec<Pair>, mark_free: 
     let mut parts: BTreeMap<Option<u64>, (Vec<usize>, Vec<Pair>)> = BTreeMap::new();
     rows.into_iter().for_each(|row| parts.entry(axis.bits(row)).or_default().0.push(row));
     pairs.into_iter().for_each(|pair| parts.entry(axis.bits(pair.row)).or_default().1.push(pair));
+    // The recursion ends because the pairs of a part have one value on this axis.
     parts.into_values().for_each(|(rows, pairs)| judge_apart(axes, rows, pairs, mark_free));
 }
 
@@ -198,9 +199,12 @@ fn dividing_axis<'a>(axes: &[&'a Column], pairs: &[Pair]) -> Option<&'a Column> 
     let log_ratios: Vec<f64> = pairs.iter().map(|pair| pair.log_ratio).collect();
     let middle = median(&log_ratios)?;
     // An outlier is limited to three standard deviations, so that it does not decide.
+    // A normal distribution has a standard deviation of 1.4826 median deviations.
     let most = 3.0 * 1.4826 * median_deviation(&log_ratios.iter().map(|ratio| ratio - middle).collect::<Vec<_>>());
+    // The deviation is 0 if more than half of the ratios are equal.
     let most = if most > 0.0 { most } else { f64::INFINITY };
     let values: Vec<f64> = log_ratios.iter().map(|ratio| (ratio - middle).clamp(-most, most)).collect();
+    // Bonferroni's correction: one of several axes may differ by chance.
     let excess = |axis: &Column| excess_variance(axis, pairs, &values, FALSE_SPLITS / axes.len() as f64);
     let excesses = axes.iter().map(|axis| (excess(axis), *axis)).filter(|(excess, _)| *excess > 1.0);
     excesses.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, axis)| axis)
@@ -222,9 +226,11 @@ fn excess_variance(axis: &Column, pairs: &[Pair], values: &[f64], tail: f64) -> 
     let mean = values.iter().sum::<f64>() / total as f64;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let between: f64 = parts.values().map(|(count, sum)| count * (sum / count - mean).powi(2)).sum();
+    // Equal values would give 0 / 0.
     if between <= 0.0 {
         return 0.0;
     }
+    // Rounding may make the difference negative.
     let within = (squares - between).max(0.0);
     (between / above as f64) / (within / below as f64) / f_quantile_beyond(above, below, tail)
 }
