@@ -145,6 +145,7 @@ pub fn measure_timed<C: Collectives>(
         Operation::Xor => {
             let demanded = undo(comm, problem, &crew, &mut table, repeating);
             let errors = wrong_words(&crew, &table, first, report(UNDO_END..1.0));
+            // The table has its first contents again, so the next run need not fill it.
             if errors == 0 {
                 arena.mark_restored(problem.pages);
             }

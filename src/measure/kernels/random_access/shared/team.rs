@@ -88,6 +88,7 @@ pub fn run_led<C: Collectives, M: Send, R: Send>(
             match Builder::new().spawn_scoped(scope, move || member(follower, &place)) {
                 Ok(thread) => others.push(thread),
                 Err(cause) => {
+                    // Members that have started would wait at the gate for those that have not.
                     gate.failure.declare();
                     return Err(no_thread(cause));
                 }

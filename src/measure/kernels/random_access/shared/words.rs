@@ -21,6 +21,7 @@ pub fn divide(mut words: &mut [u64], parts: Layout, index: Index, operation: Ope
 
 /// A lock that does not share its cache lines with other data.
 #[derive(Default)]
+// The longest cache lines of Arm processors have 256 bytes.
 #[repr(align(256))]
 pub struct Lock(Mutex<()>);
 
@@ -66,6 +67,7 @@ impl Words<'_> {
 #[inline(always)]
 fn for_each_word(words: &[AtomicU64], first: u64, index: Index, values: &[u64], update: impl Fn(u64, &AtomicU64, u64)) {
     let place = |value: u64| index.word(value).wrapping_sub(first);
+    // Without a check of the place: a prefetch may have any address, and the update panics.
     let prefetch_word = |value: u64| prefetch::prefetch_near(words.as_ptr().wrapping_add(place(value) as usize).cast());
     values.iter().take(NEAR_DISTANCE).for_each(|&value| prefetch_word(value));
     for (i, &value) in values.iter().enumerate() {

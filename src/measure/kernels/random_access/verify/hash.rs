@@ -14,6 +14,7 @@ const BLOCK: usize = 1 << 20;
 /// complete.
 pub fn table_hash(crew: &Crew, table: &Table, first: u64, note: impl Fn(f64)) -> u64 {
     let hash = AtomicU64::new(0);
+    // Relaxed: the order of xors does not matter, and the crew ends before the hash is read.
     let add = |words: &[u64], first| _ = hash.fetch_xor(hash_words(words, first), Ordering::Relaxed);
     for_each_block(crew, table, first, add, note);
     hash.into_inner()

@@ -143,6 +143,7 @@ impl<'a> RankPart<'a> {
                 prefetch::prefetch_near(word(near));
             }
             let word = &self.words[self.place(value)];
+            // An atomic xor takes longer than a load and a store.
             if self.exclusive {
                 word.store(word.load(Ordering::Relaxed) ^ value, Ordering::Relaxed);
             } else {
@@ -204,8 +205,10 @@ fn generate(problem: &Problem, chunk: usize, mut send: impl FnMut(&mut Vec<u64>,
     let (streams, rounds) = (problem.streams_per_rank(), problem.rounds(chunk));
     let (mut values, mut fullest) = (Vec::new(), 0);
     for number in 0..streams {
+        // A rank with fewer streams sends nothing, but takes part in all rounds: they are collective.
         let stream = problem.own_streams.clone().nth(number);
         let mut source = stream.map(|stream| (problem.generator(stream), problem.stream_updates(stream)));
+        // A copy, so that the rounds still begin at the first update.
         take_next(&mut source.clone(), LOOK_AHEAD_LIMIT, &mut values);
         fullest = fullest.max(most_frequent(values.iter().map(|&value| owner(problem, value)).collect()));
         for round in 0..rounds {

@@ -171,6 +171,7 @@ pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), Refusa
             size_of_words(local)
         ));
     }
+    // `Location` has 40 bits for the word and 24 for the distance.
     if local > 1 << Location::OFFSET_BITS || ranks > 1 << 24 {
         let [size, most] = [local, 1 << Location::OFFSET_BITS].map(size_of_words);
         return Err(refusal!(

@@ -49,6 +49,7 @@ impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
             self.wait();
         }
         let own_end = self.comm.wall_time();
+        // Other ranks may still read this memory.
         self.comm.barrier();
         let (sum, remote) = (self.sum.total(), self.remote);
         PassTally { sum, remote, served: 0, quarters, own_end, end: self.comm.wall_time() }

@@ -166,6 +166,7 @@ pub(in crate::kernels) fn time_accesses<C: Collectives>(
             rank.prepare(locations);
             let start = comm.wall_time();
             let tally = rank.pass(locations);
+            // A short pass can seem shorter than a reading of the clock.
             let elapsed_until = |moment: f64| (moment - start - clock_cost).max(0.0);
             totals.seconds += elapsed_until(tally.end);
             totals.own += elapsed_until(tally.own_end);

@@ -70,6 +70,7 @@ fn array_length(point: &Point) -> usize {
 pub fn prime(comm: &impl Comm, memory: &[u64]) {
     let start = comm.wall_time();
     loop {
+        // The compiler would remove reads without a result.
         black_box(memory.iter().step_by(8).rev().fold(0, |sum: u64, &word| sum.wrapping_add(word)));
         if comm.is_oversubscribed() || comm.wall_time() - start >= PRIMING_SECONDS {
             return;
@@ -91,6 +92,7 @@ pub(in crate::kernels) fn run<C: Collectives>(
     let memory = rank.memory();
     prime(comm, &memory[..memory.len().min(PRIMED_WORDS)]);
     let mut array = draws.array(array_length(point));
+    // Sums of ranks are whole numbers, so times are rounded to nanoseconds.
     let mean = |seconds: f64| comm.all_reduce_sum((seconds * 1e9) as u64) as f64 * 1e-9 / comm.size() as f64;
     let (mut warm_up, mut accesses) = (WarmUp::default(), 0);
     while let Some(arrays) = warm_up.next_group() {

@@ -89,6 +89,7 @@ impl<C: PointToPoint, R: Route> Exchange for Rounds<'_, C, R> {
         let Shape { items, stride, one_buffer, .. } = self.shape;
         let (step, next_source) = if one_buffer { (0, stride) } else { (stride, 0) };
         self.stamp_all(round);
+        // Receives are posted before any message is sent.
         if let Some(acknowledgements) = &mut self.acknowledgements {
             for (i, &(to, _)) in self.peers.destinations.iter().enumerate() {
                 acknowledgements.irecv(i * LINE, 1, to);

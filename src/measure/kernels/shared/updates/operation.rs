@@ -40,6 +40,7 @@ impl Operation {
 
     #[inline(always)]
     pub fn apply_atomically(self, word: &AtomicU64, value: u64) {
+        // Relaxed: the updates of a word commute.
         match self {
             Operation::Xor => word.fetch_xor(value, Ordering::Relaxed),
             Operation::Add => word.fetch_add(value, Ordering::Relaxed),
