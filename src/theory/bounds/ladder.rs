@@ -14,6 +14,7 @@ impl Ladder {
     pub fn new(mut rungs: Vec<(f64, f64)>) -> Self {
         rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut min_cost = f64::INFINITY;
+        // The largest size comes first: no cost is above that of a larger size.
         for (_, cost) in rungs.iter_mut().rev() {
             min_cost = min_cost.min(*cost);
             *cost = min_cost;

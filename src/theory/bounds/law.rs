@@ -86,6 +86,7 @@ impl Law {
     /// Returns the weight of all uniform components that span less than the whole memory.
     pub fn uniform_weight_before_end(&self) -> f64 {
         if self.block > 0.0 {
+            // The weight is the same everywhere in the last block.
             let last = self.own - self.block / 2.0;
             return self.uniform_weight(last);
         }

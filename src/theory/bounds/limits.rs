@@ -137,6 +137,7 @@ impl Limits {
             .collect();
         let first_cache = caches.first().copied().unwrap_or(0.0);
         let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]).to_string());
+        // One byte more, because a region as large as the reach needs no walk.
         let walked = on_base.rungs_from(reach.unwrap_or(first_cache) + 1.0);
         // The pages of a run are unknown; it cannot be faster than on the better ones.
         let reads = if on_base.is_empty() { on_huge } else { on_huge.min_with(&on_base) };
@@ -193,6 +194,7 @@ impl Limits {
 
     /// Returns the maximum bytes that the caches of a node hold for this many ranks.
     pub fn cached_bytes(&self, ranks: f64) -> f64 {
+        // Each core has its first two levels. All cores share the third.
         let own = self.caches.iter().take(2).sum::<f64>() * ranks;
         own + self.caches.get(2).copied().unwrap_or(0.0)
     }

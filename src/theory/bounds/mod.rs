@@ -94,6 +94,7 @@ impl Case<'_> {
 
     /// Returns whether all memory of the run was on base pages of at most 64 KiB.
     fn on_base_pages(&self) -> bool {
+        // Systems for Arm can have base pages of 64 KiB.
         self.output("page_bytes").is_some_and(|bytes| bytes <= 65536.0)
     }
 }

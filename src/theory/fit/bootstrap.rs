@@ -54,6 +54,7 @@ pub fn add_intervals(task: &Task, optimum: &Optimum, estimates: &mut [Estimate],
         }
         values.sort_by(f64::total_cmp);
         let quantile = |share: f64| values[((values.len() as f64 * share) as usize).min(values.len() - 1)];
+        // The quantile is subtracted, so the upper one gives the lower end.
         let end = |share: f64| (optimum.theta[index] - errors[index] * quantile(share)).exp();
         estimate.bootstrap = Some((end(0.975), end(0.025)));
     }

@@ -41,6 +41,7 @@ impl Fit {
             let (low, high) = if name == estimate.number {
                 (estimate.low, estimate.high)
             } else {
+                // The card holds the reciprocal, whose ends change places.
                 (1.0 / estimate.high, 1.0 / estimate.low)
             };
             let number = card.numbers()[&name].clone();

@@ -50,6 +50,7 @@ pub fn search(model: &dyn Model, data: &[Observation], roles: &[Role]) -> Result
     let error = |p: &[f64]| {
         let distance = |seen: &&Observation| (model.predict(&seen.x, p).value / seen.y).ln().abs();
         let sum: f64 = data.iter().map(distance).sum();
+        // No sum is below NaN, so the search could not leave it.
         if sum.is_nan() { f64::INFINITY } else { sum }
     };
     let from = |start: &i32| {

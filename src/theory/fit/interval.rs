@@ -209,6 +209,7 @@ fn find_crossing(
         }
         if value >= 0.0 {
             (outer, beyond) = (middle, value);
+            // Illinois: half the weight keeps an end from staying in its place.
             inner.1 *= 0.5;
         } else {
             inner = (middle, value);

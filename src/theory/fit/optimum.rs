@@ -175,6 +175,7 @@ fn solve(
     if theta.is_empty() {
         return Solution { theta, residuals, moved: 0.0, steps: 0, is_settled: true };
     }
+    // The solver takes at most `patience` times (parameters + 1) steps.
     let patience = (max_steps / (theta.len() + 1)).max(1);
     let problem = HuberProblem { task, limit, theta: DVector::from_column_slice(&theta), residuals: residuals.clone() };
     let (solved, report) = LevenbergMarquardt::new().with_tol(tolerance).with_patience(patience).minimize(problem);
@@ -196,6 +197,7 @@ fn solve(
 fn robust_scale(residuals: &DVector<f64>, freedom: usize, parameters: usize) -> f64 {
     let sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     let freedom = freedom.max(1) as f64;
+    // 1.4826 makes the median of normal residuals their standard deviation.
     (1.4826 * median(&sizes).unwrap_or(0.0) * ((freedom + parameters as f64) / freedom).sqrt()).max(MIN_SCALE)
 }
 

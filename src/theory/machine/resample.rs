@@ -17,6 +17,7 @@ impl Card {
             return Vec::new();
         }
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        // The quantile of 0 is infinite.
         (0..count).map(|_| self.draw(&mut || normal_quantile(rng.random_range(1e-12..1.0)))).collect()
     }
 

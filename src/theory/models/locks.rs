@@ -58,6 +58,7 @@ impl Model for Locks {
             rate = present as f64 / (free + served);
             waiting = rate / locks * served;
         }
+        // The locks limit if a core waits longer than it holds one.
         bound(rate, if served > 2.0 * hold { "locks" } else { "cores" })
     }
 }

@@ -110,12 +110,14 @@ pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
 /// Equation (1).
 pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
     let bandwidth = |bytes: f64| bytes * tightest_bound(&bounds(&[bytes, cores, 0.0], p)).value;
+    // So long that neither header nor injection counts.
     let longest = bandwidth(2f64.powi(40));
     let mut below = (0.0, IO_WORD);
     while 2.0 * bandwidth(below.1) < longest {
         below = (below.1, 2.0 * below.1);
     }
     let (mut short, mut long) = below;
+    // Each step halves the interval. A double has fewer than 60 digits.
     for _ in 0..60 {
         let middle = (short + long) / 2.0;
         if 2.0 * bandwidth(middle) < longest { short = middle } else { long = middle }

@@ -12,6 +12,7 @@ pub fn published_machines(model: &dyn Model) -> Vec<String> {
         let covers = |(ranks, _): &(f64, _)| {
             let given = |name: &str| match name {
                 "P" => Some(*ranks),
+                // The default of M.
                 "M" => Some(67_108_864.0),
                 _ => about.variables[about.variable_index(name)?].default.or(Some(1.0)),
             };

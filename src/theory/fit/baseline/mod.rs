@@ -196,6 +196,7 @@ fn select<'a>(points: &[&'a PointRates<'a>], variable: Option<usize>) -> FittedC
         variable.and_then(|variable| lines(&places).into_iter().find(|(line_variable, _)| *line_variable == variable));
     let drawn = || {
         let number = INNER_PARTS.min(points.len() as u64);
+        // Drawn, so that no part is a line of the design.
         let members =
             |part: u64| (0..points.len()).filter(|&index| mix(index as u64) % number == part).collect::<Vec<_>>();
         (0..number).map(members).filter(|part| !part.is_empty()).collect()

@@ -53,6 +53,7 @@ impl Terms {
         let mut chosen: Vec<usize> = Vec::new();
         let mut design = Design::new(points, parts);
         let mut best = design.left_out_error()?;
+        // The points must outnumber the constant, the chosen terms and the new one.
         while chosen.len() < MAX_TERMS && points.len() > chosen.len() + 2 {
             let mut lowest: Option<(f64, usize)> = None;
             for candidate in (0..candidates.len()).filter(|candidate| !chosen.contains(candidate)) {
@@ -206,6 +207,7 @@ fn solve(
         let previous: f64 = (0..i).map(|k| lower[i][k] * solution[k]).sum();
         solution[i] = (target[i] / scale[i] - previous) / lower[i][i];
     }
+    // Back substitution begins with the last coefficient.
     for i in (0..used).rev() {
         let previous: f64 = (i + 1..used).map(|k| lower[k][i] * solution[k]).sum();
         solution[i] = (solution[i] - previous) / lower[i][i];
