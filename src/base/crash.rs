@@ -35,6 +35,7 @@ fn store_panic(info: &PanicHookInfo) {
         unsafe { nix::libc::_exit(i32::from(EXIT_CODE)) };
     }
     let location = info.location().map(ToString::to_string).unwrap_or_default();
+    // A panic in this hook would abort the program without a message.
     *LATEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = (text, location);
 }
 

@@ -52,6 +52,7 @@ extern "C" fn print_backtrace(signal: c_int, info: *mut siginfo_t, _: *mut c_voi
     // SAFETY: the system passes a valid description of the signal.
     let (is_fault, address) = unsafe { ((*info).si_code > 0, (*info).si_addr() as usize) };
     // A second fault, in the handler or on another thread, has its usual effect at once.
+    // Relaxed: this number guards no other data.
     if CURRENT.swap(signal, Ordering::Relaxed) == 0 {
         let give_up = SigAction::new(SigHandler::Handler(abandon), SaFlags::SA_ONSTACK, SigSet::empty());
         // SAFETY: `abandon` only ends the process.
@@ -90,6 +91,7 @@ fn end_by(signal: c_int) {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
         libc::sigaddset(&raw mut set, signal);
+        // The signal is blocked in its handler. It takes effect when it is unblocked.
         libc::raise(signal);
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
     }

@@ -24,6 +24,7 @@ pub fn map_in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
 ) -> Result<(), E> {
     let mut items = items.into_iter().fuse().peekable();
     let Some(first) = items.next() else { return Ok(()) };
+    // A single item is not worth a thread.
     let thread_count = if items.peek().is_none() { 1 } else { available_parallelism().map_or(1, usize::from) };
     let mut items = std::iter::once(first).chain(items);
     scope(|scope| {

@@ -130,6 +130,7 @@ impl Host {
 
     /// Returns the bytes that the second-level data TLB covers with pages of this size, if the processor reports its entries.
     pub fn tlb_reach(&self, page_bytes: f64) -> Option<f64> {
+        // Base pages have at most 64 KiB.
         let entries = if page_bytes > 65536.0 { self.tlb_entries_2m } else { self.tlb_entries_4k };
         entries.map(|entries| f64::from(entries) * page_bytes)
     }

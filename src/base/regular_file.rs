@@ -22,6 +22,7 @@ pub fn append(path: &Path) -> Result<File> {
 #[expect(clippy::disallowed_methods, reason = "the one place where files of a result are opened")]
 pub fn open_with(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<File> {
     let not_a_file = |description: &str| Error::other(format!("it is {description}, not a file"));
+    // A pipe would block the open, and a terminal could become the controlling one.
     let file = options.custom_flags(flags | O_NONBLOCK | O_NOCTTY).open(path).map_err(|error| {
         match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ELOOP) if flags & O_NOFOLLOW != 0 => not_a_file("a link, which is not followed here"),

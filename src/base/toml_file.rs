@@ -38,6 +38,7 @@ const MAX_BYTES: u64 = 16 << 20;
 #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
 pub fn read_limited(path: &Path, operation: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // One byte more shows that the file is too large.
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
     match read.map_err(|e| Error::file(operation, path, e))? as u64 {
         0..=MAX_BYTES => Ok(bytes),

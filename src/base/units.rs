@@ -316,6 +316,7 @@ pub enum NumberStyle {
 
 /// Formats a number in a style. Infinity and NaN become `-`.
 pub fn number(value: f64, style: NumberStyle) -> String {
+    // A double holds whole numbers of 15 digits exactly.
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
     match style {
         _ if !value.is_finite() => "-".into(),

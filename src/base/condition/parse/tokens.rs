@@ -99,6 +99,7 @@ impl<'a> Parser<'a> {
         let hexadecimal = rest.starts_with("0x");
         let mut previous = ' ';
         let is_end = |character: char| {
+            // A sign after `e` belongs to an exponent, but in `0x1e+1` it is an operator.
             let sign = matches!(character, '+' | '-') && matches!(previous, 'e' | 'E') && !hexadecimal;
             previous = character;
             !(character.is_alphanumeric() || matches!(character, '.' | '_') || sign)
