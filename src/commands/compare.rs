@@ -328,6 +328,7 @@ fn card(given: &str) -> Result<Option<Card>> {
 /// Opens a result folder or a Parquet file, with an optional condition in brackets.
 fn open(given: &str, common: &[String]) -> Result<Machine> {
     let (path, own) = match given.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
+        // The name of a file may contain brackets.
         Some((path, own)) if !Path::new(given).exists() => (path, Some(own)),
         _ => (given, None),
     };

@@ -141,9 +141,11 @@ struct TemporaryFolder {
 
 impl TemporaryFolder {
     fn create() -> Result<Self> {
+        // A command may open several results.
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("apexmap-result-{}-{number}", std::process::id()));
+        // This fails if the folder exists, which another user may have created.
         let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
         made.map(|()| Self { path: path.clone() }).map_err(|e| Error::file("create", &path, e))
     }

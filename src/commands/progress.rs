@@ -152,6 +152,7 @@ impl Progress {
             Some(view) => {
                 let measured = self.counts.samples as f64;
                 let share = measured / (measured + outlook.samples).max(1.0);
+                // The bar never moves back, although the forecast can grow.
                 self.filled = self.filled.max(spent.map_or(share, |(passed, budget)| passed / budget));
                 view.draw(self.filled, &[&counts, &now, health]);
             }
@@ -305,6 +306,7 @@ impl Watcher for Progress {
     }
 
     fn report_misfit(&mut self) {
+        // The samples of this launch do not count.
         self.counts = self.before.clone();
         if let Some(view) = &mut self.view {
             view.forget_launch();

@@ -61,6 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = opened.folder()?;
     folder.remove_abandoned_if_unused();
     if arguments.card.card.is_some() {
+        // A card changes `samples.parquet`, so no other program may write it meanwhile.
         let _lock = folder.lock()?;
         if folder.journal_files()?.is_empty() {
             return Err(Error::input(
@@ -99,6 +100,7 @@ fn redraw(arguments: &Arguments, opened: &Opened, models: &[&'static FormulaMode
     let progress = FitProgress::new();
     let made = report::make_from(folder, &samples, Additions { redrawn: version, models }, &|text| progress.show(text))
         .map_err(|error| opened.name_error(error))?;
+    // Clears its line before others are printed.
     drop(progress);
     copy_page(folder, &out)?;
     print_summary(&made, &out)
@@ -129,6 +131,7 @@ pub fn make(folder: &Folder, samples: &Samples, models: &[&'static FormulaModel]
     let progress = FitProgress::new();
     let additions = Additions { models, ..Additions::default() };
     let made = report::make_from(folder, samples, additions, &|text| progress.show(text))?;
+    // Clears its line before others are printed.
     drop(progress);
     print_summary(&made, &folder.report())
 }

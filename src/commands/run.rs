@@ -92,6 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return submit(campaign, &cluster, arguments, &request, conduct, shown);
     }
     let card = card(&campaign, arguments)?;
+    // With a card, a complete result gets new bounds.
     if card.is_none() && local::is_complete(&campaign)? {
         return nothing_to_do(&campaign, local::keep(&campaign)?, conduct, !arguments.no_report);
     }
@@ -133,6 +134,7 @@ fn submit(
     let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &start_display)? else {
         return Ok(());
     };
+    // The result of another user may not be writable.
     let shown = if followed.other_owner.is_some() { Shown::Banner } else { shown };
     match (conclude(&campaign, followed.measured, conduct, shown), followed.stop) {
         (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {

@@ -170,6 +170,7 @@ impl Facts {
         let samples = self.count_samples(&self.jobs[index]);
         let job = &mut self.jobs[index];
         job.end = Some((state, why.clone(), samples));
+        // Another user may not write here, and a follower records the end.
         if self.owner.is_some() || self.store.is_followed() {
             return;
         }
