@@ -133,6 +133,7 @@ fn spread((low, high): (f64, f64), unit: Unit) -> String {
 fn step(name: &NumberName) -> Option<(String, f64)> {
     let position = match name.qualifier.first()? {
         Word::Bytes(position) | Word::PerCent(position) => *position as f64,
+        // Pairs are sorted by the first number, then by the second.
         Word::Pair(first, second) => *first as f64 * 65536.0 + *second as f64,
         _ => return None,
     };

@@ -32,6 +32,7 @@ pub fn memory(least: u64, most: u64) -> Vec<Probe> {
         }
         let number = sized_number(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND, bytes, []);
         let probe = Probe::from_number(number, "calibrate.stream", 1).set("bytes", bytes);
+        // Each run reads 64 MiB in total, so that small regions take long enough for the clock.
         let passes = ((1u64 << 26) / bytes).max(1);
         probes.push(probe.set("passes", passes).set("access", "read").read_column("bytes_per_second"));
     }
@@ -97,6 +98,7 @@ pub fn refine(card: &Card, most: u64) -> Vec<Probe> {
             }
         }
     }
+    // Regions around neighbouring steps overlap.
     let mut names: Vec<NumberName> = Vec::new();
     probes.retain(|probe: &Probe| {
         let name = &probe.number;

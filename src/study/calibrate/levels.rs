@@ -88,6 +88,7 @@ pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     .filter_map(|(regions, names)| regions.map(|regions| (regions, names)))
     {
         let chase = |number| Probe::new(number, "calibrate.chase", 1).set("bytes", chased).set("steps", 1u64 << 18);
+        // Each run reads 64 MiB in total, so that small regions take long enough for the clock.
         let passes = ((1u64 << 26) / streamed).max(1);
         let read = Probe::new(bandwidth, "calibrate.stream", 1).set("bytes", streamed).set("passes", passes);
         probes.push(chase(latency).set("chases", 1u64));

@@ -163,6 +163,7 @@ pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
         2 * launches
     );
     for (index, probe) in probes.iter().enumerate() {
+        // Several numbers can come from one point.
         if probes[..index].iter().any(|earlier| earlier.point() == probe.point()) {
             continue;
         }

@@ -46,6 +46,7 @@ pub fn node_probes(host: &Host, cores: usize) -> Vec<Probe> {
     // powers of two.
     let own = bytes / 2 / WORD_BYTES;
     let shared = super::previous_power_of_two(own * cores as u64);
+    // HPCC's definition has four updates per word.
     let updates = |words: u64, count: u64| (count as f64 / words as f64).min(4.0);
     let gups = |word, kernel, ranks| Probe {
         factor: 1e-9,
