@@ -60,6 +60,7 @@ impl Rect {
 /// Moves the sides of a convex polygon outwards. Its sharpest corners move a little less.
 pub fn inflate(points: &[Xy], distance: f64) -> Vec<Xy> {
     let mut points = points.to_vec();
+    // A side without a length has no normal.
     points.dedup_by(|a, b| (a.0 - b.0).hypot(a.1 - b.1) < 1e-6);
     let count = points.len();
     let side = |k: usize| (points[k % count], points[(k + 1) % count]);

@@ -43,6 +43,7 @@ impl Palette {
             Palette::Elasticity => {
                 let values = grid.values.iter().copied().chain(ends);
                 let farthest = values.fold(1.0, |most: f64, value| most.max(value.abs()));
+                // Rounded up to a quarter. The small number keeps a rounding error from adding one.
                 let end = (4.0 * farthest - 1e-9).ceil() / 4.0;
                 grid.z_scale(Some((-end, end)))
             }

@@ -134,6 +134,7 @@ impl Painter for Pdf {
         self.content.fill_nonzero();
         if opacity < 1.0 {
             self.content.restore_state();
+            // `restore_state` has restored an earlier colour.
             self.fill = None;
         }
         Ok(())
