@@ -226,6 +226,7 @@ fn point_data(
         let mut launches = cell.samples.launch_values(headline);
         for launch in &mut launches {
             launch.values.iter_mut().for_each(|value| *value = speed(*value));
+            // A mean needs the logarithms of speeds.
             launch.values.retain(|speed| speed.is_finite() && *speed > 0.0);
         }
         launches.retain(|launch| !launch.values.is_empty());

@@ -183,6 +183,7 @@ impl Points {
         let indices: Vec<usize> = (0..self.points.len()).collect();
         let design = self.design(&indices);
         let mut names = design.varying_columns();
+        // The first of several columns that follow from each other is kept.
         names.sort_by_key(|name| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
         let mut kept: HashSet<&str> = design.independent_columns(&names).into_iter().collect();
         kept.extend((self.classes.len() > 1).then_some("kernel"));

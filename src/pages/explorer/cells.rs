@@ -208,6 +208,7 @@ fn keep_slices(mut cells: Vec<Cell>, x: usize, y: Option<usize>, most: usize) ->
         let others = cell.by.iter().enumerate().filter(|(index, _)| *index != x && Some(*index) != y);
         others.map(|(_, value)| value.to_string()).collect::<Vec<_>>()
     };
+    // The cells of a map are together, so the cut omits whole maps.
     cells.sort_by_cached_key(map_of);
     let cut = map_of(&cells[most]);
     let end = cells[..most].iter().rposition(|cell| map_of(cell) != cut).map_or(0, |last| last + 1);

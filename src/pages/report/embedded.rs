@@ -31,6 +31,7 @@ const MAX_EMBEDDED: usize = 3 << 20;
 /// Maximum bytes of a page that is read.
 const MAX_PAGE: u64 = 64 << 20;
 /// Maximum bytes of a file that is read from a page.
+/// A few packed bytes can unpack to any number.
 const MAX_FILE: u64 = 256 << 20;
 
 /// The files of a result, inside its page.
@@ -93,6 +94,7 @@ impl Embedded {
             (None, _) => return Err(refuse("holds no result")),
             _ => return Err(refuse("holds several results")),
         };
+        // Read before the rest: a newer format may have fields that this version refuses.
         let version_of = |name: &str| {
             let value = serde_json::from_str::<serde_json::Value>(data).ok()?;
             value.get(name)?.as_u64()

@@ -42,6 +42,7 @@ pub struct TestedPoint {
 pub const FAR: f64 = 3.0;
 
 /// Smallest limit that the comparison with [`FAR`] uses.
+/// Three times a limit of 0 would leave every check without findings undecided.
 const SMALLEST_LIMIT: f64 = 0.01;
 
 /// The outcome of a check.

@@ -16,6 +16,7 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 /// Seed of the ranking's draws.
+/// It is fixed, so that equal results give equal ranks.
 const SEED: u64 = 1;
 
 #[derive(Serialize)]

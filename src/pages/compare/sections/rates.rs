@@ -244,6 +244,7 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
     Some(CurvePoint {
         x: point.number_on(machine, axis)?,
         y: back(summary.median),
+        // The reciprocals of the ends are in reverse order.
         low: low.min(high),
         high: low.max(high),
     })

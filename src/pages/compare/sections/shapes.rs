@@ -155,6 +155,7 @@ fn sensitivity(group: Group, machine: usize, name: &str, axis: &str) -> Option<S
     let slopes: Vec<f64> = lines
         .iter()
         .flat_map(|line| line.windows(2))
+        // The logarithm of 0 is infinite.
         .filter(|pair| pair[0].0 > 0.0)
         .map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 / pair[0].0).ln())
         .collect();
