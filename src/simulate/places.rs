@@ -55,7 +55,7 @@ fn near_cubic_sides(nodes: usize, dimensions: usize) -> Vec<usize> {
         return exact.into_iter().map(|side| side as usize).collect();
     }
     let mut sides = vec![1usize; dimensions];
-    // The shortest side grows until all nodes have a place; of equal sides the first.
+    // The shortest side grows until all nodes have a place. The order of equal sides does not matter: they are sorted below.
     while sides.iter().product::<usize>() < nodes {
         *sides.iter_mut().rev().min_by_key(|side| **side).expect("at least one dimension") += 1;
     }
