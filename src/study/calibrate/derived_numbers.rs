@@ -91,6 +91,7 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
 
 /// Returns the step of a level, given the possible steps and the size of the nearer level.
 fn place(bends: &[f64], nearer: f64, reported: Option<f64>) -> Option<f64> {
+    // A step near the size of the nearer level is that level's.
     let beyond = bends.iter().copied().filter(|&place| place > 1.5 * nearer);
     match reported {
         Some(size) => beyond.filter(|&place| place < MAX_SHARE * size).reduce(|a, b| nearest_size(size, a, b)),

@@ -85,6 +85,7 @@ fn period(terms: &[u32]) -> u64 {
     };
     let mut value = advance(1);
     let mut steps = 1;
+    // The limit ends polynomials whose order is too large to count.
     while value != 1 && steps < 1 << 20 {
         value = advance(value);
         steps += 1;
@@ -105,6 +106,7 @@ fn crossover(call: &Call) -> Result<f64> {
     let mut nodes = 2.0;
     loop {
         let given = [("P", nodes * per_node), ("ranks_per_node", per_node)];
+        // The limit ends models whose bisection is never the bottleneck.
         if predict(model, "bluegene-p", &given)?.bottleneck == "bisection" || nodes > 1e9 {
             return Ok(nodes);
         }

@@ -110,6 +110,7 @@ pub fn lock_rate(call: &Call) -> Result<f64> {
 fn hold_and_free(rows: [(f64, f64); 2], rate: &dyn Fn(f64, f64, f64) -> f64) -> (f64, f64) {
     let [(fewer, slow), (more, fast)] = rows;
     let (mut low, mut high): (f64, f64) = (1e-6, 1e6);
+    // More halvings than a double has digits.
     for _ in 0..200 {
         let middle = (low * high).sqrt();
         let lower = rate(fewer, 1.0, middle) / rate(more, 1.0, middle) < slow / fast;
