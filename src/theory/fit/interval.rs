@@ -201,7 +201,9 @@ fn find_crossing(
         if (outer - inner.0).abs() < 1e-6 || beyond.abs() < 0.01 {
             break;
         }
+        // No straight line leads to an infinite value, so halve.
         let share = if beyond.is_finite() { inner.1 / (inner.1 - beyond) } else { 0.5 };
+        // A point at one of the ends would not narrow the range.
         let middle = inner.0 + share.clamp(0.01, 0.99) * (outer - inner.0);
         let value = excess(middle);
         if value.abs() < 0.01 {

@@ -19,6 +19,7 @@ pub fn sides(nodes: u64, dimensions: usize) -> Vec<u64> {
     if left > 1 {
         factors.push(left);
     }
+    // The largest factor first: the small ones then even out the sides.
     for factor in factors.into_iter().rev() {
         *sides.iter_mut().min().expect("at least one side") *= factor;
     }
