@@ -55,6 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         note(&format!(
             "note: job{id} ({part}) is not cancelled: the batch system has no job of this id and the name {name}"
         ));
+        // Recorded as ended, so that it is not listed as unfinished again.
         let why = "the batch system does not know it".to_owned();
         store.append(&Line::Ended {
             job: name.clone(),
