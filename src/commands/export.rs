@@ -117,6 +117,7 @@ fn write_output(out: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> io::Re
     let Some(path) = out else { return write_data(write) };
     new_file::write_user_file(path, |file| {
         let mut out = BufWriter::new(file);
+        // Without the flush, an error of the last write would be lost.
         write(&mut out).and_then(|()| out.flush()).map_err(|e| Error::file("write", path, e))
     })
 }

@@ -143,6 +143,7 @@ impl TemporaryFolder {
     fn create() -> Result<Self> {
         // A command may open several results.
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        // Relaxed: only the number counts.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("apexmap-result-{}-{number}", std::process::id()));
         // This fails if the folder exists, which another user may have created.

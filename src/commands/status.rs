@@ -80,6 +80,7 @@ fn list(folder: &Path, as_json: bool, site: &Site) -> Result<()> {
     for path in find_results(folder)? {
         match Folder::open(&path).and_then(|folder| Facts::read(&folder)) {
             Ok(facts) => results.push(facts),
+            // A damaged result does not hide the others.
             Err(error) => note(&format!("note: {}: {}", path.display(), error.message)),
         }
     }
@@ -113,6 +114,7 @@ fn find_results(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).map_err(|e| Error::file("list", folder, e))?;
     let mut results: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(|path| Folder::open(path).is_ok()).collect();
+    // The system lists a folder in no order.
     results.sort();
     Ok(results)
 }
@@ -235,6 +237,7 @@ fn describe_overlaps(records: &[Record<SampleOutcome>]) -> String {
     let mut spans_by_host: BTreeMap<&str, Vec<(f64, f64, &str)>> = BTreeMap::new();
     for record in records {
         let times = record.samples.iter().map(|sample| sample.unix_seconds);
+        // A launch without samples begins after all others, and so overlaps with none.
         let (begin, end) = times.fold((f64::MAX, 0.0), |(begin, end), time| (time.min(begin), time.max(end)));
         if let Some(launch) = &record.launch {
             spans_by_host.entry(&launch.host.name).or_default().push((begin, end, &launch.launch));

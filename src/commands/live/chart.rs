@@ -96,6 +96,7 @@ impl<'a> Chart<'a> {
         for (from, to) in dots.iter().zip(dots.iter().skip(1)) {
             line(*from, *to).for_each(|(x, y)| self.add_dot(buffer, top, (x, y), style));
         }
+        // Marks replace dots, and later curves leave them.
         for (x, y) in dots {
             write(buffer, (self.margin + (x / 2) as u16, top + (y / 4) as u16), MARKS[series % MARKS.len()], style);
         }

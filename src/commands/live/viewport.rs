@@ -71,6 +71,7 @@ impl Viewport {
     /// take several rows.
     fn start_of_frame(&self) -> String {
         let Some(shown) = &self.shown else { return String::new() };
+        // Rows wrap at the last column, which frames leave empty.
         let width = space().0 + 1;
         let rows: u16 = (0..shown.area.height).map(|y| length(shown, y).max(1).div_ceil(width)).sum();
         format!("\x1b[{rows}A\r\x1b[J")
@@ -100,6 +101,7 @@ pub fn lines(frame: &Buffer) -> String {
 /// Returns the commands that turn the shown frame into the next one.
 fn changes(shown: &Buffer, next: &Buffer) -> String {
     let (mut text, height) = (String::new(), next.area.height);
+    // No cell is in this column, so the first one is moved to.
     let (mut row, mut column) = (height, u16::MAX);
     let mut writer = Writer::new(&mut text);
     for (x, y, cell) in shown.diff(next) {
