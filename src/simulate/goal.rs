@@ -47,6 +47,7 @@ pub fn schedule(machine: &Machine, pattern: Pattern, ranks: usize, bytes: usize)
         Pattern::Hypercube => 1 << ranks.max(1).ilog2(),
         Pattern::AllToAll => ranks.max(1),
     };
+    // A line break would end the comment.
     let name: String = machine.name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();
     let mut text = format!(
         "// Written by apexmap for the card {name}. Times are in picoseconds:\n\
