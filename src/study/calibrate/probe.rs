@@ -93,6 +93,7 @@ impl Probe {
             ..Number::new(value(median), self.number.entry.unit.symbol(), self.how(&summary, unsteady_runs))
         };
         let number = match range_of_few(&chosen, self.column, &summary).map(|(low, high)| (value(low), value(high))) {
+            // An inverse exchanges the ends.
             Some((a, b)) => number.with_range(a.min(b), a.max(b)),
             None => number,
         };

@@ -36,6 +36,7 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     };
     let after = &waits[index];
     let share = (before.left - 0.5) / (before.left - after.left);
+    // The waits are spaced by factors, so interpolate between their logarithms.
     let half = before.unused * (after.unused / before.unused).powf(share);
     let room = free_share(card, &samples);
     let how = format!(
