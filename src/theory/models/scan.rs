@@ -68,6 +68,7 @@ impl JointNumbers {
         let row_variance =
             |(row, slope): (&Vec<f64>, &f64)| slope * row.iter().zip(&slopes).map(|(c, s)| c * s).sum::<f64>();
         let variance: f64 = self.covariance.iter().zip(&slopes).map(row_variance).sum();
+        // Rounding can make the variance slightly negative.
         self.t * (variance.max(0.0) + self.noise).sqrt()
     }
 }
@@ -224,6 +225,7 @@ pub fn scan_point(
             (model.predict(&x, &replace_value(&numbers.values, place, value)).value / prediction.value).ln()
         };
         let (a, b) = (change(low), change(high));
+        // Both ends can move the prediction in one direction.
         let (least, most) = (a.min(b).min(0.0), a.max(b).max(0.0));
         down += least * least;
         up += most * most;

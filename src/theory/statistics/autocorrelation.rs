@@ -111,6 +111,7 @@ fn residuals(series: &[Vec<f64>]) -> Vec<Vec<f64>> {
     };
     let mut residuals: Vec<Vec<f64>> = series.iter().map(centred).collect();
     let sizes: Vec<f64> = residuals.iter().flatten().map(|residual| residual.abs()).collect();
+    // 1.4826: a normal distribution's standard deviation over its median absolute deviation.
     let most = 3.0 * 1.4826 * median(&sizes).unwrap_or(0.0);
     if most > 0.0 {
         residuals.iter_mut().flatten().for_each(|residual| *residual = residual.clamp(-most, most));
@@ -122,6 +123,7 @@ fn residuals(series: &[Vec<f64>]) -> Vec<Vec<f64>> {
 fn unbiased_correlation(ratio: f64, series: &[&Vec<f64>]) -> f64 {
     let mut lengths: BTreeMap<usize, f64> = BTreeMap::new();
     series.iter().for_each(|times| *lengths.entry(times.len()).or_default() += 1.0);
+    // With a correlation of 1, all values equal their mean.
     let (mut low, mut high) = (-0.99, 0.99);
     for _ in 0..50 {
         let middle = (low + high) / 2.0;

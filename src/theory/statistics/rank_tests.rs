@@ -34,6 +34,7 @@ impl MannWhitney {
             let mut counts = vec![0.0; size];
             counts[0] = 1.0;
             for k in 1..=n {
+                // A product in place goes down, a quotient goes up.
                 for u in (m + k..size).rev() {
                     counts[u] -= counts[u - m - k];
                 }
@@ -176,6 +177,7 @@ pub fn adjust_p_values(p: &[f64]) -> Vec<f64> {
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
     let mut adjusted = vec![1.0; p.len()];
     let mut lowest: f64 = 1.0;
+    // The largest first: no adjusted value is above that of a larger p.
     for (rank, &index) in order.iter().enumerate().rev() {
         lowest = lowest.min(p[index] * p.len() as f64 / (rank + 1) as f64);
         adjusted[index] = lowest;
