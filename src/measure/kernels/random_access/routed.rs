@@ -223,6 +223,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         for number in 1..=problem.own_updates() {
             self.count_stored(1);
             self.route(generator.next_u64(), table);
+            // Peers wait until their messages are taken.
             if number % self.capacity as u64 == 0 {
                 self.serve(0, table);
                 self.charge_batch(problem.own_updates() - number);
@@ -260,6 +261,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
 
     /// Sends a bucket. Applies the updates of the last bucket.
     fn flush(&mut self, bucket: usize, table: &mut Table) {
+        // Taken out, because sending may fill other buckets.
         let mut values = std::mem::take(&mut self.buckets[bucket]);
         match self.destinations.get(bucket) {
             Some(&(dimension, peer)) => {

@@ -349,6 +349,7 @@ impl Rounds {
     fn work(&self, mut core: Core, gate: &Gate) -> CoreTotals {
         let slots = self.lists.len() as u64;
         let slot = |round: u64| &self.lists[(round % slots) as usize];
+        // With two slots, a list is emptied one round after it is filled.
         for round in 0..self.rounds + slots - 1 {
             if round < self.rounds && core.source.is_some() {
                 let own = &slot(round)[core.number];
@@ -368,12 +369,14 @@ impl Rounds {
     }
 
     fn fill(&self, core: &mut Core, list: &RwLock<RoundLists>) {
+        // A panic of another member is noticed at the gate.
         let mut list = list.write().unwrap_or_else(PoisonError::into_inner);
         let list = &mut *list;
         if let Some(owners) = self.owners {
             let size = core.generate(&mut list.values);
             list.sort(size, |value| owners.owner(self.index.word(value)));
         } else {
+            // Any core may apply any update, so each gets an equal part.
             let (size, cores) = (core.generate(&mut list.sorted), list.counts.len());
             let end = |core: usize| size * core / cores;
             list.counts.iter_mut().enumerate().for_each(|(core, count)| *count = end(core + 1) - end(core));

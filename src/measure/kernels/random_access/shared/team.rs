@@ -73,8 +73,10 @@ pub fn run_led<C: Collectives, M: Send, R: Send>(
     let member = move |member: M, place: &[usize]| {
         let _guard = Guard(gate);
         affinity::bind(place);
+        // All are ready at the first gate. The clock starts between the two.
         let begun = gate.pass() && gate.pass();
         let result = begun.then(|| work(member, gate));
+        // The clock stops when the last member arrives here.
         let _ = gate.pass();
         result
     };
