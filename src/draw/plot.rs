@@ -227,6 +227,7 @@ pub fn add_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result
     Ok(match drawn {
         Figure::Surface(measured, view) => {
             let bounds = medians(&grid_cells(request, values)?).values;
+            // Cells without a bound can make its grid smaller.
             let fit = bounds.dim() == measured.values.dim();
             let surface = Figure::Surface(measured, view);
             if fit { surface.with(FigureOptions { bounds: Some(bounds), ..FigureOptions::default() }) } else { surface }
