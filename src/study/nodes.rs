@@ -197,6 +197,7 @@ fn judge(points: &mut [NodePoint], limit: f64) {
         let scale = outliers::deviation_factor(point.nodes.len()) * deviations[0].max(deviations[1]);
         let middle = speed(point.median, point.unit);
         for node in &mut point.nodes {
+            // Without deviations, the scale is 0.
             node.score = Some(residual(node) / scale).filter(|score| score.is_finite());
             let is_outlier = residual(node) < -limit * scale;
             let ends = node.interval.map(|(low, high)| [low, high].map(|end| speed(end, point.unit)));

@@ -167,5 +167,6 @@ impl Line<'_> {
 /// Returns half a unit of the last digit of a printed number.
 fn half_digit(printed: &str) -> f64 {
     let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    // Slightly more than half, because differences have rounding errors.
     0.500001 * 10f64.powi(-(decimals as i32))
 }
