@@ -173,6 +173,7 @@ fn write(card: &Card, host: &Host, arguments: &Arguments, folder: &Path) -> Resu
     let odd: String = calibrate::contradictions(card, host).iter().map(|text| format!("warning: {text}\n")).collect();
     let progress = FitProgress::new();
     report::make(&folder, &Samples::from(folder.table()?), &|text| progress.show(text))?;
+    // Clears its line before others are printed.
     drop(progress);
     let (text, path, report) = (show_card::classic_text(card), path.display(), folder.report());
     print(&format!(
