@@ -88,6 +88,7 @@ pub fn scaled_ratio(
     };
     let systematic = numerator.systematic() + denominator.systematic();
     let interval = (shift + (low - shift) * widening - systematic, shift + (high - shift) * widening + systematic);
+    // A systematic error may explain a part of the difference, so the base is moved towards the new speeds.
     let moved_base = |by: f64| base.iter().map(|speed| speed + by).collect::<Vec<_>>();
     let (above, below) = (moved_base(systematic), moved_base(-systematic));
     let p = weaken(tests.p_above(&above, &new).min(tests.p_above(&new, &below)), widening);
@@ -200,6 +201,7 @@ fn mean_of_points(members: &[Member]) -> Option<GeometricMean> {
     }
     let has_basis = |basis: Basis| members.iter().all(|member| member.ratio.basis == basis);
     let both_exact = members.iter().all(|member| member.machine.exact && member.base.exact);
+    // The error of published values is not known, so that of their mean is not known either.
     let no_spread = both_exact && !has_basis(Basis::Exact);
     let side_mean = |pick: fn(&Member) -> (f64, PointData)| {
         let data: Vec<(f64, PointData)> = members.iter().map(pick).collect();

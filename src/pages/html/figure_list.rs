@@ -72,6 +72,7 @@ fn remove(folder: &Path, file: &str, made: &str) -> std::io::Result<()> {
         if let Some((folder, _)) = inner {
             place = openat(&place, folder, plain | OFlag::O_DIRECTORY, none)?;
         }
+        // A pipe would block the open, and a terminal could become the controlling one.
         let mut figure = File::from(openat(&place, name, plain | OFlag::O_NONBLOCK | OFlag::O_NOCTTY, none)?);
         let mut bytes = Vec::new();
         if figure.metadata()?.is_file() && figure.read_to_end(&mut bytes).is_ok() && hash(&bytes) == made {

@@ -177,11 +177,13 @@ fn fill(
     script: String,
 ) -> std::result::Result<String, minijinja::Error> {
     let mut engine = minijinja::Environment::new();
+    // A name that the context does not have is an error, not an empty text.
     engine.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     engine.add_filter("percent", |share: f64| format!("{:.1} %", share * 100.0));
     engine.add_filter("bound", |text: &str| bind_units(text));
     engine.add_filter("json", |value: minijinja::Value| json(&value).map(minijinja::Value::from_safe_string));
     engine.add_global("apexmap_version", env!("CARGO_PKG_VERSION"));
+    // The security policy of the page allows only this script.
     engine.add_global("script_hash", minijinja::Value::from_safe_string(STANDARD.encode(Sha256::digest(&script))));
     engine.add_global("style", style);
     engine.add_global("script", script);
