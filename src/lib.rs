@@ -5,7 +5,7 @@
 //!   -> journal (one JSON line per sample) -> result (Parquet + manifest) -> figures -> report
 //! ```
 //!
-//! # Structure: eleven crates, each imports only from those below it
+//! # Structure: twelve crates, each imports only from those below it
 //!
 //! ```text
 //! src/commands   the commands, one file each: arguments and output; src/cli parses them, src/facade.rs is the public interface
@@ -19,6 +19,7 @@
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export;
 //!                import: outputs of other programs
+//! src/locate     programs on the map: site; tracer: the valgrind tool; text_trace; reuse: LRU distances; kind, place
 //! src/simulate   a card as a simulated machine, and its network for other simulators
 //! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics
 //! src/measure    hardware, observer, comm: transports; kernels, with code that families share in kernels/shared; worker; builds

@@ -8,11 +8,11 @@ mod imports;
 use imports::{Crate, File, cycles};
 
 /// The crates, each depending only on earlier ones, which the compiler checks. The last is the root package.
-const CRATES: [&str; 11] =
-    ["base", "measure", "theory", "simulate", "results", "draw", "run", "cluster", "study", "pages", ""];
+const CRATES: [&str; 12] =
+    ["base", "measure", "theory", "simulate", "locate", "results", "draw", "run", "cluster", "study", "pages", ""];
 
 /// The layers within a crate, from the ground up. A module imports from its own layer and those below.
-const LAYERS: [(&str, &[&[&str]]); 10] = [
+const LAYERS: [(&str, &[&[&str]]); 11] = [
     (
         "base",
         &[
@@ -37,6 +37,16 @@ const LAYERS: [(&str, &[&[&str]]); 10] = [
     ),
     ("theory", &[&["statistics", "trade", "codes"], &["machine", "models", "fit", "paper_tables"], &["bounds"]]),
     ("simulate", &[&["numbers", "places", "goal", "simgrid"], &["interface", "paths"], &["computation", "envelope"]]),
+    (
+        "locate",
+        &[
+            &["site"],
+            &["tracer", "walk", "sketch", "reuse", "kind"],
+            &["analysis", "place"],
+            &["text_trace", "located", "demo"],
+            &["screen", "code"],
+        ],
+    ),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "sweep"], &["campaign"]]),
@@ -45,7 +55,7 @@ const LAYERS: [(&str, &[&[&str]]); 10] = [
         &[&["batch"], &["submit", "manual", "site"], &["cluster"], &["carriers"], &["find_nodes", "site_check"]],
     ),
     ("study", &[&["model_fit", "calibrate", "nodes"], &["answers", "validate"]]),
-    ("pages", &[&["html", "explorer"], &["report", "compare", "validation"]]),
+    ("pages", &[&["html", "explorer"], &["report", "compare", "validation", "locate"]]),
 ];
 
 const MAX_FILE_LINES: usize = 400;

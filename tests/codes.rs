@@ -263,6 +263,7 @@ fn users_add_codes_in_a_file_and_replace_known_ones() {
         weight: Some(3.0),
         how: String::new(),
         source: String::new(),
+        sites: Vec::new(),
     };
     assert_eq!(find("my solver"), &expected);
     assert_eq!(find("GUPS").alpha, 0.9);
@@ -350,6 +351,26 @@ fn the_table_marks_what_a_map_cannot_say() {
     let walk = row_of(&both, &[], "list walk");
     assert!(walk.contains("\u{2013}") && walk.ends_with(" 141 kB/s"), "1e5 2^0.5: {walk}");
     assert!(row_of(&both, &[], "GUPS").ends_with(" \u{2013}"));
+}
+
+#[test]
+fn times_of_sites_add_up_and_kinds_without_a_map_are_named() {
+    let (scratch, other) = (Scratch::new(), Scratch::new());
+    let own = scratch.join("mine.toml");
+    let site = |kind: &str, place: &str| {
+        format!("[[code.site]]\nline = \"a.c:1\"\nkind = \"{kind}\"\nshare = 0.5\nbytes = 4096\n{place}\n")
+    };
+    let sites = [site("random", "alpha = 0.1\nL = 16"), site("chain", "alpha = 1\nL = 1")].concat();
+    std::fs::write(&own, format!("{OWN}{sites}")).unwrap();
+    let more = ["--codes", own.to_str().unwrap()];
+    let row = row_of(&map(&scratch, 1e6), &more, "my solver");
+    assert!(row.contains("no measured map for this kind: chain"), "{row}");
+    let samples = [plane("apex_map.sequential", &[0.01, 0.1, 1.0], 1e6), plane("apex_map.chains", &[1.0], 1e5)];
+    let row = row_of(&common::file(&other, samples.concat()), &more, "my solver");
+    // Half of the words at 1e6 16^0.5 0.1^-0.25 bytes per second, half at 1e5.
+    assert!(row.contains(" 197 kB/s ") && row.ends_with("sum of 2 sites"), "{row}");
+    std::fs::write(&own, format!("{OWN}{}", site("chain", "alpha = 1\nL = 0"))).unwrap();
+    assert!(refusal_message(&["codes", "--codes", own.to_str().unwrap()]).contains("out of range"));
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub enum Group {
     SimGrid,
     /// A linker for 64-bit ARM and qemu, which interprets its programs.
     Arm,
+    /// Valgrind and a C compiler.
+    Valgrind,
     /// Control groups that limit memory, and the right to create them.
     MemoryLimits,
 }
@@ -46,7 +48,7 @@ macro_rules! needs {
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_available(self) -> bool {
-        static AVAILABLE: [OnceLock<bool>; 12] = [const { OnceLock::new() }; 12];
+        static AVAILABLE: [OnceLock<bool>; 13] = [const { OnceLock::new() }; 12];
         *AVAILABLE[self as usize].get_or_init(|| {
             let (name, missing) = match self {
                 Self::Mpi => ("MPI", missing_for_mpi()),
@@ -55,6 +57,7 @@ impl Group {
                 Self::Poppler => ("a renderer of PDF", find_on_path("pdftoppm").is_none().then(|| "pdftoppm".into())),
                 Self::Slurm => ("Slurm", missing_for_slurm()),
                 Self::Network => ("a simulated network", crate::network::missing_requirement()),
+                Self::Valgrind => ("valgrind", missing_for_valgrind()),
                 Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
                 Self::PackageTools => ("EasyBuild, ReFrame and maturin", missing_python_program()),
@@ -86,6 +89,10 @@ fn missing_for_mpi() -> Option<String> {
 
 fn missing_for_simgrid() -> Option<String> {
     ["smpicc", "smpirun"].into_iter().find(|program| find_on_path(program).is_none()).map(str::to_owned)
+}
+
+fn missing_for_valgrind() -> Option<String> {
+    ["valgrind", "cc"].into_iter().find(|program| find_on_path(program).is_none()).map(str::to_owned)
 }
 
 fn missing_for_arm() -> Option<String> {

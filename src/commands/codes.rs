@@ -2,15 +2,16 @@
 
 use super::opened::Opened;
 use super::plot;
+use super::site_sums::{CodeMap, SiteSums, reading_words};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, print_in_red, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::{quantity, short_number};
+use apexmap_base::units::{plural, short_number};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
-use apexmap_theory::codes::{self, Accesses, Code, Reading};
+use apexmap_theory::codes::{self, Accesses, Code};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -75,25 +76,24 @@ fn rates(samples: &Samples, codes: &[Code]) -> Result<String> {
     let mut table = TextTable::new(aligns.chain([Align::Left]));
     let head = ["code", "alpha", "L"].map(str::to_owned).into_iter().chain(groups.iter().map(SampleGroup::label));
     table.add_row(head.chain([String::new()]));
-    let maps = groups.iter().map(|group| group.samples.cube([ALPHA, BLOCK], group.headline));
-    let maps = maps.collect::<Result<Vec<_>>>()?;
+    let maps = groups.iter().map(|group| CodeMap::new(group, [ALPHA, BLOCK])).collect::<Result<Vec<_>>>()?;
+    let sums = SiteSums::new(samples)?;
     for code in codes {
         let mut cells = vec![code.name.clone(), short_number(code.alpha), short_number(code.block_words)];
         for (group, map) in groups.iter().zip(&maps) {
-            if !code.is_on_map(group.samples.chains()) {
-                cells.push("\u{2013}".into());
-                continue;
-            }
-            let axes = [map.axes[0].values.as_slice(), map.axes[1].values.as_slice()];
-            let reading = codes::interpolate(axes, |i, j| map.values[[i, j]], [code.alpha, code.block_words]);
-            cells.push(match reading {
-                Reading::Value(rate) => quantity(rate, group.samples.describe(group.headline).unit),
-                Reading::Outside => "outside the map".into(),
-                Reading::Gap => "not measured".into(),
+            let unit = group.samples.describe(group.headline).unit;
+            cells.push(if !code.sites.is_empty() {
+                // The sum has parts of all maps, and is printed where the map of its random accesses is.
+                if group.samples.chains().is_none() { sums.cell(code, group, unit) } else { "\u{2013}".into() }
+            } else if code.is_on_map(group.samples.chains()) {
+                reading_words(map.read([code.alpha, code.block_words]), unit)
+            } else {
+                "\u{2013}".into()
             });
         }
         let is_shown = groups.iter().any(|group| code.is_on_map(group.samples.chains()));
         cells.push(match code.accesses {
+            _ if !code.sites.is_empty() => format!("sum of {}", plural(code.sites.len(), "site")),
             Accesses::Mixed if is_shown => "too low: mixed streams".to_owned(),
             Accesses::Dependent if !is_shown => {
                 "waits for each address: apexmap run memory-concurrency measures such a map".to_owned()

@@ -20,6 +20,7 @@ mod format;
 mod import;
 mod job;
 mod live;
+mod locate;
 mod models;
 mod opened;
 mod own_model;
@@ -35,6 +36,7 @@ mod selection;
 mod show;
 mod show_card;
 mod site;
+mod site_sums;
 mod snippet;
 mod status;
 mod status_nodes;
@@ -105,6 +107,8 @@ commands! {
     Card => show_card,
     /// List known codes with their places on the map; with a result, their rates on this machine
     Codes => codes,
+    /// Show how each line of a program walks through memory, and its place on the map
+    Locate => locate,
     /// List the models and the published machines; show a model with its variables, parameters and source
     Models => models,
     /// Predict rates from a model and a machine card

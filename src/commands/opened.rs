@@ -135,12 +135,12 @@ pub fn read_folder(folder: &Folder) -> Result<Samples> {
 }
 
 /// A folder that only this user can read, and that is removed at the end.
-struct TemporaryFolder {
-    path: PathBuf,
+pub struct TemporaryFolder {
+    pub path: PathBuf,
 }
 
 impl TemporaryFolder {
-    fn create() -> Result<Self> {
+    pub fn create() -> Result<Self> {
         // A command may open several results.
         static NEXT: AtomicU32 = AtomicU32::new(0);
         // Relaxed: only the number counts.

@@ -6,5 +6,6 @@
 pub mod compare;
 pub mod explorer;
 pub mod html;
+pub mod locate;
 pub mod report;
 pub mod validation;

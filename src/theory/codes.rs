@@ -9,13 +9,22 @@
 //! weight = 3        # optional: its share of the time on the first machine of a comparison
 //! how = "..."       # optional: the origin of alpha and L
 //! source = "..."    # optional
+//! [[code.site]]     # optional: its parts, as `apexmap locate` writes them
+//! line = "join.c:18"
+//! kind = "random"   # sweep, strided, chain, pointer, local or random
+//! share = 0.31      # of the accesses
+//! alpha = 0.97
+//! L = 1
+//! stride = 1        # in words, for sweep and strided
+//! bytes = 8388608   # of its memory
 //! ```
 //!
 //! The values of `models/codes.toml` are estimates.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::toml_file::{self, TomlSource};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::Path;
 use toml::Spanned;
 
@@ -38,6 +47,71 @@ pub enum Accesses {
     Dependent,
 }
 
+/// How a part of a code walks through memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// At a constant stride that leaves out no line.
+    Sweep,
+    /// At a constant, longer stride.
+    Strided,
+    /// The address is a constant plus a multiple of the value that the same instruction loaded before.
+    Chain,
+    /// The address is shortly behind one of the last eight loaded words.
+    Pointer,
+    /// Mostly within the line of the access before.
+    Local,
+    Random,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Sweep => "sweep",
+            Self::Strided => "strided",
+            Self::Chain => "chain",
+            Self::Pointer => "pointer",
+            Self::Local => "local",
+            Self::Random => "random",
+        })
+    }
+}
+
+/// A part of a code: accesses of one line and kind.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeSite {
+    pub line: String,
+    pub kind: Kind,
+    /// Share of the accesses of the code.
+    pub share: f64,
+    pub alpha: f64,
+    #[serde(rename = "L")]
+    pub block_words: f64,
+    /// Distance of consecutive accesses in words, for sweeps and strided walks.
+    #[serde(default = "unit_stride")]
+    pub stride: f64,
+    /// Size of its memory.
+    pub bytes: f64,
+}
+
+fn unit_stride() -> f64 {
+    1.0
+}
+
+impl CodeSite {
+    fn is_valid(&self) -> bool {
+        let is_size = |value: f64| value >= 1.0 && value.is_finite();
+        let is_share = |value: f64| value > 0.0 && value <= 1.0;
+        is_share(self.share)
+            && is_share(self.alpha)
+            && is_size(self.block_words)
+            && is_size(self.bytes)
+            && self.stride > 0.0
+            && self.stride.is_finite()
+    }
+}
+
 /// A code as a point of the map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code {
@@ -54,6 +128,8 @@ pub struct Code {
     pub how: String,
     /// Paper or program. May be empty.
     pub source: String,
+    /// Its parts, whose times add up. May be empty.
+    pub sites: Vec<CodeSite>,
 }
 
 #[derive(Deserialize)]
@@ -77,6 +153,8 @@ struct Entry {
     how: String,
     #[serde(default)]
     source: String,
+    #[serde(default, rename = "site")]
+    sites: Vec<Spanned<CodeSite>>,
 }
 
 /// Returns the codes that this program knows.
@@ -141,6 +219,10 @@ impl Entry {
             let help = "a weight is a time, relative to those of the other codes";
             return refuse(weight.span(), format!("weight = {} is not above 0", weight.get_ref()), help);
         }
+        if let Some(site) = self.sites.iter().find(|site| !site.get_ref().is_valid()) {
+            let help = "share and alpha are above 0 and at most 1, L and bytes are 1 or more, and stride is above 0";
+            return refuse(site.span(), "a number of this site is out of range".into(), help);
+        }
         Ok(Code {
             name: name.to_owned(),
             alpha,
@@ -149,6 +231,7 @@ impl Entry {
             weight: self.weight.as_ref().map(|weight| *weight.get_ref()),
             how: self.how.clone(),
             source: self.source.clone(),
+            sites: self.sites.iter().map(|site| site.get_ref().clone()).collect(),
         })
     }
 }

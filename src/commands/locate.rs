@@ -1,0 +1,238 @@
+//! `apexmap locate`: how each line of a program walks through memory.
+
+use super::format::pretty;
+use super::opened::{Opened, TemporaryFolder};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::regular_file;
+use apexmap_base::terminal::{error_width, note, note_raw, print, print_data, terminal_width, wrap_lines};
+use apexmap_base::units::bytes;
+use apexmap_locate::analysis::{Analysis, Growth, Levels};
+use apexmap_locate::located::{Caches, Located, Part};
+use apexmap_locate::site::Site;
+use apexmap_locate::tracer::{self, TraceOptions};
+use apexmap_locate::{code, demo, screen, text_trace};
+use apexmap_measure::hardware::Hardware;
+use apexmap_pages::locate;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::io::BufReader;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap locate -- ./app ARGS                          trace a program
+  apexmap locate --from solve -- ./app                  begin at the first call of a function
+  apexmap locate trace.txt                              read a trace of lackey, or lines R|W ADDRESS [SIZE]
+  apexmap locate --map results/quickstart --out page -- ./app      also dots on the measured map
+  apexmap locate --demo                                 locate six small codes
+  apexmap locate --codes app.toml -- ./app              then: apexmap codes results/quickstart --codes app.toml
+
+A row has the accesses of one line and kind. Misses are the row's shares of those of caches as large as this machine's second and last \
+one. Data is the memory that it reaches, reused is the memory that the program reaches between two visits, alpha and L are the place \
+on the map. The screen of a traced program goes to standard error, and its exit code is kept. docs/locate.md explains kinds and limits.")]
+pub struct Arguments {
+    /// A trace as text, or - for standard input [default: none, trace a program]
+    #[arg(value_name = "TRACE", conflicts_with = "program")]
+    trace: Option<PathBuf>,
+    /// Draw the lines as dots on the map of this result; needs --out
+    #[arg(long, value_name = "RESULT", requires = "out")]
+    map: Option<PathBuf>,
+    /// Begin at the first call of this function
+    #[arg(long, value_name = "FUNCTION", requires = "program")]
+    from: Option<String>,
+    /// End the trace after this many seconds; the program runs on
+    #[arg(long, value_name = "SECONDS", requires = "program", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+    /// End the trace after this many accesses; a program runs on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    accesses: Option<u64>,
+    /// Begin at the first call of this function
+    #[arg(long, value_name = "FUNCTION", conflicts_with = "trace")]
+    from: Option<String>,
+    /// End the trace after this time; the program runs on untraced
+    #[arg(long, value_name = "S", conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+    /// Write the program as a code with its sites, for `codes` and `plot`
+    #[arg(long, value_name = "FILE")]
+    codes: Option<PathBuf>,
+    /// Print all parts as JSON
+    #[arg(long)]
+    json: bool,
+    /// Folder for an HTML page with all lines [default: none]
+    #[arg(short, long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Compile and locate six small codes in C that ship with the program
+    #[arg(long, conflicts_with_all = ["trace", "program", "map", "out", "json"])]
+    demo: bool,
+    /// The program to trace, with its arguments
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// A trace, from a program or from a text.
+struct Trace {
+    name: String,
+    sites: Vec<Site>,
+    accesses: u64,
+    notes: Vec<String>,
+    /// How a traced program ended.
+    exit: Option<ExitStatus>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.demo {
+        return demonstrate(arguments.codes.as_deref());
+    }
+    let mut analysis = Analysis::default();
+    let trace = read_trace(arguments, &mut analysis)?;
+    let (caches, cache_note) = caches(Hardware::this_machine());
+    let located = Located::new(&trace.sites, analysis, caches);
+    let notes: Vec<String> = trace.notes.iter().cloned().chain(cache_note).chain(sampling_note(&located)).collect();
+    if let Some(file) = &arguments.codes {
+        new_file::write_user_file_contents(file, code::toml(&located, &trace.name)?)?;
+        note(&format!("note: the code is in {}", file.display()));
+    }
+    if let Some(folder) = &arguments.out {
+        let map = arguments.map.as_deref().map(Opened::open).transpose()?;
+        let samples = map.as_ref().map(|opened| Ok(opened.samples()?.current())).transpose()?;
+        let page = locate::write(&located, &trace.name, &notes, samples.as_ref(), folder)?;
+        note(&format!("note: the page is {}", page.display()));
+    }
+    if arguments.json {
+        let document = Document::new(&trace, &located, &notes);
+        let value = serde_json::to_value(&document)
+            .map_err(|e| Error::internal(format!("a located program is not JSON: {e}")))?;
+        print_data(&pretty(&value)?)?;
+    } else {
+        print_screen(&located, &notes, trace.exit.is_some())?;
+    }
+    match trace.exit {
+        Some(status) if !status.success() => std::process::exit(exit_code(status)),
+        _ => Ok(()),
+    }
+}
+
+/// Locates the codes of the demonstration, each from its own function on.
+fn demonstrate(codes: Option<&Path>) -> Result<()> {
+    let folder = TemporaryFolder::create()?;
+    let program = demo::build(&folder.path)?;
+    let (caches, _) = caches(Hardware::this_machine());
+    let (mut programs, mut text) = (Vec::new(), String::new());
+    for (name, function) in demo::CODES {
+        note(&format!("{name} ..."));
+        let options = TraceOptions { from: Some(function.into()), ..TraceOptions::default() };
+        let mut analysis = Analysis::default();
+        let traced = tracer::trace(&[program.clone().into(), function.into()], &options, &mut analysis)?;
+        let located = Located::new(&traced.sites, analysis, caches);
+        text += &code::toml(&located, name)?;
+        programs.push((name, located));
+    }
+    if let Some(file) = codes {
+        new_file::write_user_file_contents(file, &text)?;
+    }
+    print(&screen::programs(&programs))
+}
+
+/// Prints the first screen. Standard output belongs to a traced program.
+fn print_screen(located: &Located, notes: &[String], is_traced: bool) -> Result<()> {
+    let width = if is_traced { error_width() } else { terminal_width() }.unwrap_or(80);
+    let table = screen::text(located, width);
+    let text = [table, notes.join("\n")].join("\n");
+    let text = format!("{}\n", wrap_lines(text.trim_end(), Some(width)));
+    if is_traced {
+        note_raw(&text);
+        return Ok(());
+    }
+    print(&text)
+}
+
+/// Returns the exit code of a program, as a shell gives it: 128 plus the number of a signal that ended it.
+fn exit_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+fn read_trace(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace> {
+    if !arguments.program.is_empty() {
+        return trace_program(arguments, analysis);
+    }
+    let Some(path) = &arguments.trace else {
+        return Err(Error::input(
+            "there is nothing to locate",
+            "name a trace: apexmap locate trace.txt, or a program after --: apexmap locate -- ./app",
+        ));
+    };
+    let name = path.display().to_string();
+    let text = if path == Path::new("-") {
+        text_trace::read(&mut std::io::stdin().lock(), "standard input", arguments.accesses, analysis)?
+    } else {
+        let file = regular_file::open(path).map_err(|e| new_file::access_error("read", path, e))?;
+        text_trace::read(&mut BufReader::with_capacity(1 << 16, file), &name, arguments.accesses, analysis)?
+    };
+    let stem = path.file_stem().map_or(name.clone(), |stem| stem.to_string_lossy().into_owned());
+    Ok(Trace { name: stem, sites: text.sites, accesses: text.accesses, notes: text.notes, exit: None })
+}
+
+fn trace_program(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace> {
+    let Arguments { from, accesses, seconds, program, .. } = arguments;
+    let options =
+        TraceOptions { from: from.clone(), accesses: *accesses, seconds: *seconds, ..TraceOptions::default() };
+    let traced = tracer::trace(program, &options, analysis)?;
+    let name = program.first().and_then(|name| Path::new(name).file_name()).unwrap_or_default();
+    let name = name.to_string_lossy().into_owned();
+    Ok(Trace { name, sites: traced.sites, accesses: traced.accesses, notes: traced.notes, exit: Some(traced.exit) })
+}
+
+/// Returns the second cache and the last one of this machine, and a note if their sizes are unknown.
+fn caches(machine: &Hardware) -> (Caches, Option<String>) {
+    let reported = machine.usable().next().map(|thread| thread.caches.as_slice()).unwrap_or_default();
+    let second = reported.iter().find(|cache| cache.level == 2).map(|cache| cache.bytes);
+    let last = reported.iter().filter(|cache| cache.level > 2).map(|cache| cache.bytes).max();
+    let sizes = [second.unwrap_or(1 << 20), last.unwrap_or(32 << 20)];
+    let note = (second.is_none() || last.is_none()).then(|| {
+        let [second, last] = sizes.map(|size| bytes(size as f64));
+        format!("This machine does not report its caches: misses are those of caches of {second} and {last}.")
+    });
+    ([("second-level cache", sizes[0]), ("last cache", sizes[1])], note)
+}
+
+fn sampling_note(located: &Located) -> Option<String> {
+    let level = located.levels.line;
+    (level > 0).then(|| format!("Reuse and misses are estimated from one of {} lines.", 1u64 << level))
+}
+
+/// The output of --json.
+#[derive(Serialize)]
+struct Document<'a> {
+    name: &'a str,
+    accesses: u64,
+    cache_bytes: [u64; 2],
+    miss_ratios: [f64; 2],
+    /// One of 2^level lines and pages was sampled at last.
+    sampling: Levels,
+    program: &'a Part,
+    lines: &'a [Part],
+    functions: &'a [Part],
+    /// Lines that were reached for the first time, over the accesses.
+    lines_over_time: &'a Growth,
+    notes: &'a [String],
+}
+
+impl<'a> Document<'a> {
+    fn new(trace: &'a Trace, located: &'a Located, notes: &'a [String]) -> Self {
+        Self {
+            name: &trace.name,
+            accesses: trace.accesses,
+            cache_bytes: located.caches.map(|(_, bytes)| bytes),
+            miss_ratios: located.miss_ratios,
+            sampling: located.levels,
+            program: &located.program,
+            lines: &located.lines,
+            functions: &located.functions,
+            lines_over_time: &located.growth,
+            notes,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A located program as a code with sites, for `apexmap codes` and figures.
+
+use crate::located::{Located, Part};
+use crate::place::Place;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::units::WORD_BYTES;
+use apexmap_theory::codes::{CodeSite, Kind};
+use serde::Serialize;
+
+/// The smallest share of a site of a code; smaller ones are joined.
+const LEAST_SHARE: f64 = 0.01;
+/// Characters of the name of a code.
+const MAX_NAME: usize = 40;
+
+#[derive(Serialize)]
+struct File {
+    code: [Entry; 1],
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    alpha: f64,
+    #[serde(rename = "L")]
+    block_words: f64,
+    how: String,
+    site: Vec<CodeSite>,
+}
+
+/// Returns the text of a file of codes with this program.
+pub fn toml(located: &Located, name: &str) -> Result<String> {
+    let whole = &located.program;
+    let place = whole.place.unwrap_or(Place { alpha: 1.0, block_words: 1.0, mismatch: 0.0 });
+    let how = format!(
+        "Located by apexmap locate: {} accesses. Alpha and L are those of the whole program, {:.1} points from its miss ratios.",
+        whole.accesses, place.mismatch
+    );
+    let name = name.chars().take(MAX_NAME).collect();
+    let (alpha, block_words) = (round_to_three_digits(place.alpha), round_to_three_digits(place.block_words));
+    let file = File { code: [Entry { name, alpha, block_words, how, site: sites(located) }] };
+    toml::to_string(&file).map_err(|e| Error::internal(format!("a code is not TOML: {e}")))
+}
+
+/// Returns the larger parts, with shares that add up to 1.
+pub fn sites(located: &Located) -> Vec<CodeSite> {
+    let larger: Vec<&Part> = located.lines.iter().filter(|part| part.share >= LEAST_SHARE).collect();
+    let total: f64 = larger.iter().map(|part| part.share).sum();
+    larger.into_iter().map(|part| site(part, total)).collect()
+}
+
+fn site(part: &Part, total: f64) -> CodeSite {
+    let place = part.place.unwrap_or(Place { alpha: 1.0, block_words: 1.0, mismatch: 0.0 });
+    CodeSite {
+        line: part.name.clone(),
+        kind: part.kind(),
+        share: part.share / total,
+        alpha: round_to_three_digits(place.alpha),
+        block_words: round_to_three_digits(place.block_words),
+        // The sites of an unrolled sweep have long strides, but together they leave out no word.
+        stride: match part.kind() {
+            Kind::Strided => (part.stride.unsigned_abs() as f64 / WORD_BYTES as f64).max(1.0),
+            _ => 1.0,
+        },
+        bytes: part.footprint.round().max(1.0),
+    }
+}
+
+/// Rounds to three significant digits.
+fn round_to_three_digits(value: f64) -> f64 {
+    let scale = 10f64.powf(2.0 - value.log10().floor());
+    (value * scale).round() / scale
+}

@@ -1,0 +1,309 @@
+//! A located program: its sites joined by line and kind, with shares, sizes and places.
+
+use crate::analysis::{Analysis, Growth, Levels, Reuse};
+use crate::kind::{Kind, kind_of};
+use crate::place::{Accesses, Place};
+use crate::reuse::Histogram;
+use crate::site::{Counters, Frame, LINE_BYTES, PAGE_BYTES, Site};
+use apexmap_base::terminal::to_printable;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// Caches whose misses are shared out: their names and sizes in bytes.
+pub type Caches = [(&'static str, u64); 2];
+
+/// Lines of the cache that keeps what is used again at once. Its misses of other sites come between a site's runs.
+const SMALL_CACHE: f64 = 512.0;
+/// The smallest share of accesses or misses that gets a place.
+const LEAST_SHARE: f64 = 0.01;
+/// The share of the five largest lines below which no line dominates.
+const FLAT: f64 = 0.4;
+const BYTES_PER_WORD: f64 = 8.0;
+
+/// Accesses of one line and kind, of one function, or of the whole program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// `file.c:18`, a function, or a library.
+    pub name: String,
+    /// The function; may be empty, and is if it is the name.
+    pub function: String,
+    /// Shares of the part's accesses by kind, the largest first.
+    pub kinds: Vec<(Kind, f64)>,
+    /// Share of all accesses.
+    pub share: f64,
+    /// Share of the misses of each cache.
+    pub misses: [f64; 2],
+    /// Stride in bytes of its largest site.
+    pub stride: i64,
+    /// Bytes of the different lines that it reaches.
+    pub footprint: f64,
+    /// Median number of bytes that the program reaches between two runs through the same line; `None` without reuse.
+    pub reused_after: Option<f64>,
+    /// For the larger lines and for the program.
+    pub place: Option<Place>,
+    pub accesses: u64,
+}
+
+/// A program with its parts.
+pub struct Located {
+    /// Parts by line and kind, the largest share of accesses or misses first.
+    pub lines: Vec<Part>,
+    /// Parts by function, or by object without symbols.
+    pub functions: Vec<Part>,
+    pub program: Part,
+    pub caches: Caches,
+    /// Misses of each cache, per access.
+    pub miss_ratios: [f64; 2],
+    pub levels: Levels,
+    pub growth: Growth,
+}
+
+impl Located {
+    /// Joins sites and their reuse. Both have the same indices.
+    pub fn new(sites: &[Site], analysis: Analysis, caches: Caches) -> Self {
+        let kinds = kinds(sites);
+        let (levels, growth) = (analysis.levels(), analysis.growth);
+        let mut reuse = analysis.sites;
+        reuse.resize_with(sites.len(), Reuse::default);
+        let join = |key: &dyn Fn(usize) -> (String, String)| join(sites, &kinds, &reuse, key);
+        let whole = join(&|_| Default::default()).pop().unwrap_or_default();
+        let totals = Totals::new(&whole, caches, levels.line);
+        let parts = |key: &dyn Fn(usize) -> (String, String), has_places: bool| {
+            let mut parts: Vec<Part> = join(key).iter().map(|group| totals.part(group, has_places)).collect();
+            parts.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
+            parts
+        };
+        let lines =
+            parts(&|index| (line_name(&sites[index]), format!("{}\0{}", kinds[index], function(&sites[index]))), true);
+        let lines = lines.into_iter().map(Part::without_kind_in_function).collect();
+        let functions = parts(&|index| (function_or_object(&sites[index]), String::new()), false);
+        let miss_ratios = totals.misses.map(|misses| misses / totals.accesses);
+        Self { lines, functions, program: totals.part(&whole, true), caches, miss_ratios, levels, growth }
+    }
+
+    /// Returns whether no line dominates: the five largest have less than 40 % of the accesses and of the misses.
+    pub fn is_flat(&self) -> bool {
+        let sum = |share: &dyn Fn(&Part) -> f64| self.lines.iter().take(5).map(share).sum::<f64>();
+        sum(&|part| part.share) < FLAT && sum(&|part| part.misses[0]) < FLAT
+    }
+}
+
+impl Part {
+    /// Returns the larger of its shares of accesses and of misses.
+    pub fn weight(&self) -> f64 {
+        self.misses.iter().copied().fold(self.share, f64::max)
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kinds.first().map_or(Kind::Random, |(kind, _)| *kind)
+    }
+
+    /// Removes the kind, which keeps parts of a line apart.
+    fn without_kind_in_function(mut self) -> Self {
+        if let Some(end) = self.function.find('\0') {
+            self.function.drain(..=end);
+        }
+        if self.function == self.name {
+            self.function.clear();
+        }
+        self
+    }
+}
+
+/// Joined sites.
+#[derive(Default)]
+struct Group {
+    key: (String, String),
+    counters: Counters,
+    /// Accesses of the largest site, and its stride.
+    largest: (u64, i64),
+    /// Bytes of all runs.
+    run_bytes: f64,
+    kinds: BTreeMap<Kind, u64>,
+    reuse: Reuse,
+    /// The same without sites that find their lines in the youngest ones: the store of a word that another site just loaded has no
+    /// place. Empty if all sites are such.
+    leading: Leading,
+}
+
+#[derive(Default)]
+struct Leading {
+    counters: Counters,
+    run_bytes: f64,
+    lines: Histogram,
+}
+
+/// Lines that count as just accessed.
+const YOUNG_LINES: f64 = 8.0;
+
+impl Leading {
+    /// Adds a site unless nearly all lines that it enters are young.
+    fn add(&mut self, counters: &Counters, run_bytes: f64, reuse: &Reuse) {
+        let entered = (counters.accesses - counters.same_line.min(counters.accesses)) as f64;
+        if reuse.lines.misses(YOUNG_LINES) >= 0.1 * entered {
+            self.counters.merge(counters);
+            self.run_bytes += run_bytes;
+            self.lines.merge(&reuse.lines);
+        }
+    }
+}
+
+impl Group {
+    /// Returns counters, reuse and bytes of all runs, of the leading sites if there are any.
+    fn leading(&self) -> (&Counters, &Histogram, f64) {
+        match self.leading.counters.accesses {
+            0 => (&self.counters, &self.reuse.lines, self.run_bytes),
+            _ => (&self.leading.counters, &self.leading.lines, self.leading.run_bytes),
+        }
+    }
+}
+
+fn join(sites: &[Site], kinds: &[Kind], reuse: &[Reuse], key: &dyn Fn(usize) -> (String, String)) -> Vec<Group> {
+    let mut groups: HashMap<(String, String), Group> = HashMap::new();
+    for (index, site) in sites.iter().enumerate() {
+        let key = key(index);
+        let group = groups.entry(key.clone()).or_insert_with(|| Group { key, ..Group::default() });
+        let counters = &site.counters;
+        group.counters.merge(counters);
+        if counters.accesses > group.largest.0 {
+            group.largest = (counters.accesses, counters.stride);
+        }
+        let run_bytes = counters.run_bytes as f64 + counters.runs as f64 * f64::from(site.size.max(8));
+        group.run_bytes += run_bytes;
+        group.leading.add(counters, run_bytes, &reuse[index]);
+        *group.kinds.entry(kinds[index]).or_default() += counters.accesses;
+        group.reuse.merge(&reuse[index]);
+    }
+    let mut groups: Vec<Group> = groups.into_values().filter(|group| group.counters.accesses > 0).collect();
+    groups.sort_by(|a, b| a.key.cmp(&b.key));
+    groups
+}
+
+/// Returns the kind of each site.
+fn kinds(sites: &[Site]) -> Vec<Kind> {
+    let key = |site: &Site| (line_name(site), function(site), site.counters.stride, site.is_store);
+    let mut swept: HashMap<_, u64> = HashMap::new();
+    let has_line = |site: &Site| !site.name.file.is_empty();
+    for site in sites.iter().filter(|site| has_line(site)) {
+        *swept.entry(key(site)).or_default() += u64::from(site.size);
+    }
+    let kind = |site: &Site| kind_of(site, if has_line(site) { swept[&key(site)] } else { u64::from(site.size) });
+    sites.iter().map(kind).collect()
+}
+
+/// Sums over the program.
+struct Totals {
+    accesses: f64,
+    caches: Caches,
+    misses: [f64; 2],
+    small_misses: f64,
+    memory_lines: f64,
+    level: u32,
+}
+
+impl Totals {
+    fn new(whole: &Group, caches: Caches, level: u32) -> Self {
+        let lines = &whole.reuse.lines;
+        let misses = caches.map(|(_, bytes)| lines.misses(bytes as f64 / LINE_BYTES as f64));
+        let accesses = whole.counters.accesses.max(1) as f64;
+        let memory_lines = whole.reuse.distinct.count(level);
+        Self { accesses, caches, misses, small_misses: lines.misses(SMALL_CACHE), memory_lines, level }
+    }
+
+    fn part(&self, group: &Group, has_place: bool) -> Part {
+        let (lines, accesses) = (&group.reuse.lines, group.counters.accesses as f64);
+        let share = |value: f64, total: f64| if total > 0.0 { value / total } else { 0.0 };
+        let miss = |cache: usize| {
+            let misses = lines.misses(self.caches[cache].1 as f64 / LINE_BYTES as f64);
+            share(misses, self.misses[cache])
+        };
+        let mut kinds: Vec<(Kind, f64)> =
+            group.kinds.iter().map(|(kind, count)| (*kind, *count as f64 / accesses)).collect();
+        kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let footprint_lines = group.reuse.distinct.count(self.level);
+        let mut part = Part {
+            name: group.key.0.clone(),
+            function: group.key.1.clone(),
+            kinds,
+            share: accesses / self.accesses,
+            misses: [miss(0), miss(1)],
+            stride: group.largest.1,
+            footprint: footprint_lines * LINE_BYTES as f64,
+            reused_after: self.reused_after(group),
+            place: None,
+            accesses: group.counters.accesses,
+        };
+        if has_place && part.weight() >= LEAST_SHARE {
+            part.place = Some(self.accesses_of(group, footprint_lines).fit());
+        }
+        part
+    }
+
+    /// Returns the median distance of the accesses that begin a run or enter a line.
+    fn reused_after(&self, group: &Group) -> Option<f64> {
+        let (counters, lines, _) = group.leading();
+        let visits = (counters.accesses - counters.same_line.min(counters.accesses)) as f64;
+        let reused = visits - lines.first as f64;
+        if reused < 0.02 * visits {
+            return None;
+        }
+        Some(lines.distance_exceeded_by(reused / 2.0)? * LINE_BYTES as f64)
+    }
+
+    fn accesses_of<'a>(&self, group: &'a Group, footprint_lines: f64) -> Accesses<'a> {
+        let (counters, lines, run_bytes) = group.leading();
+        let runs = counters.runs.max(1) as f64;
+        let others = (self.small_misses - group.reuse.lines.misses(SMALL_CACHE)).max(0.0) / runs;
+        let extent = group.reuse.extent.pages() * (PAGE_BYTES / LINE_BYTES);
+        // A few lines are scattered over their pages; many lines are not fewer than the program's.
+        let memory_lines = if footprint_lines < 64.0 { footprint_lines } else { extent as f64 };
+        let memory_lines = memory_lines.clamp(1.0, self.memory_lines.max(extent as f64).max(1.0));
+        Accesses {
+            lines,
+            accesses: counters.accesses as f64,
+            runs,
+            words: run_bytes / BYTES_PER_WORD,
+            memory_lines,
+            others,
+        }
+    }
+}
+
+/// Folders of libraries whose inlined functions hide the user's line.
+const LIBRARIES: [&str; 5] = ["/rustc/", "/usr/include/", "/usr/lib/", "/.cargo/registry/", "/library/core/"];
+
+/// Returns the innermost frame of the user, or else the innermost.
+fn frame(site: &Site) -> Frame {
+    let name = &site.name;
+    let own = Frame { function: name.function.clone(), file: name.file.clone(), line: name.line };
+    let is_users =
+        |frame: &&Frame| !frame.file.is_empty() && !LIBRARIES.iter().any(|folder| frame.file.contains(folder));
+    let users = std::iter::once(&own).chain(&name.inlined).find(is_users).cloned();
+    users.unwrap_or(own)
+}
+
+fn base_name(path: &str) -> String {
+    let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
+    to_printable(&name).into_owned()
+}
+
+fn function(site: &Site) -> String {
+    to_printable(&frame(site).function).into_owned()
+}
+
+/// Returns `file.c:18`; without debug information the function, or else the object.
+fn line_name(site: &Site) -> String {
+    let frame = frame(site);
+    if frame.file.is_empty() { function_or_object(site) } else { format!("{}:{}", base_name(&frame.file), frame.line) }
+}
+
+fn function_or_object(site: &Site) -> String {
+    let function = function(site);
+    match (function.is_empty(), site.name.object.is_empty()) {
+        (false, _) => function,
+        (true, false) => base_name(&site.name.object),
+        (true, true) if site.address != 0 => format!("instruction {:#x}", site.address),
+        (true, true) => format!("{} of {} B", if site.is_store { "writes" } else { "reads" }, site.size),
+    }
+}

@@ -1,0 +1,215 @@
+//! LRU stack distances: the number of different lines since the last access to a line.
+//!
+//! SOURCE: R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal
+//! 9(2), 1970. A Fenwick tree over the times of last accesses counts the lines: B. T. Bennett, V. J. Kruskal, "LRU stack processing",
+//! IBM Journal of Research and Development 19(4), 1975.
+
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+/// Lines in the list before the tree. Most accesses of programs find their line here.
+const YOUNGEST: usize = 8;
+/// Times for which the tree has room at first.
+const FIRST_ROOM: usize = 1 << 12;
+const EMPTY: u64 = u64::MAX;
+
+/// Lines in the order of their last access. Lines are numbers below 2^64 - 1.
+pub struct Stack {
+    /// The youngest lines, the last accessed one first.
+    young: [u64; YOUNGEST],
+    young_len: usize,
+    /// The time of the last access of each older line.
+    times: HashMap<u64, u32, FixedState>,
+    /// The line that was accessed at a time, or `EMPTY`.
+    slots: Vec<u64>,
+    /// Fenwick tree over the times: 1 for each slot with a line.
+    tree: Vec<u32>,
+    now: usize,
+}
+
+impl Default for Stack {
+    fn default() -> Self {
+        let (slots, tree) = (vec![EMPTY; FIRST_ROOM], vec![0; FIRST_ROOM + 1]);
+        Self { young: [EMPTY; YOUNGEST], young_len: 0, times: HashMap::default(), slots, tree, now: 0 }
+    }
+}
+
+impl Stack {
+    /// Accesses a line. Returns the number of different lines since its last access, or `None` for its first access.
+    pub fn access(&mut self, line: u64) -> Option<u64> {
+        if let Some(place) = self.young[..self.young_len].iter().position(|young| *young == line) {
+            self.young.copy_within(0..place, 1);
+            self.young[0] = line;
+            return Some(place as u64);
+        }
+        let distance = self.take(line).map(|above| above + self.young_len as u64);
+        if self.young_len == YOUNGEST {
+            self.push(self.young[YOUNGEST - 1]);
+        } else {
+            self.young_len += 1;
+        }
+        self.young.copy_within(0..YOUNGEST - 1, 1);
+        self.young[0] = line;
+        distance
+    }
+
+    /// Returns the number of different lines.
+    pub fn len(&self) -> usize {
+        self.times.len() + self.young_len
+    }
+
+    /// Returns whether no line was accessed.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets all other lines.
+    pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
+        let young: Vec<u64> = self.young[..self.young_len].iter().copied().filter(|line| keep(*line)).collect();
+        self.young[..young.len()].copy_from_slice(&young);
+        self.young_len = young.len();
+        self.slots.iter_mut().filter(|line| **line != EMPTY && !keep(**line)).for_each(|line| *line = EMPTY);
+        self.times.retain(|line, _| keep(*line));
+        self.compact();
+    }
+
+    /// Removes a line from the tree. Returns the number of lines above it there.
+    fn take(&mut self, line: u64) -> Option<u64> {
+        let time = self.times.remove(&line)? as usize;
+        let above = self.times.len() + 1 - self.count_until(time);
+        self.slots[time] = EMPTY;
+        self.add(time, u32::MAX);
+        Some(above as u64)
+    }
+
+    fn push(&mut self, line: u64) {
+        if self.now == self.slots.len() {
+            self.compact();
+        }
+        self.slots[self.now] = line;
+        self.add(self.now, 1);
+        self.times.insert(line, self.now as u32);
+        self.now += 1;
+    }
+
+    /// Adds `value`, modulo 2^32, at a time.
+    fn add(&mut self, time: usize, value: u32) {
+        let mut node = time + 1;
+        while node < self.tree.len() {
+            self.tree[node] = self.tree[node].wrapping_add(value);
+            node += node & node.wrapping_neg();
+        }
+    }
+
+    /// Returns the number of lines that were last accessed at a time or before.
+    fn count_until(&self, time: usize) -> usize {
+        let (mut node, mut sum) = (time + 1, 0usize);
+        while node > 0 {
+            sum += self.tree[node] as usize;
+            node &= node - 1;
+        }
+        sum
+    }
+
+    /// Renumbers the times without gaps, and doubles the room if more than half of it is used.
+    fn compact(&mut self) {
+        let lines: Vec<u64> = self.slots.iter().copied().filter(|line| *line != EMPTY).collect();
+        let room = if 2 * lines.len() > self.slots.len() { 2 * self.slots.len() } else { self.slots.len() };
+        self.slots.clear();
+        self.slots.resize(room, EMPTY);
+        self.slots[..lines.len()].copy_from_slice(&lines);
+        self.tree.clear();
+        self.tree.resize(room + 1, 0);
+        for (time, line) in lines.iter().enumerate() {
+            self.tree[time + 1] = 1;
+            self.times.insert(*line, time as u32);
+        }
+        for node in 1..=room {
+            let above = node + (node & node.wrapping_neg());
+            if above <= room {
+                self.tree[above] += self.tree[node];
+            }
+        }
+        self.now = lines.len();
+    }
+}
+
+/// Bins per doubling of the distance. Powers of two, and 5/4, 6/4 and 7/4 of them, are ends of bins, so that misses of caches of such
+/// sizes are exact.
+const BINS: u64 = 4;
+
+/// Numbers of accesses by their stack distance. Distances below 8 have their own bins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    /// First accesses to lines.
+    pub first: u64,
+}
+
+impl Histogram {
+    /// Counts accesses at one distance; `None` is a first access.
+    pub fn add(&mut self, distance: Option<u64>, accesses: u64) {
+        let Some(distance) = distance else {
+            self.first += accesses;
+            return;
+        };
+        let bin = Self::bin(distance);
+        if bin >= self.counts.len() {
+            self.counts.resize(bin + 1, 0);
+        }
+        self.counts[bin] += accesses;
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        self.first += other.first;
+    }
+
+    fn bin(distance: u64) -> usize {
+        if distance < 2 * BINS {
+            return distance as usize;
+        }
+        let octave = u64::from(distance.ilog2()) - 2;
+        (BINS * octave + (distance >> octave)) as usize
+    }
+
+    /// Returns the smallest distance of a bin.
+    fn start(bin: usize) -> f64 {
+        let bin = bin as u64;
+        if bin < 2 * BINS {
+            return bin as f64;
+        }
+        let octave = bin / BINS - 1;
+        ((BINS + bin % BINS) as f64) * (octave as f64).exp2()
+    }
+
+    /// Returns the number of accesses, without first ones, at this distance or farther: those that miss in a fully associative LRU
+    /// cache of `distance` lines. Within a bin, distances are taken as evenly spread.
+    pub fn reused_beyond(&self, distance: f64) -> f64 {
+        let part = |(bin, count): (usize, &u64)| {
+            let (start, end) = (Self::start(bin), Self::start(bin + 1));
+            *count as f64 * ((end - distance) / (end - start)).clamp(0.0, 1.0)
+        };
+        self.counts.iter().enumerate().map(part).sum()
+    }
+
+    /// Returns the misses in a fully associative LRU cache of `lines` lines, first accesses included.
+    pub fn misses(&self, lines: f64) -> f64 {
+        self.reused_beyond(lines) + self.first as f64
+    }
+
+    /// Returns the distance that `accesses` of the accesses have or exceed, without first accesses; `None` if there are fewer.
+    pub fn distance_exceeded_by(&self, accesses: f64) -> Option<f64> {
+        let mut beyond = 0.0;
+        for (bin, count) in self.counts.iter().enumerate().rev() {
+            let count = *count as f64;
+            if count > 0.0 && beyond + count >= accesses {
+                let (start, end) = (Self::start(bin), Self::start(bin + 1));
+                return Some(end - (end - start) * ((accesses - beyond) / count).clamp(0.0, 1.0));
+            }
+            beyond += count;
+        }
+        None
+    }
+}

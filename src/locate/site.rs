@@ -1,0 +1,103 @@
+//! Sites: the load and store instructions of a traced program, with their counters; and the sampled accesses.
+
+/// Bytes of a cache line. The tool counts in such lines on every machine.
+pub const LINE_BYTES: u64 = 64;
+/// Bytes of a page.
+pub const PAGE_BYTES: u64 = 4096;
+/// The largest number of different lines, and of different pages, whose accesses are all kept. Beyond, the rate of sampling halves.
+pub const SAMPLE_LIMIT: usize = 1 << 17;
+
+/// A load or store instruction, keyed by address, size and direction; or the loads or stores of one size in a text trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Site {
+    /// Address of the instruction; 0 in a text trace.
+    pub address: u64,
+    /// Bytes per access.
+    pub size: u32,
+    pub is_store: bool,
+    pub counters: Counters,
+    pub name: SiteName,
+}
+
+/// The place of an instruction in the source, from debug information. Empty or 0 where there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SiteName {
+    pub function: String,
+    pub file: String,
+    pub line: u32,
+    /// Path of the program or library.
+    pub object: String,
+    /// Callers into which the instruction's function is inlined, innermost first.
+    pub inlined: Vec<Frame>,
+}
+
+/// A function and a line in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frame {
+    pub function: String,
+    pub file: String,
+    pub line: u32,
+}
+
+/// Counters of a site, over all its accesses (not only the sampled ones). A step is the difference between the addresses of an access
+/// and of the site's access before; its *stride* is the last step other than 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    pub accesses: u64,
+    /// Steps of 0.
+    pub same_address: u64,
+    /// Steps other than 0 that equal the stride before.
+    pub same_stride: u64,
+    /// Steps within a line, those of 0 included.
+    pub same_line: u64,
+    /// The stride that was last kept, in bytes: that of the last access that `same_stride` counts; 0 if none.
+    pub stride: i64,
+    /// Runs: 1 plus the number of steps that end a run. A step continues a run if it is 1 to max(size, 8) bytes, or if it is at most
+    /// 64 bytes, in either direction, and equals the stride before. A step of 0 ends a run.
+    pub runs: u64,
+    /// Sum of the sizes in bytes, without signs, of all steps that continue a run.
+    pub run_bytes: u64,
+    /// Accesses with another stride whose address is a constant plus 1, 4, 8, 16 or 32 times the value that the site loaded before: the
+    /// largest of the five counts.
+    pub chained: u64,
+    /// Accesses with another stride within 256 bytes behind one of the last eight words loaded by any site.
+    pub pointed: u64,
+}
+
+/// A grain at which reuse is computed, with its own rate of sampling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grain {
+    Line,
+    Page,
+}
+
+/// An access to a line or page in the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampled {
+    /// Index of the site in `sites`.
+    pub site: u32,
+    pub address: u64,
+    /// Whether its line is in the sample of lines.
+    pub keeps_line: bool,
+    /// Whether its page is in the sample of pages.
+    pub keeps_page: bool,
+}
+
+/// Receives sampled accesses in their order.
+pub trait Sink {
+    fn access(&mut self, access: Sampled);
+    /// The rate of sampling halves: from now on lines (or pages) are kept by [`is_kept`] at the new level, which grows by 1 each time.
+    /// Known lines that are not kept at the new level must be forgotten.
+    fn halve(&mut self, grain: Grain);
+}
+
+/// Returns the hash of a line's or page's number (its address divided by the size). The tool in C has the same.
+pub fn hash(number: u64) -> u64 {
+    let first = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (first ^ (first >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
+
+/// Returns whether a line or page is in the sample at a level. The sample holds one of 2^level, those with the smallest hashes.
+pub fn is_kept(number: u64, level: u32) -> bool {
+    level == 0 || hash(number) >> (64 - level) == 0
+}

@@ -1,0 +1,158 @@
+//! Traces as text: the output of valgrind's `--tool=lackey --trace-mem=yes`, and lines `R|W ADDRESS [SIZE]`.
+
+use crate::analysis::Analysis;
+use crate::site::{Grain, LINE_BYTES, PAGE_BYTES, SAMPLE_LIMIT, Sampled, Sink, Site, is_kept};
+use crate::walk::Walk;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::terminal::to_printable;
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+use std::io::{BufRead, Read};
+
+/// Bytes of the longest line. Longer ones are no text.
+const LONGEST_LINE: u64 = 4096;
+/// The largest number of separate sites. Further sites are joined by size and direction.
+const MOST_SITES: usize = 1 << 18;
+
+/// The sites of a text trace.
+pub struct TextTrace {
+    pub sites: Vec<Site>,
+    pub accesses: u64,
+    pub notes: Vec<String>,
+}
+
+/// An access as a line states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Instruction(u64),
+    Access {
+        address: u64,
+        size: u32,
+        reads: bool,
+        writes: bool,
+    },
+    /// Messages of valgrind, comments and empty lines.
+    Other,
+}
+
+/// Reads a trace. `name` is its file, for errors; after `most` accesses, the rest is not read.
+///
+/// # Errors
+/// If a line is no access, with its number, or if there is no access.
+pub fn read(input: &mut dyn BufRead, name: &str, most: Option<u64>, analysis: &mut Analysis) -> Result<TextTrace> {
+    let (mut recorder, mut instruction, mut number, mut text) = (Recorder::default(), 0, 0u64, Vec::new());
+    while most.is_none_or(|most| recorder.accesses < most) {
+        text.clear();
+        let read = (&mut *input).take(LONGEST_LINE).read_until(b'\n', &mut text);
+        if read.map_err(|e| Error::environment(format!("cannot read {name}: {e}"), ""))? == 0 {
+            break;
+        }
+        number += 1;
+        match parse(&text) {
+            Some(Line::Instruction(address)) => instruction = address,
+            Some(Line::Access { address, size, reads, writes }) => {
+                for is_store in [reads.then_some(false), writes.then_some(true)].into_iter().flatten() {
+                    recorder.access((instruction, size, is_store), address, analysis);
+                }
+            }
+            Some(Line::Other) => {}
+            None if text.last() != Some(&b'\n') && (text.len() as u64) < LONGEST_LINE && recorder.accesses > 0 => {
+                recorder.notes.push(format!("Line {number} of {name}, the last one, is cut off and not counted."));
+            }
+            None => return Err(unreadable(name, number, &text)),
+        }
+    }
+    if recorder.accesses == 0 {
+        let help =
+            "a line of a trace is `R ADDRESS` or `W ADDRESS SIZE`, or from valgrind --tool=lackey --trace-mem=yes";
+        return Err(Error::input(format!("{name} has no accesses"), help));
+    }
+    Ok(recorder.finish())
+}
+
+fn unreadable(name: &str, number: u64, text: &[u8]) -> Error {
+    let start: String = String::from_utf8_lossy(text).trim_end().chars().take(40).collect();
+    let help = "a line is `R ADDRESS [SIZE]` or `W ADDRESS [SIZE]`, with the address in hexadecimal, or from \
+                valgrind --tool=lackey --trace-mem=yes; to trace a program, put -- before it: apexmap locate -- ./app";
+    Error::input(format!("line {number} of {name} is no access: \"{}\"", to_printable(&start)), help)
+}
+
+/// Parses a line; `None` if it is none of a trace.
+fn parse(text: &[u8]) -> Option<Line> {
+    let text = std::str::from_utf8(text).ok()?.trim();
+    if text.is_empty() || ["#", "==", "--"].iter().any(|mark| text.starts_with(mark)) {
+        return Some(Line::Other);
+    }
+    let (letter, rest) = text.split_once(|c: char| c.is_ascii_whitespace())?;
+    let mut words = rest.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    let address = words.next()?;
+    let address = u64::from_str_radix(address.trim_start_matches("0x"), 16).ok()?;
+    let size: u32 = words.next().map_or(Some(8), |size| size.parse().ok())?;
+    if words.next().is_some() || !(1..=1 << 16).contains(&size) {
+        return None;
+    }
+    let access = |reads, writes| Some(Line::Access { address, size, reads, writes });
+    match letter {
+        "I" => Some(Line::Instruction(address)),
+        "L" | "R" | "r" => access(true, false),
+        "S" | "W" | "w" => access(false, true),
+        "M" => access(true, true),
+        _ => None,
+    }
+}
+
+/// Address of the instruction, size and direction.
+pub type Key = (u64, u32, bool);
+
+/// Counts and samples accesses, as the valgrind tool does.
+#[derive(Default)]
+pub struct Recorder {
+    indices: HashMap<Key, u32, FixedState>,
+    walks: Vec<(Key, Walk)>,
+    accesses: u64,
+    notes: Vec<String>,
+}
+
+impl Recorder {
+    /// Records an access of `key`: the address of the instruction, the size in bytes, and whether it is a store.
+    pub fn access(&mut self, key: Key, address: u64, analysis: &mut Analysis) {
+        self.accesses += 1;
+        let site = self.index(key);
+        self.walks[site as usize].1.access(address, key.1);
+        let levels = analysis.levels();
+        let keeps_line = is_kept(address / LINE_BYTES, levels.line);
+        let keeps_page = is_kept(address / PAGE_BYTES, levels.page);
+        analysis.access(Sampled { site, address, keeps_line, keeps_page });
+        for grain in [Grain::Line, Grain::Page] {
+            if analysis.count_known(grain) > SAMPLE_LIMIT {
+                analysis.halve(grain);
+            }
+        }
+    }
+
+    fn index(&mut self, key: Key) -> u32 {
+        if let Some(index) = self.indices.get(&key) {
+            return *index;
+        }
+        let (_, size, is_store) = key;
+        let key = if self.walks.len() < MOST_SITES { key } else { (0, size, is_store) };
+        *self.indices.entry(key).or_insert_with(|| {
+            self.walks.push((key, Walk::default()));
+            self.walks.len() as u32 - 1
+        })
+    }
+
+    /// Returns the sites, and notes about the limits of such a trace.
+    pub fn finish(mut self) -> TextTrace {
+        self.notes.push("A text trace has no values: chains and pointers count as random or local.".into());
+        if self.walks.iter().all(|((address, ..), _)| *address == 0) {
+            self.notes.push("The trace has no instructions: accesses are joined by size and direction.".into());
+        }
+        let site = |((address, size, is_store), walk): (Key, Walk)| {
+            let counters = walk.counters;
+            Site { address, size, is_store, counters, ..Site::default() }
+        };
+        let sites = self.walks.into_iter().map(site).collect();
+        TextTrace { sites, accesses: self.accesses, notes: self.notes }
+    }
+}

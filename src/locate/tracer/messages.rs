@@ -1,0 +1,135 @@
+//! The messages of the tool: see tool.c.
+
+use super::names;
+use crate::site::{Counters, Grain, LINE_BYTES, Sampled, Sink, Site};
+use apexmap_base::error::{Error, Result};
+use std::io::Read;
+
+/// Why a trace ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The program ended.
+    Ended,
+    /// The program replaced itself by another one.
+    Replaced,
+    Accesses,
+    Seconds,
+}
+
+/// What the tool has sent, apart from accesses.
+#[derive(Debug, Default)]
+pub struct Messages {
+    pub sites: Vec<Site>,
+    /// `None` if the tool ended before it could report.
+    pub end: Option<End>,
+}
+
+/// No message of the tool is longer.
+const MOST_BYTES: usize = 1 << 16;
+const MOST_SITES: u64 = 1 << 20;
+const SITE_NUMBERS: usize = 13;
+
+impl Messages {
+    /// Reads messages until the pipe is closed.
+    pub fn receive(&mut self, pipe: &mut impl Read, sink: &mut dyn Sink) -> Result<()> {
+        let mut payload = vec![0; MOST_BYTES];
+        loop {
+            let mut header = [0; 8];
+            if !fill(pipe, &mut header)? {
+                return Ok(());
+            }
+            let [kind, bytes] = words::<2>(&header);
+            let Some(payload) = payload.get_mut(..bytes) else { return Err(malformed()) };
+            if !fill(pipe, payload)? {
+                return Ok(());
+            }
+            self.take(kind, payload, sink)?;
+        }
+    }
+
+    fn take(&mut self, kind: usize, payload: &[u8], sink: &mut dyn Sink) -> Result<()> {
+        match kind {
+            1 => payload.as_chunks().0.iter().for_each(|packed| sink.access(unpack(u64::from_le_bytes(*packed)))),
+            2 => sink.halve(Grain::Line),
+            3 => sink.halve(Grain::Page),
+            4 => self.take_site(payload)?,
+            5 => {
+                self.end = match payload {
+                    [0, ..] => Some(End::Ended),
+                    [1, ..] => Some(End::Replaced),
+                    [2, ..] => Some(End::Accesses),
+                    [3, ..] => Some(End::Seconds),
+                    _ => return Err(malformed()),
+                }
+            }
+            _ => return Err(malformed()),
+        }
+        Ok(())
+    }
+
+    fn take_site(&mut self, payload: &[u8]) -> Result<()> {
+        let (numbers, text) = payload.split_at_checked(SITE_NUMBERS * 8).ok_or_else(malformed)?;
+        let numbers: Vec<u64> = numbers.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        let &[
+            index,
+            address,
+            size,
+            is_store,
+            accesses,
+            same_address,
+            same_stride,
+            same_line,
+            stride,
+            runs,
+            run_bytes,
+            chained,
+            pointed,
+        ] = &numbers[..]
+        else {
+            return Err(malformed());
+        };
+        if index >= MOST_SITES {
+            return Err(malformed());
+        }
+        let index = index as usize;
+        if index >= self.sites.len() {
+            self.sites.resize_with(index + 1, Site::default);
+        }
+        let site = &mut self.sites[index];
+        (site.address, site.size, site.is_store) = (address, size as u32, is_store != 0);
+        let stride = stride.cast_signed();
+        site.counters =
+            Counters { accesses, same_address, same_stride, same_line, stride, runs, run_bytes, chained, pointed };
+        if !text.is_empty() {
+            site.name = names::parse(&String::from_utf8_lossy(text));
+        }
+        Ok(())
+    }
+}
+
+/// An access is 2 bits (its line is in the sample; its page is), 20 bits of the site's index and 42 bits of the line's number.
+fn unpack(packed: u64) -> Sampled {
+    Sampled {
+        site: (packed >> 42) as u32 & 0xF_FFFF,
+        address: (packed & ((1 << 42) - 1)) * LINE_BYTES,
+        keeps_line: packed >> 62 & 1 != 0,
+        keeps_page: packed >> 63 != 0,
+    }
+}
+
+fn words<const N: usize>(bytes: &[u8]) -> [usize; N] {
+    std::array::from_fn(|i| bytes[4 * i..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word) as usize))
+}
+
+/// Returns whether all bytes came. The tool may be killed in the middle of a message.
+fn fill(pipe: &mut impl Read, bytes: &mut [u8]) -> Result<bool> {
+    match pipe.read_exact(bytes) {
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(Error::environment(format!("cannot read the trace: {error}"), "")),
+        Ok(()) => Ok(true),
+    }
+}
+
+fn malformed() -> Error {
+    Error::internal("the tool of `locate` sent a malformed message")
+}

@@ -1,0 +1,224 @@
+//! Traces a program under valgrind, with a tool of our own that is compiled at first use.
+//!
+//! The tool's licence is MIT. Together with valgrind it becomes a work under the GPL: only on the user's machine, and never
+//! distributed.
+
+mod messages;
+mod names;
+mod program;
+mod valgrind;
+
+use crate::site::{SAMPLE_LIMIT, Sink, Site};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::shell::quote_words;
+use messages::{End, Messages};
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::signal::Signal;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+
+/// The program that compiles the tool, for tests of its absence.
+pub use valgrind::COMPILER_VARIABLE;
+
+/// What to trace.
+#[derive(Clone, Debug)]
+pub struct TraceOptions {
+    /// The trace begins at the first call of this function.
+    pub from: Option<String>,
+    /// The trace ends after so many accesses; the program goes on.
+    pub accesses: Option<u64>,
+    /// The trace ends after so many seconds; the program goes on.
+    pub seconds: Option<u32>,
+    /// Different lines whose accesses are all kept; `None` keeps all accesses.
+    pub line_limit: Option<u32>,
+    /// The same for pages. A page holds 64 lines, so a smaller limit halves both rates for programs that use whole pages.
+    pub page_limit: Option<u32>,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        let (line_limit, page_limit) = (Some(SAMPLE_LIMIT as u32), Some(1 << 12));
+        Self { from: None, accesses: None, seconds: None, line_limit, page_limit }
+    }
+}
+
+/// A traced program.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// All sites, by their index in sampled accesses. Sites that were never executed have no accesses.
+    pub sites: Vec<Site>,
+    pub exit: ExitStatus,
+    /// Accesses of the trace, whether sampled or not.
+    pub accesses: u64,
+    /// What was not traced, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Bytes of valgrind's messages that are read: its last ones matter.
+const LOG_BYTES: u64 = 64 << 10;
+
+/// Runs a program under the tool until it ends, and passes sampled accesses on as they come. The program's input, output, exit
+/// code and signals are its own. Addresses of sampled accesses are those of their lines.
+///
+/// # Errors
+/// Fails if the program cannot be traced, if valgrind, its headers or a compiler are missing, or if the program ends before it is
+/// traced.
+pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) -> Result<Traced> {
+    let name = program.first().ok_or_else(|| Error::input("there is no program to trace", "name one after --"))?;
+    program::check(name)?;
+    let tool = valgrind::Tool::prepare()?;
+    let failed = |cause: nix::Error| Error::environment(format!("cannot make a pipe for the trace: {cause}"), "");
+    let (output, input) = nix::unistd::pipe2(OFlag::O_CLOEXEC).map_err(failed)?;
+    // The tool waits by `poll`.
+    fcntl(&input, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map_err(failed)?;
+    // Fewer switches between program and reader; the system may refuse.
+    let _ = fcntl(&input, FcntlArg::F_SETPIPE_SZ(1 << 20));
+    let log = memfd_create("valgrind", MFdFlags::MFD_CLOEXEC).map_err(failed)?;
+    let mut command = tool.command();
+    command.args(arguments(options, &input, &log)).args(program);
+    let mut child = start(command, &tool, [input.as_raw_fd(), log.as_raw_fd()])?;
+    drop(input);
+    let interrupts = Interrupts::ignore();
+    let mut messages = Messages::default();
+    let received = messages.receive(&mut BufReader::with_capacity(1 << 20, File::from(output)), sink);
+    let exit = child.wait().map_err(|e| Error::environment(format!("cannot wait for the program: {e}"), ""))?;
+    drop(interrupts);
+    received?;
+    let log = read_log(log);
+    conclude(name, options, messages, exit, &log)
+}
+
+/// The arguments of the tool. `-q` without files of the user's, so that each run is alike.
+fn arguments(options: &TraceOptions, pipe: &OwnedFd, log: &OwnedFd) -> Vec<String> {
+    let fixed = [
+        "--tool=apexmap",
+        "--command-line-only=yes",
+        "-q",
+        "--vgdb=no",
+        "--child-silent-after-fork=yes",
+        "--keep-debuginfo=yes",
+        "--read-inline-info=yes",
+        "--fullpath-after=",
+        "--sigill-diagnostics=yes",
+        "--fair-sched=try",
+    ];
+    let limit = |limit: Option<u32>| limit.unwrap_or(0);
+    let mut arguments: Vec<String> = fixed.map(str::to_owned).to_vec();
+    arguments.push(format!("--log-fd={}", log.as_raw_fd()));
+    arguments.push(format!("--pipe={}", pipe.as_raw_fd()));
+    arguments.push(format!("--lines={}", limit(options.line_limit)));
+    arguments.push(format!("--pages={}", limit(options.page_limit)));
+    arguments.extend(options.from.iter().map(|function| format!("--from={function}")));
+    arguments.extend(options.accesses.map(|accesses| format!("--accesses={}", accesses.min(i64::MAX as u64))));
+    arguments.extend(options.seconds.map(|seconds| format!("--seconds={}", seconds.min(i32::MAX as u32))));
+    arguments
+}
+
+/// Starts the tool. It inherits two descriptors; other processes that this one starts at the same time do not.
+fn start(mut command: Command, tool: &valgrind::Tool, inherited: [RawFd; 2]) -> Result<Child> {
+    let inherit = move || {
+        for descriptor in inherited {
+            // SAFETY: the descriptors are open until the child has started.
+            fcntl(unsafe { BorrowedFd::borrow_raw(descriptor) }, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        }
+        Ok(())
+    };
+    // SAFETY: the closure only makes system calls.
+    unsafe { command.pre_exec(inherit) };
+    command.spawn().map_err(|e| {
+        Error::environment(
+            format!("cannot start {}: {e}", tool.path.display()),
+            "if its folder forbids programs (noexec), set XDG_CACHE_HOME to another folder",
+        )
+    })
+}
+
+/// Ignores Ctrl-C while the program runs: the program decides, and its trace is then complete.
+struct Interrupts([Option<nix::sys::signal::SigHandler>; 2]);
+
+impl Interrupts {
+    const SIGNALS: [Signal; 2] = [Signal::SIGINT, Signal::SIGQUIT];
+
+    fn ignore() -> Self {
+        // SAFETY: no handler is installed.
+        Self(
+            Self::SIGNALS
+                .map(|signal| unsafe { nix::sys::signal::signal(signal, nix::sys::signal::SigHandler::SigIgn) }.ok()),
+        )
+    }
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        for (signal, old) in Self::SIGNALS.into_iter().zip(self.0) {
+            // SAFETY: the handler was installed before.
+            let _ = old.map(|old| unsafe { nix::sys::signal::signal(signal, old) });
+        }
+    }
+}
+
+/// Returns the end of valgrind's messages.
+fn read_log(log: OwnedFd) -> String {
+    let (mut file, mut bytes) = (File::from(log), Vec::new());
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let _ = file.seek(SeekFrom::Start(length.saturating_sub(LOG_BYTES)));
+    let _ = file.take(LOG_BYTES).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn conclude(
+    name: &OsString,
+    options: &TraceOptions,
+    messages: Messages,
+    exit: ExitStatus,
+    log: &str,
+) -> Result<Traced> {
+    let name = quote_words([name]);
+    let mut notes = Vec::new();
+    if exit.signal() == Some(Signal::SIGILL as i32) && log.contains("unhandled instruction") {
+        return Err(Error::input(
+            format!("{name} has an instruction that valgrind does not know"),
+            "it is probably built with AVX-512; rebuild with -mno-avx512f or -march=x86-64-v3",
+        ));
+    }
+    let Some(end) = messages.end else {
+        return Err(match exit.signal() {
+            Some(signal) => Error::measurement(
+                format!("signal {signal} ended {name} before its counters could be read"),
+                "if it was killed for too much memory, use smaller data; valgrind needs about as much again",
+            ),
+            None => Error::environment(format!("valgrind could not run {name}: {}", first_message(log)), ""),
+        });
+    };
+    let accesses = messages.sites.iter().map(|site| site.counters.accesses).sum();
+    if let (0, Some(function)) = (accesses, &options.from) {
+        return Err(Error::input(
+            format!("{name} never called {function}"),
+            "check the name; a function that the compiler has inlined has no call: build with -fno-inline, or name its caller",
+        ));
+    }
+    notes.extend(match end {
+        End::Ended => None,
+        End::Replaced => Some("The program replaced itself by another one (exec), which was not traced.".to_owned()),
+        End::Accesses => options.accesses.map(|accesses| format!("The trace ends after {accesses} accesses.")),
+        End::Seconds => options.seconds.map(|seconds| format!("The trace ends after {seconds} s.")),
+    });
+    if let Some(code) = exit.code().filter(|code| *code != 0) {
+        notes.push(format!("The program ended with exit code {code}."));
+    }
+    if let Some(signal) = exit.signal() {
+        notes.push(format!("Signal {signal} ended the program."));
+    }
+    Ok(Traced { sites: messages.sites, exit, accesses, notes })
+}
+
+/// Returns valgrind's first message without its prefix.
+fn first_message(log: &str) -> String {
+    let line = log.lines().map(|line| line.trim_start_matches("valgrind:").trim()).find(|line| !line.is_empty());
+    line.unwrap_or("it printed no message").to_owned()
+}

@@ -1,0 +1,77 @@
+//! Checks whether valgrind can run a program, before it is started.
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::regular_file;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Checks that a program exists, may be executed, and is one that valgrind runs: a script, or an ELF file of this processor.
+pub fn check(name: &OsStr) -> Result<()> {
+    let path = find(name)?;
+    let mode = path.metadata().map_err(|e| Error::file("read", &path, e))?.permissions().mode();
+    let shown = path.display();
+    if mode & 0o111 == 0 {
+        return Err(Error::input(
+            format!("{shown} is not executable"),
+            format!("chmod +x {shown}, or name its interpreter first"),
+        ));
+    }
+    if mode & 0o6000 != 0 {
+        return Err(Error::input(
+            format!("{shown} runs as another user (setuid or setgid), which valgrind refuses"),
+            "trace a copy: cp does not keep these permissions",
+        ));
+    }
+    let mut start = [0; 20];
+    // A program that may be executed but not read fails here, as it would fail in valgrind.
+    let mut file = regular_file::open(&path).map_err(|e| Error::file("read", &path, e))?;
+    let length = file.read(&mut start).map_err(|e| Error::file("read", &path, e))?;
+    check_format(&path, &start[..length])
+}
+
+/// Returns the path that the shell would start.
+pub fn find(name: &OsStr) -> Result<PathBuf> {
+    let missing = || {
+        let help = if name.as_bytes().contains(&b'/') {
+            "check the path"
+        } else {
+            "for a file in this folder, write ./ before it"
+        };
+        Error::input(format!("there is no program {}", Path::new(name).display()), help)
+    };
+    if name.as_bytes().contains(&b'/') {
+        let path = PathBuf::from(name);
+        return if path.is_file() { Ok(path) } else { Err(missing()) };
+    }
+    find_on_path(name).ok_or_else(missing)
+}
+
+/// Returns the first executable file of this name in the folders of `PATH`.
+pub fn find_on_path(name: impl AsRef<Path>) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let is_program =
+        |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+    std::env::split_paths(&folders).map(|folder| folder.join(&name)).find(is_program)
+}
+
+/// The first bytes of a file decide. SOURCE: ELF header, elf(5): byte 4 is the class, bytes 18 and 19 the machine.
+fn check_format(path: &Path, start: &[u8]) -> Result<()> {
+    let shown = path.display();
+    let help = "rebuild it for 64 bits on this machine";
+    match start {
+        [b'#', b'!', ..] => Ok(()),
+        [0x7F, b'E', b'L', b'F', 1, ..] => Err(Error::input(format!("{shown} is a 32-bit program"), help)),
+        [0x7F, b'E', b'L', b'F', 2, .., low, high] if start.len() == 20 => {
+            let machine = u16::from_le_bytes([*low, *high]);
+            let own = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
+            if machine == own { Ok(()) } else { Err(Error::input(format!("{shown} is for another processor"), help)) }
+        }
+        _ => Err(Error::input(
+            format!("{shown} is neither a program nor a script that names its interpreter"),
+            format!("for a script, name the interpreter: apexmap locate -- sh {shown}"),
+        )),
+    }
+}

@@ -1,0 +1,52 @@
+//! The steps of a site, counted as the valgrind tool counts them, for traces without it.
+
+use crate::site::{Counters, LINE_BYTES};
+
+/// A site's last access, with its counters. Values are unknown, so nothing counts as chained or pointed.
+#[derive(Clone, Debug, Default)]
+pub struct Walk {
+    last: Option<u64>,
+    stride: i64,
+    pub counters: Counters,
+}
+
+impl Walk {
+    /// Counts an access of `size` bytes.
+    pub fn access(&mut self, address: u64, size: u32) {
+        self.counters.accesses += 1;
+        let Some(last) = self.last.replace(address) else {
+            self.counters.runs += 1;
+            return;
+        };
+        let step = address.wrapping_sub(last) as i64;
+        let keeps_stride = step != 0 && step == self.stride;
+        self.counters.same_address += u64::from(step == 0);
+        self.counters.same_line += u64::from(address / LINE_BYTES == last / LINE_BYTES);
+        if keeps_stride {
+            self.counters.same_stride += 1;
+            self.counters.stride = step;
+        }
+        let is_next = (1..=i64::from(size.max(8))).contains(&step);
+        if is_next || keeps_stride && step.unsigned_abs() <= LINE_BYTES {
+            self.counters.run_bytes += step.unsigned_abs();
+        } else {
+            self.counters.runs += 1;
+        }
+        if step != 0 {
+            self.stride = step;
+        }
+    }
+}
+
+impl Counters {
+    pub fn merge(&mut self, other: &Self) {
+        self.accesses += other.accesses;
+        self.same_address += other.same_address;
+        self.same_stride += other.same_stride;
+        self.same_line += other.same_line;
+        self.runs += other.runs;
+        self.run_bytes += other.run_bytes;
+        self.chained += other.chained;
+        self.pointed += other.pointed;
+    }
+}

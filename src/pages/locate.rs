@@ -1,0 +1,109 @@
+//! A located program as an HTML page: its lines and functions, and its lines as dots on a measured map.
+
+use crate::html::{self, Picture, picture};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::units::{bytes, short_number};
+use apexmap_draw::plot::{FigureKind, Request, add_codes, figure};
+use apexmap_locate::located::{Located, Part};
+use apexmap_locate::screen::{kinds, sentence};
+use apexmap_results::samples::Samples;
+use apexmap_results::table::columns::{ALPHA, BLOCK};
+use apexmap_theory::codes::{Accesses, Code, Kind};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const TEMPLATE: &str = include_str!("locate.html");
+/// The smallest share of accesses or misses of a row.
+const LEAST_SHARE: f64 = 0.001;
+/// The smallest share of a dot, and the most dots.
+const LEAST_DOT: f64 = 0.02;
+const MAX_DOTS: usize = 12;
+
+#[derive(Serialize)]
+struct Context<'a> {
+    name: &'a str,
+    sentence: String,
+    notes: &'a [String],
+    caches: [String; 2],
+    lines: Vec<Row>,
+    functions: Vec<Row>,
+    picture: Option<Picture>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    numbers_before: [String; 3],
+    kinds: String,
+    numbers: [String; 6],
+}
+
+/// Writes `locate.html`, and with a measured map also a figure of it, into a folder. Returns the path of the page.
+pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Samples>, to: &Path) -> Result<PathBuf> {
+    std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
+    let rows = |parts: &[Part]| parts.iter().filter(|part| part.weight() >= LEAST_SHARE).map(row).collect();
+    let context = Context {
+        name,
+        sentence: sentence(located),
+        notes,
+        caches: located.caches.map(|(_, size)| bytes(size as f64)),
+        lines: rows(&located.lines),
+        functions: rows(&located.functions),
+        picture: map.map(|samples| draw_map(located, samples, to)).transpose()?.flatten(),
+    };
+    let path = to.join("locate.html");
+    new_file::replace_contents(&path, html::render(TEMPLATE, &context)?)?;
+    Ok(path)
+}
+
+fn row(part: &Part) -> Row {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let place = |value: &dyn Fn() -> Option<String>| value().unwrap_or_default();
+    let near = part.place.filter(|place| place.is_near());
+    Row {
+        name: format!("{} {}", part.name, part.function),
+        numbers_before: [percent(part.share), percent(part.misses[0]), percent(part.misses[1])],
+        kinds: kinds(part),
+        numbers: [
+            match part.stride {
+                0 => String::new(),
+                stride => bytes(stride.unsigned_abs() as f64),
+            },
+            bytes(part.footprint),
+            part.reused_after.map_or("never".into(), bytes),
+            place(&|| near.map(|place| short_number(place.alpha))),
+            place(&|| part.place.map(|place| short_number(place.block_words))),
+            place(&|| part.place.map(|place| format!("{:.1}", place.mismatch))),
+        ],
+    }
+}
+
+/// Draws the larger lines as dots on the first map of independent accesses; `None` without such a map.
+fn draw_map(located: &Located, samples: &Samples, to: &Path) -> Result<Option<Picture>> {
+    let groups = samples.groups()?;
+    let Some(group) = groups.iter().find(|group| group.is_surface() && group.samples.chains().is_none()) else {
+        return Ok(None);
+    };
+    let title = format!("Lines on the map: {}", group.label());
+    let (x, by) = (BLOCK.into(), vec![ALPHA.into()]);
+    let request = Request { kind: FigureKind::Contour, title: title.clone(), x, by, z: group.headline.into() };
+    let dots: Vec<Code> = located.lines.iter().filter(|part| part.weight() >= LEAST_DOT).filter_map(dot).collect();
+    let drawn = figure(&group.samples, &request)?;
+    let drawn = add_codes(&group.samples, &request, drawn, &dots[..dots.len().min(MAX_DOTS)])?;
+    let caption = "Lines with 2 % of the accesses or of the misses, with their share of the accesses. Sweeps are faster than their place, \
+                   chains and pointers are slower.";
+    picture(to, &drawn, "map".into(), title, caption.into()).map(Some)
+}
+
+/// Returns a line with a place as a code.
+fn dot(part: &Part) -> Option<Code> {
+    let place = part.place.filter(|place| place.is_near())?;
+    let accesses = match part.kind() {
+        Kind::Chain | Kind::Pointer => Accesses::Dependent,
+        _ => Accesses::Independent,
+    };
+    let name = format!("{:.0} % {}", 100.0 * part.share, part.name);
+    let (how, source, sites) = (String::new(), String::new(), Vec::new());
+    Some(Code { name, alpha: place.alpha, block_words: place.block_words, accesses, weight: None, how, source, sites })
+}

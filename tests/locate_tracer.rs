@@ -1,0 +1,418 @@
+//! Programs under the tool of `apexmap locate`: their behaviour stays, and counters of small programs have known values.
+
+use crate::common::{self, Scratch, refusal_message};
+use apexmap_locate::site::{Grain, LINE_BYTES, PAGE_BYTES, Sampled, Sink, Site, is_kept};
+use apexmap_locate::tracer::{TraceOptions, Traced, trace};
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// Loops with known counters. `N` is the number of trips.
+const WALKS: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#define N (1 << 15)
+typedef struct Node { struct Node *next; long value; char rest[112]; } Node;
+static long words[N], column[N * 8];
+static unsigned places[N];
+static Node nodes[N], *pointers[N];
+__attribute__((noinline)) long sweep(void) { long sum = 0; for (int i = 0; i < N; i++) sum += words[i]; return sum; }
+__attribute__((noinline)) long down(void) { long sum = 0; for (int i = 0; i < N * 8; i += 512) sum += column[i]; return sum; }
+__attribute__((noinline)) long gather(void) { long sum = 0; for (int i = 0; i < N; i++) sum += words[places[i]]; return sum; }
+__attribute__((noinline)) long walk(void) { Node *node = nodes; for (int i = 0; i < N; i++) node = node->next; return node->value; }
+__attribute__((noinline)) long visit(void) { long sum = 0; for (int i = 0; i < N; i++) sum += pointers[i]->value; return sum; }
+int main(void) {
+    unsigned long state = 88172645463325252ul;
+    for (int i = 0; i < N; i++) places[i] = i, words[i] = i;
+    for (int i = N - 1; i > 0; i--) {
+        state ^= state << 13; state ^= state >> 7; state ^= state << 17;
+        int j = state % i; unsigned place = places[i]; places[i] = places[j]; places[j] = place;
+    }
+    for (int i = 0; i < N; i++) nodes[places[i]].next = &nodes[places[(i + 1) % N]], pointers[i] = &nodes[places[i]];
+    long sum = sweep() + down() + gather() + walk() + visit();
+    printf("%ld\n", sum);
+    return 0;
+}
+"#;
+const TRIPS: u64 = 1 << 15;
+
+/// Sampled accesses, checked against the rule of sampling.
+#[derive(Default)]
+struct Recorder {
+    accesses: Vec<Sampled>,
+    levels: [u32; 2],
+}
+
+impl Sink for Recorder {
+    fn access(&mut self, access: Sampled) {
+        assert_eq!(access.keeps_line, is_kept(access.address / LINE_BYTES, self.levels[0]));
+        assert_eq!(access.keeps_page, is_kept(access.address / PAGE_BYTES, self.levels[1]));
+        self.accesses.push(access);
+    }
+
+    fn halve(&mut self, grain: Grain) {
+        self.levels[(grain == Grain::Page) as usize] += 1;
+    }
+}
+
+fn compile(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+    let (program, file) = (scratch.join(name), scratch.join(format!("{name}.c")));
+    fs::write(&file, source).unwrap();
+    let output = common::output(Command::new("cc").args(["-g", "-w"]).arg("-o").arg(&program).arg(&file).args(flags));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+fn traced(program: &[&Path], options: &TraceOptions, sink: &mut Recorder) -> Traced {
+    let program: Vec<OsString> = program.iter().map(|word| word.as_os_str().to_owned()).collect();
+    trace(&program, options, sink).unwrap()
+}
+
+/// Returns the sites of a function's loads that the function's loop executes.
+fn loads<'a>(traced: &'a Traced, function: &str, size: u32) -> Vec<&'a Site> {
+    let is_load = |site: &&Site| !site.is_store && site.size >= size && site.name.function == function;
+    traced.sites.iter().filter(is_load).filter(|site| site.counters.accesses > 16).collect()
+}
+
+/// Whether nearly all accesses of a site have a property.
+fn is_nearly_all(part: u64, site: &Site) -> bool {
+    part * 100 >= site.counters.accesses * 98
+}
+
+#[test]
+fn counters_of_known_loops_are_exact_at_every_optimisation() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    for flags in [["-O0"], ["-O2"], ["-O3"]] {
+        let program = compile(&scratch, "walks", WALKS, &flags);
+        let traced = traced(&[&program], &TraceOptions::default(), &mut Recorder::default());
+        assert!(traced.exit.success() && traced.notes.is_empty(), "{:?}", traced.notes);
+        let is_on_the_stack = |site: &&Site| site.counters.same_address > 0;
+        let bytes =
+            |sites: &[&Site]| sites.iter().map(|site| site.counters.accesses * u64::from(site.size)).sum::<u64>();
+        let sites = |function, size| -> Vec<&Site> {
+            loads(&traced, function, size).into_iter().filter(|site| !is_on_the_stack(site)).collect()
+        };
+
+        let sweep = sites("sweep", 8);
+        assert_eq!(bytes(&sweep), TRIPS * 8, "{flags:?}");
+        assert!(sweep.iter().all(|site| site.counters.same_stride == site.counters.accesses - 2), "{flags:?}");
+        assert!(sweep.iter().all(|site| site.counters.runs == 1 && site.counters.stride == i64::from(site.size)));
+
+        let down = sites("down", 8);
+        assert_eq!(bytes(&down), TRIPS / 64 * 8, "{flags:?}");
+        assert!(down.iter().all(|site| site.counters.stride == 4096 && site.counters.same_line == 0), "{flags:?}");
+
+        let gather = sites("gather", 8);
+        let gathered = gather.iter().filter(|site| site.counters.same_stride * 2 < site.counters.accesses);
+        let gathered: Vec<&Site> = gathered.copied().collect();
+        assert_eq!(bytes(&gathered), TRIPS * 8, "{flags:?}");
+        assert!(gathered.iter().all(|site| site.counters.chained * 50 < site.counters.accesses), "{flags:?}");
+
+        let walk = sites("walk", 8);
+        assert_eq!(walk.iter().map(|site| site.counters.accesses).sum::<u64>(), TRIPS, "{flags:?}");
+        assert!(walk.iter().all(|site| is_nearly_all(site.counters.chained, site)), "{flags:?}");
+
+        let visit = sites("visit", 8);
+        let visited: Vec<&&Site> = visit.iter().filter(|site| is_nearly_all(site.counters.pointed, site)).collect();
+        assert_eq!(visited.iter().map(|site| site.counters.accesses).sum::<u64>(), TRIPS, "{flags:?}");
+        assert!(visited.iter().all(|site| site.counters.chained * 50 < site.counters.accesses), "{flags:?}");
+        assert!(visited.iter().all(|site| site.name.file.ends_with("walks.c") && site.name.line > 0));
+        assert!(visited.iter().all(|site| site.name.object.ends_with("/walks")));
+    }
+}
+
+#[test]
+fn the_trace_begins_at_a_function_and_ends_after_some_accesses_but_the_program_goes_on() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let program = compile(&scratch, "walks", WALKS, &["-O1"]);
+    let from = TraceOptions { from: Some("gather".into()), ..TraceOptions::default() };
+    let part = traced(&[&program], &from, &mut Recorder::default());
+    assert!(loads(&part, "sweep", 8).is_empty() && loads(&part, "main", 1).is_empty());
+    let gathered: u64 = loads(&part, "gather", 8).iter().map(|site| site.counters.accesses).sum();
+    assert_eq!(gathered, TRIPS);
+
+    let accesses = TraceOptions { accesses: Some(100_000), ..TraceOptions::default() };
+    let mut recorder = Recorder::default();
+    let part = traced(&[&program], &accesses, &mut recorder);
+    assert_eq!((part.accesses, recorder.accesses.len()), (100_000, 100_000));
+    assert!(part.exit.success());
+    assert_eq!(part.notes, ["The trace ends after 100000 accesses."]);
+
+    let program = [program.into_os_string()];
+    let never = TraceOptions { from: Some("gath".into()), ..TraceOptions::default() };
+    let error = trace(&program, &never, &mut Recorder::default()).unwrap_err();
+    assert!(error.message.ends_with("never called gath"), "{error}");
+}
+
+#[test]
+fn beyond_the_limit_the_rates_of_lines_and_pages_halve_and_all_sampled_accesses_obey_them() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let program = compile(&scratch, "walks", WALKS, &["-O1"]);
+    let limited = TraceOptions { line_limit: Some(1 << 12), page_limit: Some(1 << 8), ..TraceOptions::default() };
+    let (mut sample, mut whole) = (Recorder::default(), Recorder::default());
+    let sampled = traced(&[&program], &limited, &mut sample);
+    let all = TraceOptions { line_limit: None, page_limit: None, ..TraceOptions::default() };
+    let exact = traced(&[&program], &all, &mut whole);
+    // More than 7 MiB: 2^16.8 lines and 2^10.8 pages.
+    assert!((5..=6).contains(&sample.levels[0]) && (3..=4).contains(&sample.levels[1]), "{:?}", sample.levels);
+    assert_eq!(whole.levels, [0, 0]);
+    assert_eq!(whole.accesses.len() as u64, exact.accesses);
+    // Both runs count alike, but for the environment of valgrind itself.
+    assert!(sampled.accesses.abs_diff(exact.accesses) < 1000);
+    assert!(sample.accesses.len() * 2 < whole.accesses.len());
+    let site = whole.accesses.iter().map(|access| access.site).max().unwrap() as usize;
+    assert!(site < exact.sites.len());
+}
+
+/// A program's output, errors and exit, alone and traced. The program writes to the files `out` and `err` of its argument.
+fn both_ways(scratch: &Scratch, source: &str, flags: &[&str]) -> ExitStatus {
+    let start = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <fcntl.h>
+        #include <signal.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        static void redirect(const char *folder) {
+            if (chdir(folder) || !freopen("out", "w", stdout) || !freopen("err", "w", stderr)) exit(99);
+        }
+    "#;
+    let program = compile(scratch, "program", &format!("{start}{source}"), flags);
+    let folders = ["alone", "traced"].map(|name| scratch.join(name));
+    for folder in &folders {
+        let _ = fs::remove_dir_all(folder);
+        fs::create_dir(folder).unwrap();
+    }
+    let alone = Command::new(&program).arg(&folders[0]).status().unwrap();
+    let traced = traced(&[&program, &folders[1]], &TraceOptions::default(), &mut Recorder::default());
+    for file in ["out", "err"] {
+        let [alone, traced] = folders.each_ref().map(|folder| fs::read_to_string(folder.join(file)).unwrap());
+        assert_eq!(alone, traced, "{file}");
+    }
+    assert!(!fs::read_to_string(folders[0].join("out")).unwrap().is_empty());
+    assert_eq!((alone.code(), alone.signal()), (traced.exit.code(), traced.exit.signal()));
+    traced.exit
+}
+
+#[test]
+fn programs_that_fork_and_exec_keep_their_output_and_exit_code() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let exit = both_ways(
+        &scratch,
+        r#"int main(int n, char **v) {
+            redirect(v[1]);
+            int status;
+            if (fork() == 0) { for (int i = 0; i < 1000; i++) printf("child %d\n", i); exit(3); }
+            wait(&status);
+            printf("%d\n", WEXITSTATUS(status)); fflush(stdout);
+            if (vfork() == 0) { execl("/bin/sh", "sh", "-c", "echo from a shell; exit 4", NULL); _exit(9); }
+            wait(&status);
+            fprintf(stderr, "%d %d\n", WEXITSTATUS(status), system("exit 5") >> 8);
+            return 6;
+        }"#,
+        &["-O1"],
+    );
+    assert_eq!(exit.code(), Some(6));
+}
+
+#[test]
+fn a_program_that_replaces_itself_is_traced_until_then() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let source = r#"int main(int n, char **v) {
+        redirect(v[1]);
+        printf("before\n"); fflush(stdout);
+        execl("/nonexistent", "x", NULL);
+        execl("/bin/sh", "sh", "-c", "ls /proc/self/fd | wc -l; exit 8", NULL);
+        return 9;
+    }"#;
+    assert_eq!(both_ways(&scratch, source, &["-O1"]).code(), Some(8));
+    let program = [&*scratch.join("program"), &*scratch.join("traced")];
+    let traced = traced(&program, &TraceOptions::default(), &mut Recorder::default());
+    assert!(traced.notes[0].contains("replaced itself"), "{:?}", traced.notes);
+    assert!(traced.accesses > 1000);
+}
+
+#[test]
+fn programs_that_load_libraries_keep_their_output() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let exit = both_ways(
+        &scratch,
+        r#"int main(int n, char **v) {
+            redirect(v[1]);
+            void *library = dlopen("libm.so.6", RTLD_NOW);
+            double (*cosine)(double) = (double (*)(double))dlsym(library, "cos");
+            printf("%.12f\n", cosine(1.0));
+            return dlclose(library);
+        }"#,
+        &["-O1", "-ldl"],
+    );
+    assert_eq!(exit.code(), Some(0));
+}
+
+#[test]
+fn programs_that_a_signal_ends_keep_their_output_and_signal() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    for signal in ["SIGSEGV", "SIGTERM", "SIGABRT"] {
+        let source = format!(
+            r#"static void handle(int number) {{ printf("handled %d\n", number); fflush(stdout); }}
+            int main(int n, char **v) {{
+                redirect(v[1]);
+                signal(SIGUSR1, handle); raise(SIGUSR1);
+                raise({signal});
+                return 0;
+            }}"#
+        );
+        assert!(both_ways(&scratch, &source, &["-O1"]).signal().is_some(), "{signal}");
+    }
+}
+
+#[test]
+fn programs_that_close_all_descriptors_are_traced_to_the_end() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let exit = both_ways(
+        &scratch,
+        r#"int main(int n, char **v) {
+            redirect(v[1]);
+            printf("%ld\n", (long)(lseek(3, 0, SEEK_CUR))); fflush(stdout);
+            for (int i = 0; i < 70000; i++) close(i);
+            if (close_range(0, ~0u, 0)) return 1;
+            int file = open("later", O_CREAT | O_WRONLY, 0600);
+            if (dup2(file, 1) != 1) return 2;
+            return write(1, "later\n", 6) == 6 ? 0 : 3;
+        }"#,
+        &["-O1"],
+    );
+    assert_eq!(exit.code(), Some(0));
+    assert_eq!(fs::read_to_string(scratch.join("traced/later")).unwrap(), "later\n");
+}
+
+#[test]
+fn static_programs_and_scripts_are_traced() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let program = compile(&scratch, "static", WALKS, &["-O1", "-static"]);
+    let traced_static = traced(&[&program], &TraceOptions::default(), &mut Recorder::default());
+    assert_eq!(loads(&traced_static, "walk", 8).iter().map(|site| site.counters.accesses).sum::<u64>(), TRIPS);
+    let script = scratch.join("script");
+    fs::write(&script, "#!/bin/sh\nexit 12\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let traced_script = traced(&[&script], &TraceOptions::default(), &mut Recorder::default());
+    assert_eq!(traced_script.exit.code(), Some(12));
+    assert_eq!(traced_script.notes, ["The program ended with exit code 12."]);
+}
+
+#[test]
+fn programs_that_valgrind_cannot_run_are_refused_with_the_next_step() {
+    let scratch = Scratch::new();
+    let file = |name: &str, contents: &[u8], mode: u32| {
+        let path = scratch.join(name);
+        fs::write(&path, contents).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path.display().to_string()
+    };
+    let header = |class: u8, machine: u8| [&b"\x7fELF"[..], &[class], &[0; 13], &[machine, 0]].concat();
+    let cases = [
+        ("/nonexistent/program".to_owned(), "there is no program"),
+        ("nonexistent-program".to_owned(), "write ./ before it"),
+        (file("data", b"data", 0o644), "is not executable"),
+        (file("setuid", &header(2, 62), 0o4755), "setuid"),
+        (file("narrow", &header(1, 3), 0o755), "32-bit"),
+        (file("foreign", &header(2, 0xF3), 0o755), "for another processor"),
+        (file("text", b"echo no interpreter\n", 0o755), "name the interpreter"),
+        (file("empty", b"", 0o755), "neither a program nor a script"),
+    ];
+    for (program, expected) in cases {
+        let message = refusal_message(&["locate", "--", &program]);
+        assert!(message.contains(expected) && message.contains("help:"), "{program}: {message}");
+    }
+}
+
+/// `apexmap locate -- true` with its own cache.
+fn locate(cache: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    command.args(["locate", "--json", "--", "true"]).env("XDG_CACHE_HOME", cache);
+    command
+}
+
+#[test]
+fn concurrent_first_uses_compile_one_tool_and_later_ones_need_no_compiler() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let start = || locate(&scratch).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for child in [start(), start(), start()] {
+        let output = common::wait_for_output(child);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let files: Vec<_> =
+        fs::read_dir(scratch.join("apexmap")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    assert!(files[0].to_string_lossy().starts_with("locate-valgrind-"));
+    assert!(common::output(locate(&scratch).env("CC", "/nonexistent")).status.success());
+}
+
+#[test]
+fn without_a_compiler_the_message_names_the_next_step_and_without_a_cache_nothing_is_missing() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let output = common::output(locate(&scratch).env("CC", "/nonexistent/cc"));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(message.contains("cannot start the C compiler /nonexistent/cc") && message.contains("gcc"), "{message}");
+    let output = common::output(locate(&scratch).env("CC", "false"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("false cannot compile the tool"));
+    let output = common::output(locate(Path::new("/proc/self")).env("TMPDIR", &*scratch));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let left: Vec<_> = fs::read_dir(&*scratch).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["apexmap"], "the temporary tool is removed");
+}
+
+#[test]
+fn a_program_survives_the_end_of_its_reader() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let source = r#"
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        int main(int n, char **v) {
+            chdir(v[1]);
+            fclose(fopen("started", "w"));
+            for (int i = 0; i < 1200 && access("go", F_OK); i++) usleep(50000);
+            volatile char *data = malloc(1 << 22);
+            for (int i = 0; i < 1 << 22; i++) data[i] = i;
+            fclose(fopen("done", "w"));
+            return 0;
+        }"#;
+    let program = compile(&scratch, "waits", source, &["-O1"]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_apexmap"))
+        .args([Path::new("locate"), Path::new("--"), &program, &*scratch])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let wait_for = |name: &str| {
+        let is_there =
+            (0..1200).any(|_| scratch.join(name).exists() || (std::thread::sleep(Duration::from_millis(50)), false).1);
+        assert!(is_there, "{name}");
+    };
+    wait_for("started");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::write(scratch.join("go"), "").unwrap();
+    wait_for("done");
+}
