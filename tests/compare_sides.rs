@@ -266,7 +266,16 @@ fn decisions_on_many_points_are_adjusted_by_default() {
 
 fn code(name: &str, alpha: f64, block_words: f64, weight: f64) -> Code {
     let (weight, accesses) = (Some(weight), Accesses::Independent);
-    Code { name: name.into(), alpha, block_words, accesses, weight, how: String::new(), source: String::new() }
+    Code {
+        name: name.into(),
+        alpha,
+        block_words,
+        accesses,
+        weight,
+        how: String::new(),
+        source: String::new(),
+        sites: Vec::new(),
+    }
 }
 
 #[test]

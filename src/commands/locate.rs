@@ -49,12 +49,6 @@ pub struct Arguments {
     /// End the trace after this many accesses; a program runs on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     accesses: Option<u64>,
-    /// Begin at the first call of this function
-    #[arg(long, value_name = "FUNCTION", conflicts_with = "trace")]
-    from: Option<String>,
-    /// End the trace after this time; the program runs on untraced
-    #[arg(long, value_name = "S", conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(1..))]
-    seconds: Option<u32>,
     /// Write the program as a code with its sites, for `codes` and `plot`
     #[arg(long, value_name = "FILE")]
     codes: Option<PathBuf>,

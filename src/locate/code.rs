@@ -36,7 +36,7 @@ pub fn toml(located: &Located, name: &str) -> Result<String> {
         whole.accesses, place.mismatch
     );
     let name = name.chars().take(MAX_NAME).collect();
-    let (alpha, block_words) = (round_to_three_digits(place.alpha), round_to_three_digits(place.block_words));
+    let (alpha, block_words) = (round_to_four_digits(place.alpha), round_to_four_digits(place.block_words));
     let file = File { code: [Entry { name, alpha, block_words, how, site: sites(located) }] };
     toml::to_string(&file).map_err(|e| Error::internal(format!("a code is not TOML: {e}")))
 }
@@ -54,8 +54,8 @@ fn site(part: &Part, total: f64) -> CodeSite {
         line: part.name.clone(),
         kind: part.kind(),
         share: part.share / total,
-        alpha: round_to_three_digits(place.alpha),
-        block_words: round_to_three_digits(place.block_words),
+        alpha: round_to_four_digits(place.alpha),
+        block_words: round_to_four_digits(place.block_words),
         // The sites of an unrolled sweep have long strides, but together they leave out no word.
         stride: match part.kind() {
             Kind::Strided => (part.stride.unsigned_abs() as f64 / WORD_BYTES as f64).max(1.0),
@@ -65,8 +65,8 @@ fn site(part: &Part, total: f64) -> CodeSite {
     }
 }
 
-/// Rounds to three significant digits.
-fn round_to_three_digits(value: f64) -> f64 {
-    let scale = 10f64.powf(2.0 - value.log10().floor());
+/// Rounds to four significant digits.
+fn round_to_four_digits(value: f64) -> f64 {
+    let scale = 10f64.powf(3.0 - value.log10().floor());
     (value * scale).round() / scale
 }

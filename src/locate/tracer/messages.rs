@@ -39,7 +39,7 @@ impl Messages {
                 return Ok(());
             }
             let [kind, bytes] = words::<2>(&header);
-            let Some(payload) = payload.get_mut(..bytes) else { return Err(malformed()) };
+            let Some(payload) = payload.get_mut(..bytes) else { return Err(malformed_message()) };
             if !fill(pipe, payload)? {
                 return Ok(());
             }
@@ -59,16 +59,16 @@ impl Messages {
                     [1, ..] => Some(End::Replaced),
                     [2, ..] => Some(End::Accesses),
                     [3, ..] => Some(End::Seconds),
-                    _ => return Err(malformed()),
+                    _ => return Err(malformed_message()),
                 }
             }
-            _ => return Err(malformed()),
+            _ => return Err(malformed_message()),
         }
         Ok(())
     }
 
     fn take_site(&mut self, payload: &[u8]) -> Result<()> {
-        let (numbers, text) = payload.split_at_checked(SITE_NUMBERS * 8).ok_or_else(malformed)?;
+        let (numbers, text) = payload.split_at_checked(SITE_NUMBERS * 8).ok_or_else(malformed_message)?;
         let numbers: Vec<u64> = numbers.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         let &[
             index,
@@ -86,10 +86,10 @@ impl Messages {
             pointed,
         ] = &numbers[..]
         else {
-            return Err(malformed());
+            return Err(malformed_message());
         };
         if index >= MOST_SITES {
-            return Err(malformed());
+            return Err(malformed_message());
         }
         let index = index as usize;
         if index >= self.sites.len() {
@@ -130,6 +130,6 @@ fn fill(pipe: &mut impl Read, bytes: &mut [u8]) -> Result<bool> {
     }
 }
 
-fn malformed() -> Error {
+fn malformed_message() -> Error {
     Error::internal("the tool of `locate` sent a malformed message")
 }

@@ -8,7 +8,7 @@ mod names;
 mod program;
 mod valgrind;
 
-use crate::site::{SAMPLE_LIMIT, Sink, Site};
+use crate::site::{LINE_BYTES, PAGE_BYTES, SAMPLE_LIMIT, Sink, Site};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::shell::quote_words;
 use messages::{End, Messages};
@@ -36,14 +36,16 @@ pub struct TraceOptions {
     pub seconds: Option<u32>,
     /// Different lines whose accesses are all kept; `None` keeps all accesses.
     pub line_limit: Option<u32>,
-    /// The same for pages. A page holds 64 lines, so a smaller limit halves both rates for programs that use whole pages.
+    /// The same for pages. By default it is the number of pages that hold the lines of their limit: programs that use whole pages
+    /// then have about equal rates.
     pub page_limit: Option<u32>,
 }
 
 impl Default for TraceOptions {
     fn default() -> Self {
-        let (line_limit, page_limit) = (Some(SAMPLE_LIMIT as u32), Some(1 << 12));
-        Self { from: None, accesses: None, seconds: None, line_limit, page_limit }
+        let lines = SAMPLE_LIMIT as u32;
+        let pages = lines / (PAGE_BYTES / LINE_BYTES) as u32;
+        Self { from: None, accesses: None, seconds: None, line_limit: Some(lines), page_limit: Some(pages) }
     }
 }
 
@@ -55,7 +57,7 @@ pub struct Traced {
     pub exit: ExitStatus,
     /// Accesses of the trace, whether sampled or not.
     pub accesses: u64,
-    /// What was not traced, in sentences.
+    /// Sentences about parts that were not traced.
     pub notes: Vec<String>,
 }
 
@@ -109,7 +111,8 @@ fn arguments(options: &TraceOptions, pipe: &OwnedFd, log: &OwnedFd) -> Vec<Strin
     ];
     let limit = |limit: Option<u32>| limit.unwrap_or(0);
     let mut arguments: Vec<String> = fixed.map(str::to_owned).to_vec();
-    arguments.push(format!("--log-fd={}", log.as_raw_fd()));
+    // Valgrind writes to a copy; the tool closes the descriptor itself, which the program would see.
+    arguments.extend(["log-fd", "close"].map(|option| format!("--{option}={}", log.as_raw_fd())));
     arguments.push(format!("--pipe={}", pipe.as_raw_fd()));
     arguments.push(format!("--lines={}", limit(options.line_limit)));
     arguments.push(format!("--pages={}", limit(options.page_limit)));

@@ -75,7 +75,7 @@ static const UInt scales[SCALES] = { 1, 4, 8, 16, 32 };
 
 static ULong buffer[1 << 13];
 static UInt buffered;
-static Int pipe_fd = -1;
+static Int pipe_fd = -1, log_fd = -1;
 static Bool is_tracing;
 static const HChar *from_function;
 static ULong max_accesses, accesses_checked, until_check;
@@ -351,9 +351,8 @@ static Bool is_wanted(const HChar *name) {
 
 static void add_begin(void) {
     const HChar *name;
-    if (VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), code, &name) && is_wanted(name))
-        addStmtToIRSB(block,
-            IRStmt_Dirty(unsafeIRDirty_0_N(0, "begin_trace", VG_(fnptr_to_fnentry)(begin_trace), mkIRExprVec_0())));
+    IRDirty *call = unsafeIRDirty_0_N(0, "begin_trace", VG_(fnptr_to_fnentry)(begin_trace), mkIRExprVec_0());
+    if (VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), code, &name) && is_wanted(name)) addStmtToIRSB(block, IRStmt_Dirty(call));
 }
 
 /* Adds a statement and the calls that count its accesses. */
@@ -429,7 +428,7 @@ static void finish(Int exit_code) { report(PROGRAM_ENDED); }
 
 static Bool read_option(const HChar *option) {
     Long accesses;
-    if (VG_INT_CLO(option, "--pipe", pipe_fd) || VG_INT_CLO(option, "--seconds", max_seconds)
+    if (VG_INT_CLO(option, "--pipe", pipe_fd) || VG_INT_CLO(option, "--close", log_fd) || VG_INT_CLO(option, "--seconds", max_seconds)
         || VG_INT_CLO(option, "--lines", line_limit) || VG_INT_CLO(option, "--pages", page_limit)
         || VG_STR_CLO(option, "--from", from_function))
         return True;
@@ -445,6 +444,7 @@ static void start(void) {
     prepare_sample(&lines, line_limit);
     prepare_sample(&pages, page_limit);
     pipe_fd = VG_(safe_fd)(pipe_fd);
+    VG_(close)(log_fd);
     if (!from_function) begin_trace();
 }
 

@@ -64,6 +64,7 @@ impl Tool {
             let path = cache.join(&name);
             fs::rename(&tool.path, &path).map_err(|e| Error::file("write", &path, e))?;
             tool.path = path;
+            tool.temporary.take().map(fs::remove_dir_all);
         }
         Ok(tool)
     }
@@ -97,18 +98,18 @@ impl Installation {
         let program = find_on_path("valgrind").and_then(|path| path.canonicalize().ok());
         // `PREFIX/libexec/valgrind` and `PREFIX/bin/valgrind`.
         let prefix_of = |path: &Path| Some(path.parent()?.parent()?.to_owned());
-        let found = [named.as_deref(), program.as_deref()].into_iter().flatten().filter_map(prefix_of);
-        let prefixes: Vec<PathBuf> = found.chain(["/usr", "/usr/local"].map(PathBuf::from)).collect();
+        let own_prefixes = [named.as_deref(), program.as_deref()].into_iter().flatten().filter_map(prefix_of);
+        let prefixes: Vec<PathBuf> = own_prefixes.chain(["/usr", "/usr/local"].map(PathBuf::from)).collect();
         let platform = format!("{}-linux", PROCESSOR.0);
         let folders: Vec<String> = ["libexec", &format!("lib/{}", PROCESSOR.1), "lib64", "lib"]
             .map(|folder| format!("{folder}/valgrind"))
             .to_vec();
         let with = |folders: &[String], file: &str| {
-            let all = prefixes.iter().flat_map(|prefix| folders.iter().map(|folder| prefix.join(folder)));
-            named.iter().cloned().chain(all).find(|folder| folder.join(file).is_file())
+            let candidates = prefixes.iter().flat_map(|prefix| folders.iter().map(|folder| prefix.join(folder)));
+            named.iter().cloned().chain(candidates).find(|folder| folder.join(file).is_file())
         };
         let help = "install it: on Debian and Ubuntu the package valgrind, on Fedora valgrind and valgrind-tools-devel";
-        let missing = |what: &str| Error::environment(format!("`locate` needs {what}"), help);
+        let missing = |part: &str| Error::environment(format!("`locate` needs {part}"), help);
         let parts = with(&folders, &format!("vgpreload_core-{platform}.so")).ok_or_else(|| missing("valgrind"))?;
         let headers = with(&["include/valgrind".to_owned()], "pub_tool_basics.h");
         let libraries = with(&folders, &format!("libcoregrind-{platform}.a"));
