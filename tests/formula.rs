@@ -248,7 +248,7 @@ fn a_saved_formula_predicts_as_the_fit_and_says_where_it_holds() {
     let saved = fit.to_saved(&own, "node1", "apexmap fit", &domain);
     let text = saved.to_toml().expect("TOML");
     let read = FormulaModel::parse(&text, Path::new("mine.toml")).expect("a model");
-    assert_eq!(read.saved(), Some(&saved));
+    assert_eq!(read.file(), Some(&saved));
     let error = Numbers::new(&read, &Card::new("none", "", ""), &[]).expect_err("no bandwidth");
     assert!(error.message.contains("memory_bandwidth_bytes_per_second"), "{error}");
     let mut card = Card::new("made up", "", "");

@@ -40,5 +40,5 @@ pub fn read(model: &str) -> Result<Option<FormulaModel>> {
 
 /// Returns a card without numbers, for a formula that needs none: it names the machine of the fit.
 pub fn card_of(model: &dyn Model) -> Option<Card> {
-    model.formula()?.saved().map(Saved::card)
+    model.formula()?.file().map(Saved::card)
 }

@@ -209,7 +209,7 @@ impl FitSections<'_> {
         let family = model.about().id.split('.').next().unwrap_or_default();
         // No calibration measures the parameters of a compact model.
         let from_card = ["random_access", "apex_map"].contains(&family) && !model.is_compact();
-        let saved = model.formula().and_then(FormulaModel::saved).map(Saved::card);
+        let saved = model.formula().and_then(FormulaModel::file).map(Saved::card);
         let card = match (&self.input.card, saved) {
             (Some(card), Some(_)) => Some(card.clone()),
             (None, saved) => saved,

@@ -36,7 +36,7 @@ pub fn names(samples: &Samples, parameters: Vec<String>) -> Names {
 
 /// Returns the parameters of a model that the file of its formula holds at a value.
 pub fn held(model: &dyn Model) -> Vec<(&'static str, f64)> {
-    let held = model.formula().and_then(FormulaModel::saved).map(Saved::held).unwrap_or_default();
+    let held = model.formula().and_then(FormulaModel::file).map(Saved::held).unwrap_or_default();
     let own_name = |(name, value): (&str, f64)| Some((scan::parameter(model, name)?.number, value));
     held.into_iter().filter_map(own_name).collect()
 }

@@ -79,7 +79,7 @@ impl Numbers {
     /// # Errors
     /// If the card does not have all numbers, or not the domain of a number that the model needs it of.
     pub fn new(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
-        if let Some(saved) = model.formula().and_then(FormulaModel::saved) {
+        if let Some(saved) = model.formula().and_then(FormulaModel::file) {
             return Self::of_saved(model, saved, card, replaced);
         }
         let mut card = card.clone();

@@ -129,7 +129,7 @@ impl FormulaModel {
     }
 
     /// Returns the file of the formula, whose numbers predict; `None` for a formula that was not fitted before.
-    pub fn saved(&self) -> Option<&Saved> {
+    pub fn file(&self) -> Option<&Saved> {
         self.saved.as_ref()
     }
 
