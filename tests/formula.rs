@@ -354,7 +354,7 @@ fn reports_and_comparisons_fit_a_saved_formula_beside_the_built_in_models() {
         "<h3>mine.toml: apex_map.sequential</h3>",
         "<h3>mine.toml: apex_map.sequential, from the numbers of its file alone</h3>",
         "<h3>held.toml: apex_map.sequential</h3>",
-        "mine.toml explains it: ",
+        ".toml explains it: ",
         "With the numbers of its file and nothing fitted, mine.toml predicts the measurement to within",
         "<td>3 us</td>",
     ] {

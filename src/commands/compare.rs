@@ -172,7 +172,7 @@ fn with_choices<'a>(arguments: &Arguments, comparison: Comparison<'a>) -> Result
         let has = |machine: &&Machine| machine.words("kernel").iter().any(|word| word == kernel);
         comparison.machines.iter().filter(has).count() > 1
     };
-    if let Some(model) = models.iter().find(|model| !model.about().explains.iter().any(|kernel| is_measured(&kernel))) {
+    if let Some(model) = models.iter().find(|model| !model.about().explains.iter().any(is_measured)) {
         let kernels = model.about().explains.join(" or ");
         return Err(Error::input(
             format!("--model {}: no two results have a kernel that it models", model.about().id),

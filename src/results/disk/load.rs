@@ -87,7 +87,7 @@ impl Folder {
     /// Writes `samples.parquet` from the journals, records it in the manifest, and returns its table. Only the driver that
     /// holds the lock may call this.
     pub fn compact(&self) -> Result<Table> {
-        // Checksums first: a line that another job adds meanwhile then makes the file outdated, and not wrong.
+        // Checksums first: a line that another job adds meanwhile then makes the file stale, and not wrong.
         let sources = Compaction::sources(self)?;
         let (table, damages) = self.tabulate()?;
         if table.rows == 0 {

@@ -71,7 +71,6 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     })?;
     let mut all_points = std::collections::BTreeSet::new();
     for cell in &cells {
-        // Reals have no total order, so they cannot be keys of a map.
         let point: Vec<u64> =
             cell.by[words.len()..].iter().map(|value| to_ordered_bits(value.as_f64().unwrap_or(0.0))).collect();
         all_points.insert(point.clone());

@@ -161,7 +161,7 @@ impl World {
         loop {
             while let Some(Reverse((time, rank))) = ready.pop() {
                 let state = &mut ranks[rank];
-                // Other entries of a rank are outdated. They stay in the heap, where they are hard to find.
+                // Other entries of a rank are stale. They stay in the heap, where they are hard to find.
                 if state.scheduled == Some(time) {
                     state.scheduled = None;
                     state.clock = state.clock.max(time);
