@@ -4,8 +4,9 @@ use crate::analysis::{Analysis, Growth, Levels, Reuse};
 use crate::kind::{Kind, kind_of};
 use crate::place::{Accesses, Place};
 use crate::reuse::Histogram;
-use crate::site::{Counters, Frame, LINE_BYTES, PAGE_BYTES, Site};
+use crate::site::{Counters, LINE_BYTES, PAGE_BYTES, Site};
 use apexmap_base::terminal::to_printable;
+use apexmap_base::units::WORD_BYTES;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -19,7 +20,6 @@ const SMALL_CACHE: f64 = 512.0;
 const LEAST_SHARE: f64 = 0.01;
 /// The share of the five largest lines below which no line dominates.
 const FLAT: f64 = 0.4;
-const BYTES_PER_WORD: f64 = 8.0;
 
 /// Accesses of one line and kind, of one function, or of the whole program.
 #[derive(Clone, Debug, Serialize)]
@@ -66,18 +66,23 @@ impl Located {
         let (levels, growth) = (analysis.levels(), analysis.growth);
         let mut reuse = analysis.sites;
         reuse.resize_with(sites.len(), Reuse::default);
-        let join = |key: &dyn Fn(usize) -> (String, String)| join(sites, &kinds, &reuse, key);
+        let join = |key: &dyn Fn(usize) -> Key| join(sites, &kinds, &reuse, key);
         let whole = join(&|_| Default::default()).pop().unwrap_or_default();
         let totals = Totals::new(&whole, caches, levels.line);
-        let parts = |key: &dyn Fn(usize) -> (String, String), has_places: bool| {
+        let parts = |key: &dyn Fn(usize) -> Key, has_places: bool| {
             let mut parts: Vec<Part> = join(key).iter().map(|group| totals.part(group, has_places)).collect();
             parts.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
             parts
         };
-        let lines =
-            parts(&|index| (line_name(&sites[index]), format!("{}\0{}", kinds[index], function(&sites[index]))), true);
-        let lines = lines.into_iter().map(Part::without_kind_in_function).collect();
-        let functions = parts(&|index| (function_or_object(&sites[index]), String::new()), false);
+        let lines = parts(
+            &|index| Key {
+                name: line_name(&sites[index]),
+                kind: Some(kinds[index]),
+                function: function(&sites[index]),
+            },
+            true,
+        );
+        let functions = parts(&|index| Key { name: function_or_object(&sites[index]), ..Key::default() }, false);
         let miss_ratios = totals.misses.map(|misses| misses / totals.accesses);
         Self { lines, functions, program: totals.part(&whole, true), caches, miss_ratios, levels, growth }
     }
@@ -98,23 +103,21 @@ impl Part {
     pub fn kind(&self) -> Kind {
         self.kinds.first().map_or(Kind::Random, |(kind, _)| *kind)
     }
+}
 
-    /// Removes the kind, which keeps parts of a line apart.
-    fn without_kind_in_function(mut self) -> Self {
-        if let Some(end) = self.function.find('\0') {
-            self.function.drain(..=end);
-        }
-        if self.function == self.name {
-            self.function.clear();
-        }
-        self
-    }
+/// What the sites of a group have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    name: String,
+    /// `None` if kinds are joined.
+    kind: Option<Kind>,
+    function: String,
 }
 
 /// Joined sites.
 #[derive(Default)]
 struct Group {
-    key: (String, String),
+    key: Key,
     counters: Counters,
     /// Accesses of the largest site, and its stride.
     largest: (u64, i64),
@@ -159,8 +162,8 @@ impl Group {
     }
 }
 
-fn join(sites: &[Site], kinds: &[Kind], reuse: &[Reuse], key: &dyn Fn(usize) -> (String, String)) -> Vec<Group> {
-    let mut groups: HashMap<(String, String), Group> = HashMap::new();
+fn join(sites: &[Site], kinds: &[Kind], reuse: &[Reuse], key: &dyn Fn(usize) -> Key) -> Vec<Group> {
+    let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
     for (index, site) in sites.iter().enumerate() {
         let key = key(index);
         let group = groups.entry(key.clone()).or_insert_with(|| Group { key, ..Group::default() });
@@ -175,9 +178,7 @@ fn join(sites: &[Site], kinds: &[Kind], reuse: &[Reuse], key: &dyn Fn(usize) -> 
         *group.kinds.entry(kinds[index]).or_default() += counters.accesses;
         group.reuse.merge(&reuse[index]);
     }
-    let mut groups: Vec<Group> = groups.into_values().filter(|group| group.counters.accesses > 0).collect();
-    groups.sort_by(|a, b| a.key.cmp(&b.key));
-    groups
+    groups.into_values().filter(|group| group.counters.accesses > 0).collect()
 }
 
 /// Returns the kind of each site.
@@ -222,9 +223,10 @@ impl Totals {
             group.kinds.iter().map(|(kind, count)| (*kind, *count as f64 / accesses)).collect();
         kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
         let footprint_lines = group.reuse.distinct.count(self.level);
+        let key = &group.key;
         let mut part = Part {
-            name: group.key.0.clone(),
-            function: group.key.1.clone(),
+            name: key.name.clone(),
+            function: if key.function == key.name { String::new() } else { key.function.clone() },
             kinds,
             share: accesses / self.accesses,
             misses: [miss(0), miss(1)],
@@ -263,24 +265,11 @@ impl Totals {
             lines,
             accesses: counters.accesses as f64,
             runs,
-            words: run_bytes / BYTES_PER_WORD,
+            words: run_bytes / WORD_BYTES as f64,
             memory_lines,
             others,
         }
     }
-}
-
-/// Folders of libraries whose inlined functions hide the user's line.
-const LIBRARIES: [&str; 5] = ["/rustc/", "/usr/include/", "/usr/lib/", "/.cargo/registry/", "/library/core/"];
-
-/// Returns the innermost frame of the user, or else the innermost.
-fn frame(site: &Site) -> Frame {
-    let name = &site.name;
-    let own = Frame { function: name.function.clone(), file: name.file.clone(), line: name.line };
-    let is_users =
-        |frame: &&Frame| !frame.file.is_empty() && !LIBRARIES.iter().any(|folder| frame.file.contains(folder));
-    let users = std::iter::once(&own).chain(&name.inlined).find(is_users).cloned();
-    users.unwrap_or(own)
 }
 
 fn base_name(path: &str) -> String {
@@ -289,13 +278,13 @@ fn base_name(path: &str) -> String {
 }
 
 fn function(site: &Site) -> String {
-    to_printable(&frame(site).function).into_owned()
+    to_printable(&site.name.function).into_owned()
 }
 
 /// Returns `file.c:18`; without debug information the function, or else the object.
 fn line_name(site: &Site) -> String {
-    let frame = frame(site);
-    if frame.file.is_empty() { function_or_object(site) } else { format!("{}:{}", base_name(&frame.file), frame.line) }
+    let name = &site.name;
+    if name.file.is_empty() { function_or_object(site) } else { format!("{}:{}", base_name(&name.file), name.line) }
 }
 
 fn function_or_object(site: &Site) -> String {
