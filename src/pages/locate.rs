@@ -39,9 +39,11 @@ struct Row {
     numbers: [String; 6],
 }
 
-/// Writes `locate.html`, and with a measured map also a figure of it, into a folder. Returns the path of the page.
+/// Writes `locate.html`, and with a measured map also `figures/` with a figure of it, into a folder. Returns the path of the page.
 pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Samples>, to: &Path) -> Result<PathBuf> {
-    std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
+    let figures = to.join("figures");
+    let folder = if map.is_some() { &figures } else { to };
+    std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
     let rows = |parts: &[Part]| parts.iter().filter(|part| part.weight() >= LEAST_SHARE).map(row).collect();
     let context = Context {
         name,
@@ -50,7 +52,7 @@ pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Sampl
         caches: located.caches.map(|(_, size)| bytes(size as f64)),
         lines: rows(&located.lines),
         functions: rows(&located.functions),
-        picture: map.map(|samples| draw_map(located, samples, to)).transpose()?.flatten(),
+        picture: map.map(|samples| draw_map(located, samples, &figures)).transpose()?.flatten(),
     };
     let path = to.join("locate.html");
     new_file::replace_contents(&path, html::render(TEMPLATE, &context)?)?;
