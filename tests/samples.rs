@@ -77,10 +77,10 @@ fn the_summary_gives_surface_corners_and_the_shortest_time() {
     assert_eq!(
         summaries,
         [
-            ("corner, worst", "alpha = 1, L = 1", true),
-            ("corner", "alpha = 1, L = 4", false),
-            ("corner", "alpha = 0.5, L = 1", false),
-            ("corner, best", "alpha = 0.5, L = 4", false)
+            ("corner, worst", "alpha = 1, L = 1 word (8 B)", true),
+            ("corner", "alpha = 1, L = 4 words (32 B)", false),
+            ("corner", "alpha = 0.5, L = 1 word (8 B)", false),
+            ("corner, best", "alpha = 0.5, L = 4 words (32 B)", false)
         ]
         .map(|(extremes, place, first)| (extremes.to_owned(), place.to_owned(), first))
     );

@@ -51,7 +51,7 @@ impl Corners {
 }
 
 /// Returns a number of words in both units: `64 words (512 B)`.
-fn block_length(words: f64) -> String {
+pub fn block_length(words: f64) -> String {
     let name = if words == 1.0 { "word" } else { "words" };
     format!("{} {name} ({})", short_number(words), bytes(words * WORD_BYTES as f64))
 }

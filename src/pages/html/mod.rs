@@ -20,7 +20,7 @@ use std::path::Path;
 
 pub use apexmap_base::units::capitalize;
 pub use banner::Banner;
-pub use corners::{CornerCell, Corners, corner_places};
+pub use corners::{CornerCell, Corners, block_length, corner_places};
 pub use figure_list::{make_style_folder, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface, map_colours};
 

@@ -1,7 +1,7 @@
 //! The summary at the end of a run and in a report: the corners of every group's surface, its best and its worst point.
 
 use super::share;
-use crate::html::corner_places;
+use crate::html::{block_length, corner_places};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::provenance::PlainNode;
@@ -101,12 +101,10 @@ impl SummaryRow {
         self.which.iter().map(|extreme| extreme.name()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns `alpha = 0.001, L = 64 (512 B)`.
+    /// Returns `alpha = 0.001, L = 64 words (512 B)`.
     pub fn place(&self) -> String {
         let part = |(column, value): &(String, Value)| match value.as_f64() {
-            Some(words) if column == BLOCK => {
-                format!("{} ({})", columns::label(column, value), units::bytes(words * units::WORD_BYTES as f64))
-            }
+            Some(words) if column == BLOCK => format!("L = {}", block_length(words)),
             _ => columns::label(column, value),
         };
         self.place.iter().map(part).collect::<Vec<_>>().join(", ")
