@@ -37,7 +37,7 @@ test: install-deps
 	    APEXMAP_REQUIRE_ALL=1 cargo nextest run --release --locked --features polars --test-threads $(THREADS) && \
 	    $(TEST) --doc; \
 	else RUST_TEST_THREADS=$(THREADS) $(TEST); fi
-	$(TEST) --test tests -- --ignored licences::
+	$(TEST) --test tests -- --ignored licences:: pip_installs
 	@$(MAKE) --no-print-directory loom
 
 # Misbehaving launchers, and each fault a hundred times (15 minutes): a table of tries, losses, orphans and hangs
