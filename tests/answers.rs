@@ -76,6 +76,10 @@ fn formulas_have_the_unit_of_their_values_or_none() {
     let samples = ping_pong(&[(8, 1e-6), (4096, 4e-6)]);
     let declared = declare(&samples, values, "{more} more, {ratio} times, {share} %");
     assert_eq!(declared.text, "3 us more, 4 times, 25 %");
+    let single = declare(&ping_pong(&[(8, 1e-6)]), values, "{more} more, {ratio} times, {share} %");
+    assert!(!single.is_known, "one value is not compared with itself");
+    let text = "not answered: these samples have one value of message_bytes, 8, so there is nothing to compare";
+    assert_eq!(single.text, text);
 }
 
 #[test]

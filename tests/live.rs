@@ -17,23 +17,23 @@ const ENDLESS: (&str, &str) = ("min = 3", "min = 1000000\nbudget = \"600 s\"");
 const TITLE: &str = "1 core: ";
 
 /// A pseudo-terminal with an emulator of its screen.
-struct Terminal {
+pub struct Terminal {
     master: File,
     slave: Option<OwnedFd>,
-    emulator: vt100::Parser,
+    pub emulator: vt100::Parser,
     /// All that was written to it.
     written: String,
 }
 
 impl Terminal {
-    fn new(columns: u16, rows: u16) -> Self {
+    pub fn new(columns: u16, rows: u16) -> Self {
         let (master, slave) = super::terminal::terminal_with_size(columns, rows);
         let emulator = vt100::Parser::new(not_zero(rows), not_zero(columns), 500);
         Self { master, slave: Some(slave), emulator, written: String::new() }
     }
 
     /// Starts the program with standard error, and standard output if `with_output`, on this terminal.
-    fn start(&mut self, arguments: &[&str], variables: &[(&str, &str)], with_output: bool) -> Child {
+    pub fn start(&mut self, arguments: &[&str], variables: &[(&str, &str)], with_output: bool) -> Child {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
         command.env("TERM", "xterm-256color").env("COLORTERM", "").env("NO_COLOR", "").envs(variables.iter().copied());
@@ -61,7 +61,7 @@ impl Terminal {
     }
 
     /// Interprets all output. Returns the screen's lines at the end.
-    fn finish(&mut self, child: &mut Child) -> (ExitStatus, Vec<String>) {
+    pub fn finish(&mut self, child: &mut Child) -> (ExitStatus, Vec<String>) {
         while self.read() {}
         (child.wait().unwrap(), self.lines())
     }

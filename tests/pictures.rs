@@ -54,7 +54,7 @@ fn figures() -> Vec<(&'static str, Figure)> {
 }
 
 /// The pixels of a PNG file: width, height and bytes of red, green and blue.
-fn pixels(png_file: &[u8]) -> (usize, usize, Vec<u8>) {
+pub fn pixels(png_file: &[u8]) -> (usize, usize, Vec<u8>) {
     let mut reader = png::Decoder::new(std::io::Cursor::new(png_file)).read_info().expect("a PNG file");
     let mut bytes = vec![0; reader.output_buffer_size()];
     let frame = reader.next_frame(&mut bytes).expect("pixels");
@@ -63,7 +63,7 @@ fn pixels(png_file: &[u8]) -> (usize, usize, Vec<u8>) {
 }
 
 /// Returns a picture in blocks of `size` by `size` pixels: the mean of red, green and blue in each.
-fn blocks((width, height, bytes): &(usize, usize, Vec<u8>), size: usize) -> Vec<f64> {
+pub fn blocks((width, height, bytes): &(usize, usize, Vec<u8>), size: usize) -> Vec<f64> {
     let mean = |top: usize, left: usize| {
         let inside = (top..top + size).flat_map(|y| (left..left + size).map(move |x| (y, x)));
         let sum: f64 =

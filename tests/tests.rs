@@ -4,6 +4,7 @@
 //! - `architecture`: imports go downwards, no file or function is too long
 //! - `contributing`: the examples of docs/extending.md compile and run
 //! - `docs`: commands, snippets and links of README and guide work; generated parts are up to date; examples run
+//! - `doc_pictures`: the pictures of README and guide show what the program draws today
 //! - `recipes`: recipes for Spack, EasyBuild, Apptainer and Python have this version and are accepted by their tools
 //! - `harnesses`: ReFrame and JUBE report the numbers of `apexmap query`
 //! - `licences`: licences of all dependencies
@@ -171,6 +172,7 @@ mod crew;
 mod cube;
 mod damage;
 mod disturbance;
+mod doc_pictures;
 mod docs;
 mod domains;
 mod driver;

@@ -132,27 +132,39 @@ impl<'a> Canvas<'a> {
     /// Draws title and subtitle, and returns the y position below them. Text after a line break in the subtitle is a
     /// warning: it is drawn even where a caption replaces title and subtitle.
     pub fn header(&mut self, title: &str, subtitle: &str) -> Result<f64> {
+        let width = self.sheet.width - 2.0 * (self.sheet.margin + 4.0);
+        self.narrow_header(title, subtitle, (width, self.sheet.subtitle_lines))
+    }
+
+    /// Draws title and subtitle as [`Self::header`] does, in a column of this width, with at most `lines` lines of subtitle.
+    pub fn narrow_header(&mut self, title: &str, subtitle: &str, (width, lines): (f64, usize)) -> Result<f64> {
         let (subtitle, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
         if !self.sheet.has_header() {
-            return Ok(self.paragraph(warning, (4.0, 2.0), INK, 3)? + if warning.is_empty() { 6.0 } else { 8.0 });
+            let below = self.paragraph(warning, (4.0, 2.0), INK, (self.sheet.width - 8.0, 3))?;
+            return Ok(below + if warning.is_empty() { 6.0 } else { 8.0 });
         }
         let margin = self.sheet.margin + 4.0;
-        let width = self.sheet.width - 2.0 * margin;
         let sizes = [text::TITLE, text::TITLE - 1.0, text::TITLE - 2.0];
         let fits = |size: &f64| text::width(title, *size, true) <= width;
         let size = sizes.into_iter().find(fits).unwrap_or(sizes[2]);
         let mut y = self.sheet.margin - 4.0;
-        for line in text::wrap(title, size, true, width, self.sheet.subtitle_lines.min(2)) {
+        for line in text::wrap(title, size, true, width, lines.min(2)) {
             y += size * 1.25;
             self.text(&line, (margin, y - size * 0.45), Side::Left, Font::bold(size))?;
         }
-        y = self.paragraph(subtitle, (margin, y), GREY, self.sheet.subtitle_lines)?;
-        Ok(self.paragraph(warning, (margin, y), INK, 3)? + self.sheet.margin)
+        y = self.paragraph(subtitle, (margin, y), GREY, (width, lines))?;
+        Ok(self.paragraph(warning, (margin, y), INK, (width, 3))? + self.sheet.margin)
     }
 
-    /// Draws at most `lines` lines of small type below `y`, between equal margins; returns their lower end.
-    fn paragraph(&mut self, words: &str, (left, mut y): Xy, colour: RGBColor, lines: usize) -> Result<f64> {
-        for line in text::wrap(words, text::TICK, false, self.sheet.width - 2.0 * left, lines) {
+    /// Draws at most `lines` lines of small type, `width` pixels wide, below a position; returns their lower end.
+    fn paragraph(
+        &mut self,
+        words: &str,
+        (left, mut y): Xy,
+        colour: RGBColor,
+        (width, lines): (f64, usize),
+    ) -> Result<f64> {
+        for line in text::wrap(words, text::TICK, false, width, lines) {
             y += text::TICK * 1.4;
             self.text(&line, (left, y - text::TICK * 0.45), Side::Left, Font::new(text::TICK).with_colour(colour))?;
         }

@@ -51,10 +51,11 @@ impl Palette {
     }
 
     /// Returns the text of a value in its cell.
-    fn format_value(self, value: f64, grid: &Grid) -> String {
+    fn format_value(self, value: f64, grid: &Grid, with_unit: bool) -> String {
         match self {
             // Adding 0 turns the -0 of rounding into 0.
             Palette::Elasticity => format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0),
+            _ if with_unit => ticks::with_unit(value, grid.z.unit),
             _ => ticks::short(value, grid.z.unit),
         }
     }
@@ -103,14 +104,18 @@ fn draw_cells(
     (z, palette): (&Scale, Palette),
     (area, covered): (&Cells, &[Rect]),
 ) -> Result<()> {
-    let format_value = |value: f64| palette.format_value(value, grid);
+    let format_value = |value: f64, with_unit: bool| palette.format_value(value, grid, with_unit);
     let fits = |words: &str, rect: &Rect, size: f64| {
-        Font::new(size).width(words) + 10.0 <= rect.width() && size * 1.2 <= rect.height()
+        Font::new(size).width(words) + 6.0 <= rect.width() && size * 1.2 <= rect.height()
     };
     let values = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
-    let sizes = [14.0, 13.0, 12.0, 11.0];
-    let all_fit = |size: &f64| values().all(|((j, i), value)| fits(&format_value(*value), &area.rect(j, i), *size));
-    let size = sizes.into_iter().find(all_fit).unwrap_or(sizes[3]);
+    // With the unit, if it fits every cell in a readable size.
+    let looks = [14.0, 13.0, 12.0].map(|size| (size, true));
+    let looks = looks.into_iter().chain([14.0, 13.0, 12.0, 11.0, 10.0, 9.0].map(|size| (size, false)));
+    let all_fit = |&(size, with_unit): &(f64, bool)| {
+        values().all(|((j, i), value)| fits(&format_value(*value, with_unit), &area.rect(j, i), size))
+    };
+    let (size, with_unit) = looks.into_iter().find(all_fit).unwrap_or((11.0, false));
     for ((j, i), value) in grid.values.indexed_iter() {
         let rect = area.rect(j, i);
         if value.is_nan() {
@@ -119,7 +124,7 @@ fn draw_cells(
         }
         let colour = palette.colour(z.place(*value));
         tile(canvas, rect, colour, false)?;
-        let words = format_value(*value);
+        let words = format_value(*value, with_unit);
         let text_rect = Rect::from_centre(rect.centre(), Font::new(size).width(&words), size);
         if fits(&words, &rect, size) && !covered.iter().any(|other| other.overlaps(&text_rect)) {
             canvas.text(&words, rect.centre(), Side::Middle, Font::new(size).with_colour(readable_on(colour)))?;

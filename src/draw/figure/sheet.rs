@@ -142,7 +142,7 @@ impl Sheet {
                     below: 52.0 + legend.unwrap_or(0.0),
                     bar: 132.0,
                     legend_below: legend.is_some(),
-                    subtitle_lines: 1,
+                    subtitle_lines: 2,
                     mark_size: 0.75,
                     inch: SLIDE_INCH,
                     dots: SLIDE.2 / SLIDE_INCH,

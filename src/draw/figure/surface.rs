@@ -76,10 +76,17 @@ pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [S
         BoxAxis { title: title(&grid.y.quantity), quantity: &grid.y.quantity, scale: y, values: &grid.y.values },
         BoxAxis { title: title(&grid.z), quantity: &grid.z, scale: z, values: &[] },
     ];
-    let top = canvas.header(&grid.title, &grid.subtitle)?;
     let edge = canvas.sheet.margin - 4.0;
     let (width, height) = (canvas.sheet.width, canvas.sheet.height);
-    let room = Rect { left: edge, top: top + 4.0, right: width - edge, bottom: height - edge };
+    // A slide is wide, and the surface is limited by its height: the text is beside it.
+    let (left, top) = if canvas.sheet.is_wide() {
+        let column = 0.28 * width;
+        canvas.narrow_header(&grid.title, &grid.subtitle, (column, 8))?;
+        (column + canvas.sheet.margin, edge)
+    } else {
+        (edge, canvas.header(&grid.title, &grid.subtitle)? + 4.0)
+    };
+    let room = Rect { left, top, right: width - edge, bottom: height - edge };
     let (camera, edges) = fit_box(view, &axes, room);
     draw_panels(canvas, &camera, &axes, &edges)?;
     solid::draw(canvas, &camera, &solid)?;
@@ -241,7 +248,11 @@ fn nudge(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>>
             let centre = (rect.centre().0 + away.0 / length * distance, rect.centre().1 + away.1 / length * distance);
             Rect::from_centre(centre, rect.width(), rect.height())
         };
-        let free = |rect: &Rect| taken.iter().chain(&placed).all(|other| !other.overlaps(&rect.inflate(3.0)));
+        // Two numbers at a corner of two axes would read as one.
+        let free = |rect: &Rect| {
+            placed.iter().all(|other| !other.overlaps(&rect.inflate(3.0)))
+                && taken.iter().all(|other| !other.overlaps(&rect.inflate(9.0)))
+        };
         let position = [0.0, 4.0, 8.0, 12.0].map(shift).into_iter().find(free);
         placed.extend(position);
         position

@@ -248,3 +248,8 @@ pub fn labels(values: &[f64], unit: Unit, binary: bool) -> Vec<String> {
 pub fn short(value: f64, unit: Unit) -> String {
     label(value, unit, false, 3, false)
 }
+
+/// Returns the text of a value in a cell with its unit.
+pub fn with_unit(value: f64, unit: Unit) -> String {
+    label(value, unit, false, 3, true)
+}

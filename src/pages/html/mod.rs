@@ -32,6 +32,8 @@ pub struct Picture {
     pub title: String,
     pub caption: String,
     pub svg: String,
+    /// The figure for a narrow screen: as in one column of a paper, whose letters are larger for its width.
+    pub narrow: String,
     /// Description for readers who cannot see the figure.
     pub description: String,
     /// Size in pixels, the unit of the rows' positions.
@@ -83,8 +85,9 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
         true => pixels(&png, drawing.size),
         false => drawing.svg,
     };
+    let narrow = figure::drawing(drawn, Style::Paper)?.svg;
     let (description, head) = (drawn.description(), table.head);
-    Ok(Picture { file, title, caption, svg, description, width, height, head, rows, left_out })
+    Ok(Picture { file, title, caption, svg, narrow, description, width, height, head, rows, left_out })
 }
 
 /// Returns the figure, or `None` if its values cannot be drawn. In that case, adds the reason to `undrawn`; the HTML page is

@@ -161,9 +161,16 @@ function drawTicks(context, axis, [a, b], out, theme, width, take) {
     const at = { x: a.x + share * (b.x - a.x), y: a.y + share * (b.y - a.y) };
     const [w, h] = [widthOf(context, label, TICK_FONT), 13];
     const reach = 10 + (Math.abs(out.x) * w + Math.abs(out.y) * h) / 2;
-    const [x, y] = [clamp(at.x + out.x * reach, w / 2 + 1, width - w / 2 - 1), at.y + out.y * reach];
+    const inward = (share > 0.5 ? -1 : 1) / Math.hypot(b.x - a.x, b.y - a.y);
     stroke(context, [[at.x, at.y], [at.x + out.x * 6, at.y + out.y * 6]], theme.ink);
-    if (take([x - w / 2 - 3, y - h / 2 - 1, x + w / 2 + 3, y + h / 2 + 1])) write(context, label, x, y, theme.ink, "center", TICK_FONT);
+    // Numbers of two axes at a common corner move apart along their edges.
+    for (const shift of [0, 4, 8, 12]) {
+      const middle = at.x + out.x * reach + shift * inward * (b.x - a.x);
+      const [x, y] = [clamp(middle, w / 2 + 1, width - w / 2 - 1), at.y + out.y * reach + shift * inward * (b.y - a.y)];
+      if (!take([x - w / 2 - 5, y - h / 2 - 1, x + w / 2 + 5, y + h / 2 + 1])) continue;
+      write(context, label, x, y, theme.ink, "center", TICK_FONT);
+      break;
+    }
   }
 }
 

@@ -7,7 +7,7 @@ use apexmap_base::units::{self, NumberStyle, Unit};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::table::columns::{self, describe_of};
-use apexmap_run::sweep::answer::{Answered, Part, StatisticSpec, ValueSpec, parse_answer};
+use apexmap_run::sweep::answer::{AnswerSpec, Answered, Part, StatisticSpec, ValueSpec, parse_answer};
 use apexmap_run::sweep::ready::READY_SWEEPS;
 use apexmap_theory::statistics::Summary;
 use serde::{Deserialize, Serialize};
@@ -75,8 +75,11 @@ pub fn answer(samples: &Samples, sweep: &str) -> Result<Option<Declared>> {
             },
         }
     }
-    let is_known = missing.is_empty();
-    if !is_known {
+    let single = single_valued(&good, &answer);
+    let is_known = missing.is_empty() && single.is_none();
+    if let Some((name, value)) = single {
+        text = format!("not answered: these samples have one value of {name}, {value}, so there is nothing to compare");
+    } else if !is_known {
         text = format!("not answered: these samples give no value for {}", missing.join(", "));
     }
     Ok(Some(Declared { question, text, is_known, intervals: if is_known { intervals } else { Vec::new() } }))
@@ -90,6 +93,25 @@ fn ready_with_question(sweep: &str) -> Option<&'static str> {
     }
     let Asked { question } = toml::from_str(sweep).ok()?;
     READY_SWEEPS.iter().find(|ready| ready.question() == question).map(|ready| ready.text)
+}
+
+/// Returns the name and the value of a parameter whose ends an answer compares, if all samples have the same value of it, as on a
+/// machine with one core.
+fn single_valued<'a>(samples: &Samples, answer: &'a AnswerSpec) -> Option<(&'a str, f64)> {
+    let statistics = answer.values.values().filter_map(|spec| match spec.get_ref() {
+        ValueSpec::Statistic(statistic) => Some(statistic.as_ref()),
+        ValueSpec::Formula(_) => None,
+    });
+    let statistics: Vec<&StatisticSpec> = statistics.collect();
+    let low_ends = statistics.iter().filter_map(|statistic| statistic.smallest.as_ref());
+    let low_ends = low_ends.map(|name| name.get_ref().trim());
+    let is_compared =
+        |name: &str| statistics.iter().any(|s| s.largest.as_ref().is_some_and(|l| l.get_ref().trim() == name));
+    low_ends.filter(|name| is_compared(name)).find_map(|name| match samples.distinct_numbers(samples.resolve(name))[..]
+    {
+        [value] => Some((name, value)),
+        _ => None,
+    })
 }
 
 /// Returns the value of a statistic; `None` if it has no samples, or several points for one median.

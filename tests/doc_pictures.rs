@@ -1,0 +1,113 @@
+//! The pictures of README and the guide are drawn from a recorded result: the quickstart on 16 cores of a Xeon.
+//!
+//! `APEXMAP_WRITE_DOCS=1 cargo test --release doc_pictures` draws them again.
+
+use super::cdp::Page;
+use super::common::{Scratch, successful_stdout};
+use super::live::Terminal;
+use super::needs;
+use super::pictures::{blocks, pixels};
+use base64::prelude::*;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+/// Pictures of docs/ and the figures of the report that they show.
+const FIGURES: [(&str, &str); 4] = [
+    ("contours-1.png", "contours-1-core-2-MiB-pages.png"),
+    ("contours-2.png", "contours-16-cores-by-messages-2-MiB-pages.png"),
+    ("surface-1.png", "performance-surface-1-core-2-MiB-pages.png"),
+    ("surface-2.png", "performance-surface-16-cores-by-messages-2-MiB-pages.png"),
+];
+/// Versions of a browser and of its fonts draw edges of letters in other greys. In blocks of this many pixels their mean stays.
+const BLOCK: usize = 20;
+const MAX_DIFFERENCE: f64 = 20.0;
+/// The share of blocks that may differ: a line of the page with another text has more.
+const MAX_SHARE: f64 = 0.005;
+
+/// Copies the recorded result to `results/quickstart` in a folder and draws its report there.
+fn report(folder: &Scratch) -> String {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/quickstart-xeon-16");
+    let result = folder.join("results/quickstart");
+    fs::create_dir_all(&result).expect("a folder");
+    for entry in fs::read_dir(recorded).expect("the recorded result").flatten() {
+        fs::copy(entry.path(), result.join(entry.file_name())).expect("a copy");
+    }
+    let result = result.to_str().expect("a path").to_owned();
+    successful_stdout(&["report", &result]);
+    result
+}
+
+/// Checks a picture of docs/ against the one that was drawn now, or writes it.
+fn check(name: &str, drawn: &[u8]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
+    if std::env::var_os("APEXMAP_WRITE_DOCS").is_some() {
+        fs::write(&path, drawn).expect("written");
+    }
+    let (shown, drawn) = (pixels(&fs::read(path).expect("a picture")), pixels(drawn));
+    let next = "APEXMAP_WRITE_DOCS=1 cargo test --release doc_pictures";
+    assert_eq!((shown.0, shown.1), (drawn.0, drawn.1), "docs/{name} has another size: {next}");
+    let (shown, drawn) = (blocks(&shown, BLOCK), blocks(&drawn, BLOCK));
+    let differing = shown.iter().zip(&drawn).filter(|(a, b)| (*a - *b).abs() > MAX_DIFFERENCE).count();
+    let share = differing as f64 / shown.len() as f64;
+    assert!(share <= MAX_SHARE, "docs/{name}: {differing} of {} blocks differ: {next}", shown.len());
+}
+
+/// Returns what a browser shows of a page in a window of this size.
+fn photograph(folder: &Path, page: &Path, size: (u32, u32)) -> Vec<u8> {
+    let mut page = Page::open(folder, &format!("file://{}", page.display()), size, 1.0, false);
+    let taken = page.call("Page.captureScreenshot", json!({ "format": "png" }));
+    BASE64_STANDARD.decode(taken["data"].as_str().expect("a picture")).expect("base64")
+}
+
+/// Returns a page that looks as the screen of a terminal.
+fn terminal_page(screen: &vt100::Screen) -> String {
+    let style = |colour: vt100::Color, name: &str| match colour {
+        vt100::Color::Rgb(red, green, blue) => format!("{name}:rgb({red},{green},{blue});"),
+        _ => String::new(),
+    };
+    let [rows, columns] = <[_; 2]>::from(screen.size()).map(std::num::NonZero::get);
+    let mut text = String::new();
+    for row in 0..rows {
+        for cell in (0..columns).filter_map(|column| screen.cell(row, column)) {
+            let content = match cell.contents() {
+                "" => " ",
+                "<" => "&lt;",
+                "&" => "&amp;",
+                other => other,
+            };
+            let (front, back) = (style(cell.fgcolor(), "color"), style(cell.bgcolor(), "background"));
+            text.push_str(&format!("<span style='{front}{back}'>{content}</span>"));
+        }
+        text.push('\n');
+    }
+    format!(
+        "<!DOCTYPE html><meta charset=utf-8><body style='margin:10px;background:#1b1b1b;color:#e6e6e6'>\
+         <pre style='margin:0;font:15px/18px DejaVu Sans Mono,monospace'>{text}</pre>"
+    )
+}
+
+#[test]
+fn pictures_of_figures_are_drawn_from_the_recorded_result() {
+    let folder = Scratch::new();
+    let result = report(&folder);
+    for (name, figure) in FIGURES {
+        check(name, &fs::read(Path::new(&result).join("figures").join(figure)).expect("a figure"));
+    }
+}
+
+#[test]
+fn pictures_of_the_report_and_of_the_terminal_show_the_recorded_result() {
+    needs!(Browser);
+    let folder = Scratch::new();
+    let result = report(&folder);
+    check("report.png", &photograph(&folder, &Path::new(&result).join("report.html"), (1280, 720)));
+
+    let mut terminal = Terminal::new(82, 20);
+    let arguments = ["show", &result, "--where", "P == 1 && pages == \"huge\""];
+    let mut show = terminal.start(&arguments, &[("COLORTERM", "truecolor")], true);
+    assert!(terminal.finish(&mut show).0.success());
+    let page = folder.join("terminal.html");
+    fs::write(&page, terminal_page(terminal.emulator.screen())).expect("written");
+    check("live.png", &photograph(&folder, &page, (760, 380)));
+}
