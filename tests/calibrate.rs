@@ -423,3 +423,15 @@ fn uniform_reads_recover_the_numbers_of_the_surface() {
     // About 90 of 95 intervals of 95 % contain the true value. Hardly one test in a thousand finds fewer than 82.
     assert!(total == 95 && inside >= 82, "{inside} of {total}");
 }
+
+/// STREAM's rule, on a node with many cores and a cache as large as some hypervisors report.
+#[test]
+fn arrays_of_stream_are_four_times_as_large_as_the_last_cache_of_many_cores() {
+    let cache = Cache { level: 3, bytes: 300 << 20, shared_by: 16 };
+    let mut many = Host { caches: vec![cache], memory_bytes: 126 << 30, ..host() };
+    many.processors.machine_hardware_threads = Some(16);
+    let points = points(&many, 16);
+    let stream = points.iter().find(|point| point.kernel == "calibrate.stream" && point.ranks == 16);
+    let bytes = 16 * stream.expect("STREAM on all cores").params["bytes"].as_f64().expect("a size") as u64;
+    assert!((12 * (300 << 20)..=16 << 30).contains(&bytes), "{bytes}");
+}

@@ -5,7 +5,6 @@
 use super::cdp::Page;
 use super::common::{Scratch, successful_stdout};
 use super::live::Terminal;
-use super::needs;
 use super::pictures::{blocks, pixels};
 use base64::prelude::*;
 use serde_json::json;
@@ -64,6 +63,8 @@ fn photograph(folder: &Path, page: &Path, size: (u32, u32)) -> Vec<u8> {
 fn terminal_page(screen: &vt100::Screen) -> String {
     let style = |colour: vt100::Color, name: &str| match colour {
         vt100::Color::Rgb(red, green, blue) => format!("{name}:rgb({red},{green},{blue});"),
+        vt100::Color::Idx(0) => format!("{name}:#000;"),
+        vt100::Color::Idx(_) => format!("{name}:#fff;"),
         _ => String::new(),
     };
     let [rows, columns] = <[_; 2]>::from(screen.size()).map(std::num::NonZero::get);
@@ -103,11 +104,11 @@ fn pictures_of_the_report_and_of_the_terminal_show_the_recorded_result() {
     let result = report(&folder);
     check("report.png", &photograph(&folder, &Path::new(&result).join("report.html"), (1280, 720)));
 
-    let mut terminal = Terminal::new(82, 20);
+    let mut terminal = Terminal::new(82, 11);
     let arguments = ["show", &result, "--where", "P == 1 && pages == \"huge\""];
     let mut show = terminal.start(&arguments, &[("COLORTERM", "truecolor")], true);
     assert!(terminal.finish(&mut show).0.success());
     let page = folder.join("terminal.html");
     fs::write(&page, terminal_page(terminal.emulator.screen())).expect("written");
-    check("live.png", &photograph(&folder, &page, (760, 380)));
+    check("live.png", &photograph(&folder, &page, (760, 220)));
 }

@@ -5,6 +5,7 @@ use super::common::{Scratch, refusal_message, successful_stdout};
 use crate::synthetic_machines;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
+use apexmap_study::model_fit;
 use apexmap_theory::fit::quality::geometric_spread;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models;
@@ -164,4 +165,55 @@ fn a_report_compares_compact_models_with_the_large_one() {
     assert!(page.contains("geometric standard deviation of measured/predicted"));
     // No calibration gives these numbers, so their absence from a card is not a fault.
     assert!(!page.contains("has no near_word_seconds"));
+}
+
+/// The samples and the card are of a machine on which the model was not made. Its numbers are of one core and of two ranks.
+#[test]
+fn surfaces_of_one_core_and_of_16_ranks_are_predicted_from_the_card_of_the_machine() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
+    let folder = Folder::open(&recorded.join("quickstart-xeon-16")).expect("the recorded result");
+    let samples = Samples::from(folder.table().expect("samples")).with_word("pages", &["huge"]);
+    let card = Card::read(&recorded.join("xeon-16-card.toml")).expect("a card");
+    let model = models::find("apex_map.surface").expect("a model");
+    let smape = |kernel: &str, card: &Card| {
+        let predicted = model_fit::card::predict(&samples.with_word("kernel", &[kernel]), model, card);
+        predicted.expect("a prediction").1.smape
+    };
+    assert!(smape("apex_map.sequential", &card) < 0.18, "{}", smape("apex_map.sequential", &card));
+    assert!(smape("apex_map.two_sided", &card) < 0.25, "{}", smape("apex_map.two_sided", &card));
+    // Over MPI, a rank has one queue for all senders.
+    let mut other = card.clone();
+    other.provenance.insert("transport".into(), "mpi".into());
+    assert!(smape("apex_map.two_sided", &other) > 0.7);
+}
+
+/// 16 ranks at alpha = 1, L = 1: 15 of 16 accesses are remote, and replies are always outstanding.
+#[test]
+fn each_further_sender_costs_two_polls_and_its_share_of_handles() {
+    let model = models::find("apex_map.surface").expect("a model");
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/xeon-16-card.toml");
+    let card = Card::read(&recorded).expect("a card");
+    let seconds = |ranks: f64, (poll, line): (f64, f64)| {
+        let given = |name: &str| match name {
+            "alpha" | "L" => Some(1.0),
+            "M" => Some(2f64.powi(28)),
+            "P" => Some(ranks),
+            _ => None,
+        };
+        let x = model.variables(&given).expect("variables");
+        let mut p = model.parameters(&card).expect("numbers");
+        let count = p.len();
+        p[count - 2..].copy_from_slice(&[poll, line]);
+        model.budget(&x, &p).iter().map(|term| term.1).sum::<f64>()
+    };
+    let (poll, line) = (2e-9, 80e-9);
+    assert_eq!(seconds(2.0, (0.0, 0.0)), seconds(2.0, (poll, line)), "two ranks have one sender each");
+    let added = seconds(16.0, (poll, line)) - seconds(16.0, (0.0, 0.0));
+    // 14 further rings, looked at twice; a sixteenth of 14 lines and rings for a request and for a reply; 14 of 15 parts of what
+    // the messages of a ring hide of each other.
+    let share: f64 = 15.0 / 16.0;
+    let number = |name: &str| card.get(name).expect("a number");
+    let hidden = share * (number("request_alone_seconds") - number("request_seconds"));
+    let expected = 2.0 * 14.0 * poll + share * (2.0 * (14.0 * line + 14.0 * poll) / 16.0 + 14.0 / 15.0 * hidden);
+    assert!((added / expected - 1.0).abs() < 1e-6, "{added} {expected}");
 }

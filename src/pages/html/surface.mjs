@@ -132,13 +132,15 @@ function drawNet(context, projection, solid, theme) {
 // Draws the axes with the labels that have space.
 function drawAxes(context, projection, { axes, theme, size }, room) {
   const taken = [];
-  // Takes the place of a label, unless another has it.
-  const take = (box) => {
-    const free = taken.every((t) => box[2] < t[0] || t[2] < box[0] || box[3] < t[1] || t[3] < box[1]);
-    if (free) taken.push(box);
-    return free;
-  };
   axes.forEach((axis, k) => {
+    // Takes the place of a label, unless another has it. Numbers of two axes at a common corner would read as one.
+    const take = ([left, top, right, bottom]) => {
+      const gap = (t) => (t.k === k ? 0 : 4);
+      const isFree = (t) => right + gap(t) < t.left || t.right + gap(t) < left || bottom < t.top || t.bottom < top;
+      const free = taken.every(isFree);
+      if (free) taken.push({ k, left, top, right, bottom });
+      return free;
+    };
     // Use the lowest edge for x and y, and the leftmost for z.
     const rank = ([a, b]) => (k === 2 ? a.x + b.x : -(a.y + b.y));
     const [a, b] = projection.outerEdges(k).sort((one, other) => rank(one) - rank(other))[0];
@@ -167,7 +169,7 @@ function drawTicks(context, axis, [a, b], out, theme, width, take) {
     for (const shift of [0, 4, 8, 12]) {
       const middle = at.x + out.x * reach + shift * inward * (b.x - a.x);
       const [x, y] = [clamp(middle, w / 2 + 1, width - w / 2 - 1), at.y + out.y * reach + shift * inward * (b.y - a.y)];
-      if (!take([x - w / 2 - 5, y - h / 2 - 1, x + w / 2 + 5, y + h / 2 + 1])) continue;
+      if (!take([x - w / 2 - 3, y - h / 2 - 1, x + w / 2 + 3, y + h / 2 + 1])) continue;
       write(context, label, x, y, theme.ink, "center", TICK_FONT);
       break;
     }

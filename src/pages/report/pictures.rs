@@ -3,7 +3,7 @@
 use super::caches::{self, RankCache};
 use super::input::Input;
 use crate::html::{Picture, capitalize, file_name, picture};
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, Unit};
 use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity};
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, add_codes, figure};
@@ -46,6 +46,7 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
             curves.series = kept.into_iter().map(|index| curves.series[index].clone()).collect();
         }
         if kind == FigureKind::Surface {
+            check_dense(group)?;
             drawn = add_bounds(&group.samples, &request, drawn)?;
         }
         if kind == FigureKind::Contour {
@@ -89,6 +90,16 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
         }
     }
     Ok(GroupPictures { slices, views, bottleneck })
+}
+
+/// Refuses a surface most of whose points have no value, as after an interrupted run: it would be an empty box.
+fn check_dense(group: &SampleGroup) -> Result<()> {
+    let (points, measured) = (group.alphas.len() * group.blocks.len(), group.measured_cells(group.headline)?.len());
+    if 2 * measured >= points {
+        return Ok(());
+    }
+    let help = "look at the heat map, or measure the rest";
+    Err(Error::input(format!("only {measured} of its {points} points are measured"), help))
 }
 
 /// Describes the values of curves, with intervals only if a point has one.

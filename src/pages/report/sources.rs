@@ -3,6 +3,7 @@
 use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
+use apexmap_results::table::derived_columns::SHARE;
 use serde::Serialize;
 
 /// Methods and sources.
@@ -11,7 +12,7 @@ pub struct Sources {
     methods: Vec<&'static str>,
     sources: Vec<String>,
     rates: Vec<String>,
-    /// Whether some kernels could have bounds, which hold only for real ranks.
+    /// Whether some kernels could have bounds, which hold only for real ranks, and no card gave them.
     unbounded: bool,
 }
 
@@ -26,7 +27,9 @@ impl Sources {
             methods: distinct(used.iter().map(|kernel| kernel.method)),
             sources: used.iter().map(|kernel| cite(kernel)).collect(),
             rates: distinct(used.iter().map(rate)),
-            unbounded: samples.describe_origin().is_none() && used.iter().any(|kernel| kernel.bounded.is_some()),
+            unbounded: samples.describe_origin().is_none()
+                && samples.column(SHARE).is_none()
+                && used.iter().any(|kernel| kernel.bounded.is_some()),
         }
     }
 }

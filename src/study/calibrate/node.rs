@@ -7,8 +7,8 @@ use apexmap_theory::machine::{NumberName, Word, catalogue};
 
 /// STREAM's rule: each array is at least this many times as large as the last-level caches.
 pub const STREAM_RULE: u64 = 4;
-/// Maximum bytes of all arrays or tables of the node; filling and checking larger ones takes long.
-const MAX_BYTES: u64 = 2 << 30;
+/// Maximum bytes of the arrays or tables of a core; it fills and checks its own, and larger ones take long.
+const MAX_BYTES_PER_CORE: u64 = 1 << 30;
 /// Maximum number of cores whose pairs are measured. Larger nodes use this many evenly spread cores.
 pub const MAX_CORES: usize = 16;
 
@@ -21,12 +21,12 @@ pub fn last_caches(host: &Host) -> Option<u64> {
 
 /// Returns the bytes of each rank's three arrays together, a power of two.
 fn arrays(host: &Host, cores: usize) -> u64 {
-    let wanted =
-        (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(MAX_BYTES).min(levels::memory_bytes(host) / 4);
+    let most = (MAX_BYTES_PER_CORE * cores as u64).min(levels::memory_bytes(host) / 4);
+    let wanted = (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(most);
     let each = (wanted / cores as u64).max(1 << 14);
     let rounded = each.next_power_of_two();
     // Round up within the limit.
-    if rounded * cores as u64 <= MAX_BYTES.min(levels::memory_bytes(host) / 4) { rounded } else { rounded / 2 }
+    if rounded * cores as u64 <= most { rounded } else { rounded / 2 }
 }
 
 /// Returns the probes of the node, which run on threads of one process.

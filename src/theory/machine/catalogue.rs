@@ -193,6 +193,10 @@ catalogue! {
     // Apex-Map between ranks
     REQUEST_POLL_SECONDS = entry("request_poll_seconds", Unit::Seconds,
         "polling for requests and replies, with every access");
+    SENDER_POLL_SECONDS = entry("sender_poll_seconds", Unit::Seconds,
+        "polling for messages of one more rank of the process");
+    SENDER_LINE_SECONDS = entry("sender_line_seconds", Unit::Seconds,
+        "reading a line that another rank of the process wrote: the mean between cores");
     REQUEST_SECONDS = entry("request_seconds", Unit::Seconds,
         "request, service and reply of a remote block if all accesses are remote");
     REQUEST_SECONDS_PER_BYTE = entry("request_seconds_per_byte", Unit::SecondsPerByte,

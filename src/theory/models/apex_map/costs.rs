@@ -59,6 +59,10 @@ pub const REMOTE: [Parameter; 8] = [
 /// Terms of the time of an access, in this order.
 pub const TERMS: [&str; 7] = ["issue", "L2", "L3", "memory", "TLB", "polls", "remote"];
 
+/// Places of terms in a [`Budget`].
+pub const POLLS: usize = 5;
+pub const REMOTE_BLOCK: usize = 6;
+
 /// Seconds of each of [`TERMS`].
 pub type Budget = [f64; TERMS.len()];
 
@@ -132,6 +136,16 @@ impl<'a> Remote<'a> {
         self.0[0]
     }
 
+    /// Returns the time of a remote block that no other remote access hides, without its bytes.
+    pub fn alone(self) -> f64 {
+        self.0[3]
+    }
+
+    /// Returns the part of a remote block's time that others hide if `share` of the accesses is remote.
+    pub fn hidden(self, share: f64) -> f64 {
+        share * (self.0[3] - self.0[1])
+    }
+
     /// Returns the time of a remote block of `block` words if `share` of the accesses is remote: other remote accesses hide a
     /// part of it.
     fn block(self, block: f64, share: f64) -> f64 {
@@ -162,7 +176,7 @@ pub fn access_budget(
     if share > 0.0 {
         // The rank that reads or sends the block has its misses.
         add(share, served);
-        budget[6] = share * remote.block(block, share);
+        budget[REMOTE_BLOCK] = share * remote.block(block, share);
     }
     budget
 }

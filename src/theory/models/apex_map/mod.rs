@@ -16,6 +16,7 @@ pub mod lru;
 mod own_blocks;
 mod reads;
 mod requests;
+mod senders;
 mod two_level;
 mod two_level_linear;
 
@@ -38,6 +39,7 @@ use apexmap_measure::kernels::{self, Windows};
 use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
 use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
+use senders::SENDERS;
 use std::rc::Rc;
 
 /// Bandwidth of a process: 8 L divided by the time of an access. This time is the sum of issue, misses by level, address
@@ -51,9 +53,10 @@ const WORDS: Variable = variable("M", Unit::Words, "global memory", None);
 const PAGE: Variable = variable("page_bytes", Unit::Bytes, "size of a page", Some(HUGE_PAGE_BYTES as f64));
 const ON_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks on a node; 0 means all", Some(0.0));
 const WAYS: &[&str] = &["messages", "gets"];
+const BY_MESSAGES: f64 = 0.0;
 const BY: Variable = Variable {
     words: WAYS,
-    ..variable("by", Unit::None, "how a remote block is fetched: by messages or by gets", Some(0.0))
+    ..variable("by", Unit::None, "how a remote block is fetched: by messages or by gets", Some(BY_MESSAGES))
 };
 
 /// The only covered access. No number here gives the cost of writes.
@@ -120,7 +123,8 @@ const SHARED: [Parameter; 2] = [
 
 const MEMORY_END: usize = SIZES.len() + MEMORY.len();
 const RANKS_END: usize = MEMORY_END + REMOTE.len();
-const PARAMETER_COUNT: usize = RANKS_END + SHARED.len();
+const SHARED_END: usize = RANKS_END + SHARED.len();
+const PARAMETER_COUNT: usize = SHARED_END + SENDERS.len();
 
 /// Parameters: first those of reads, then those of ranks.
 static PARAMETERS: [Parameter; PARAMETER_COUNT] = parameters();
@@ -135,8 +139,10 @@ const fn parameters() -> [Parameter; PARAMETER_COUNT] {
             MEMORY[index - SIZES.len()]
         } else if index < RANKS_END {
             REMOTE[index - MEMORY_END]
-        } else {
+        } else if index < SHARED_END {
             SHARED[index - RANKS_END]
+        } else {
+            SENDERS[index - SHARED_END]
         };
         index += 1;
     }
@@ -259,7 +265,12 @@ impl Served {
     fn terms(&self, x: &[f64], p: &[f64]) -> Budget {
         let Variables { block, ranks, by, .. } = Variables::from(x);
         let (core, remote) = (Memory(&p[SIZES.len()..MEMORY_END]), Remote::from_way(by, &p[MEMORY_END..RANKS_END]));
-        costs::access_budget(core, remote, block, (&self.shares.own, &self.shares.served), self.remote, ranks)
+        let shares = (&self.shares.own, &self.shares.served);
+        let mut budget = costs::access_budget(core, remote, block, shares, self.remote, ranks);
+        if by == BY_MESSAGES {
+            senders::add_further(&mut budget, &p[SHARED_END..], self.on_node, (self.remote, remote));
+        }
+        budget
     }
 
     /// Returns the seconds of all terms: those of an access alone, and the wait for the scarcest shared limit beyond the time
@@ -296,7 +307,7 @@ impl Served {
         let AccessShares { own, served } = self.shares;
         let from_memory = (1.0 - self.remote) * own.served[2] + self.remote * served.served[2];
         let bytes = WORD_BYTES as f64 * block;
-        let [node, bisection] = array(&p[RANKS_END..]);
+        let [node, bisection] = array(&p[RANKS_END..SHARED_END]);
         let transfer_seconds = |bytes: f64, rate: f64| if bytes > 0.0 && rate > 0.0 { bytes / rate } else { 0.0 };
         let across = if ranks > self.on_node { crossing_share(ranks, alpha) * ranks * bytes / 2.0 } else { 0.0 };
         [
@@ -324,7 +335,7 @@ impl Model for Surface {
             assumes: "caches with least-recently-used replacement; other users of the last cache, if any, bring lines at a rate that \
                       varies about its mean; \
                       the pages of a block after its first are translated in time; ranks disturb each other only in the last cache, on the \
-                      node's memory and in the bisection",
+                      node's memory, in the bisection and by the rings of further ranks of a process; tried with up to 16 ranks",
         };
         &ABOUT
     }

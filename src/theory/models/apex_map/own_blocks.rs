@@ -1,7 +1,7 @@
 //! The time of a block that a rank reads from its own memory, for itself or for another rank.
 
 use super::costs::Memory;
-use super::{MEMORY_END, PARAMETERS, Parameter, Place, RANKS_END, SIZES, Served, Surface, card_numbers};
+use super::{MEMORY_END, PARAMETERS, Parameter, Place, RANKS_END, SHARED_END, SIZES, Served, Surface, card_numbers};
 use crate::machine::Card;
 use crate::models::Model;
 use apexmap_base::error::Result;
@@ -29,6 +29,7 @@ pub fn own_block_seconds(card: &Card, given: &dyn Fn(&str) -> Option<f64>, poll:
     let mut p: Vec<f64> = PARAMETERS.iter().map(value).collect();
     // Messages take no part.
     p[MEMORY_END..RANKS_END].fill(0.0);
+    p[SHARED_END..].fill(0.0);
     if p[..SIZES.len()].iter().any(|size| size.is_nan()) {
         return Ok(BlockSeconds { own: f64::NAN, others: f64::NAN, remote_share: 0.0 });
     }
