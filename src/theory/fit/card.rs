@@ -74,13 +74,18 @@ impl Fit {
             let estimate = self.estimates.iter().find(|estimate| estimate.number == name);
             let held = self.held.iter().find(|(held, _)| *held == name);
             let number = match (estimate, held) {
-                (Some(estimate), _) => OwnNumber {
-                    value: estimate.value,
-                    low: Some(estimate.low.min(estimate.value)),
-                    high: Some(estimate.high.max(estimate.value)),
-                    unit,
-                    how: "fitted; 95 % profile-likelihood interval".to_owned(),
-                },
+                (Some(estimate), _) => {
+                    let ends = [estimate.low.min(estimate.value), estimate.high.max(estimate.value)];
+                    // The points may not bound a parameter.
+                    let is_bounded = ends.iter().all(|end| end.is_finite());
+                    let [low, high] = ends.map(|end| is_bounded.then_some(end));
+                    let how = if is_bounded {
+                        "fitted; 95 % profile-likelihood interval"
+                    } else {
+                        "fitted; no 95 % interval"
+                    };
+                    OwnNumber { value: estimate.value, low, high, unit, how: how.to_owned() }
+                }
                 (None, held) => {
                     OwnNumber { value: held?.1, low: None, high: None, unit, how: "given to the fit".to_owned() }
                 }

@@ -51,6 +51,7 @@ fn list_kinds(comparison: &Comparison, warnings: &[&Warning]) -> String {
     let (mut names, mut kinds): (Vec<&str>, Vec<&str>) =
         warnings.iter().map(|warning| warning.kind.as_str()).partition(is_name);
     names.dedup();
+    kinds.dedup();
     let remarks = format!("remarks on {}", names.join(" and "));
     kinds.extend((!names.is_empty()).then_some(remarks.as_str()));
     kinds.join(", ")
@@ -90,7 +91,9 @@ fn one_after_the_other(comparison: &Comparison) -> Option<String> {
     let mut when: Vec<_> = measured.filter_map(|machine| Some((machine, machine.time_range()?))).collect();
     when.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
     let apart = |pair: &[(&Machine, (f64, f64, f64))]| {
-        pair[0].0.words("host") == pair[1].0.words("host") && pair[0].1.1 < pair[1].1.0
+        // Two machines may have one name.
+        let is_same = |column| pair[0].0.words(column) == pair[1].0.words(column);
+        is_same("host") && is_same("cpu_model") && pair[0].1.1 < pair[1].1.0
     };
     if !when.windows(2).any(apart) {
         return None;
