@@ -433,11 +433,12 @@ fn compact_models_of_apex_map_match_manual_calculations() {
 }
 
 /// Numbers of a machine, in the order of the surface model's parameters.
-const MACHINE: [f64; 28] = [
+const MACHINE: [f64; 30] = [
     32768.0, 524288.0, 3.2e7, 8.0, 1024.0, 0.0, 0.0, // sizes
     0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9, 24e-9, 50e-9, // memory
     13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, // remote
     1e11, 1e10, // shared
+    0.0, 0.0, // further senders
 ];
 
 #[test]

@@ -18,15 +18,16 @@ use rand_pcg::Pcg64Mcg;
 use std::path::PathBuf;
 
 /// Numbers of a machine, in the order of the surface model's parameters.
-pub const NUMBERS: [f64; 28] = [
+pub const NUMBERS: [f64; 30] = [
     32768.0, 524288.0, 3.2e7, 8.0, 1024.0, 0.0, 0.0, // sizes
     0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9, 24e-9, 50e-9, // memory
     13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, // remote
     1e12, 1e10, // shared
+    0.0, 0.0, // further senders
 ];
 
 /// Returns the numbers of the same machine with these changes.
-pub fn numbers_with(changes: &[(&str, f64)]) -> [f64; 28] {
+pub fn numbers_with(changes: &[(&str, f64)]) -> [f64; 30] {
     let mut numbers = NUMBERS;
     for (name, value) in changes {
         let index = Surface.about().parameters.iter().position(|parameter| parameter.number == *name);
