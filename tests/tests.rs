@@ -28,6 +28,8 @@
 //! - `mpi`: the MPI transport keeps the contract, and the kernels and workers on it
 //! - `apex_map`: the kernel, its verification and its refusals
 //! - `writes`: Apex-Map with writes, with chains, and with busy neighbours
+//! - `command`: any program as a kernel: sweep files, values, failures, results, consent
+//! - `ab`: paired comparisons: intervals, false alarms, drift, disturbed blocks, exit codes
 //! - `node`: strides, STREAM's four kernels, latency under writes, transfers of a line between two cores
 //! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals
 //! - `random_access_mpi`: every algorithm on both MPIs
@@ -139,6 +141,7 @@
 #[macro_use]
 mod needs;
 
+mod ab;
 mod answers;
 mod apex_map;
 mod architecture;
@@ -157,6 +160,7 @@ mod cdp;
 mod cli;
 mod codes;
 mod comm;
+mod command;
 mod command_lines;
 mod common;
 mod compare;

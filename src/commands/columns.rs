@@ -4,7 +4,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_results::samples::Samples;
 
 /// Resolves the comma-separated columns of a flag.
-pub fn names<'a>(flag: &str, list: &'a str, samples: &Samples) -> Result<Vec<&'a str>> {
+pub fn names<'a>(flag: &str, list: &'a str, samples: &'a Samples) -> Result<Vec<&'a str>> {
     let mut columns = Vec::new();
     for given in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let name = column(flag, given, samples)?;
@@ -23,7 +23,7 @@ pub fn names<'a>(flag: &str, list: &'a str, samples: &Samples) -> Result<Vec<&'a
 }
 
 /// Resolves a column that a flag names, by the column's or the paper's name.
-pub fn column<'a>(flag: &str, given: &'a str, samples: &Samples) -> Result<&'a str> {
+pub fn column<'a>(flag: &str, given: &'a str, samples: &'a Samples) -> Result<&'a str> {
     let name = samples.resolve(given);
     let column = samples.require(name).map(|_| name);
     column.map_err(|error| Error { message: format!("{flag} {given}: {}", error.message), ..error })

@@ -3,6 +3,7 @@
 use super::compare_folder;
 use super::conclude::{Shown, conclude, display};
 use super::format::pretty;
+use super::trust;
 use apexmap_base::error::Result;
 use apexmap_base::new_file;
 use apexmap_cluster::cluster::Cluster;
@@ -43,6 +44,7 @@ pub struct Sides {
 /// Measures the missing samples of both sides.
 pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let mut sweep = ready::open(arguments.sweep, sweep::Machine::detect())?;
+    trust::ask(&sweep)?;
     let sweep_launches = sweep.launch.launches;
     let launches = 2 * arguments.launches.unwrap_or(sweep_launches.max(MIN_LAUNCHES));
     sweep.launch.launches = launches;

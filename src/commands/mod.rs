@@ -1,5 +1,6 @@
 //! The commands: one file each, and one line each in `commands!`.
 
+mod ab;
 mod archive;
 mod calibrate;
 mod cancel;
@@ -32,7 +33,9 @@ mod query;
 mod report;
 mod residuals;
 mod run;
+mod run_command;
 mod selection;
+mod shell_words;
 mod show;
 mod show_card;
 mod site;
@@ -43,6 +46,7 @@ mod status_nodes;
 mod status_state;
 mod submit_options;
 mod sweeps;
+mod trust;
 mod try_launch;
 mod validate;
 
@@ -101,6 +105,8 @@ commands! {
     Report => report,
     /// Compare results or published machines: ratios by point, regions where each is faster, regressions
     Compare => compare,
+    /// Compare two commands in alternating runs: the ratio of their speeds, with its interval
+    Ab => ab,
     /// Measure basic latencies and bandwidths, and write a machine card
     Calibrate => calibrate,
     /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), or all

@@ -84,7 +84,7 @@ fn draw(arguments: &Arguments) -> Result<()> {
     let samples = arguments.selection.choose(&opened.samples()?)?;
     let (_, kind) =
         FigureKind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
-    let headline = || kernels::find(samples.first_word("kernel")).ok().map(|kernel| kernel.headline);
+    let headline = || kernels::find(samples.first_word("kernel")).ok().map(|kernel| samples.headline(kernel));
     let share = (kind == FigureKind::Bottleneck).then_some(SHARE);
     let z = match &arguments.z {
         Some(given) => column("--z", given, &samples)?,

@@ -2,7 +2,9 @@
 
 use super::card::CardArguments;
 use super::conclude::{Shown, conclude, display, draw_interrupted, nothing_to_do};
+use super::run_command::CommandOptions;
 use super::submit_options::SubmitArguments;
+use super::trust;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_cluster::batch::BatchSystem;
 use apexmap_cluster::carriers::batch::partition::plan_for_nodes;
@@ -25,10 +27,16 @@ use std::path::PathBuf;
   apexmap run paper-figure-2 --worker target/release/apexmap-worker
   apexmap run my.toml --out results/monday --machine node17
   apexmap run my.toml --hosts node1,node2 --ranks-per-node 1
-  apexmap run --card results/calibrate/card.toml     show fractions of the limit")]
+  apexmap run --card results/calibrate/card.toml     show fractions of the limit
+  apexmap run --command 'sort --parallel={threads} words.txt' --axis threads=1,2 --out results/sort")]
 pub struct Arguments {
     #[command(flatten)]
     pub request: Request,
+    #[command(flatten)]
+    pub command: CommandOptions,
+    /// Run the commands of a sweep that lies in a result without a question
+    #[arg(long)]
+    pub trust: bool,
     #[command(flatten)]
     pub card: CardArguments,
     /// Measure points again that failed in an earlier run
@@ -79,7 +87,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.part {
         return part::run(&request, path, &|plan| display(plan, None));
     }
-    let campaign = cluster.planner(&request).plan()?;
+    let campaign = match arguments.command.sweep(request.out.as_deref())? {
+        Some(sweep) => cluster.planner(&request).plan_sweep(sweep)?,
+        None => cluster.planner(&request).plan()?,
+    };
+    if !arguments.trust {
+        trust::ask(&campaign.sweep)?;
+    }
     campaign.check_result_folder(arguments.replace)?;
     let conduct = Conduct {
         retry_failed: arguments.retry_failed,

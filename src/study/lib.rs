@@ -7,4 +7,5 @@ pub mod answers;
 pub mod calibrate;
 pub mod model_fit;
 pub mod nodes;
+pub mod paired;
 pub mod validate;

@@ -134,7 +134,8 @@ pub fn compare(samples: &Samples) -> Result<NodeCheck> {
             for node in point.group_by(&[NODE]) {
                 types.entry(node_type(&node)).or_default().push(node);
             }
-            let compared = |(node_type, nodes)| compare_point(key_label(&key), node_type, about.headline, nodes);
+            let compared =
+                |(node_type, nodes)| compare_point(key_label(&key), node_type, samples.headline(about), nodes);
             of_kernel.extend(types.into_iter().filter_map(compared));
         }
         points.push(of_kernel);

@@ -166,7 +166,7 @@ impl Maps {
         let chosen = samples.choose(figure.condition.as_deref()).ok()?;
         let (x, by) = figure.axes.split_first()?;
         let is_planned = |name: &String| chosen.numbers(name).len() == chosen.rows().len();
-        let headline = kernels::find(chosen.first_word("kernel")).ok()?.headline;
+        let headline = chosen.headline(kernels::find(chosen.first_word("kernel")).ok()?);
         let shown = figure.z.as_deref().unwrap_or(headline);
         match (figure.kind, by) {
             _ if !is_planned(x) => return None,

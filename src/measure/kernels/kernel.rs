@@ -24,6 +24,8 @@ pub struct Kernel {
     pub place: &'static str,
     /// The parameters that a point may set; the others get their defaults.
     pub parameters: &'static [Parameter],
+    /// Whether the user names further parameters, and the values of a run.
+    pub has_own_parameters: bool,
     /// The values that a run reports in addition to its time.
     pub outputs: &'static [Output],
     /// The number of ranks that the kernel runs on.
@@ -92,6 +94,7 @@ impl Kernel {
         source: &Source { authors: "", title: "", short: "" },
         place: "",
         parameters: &[],
+        has_own_parameters: false,
         outputs: &[],
         ranks: Ranks::Any,
         headline: "operations_per_second",

@@ -5,6 +5,7 @@
 
 pub mod apex_map;
 pub mod calibrate;
+pub mod command;
 mod embedded;
 mod facts;
 mod kernel;
@@ -82,6 +83,7 @@ pub const ALL: &[&Kernel] = &[
     &calibrate::network::copy::KERNEL,
     &calibrate::network::barrier::KERNEL,
     &calibrate::network::bisection::KERNEL,
+    &command::KERNEL,
 ];
 // [`Kernel::DEFAULT`] has no description. A kernel that leaves a part of it out does not compile.
 const _: () = {
@@ -217,7 +219,9 @@ fn find_for(point: &Point) -> std::result::Result<&'static Kernel, Refusal> {
 pub fn complete(point: Point) -> std::result::Result<Point, Refusal> {
     let kernel = find_for(&point)?;
     let parameters = kernel.parameters;
-    let is_known = |name: &str| name == NODE || parameters.iter().chain(&LAUNCH_PARAMETERS).any(|p| p.name == name);
+    let is_known = |name: &str| {
+        kernel.has_own_parameters || name == NODE || parameters.iter().chain(&LAUNCH_PARAMETERS).any(|p| p.name == name)
+    };
     if let Some(name) = point.params.keys().find(|name| !is_known(name)) {
         let names: Vec<_> = parameters.iter().map(|p| p.name).collect();
         return Err(refusal!([kernel.id], "{} has no parameter {name}; it has {}", kernel.id, names.join(", ")));

@@ -145,6 +145,9 @@ impl Parameter {
     }
 }
 
+/// The parameter with the specification of a [command](super::command). Only points of this kernel have it.
+pub const COMMAND: &str = "command";
+
 /// A parameter with the type of its values, which looks them up in points: `L.of(point)`. An unknown name or a wrong type does not
 /// compile.
 #[derive(Clone, Copy, Debug)]
@@ -184,6 +187,10 @@ impl<T: Typed> Key<T> {
         let name = self.parameter.name;
         let convert =
             |value| T::from_value(value).unwrap_or_else(|| panic!("{name} = \"{value}\" is none of its values"));
+        // The parameters of a command are the user's, whatever their names are.
+        if point.params.contains_key(COMMAND) {
+            return None;
+        }
         point.params.get(name).map(convert)
     }
 }

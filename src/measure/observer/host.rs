@@ -1,6 +1,8 @@
 //! Counters of the whole host.
 
 use crate::hardware::{SystemFiles, this_system};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -44,7 +46,8 @@ pub struct HostWatch {
     ranks: usize,
     /// Number of hardware threads of the whole host.
     hardware_threads: usize,
-    readings: VecDeque<(Instant, HostTimes)>,
+    /// The host's times, and the processor time of ended programs that this process started, in seconds.
+    readings: VecDeque<(Instant, HostTimes, f64)>,
 }
 
 /// Minimum time between two readings: reading the host's times takes up to a millisecond on large hosts.
@@ -62,24 +65,40 @@ impl HostWatch {
 
     /// Reads the host's times, if the last reading is old enough.
     pub fn read_if_due(&mut self) {
-        if self.readings.back().is_none_or(|(time, _)| time.elapsed() >= READING_INTERVAL)
+        if self.readings.back().is_none_or(|(time, ..)| time.elapsed() >= READING_INTERVAL)
             && let Some(times) = HostTimes::read(&this_system())
         {
-            self.record(Instant::now(), times);
+            let programs = getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
+                let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
+                seconds(usage.user_time()) + seconds(usage.system_time())
+            });
+            self.record_with_programs(Instant::now(), times, programs);
         }
     }
 
     /// Records the host's times at a moment.
     pub fn record(&mut self, time: Instant, times: HostTimes) {
-        self.readings.push_back((time, times));
-        while self.readings.get(1).is_some_and(|(second, _)| time - *second >= OBSERVED_PERIOD) {
+        self.record_with_programs(time, times, 0.0);
+    }
+
+    /// Records the host's times, and the processor time of all programs that this process started and that have ended.
+    pub fn record_with_programs(&mut self, time: Instant, times: HostTimes, programs: f64) {
+        self.readings.push_back((time, times, programs));
+        while self.readings.get(1).is_some_and(|(second, ..)| time - *second >= OBSERVED_PERIOD) {
             self.readings.pop_front();
         }
     }
 
     fn elapsed_times(&self) -> Option<HostTimes> {
-        let ((_, first), (_, last)) = (self.readings.front()?, self.readings.back()?);
+        let ((_, first, _), (_, last, _)) = (self.readings.front()?, self.readings.back()?);
         Some(last.difference(*first)).filter(|elapsed| elapsed.total() >= MIN_TICKS)
+    }
+
+    /// Returns the number of hardware threads that the programs of this process kept busy.
+    fn programs_busy(&self) -> Option<f64> {
+        let ((begin, _, before), (end, _, after)) = (self.readings.front()?, self.readings.back()?);
+        let seconds = (*end - *begin).as_secs_f64();
+        (seconds > 0.0).then(|| (after - before) / seconds)
     }
 
     /// Returns the share of the time that the hypervisor gave to other machines.
@@ -91,6 +110,8 @@ impl HostWatch {
     pub fn other_cores(&self) -> Option<f64> {
         let elapsed = self.elapsed_times()?;
         let busy = elapsed.busy as f64 / elapsed.total() as f64 * self.hardware_threads as f64;
-        Some((busy - self.ranks as f64).max(0.0))
+        // A rank that waits for a program with several threads keeps more than one hardware thread busy.
+        let own = self.programs_busy().unwrap_or(0.0).max(self.ranks as f64);
+        Some((busy - own).max(0.0))
     }
 }

@@ -75,6 +75,8 @@ impl<'a> Root<'a> {
     ) -> Result<()> {
         let timed = outcome.seconds > 0.0 && outcome.seconds.is_finite();
         let (status, message) = match outcome.verdict {
+            // A kernel without a time has not come to its end.
+            Err(why) if !timed => (Status::Failed, why),
             Err(why) => (Status::Wrong, why),
             Ok(()) if !timed => (Status::Failed, coarse_clock_message(clock_resolution())),
             Ok(()) => (Status::Ok, String::new()),

@@ -85,7 +85,7 @@ fn group_class(points: &Points, kernel: &Kernel, class: &str, members: &[usize])
         let group = MatchedGroup {
             label,
             kernel: kernel.id,
-            headline: kernel.headline,
+            headline: points.headline(class),
             axes: surface.iter().rev().map(|name| name.to_string()).collect(),
             points: members,
         };

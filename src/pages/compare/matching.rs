@@ -90,6 +90,7 @@ pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points>
     let mut result = Points {
         points: Vec::new(),
         classes: BTreeMap::new(),
+        headlines: BTreeMap::new(),
         unreported: Vec::new(),
         unusable: vec![0; machines.len()],
         roles: roles(machines, matching.ranks)?,
@@ -116,10 +117,12 @@ pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points>
                 result.own_sizes.insert(columns::short(size).to_owned());
             }
         }
+        let of_kernel = samples.iter().find(|samples| !samples.is_empty());
+        let headline = of_kernel.map_or(kernels[0].headline, |samples| samples.headline(kernels[0]));
         result.classes.insert(class.clone(), kernels[0].id);
+        result.headlines.insert(class.clone(), headline);
         let mut indices: HashMap<Vec<Part>, usize> = HashMap::new();
         for (machine_index, machine) in machines.iter().enumerate().filter(|(index, _)| !samples[*index].is_empty()) {
-            let headline = kernels[0].headline;
             for (mut values, mut data, unusable) in
                 point_data(machine, &samples[machine_index], &columns, headline, matching)?
             {
@@ -154,9 +157,9 @@ fn group_by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
 }
 
 /// Returns the columns that match the points of a class: the rank count, and parameters that all machines report.
-fn matching_columns(
+fn matching_columns<'s>(
     machines: &[Machine],
-    samples: &[Samples],
+    samples: &'s [Samples],
     kernels: &[&'static Kernel],
     matching: &Matching,
     class: &str,
@@ -168,6 +171,13 @@ fn matching_columns(
         // Other seeds give the same point.
         if !columns.contains(&parameter.column) && parameter.column != "seed" && !by_allowance {
             columns.push(parameter.column);
+        }
+    }
+    // Another command is no other point: commands are what a user compares.
+    let own = |samples: &'s Samples| samples.own_parameters().into_iter();
+    for column in samples.iter().filter(|_| kernels.iter().any(|kernel| kernel.has_own_parameters)).flat_map(own) {
+        if !columns.contains(&column) {
+            columns.push(column);
         }
     }
     columns.retain(|column| !matching.ignored.iter().any(|ignored| ignored == column));
@@ -208,7 +218,7 @@ fn point_data(
         help: format!("choose one: '{}[{}]'", machine.given, samples.mixture(NODE_TYPE).choice),
         ..error
     })?;
-    let smaller_is_better = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
+    let smaller_is_better = samples.is_smaller_better(headline);
     let cells = samples.cells(&by)?;
     // Points may differ in their seed.
     cells::single_points(&cells, &[&by[..], &["seed"]].concat()).map_err(|mixed| {

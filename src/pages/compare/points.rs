@@ -3,7 +3,6 @@
 use super::machine::Source;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
-use apexmap_measure::kernels;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells;
 use apexmap_results::samples::design::Design;
@@ -141,8 +140,10 @@ impl Point {
 pub struct Points {
     /// Sorted by class and values.
     pub points: Vec<Point>,
-    /// First kernel of each class; its headline is that of the class.
+    /// First kernel of each class.
     pub classes: BTreeMap<String, &'static str>,
+    /// The headline column of each class.
+    pub headlines: BTreeMap<String, &'static str>,
     /// Parameters that matching ignores because a machine does not report them: machine, class, names.
     pub unreported: Vec<(String, String, Vec<String>)>,
     /// Number of unusable samples by machine: rates that are not positive and finite.
@@ -156,8 +157,7 @@ pub struct Points {
 impl Points {
     /// Returns the headline column of a class.
     pub fn headline(&self, class: &str) -> &'static str {
-        let kernel = self.classes.get(class).and_then(|id| kernels::find(id).ok());
-        kernel.map_or("seconds", |kernel| kernel.headline)
+        self.headlines.get(class).copied().unwrap_or("seconds")
     }
 
     /// Returns all columns, in the order of the points.

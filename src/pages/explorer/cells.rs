@@ -218,8 +218,13 @@ fn keep_slices(mut cells: Vec<Cell>, x: usize, y: Option<usize>, most: usize) ->
 
 /// Returns the columns of numbers that were measured or computed: the headline, its share of the bound, then others that vary.
 fn quantity_columns(samples: &Samples, kernel: &Kernel) -> Vec<String> {
-    let first = [kernel.headline, SHARE];
-    let is_result = |name: &&str| matches!(columns::describe(name).role, Role::Output | Role::Rate | Role::Bound);
+    let first = [samples.headline(kernel), SHARE];
+    let points = columns::point_columns(samples.table());
+    let is_result = |name: &&str| match columns::describe(name).role {
+        Role::Output | Role::Rate | Role::Bound => true,
+        Role::Unknown => kernel.has_own_parameters && !points.contains(name),
+        _ => false,
+    };
     let others =
         samples.table().names().iter().map(String::as_str).filter(|name| !first.contains(name)).filter(is_result);
     let is_shown = |name: &&str| is_numeric(samples, name) && (samples.varies(name) || first.contains(name));

@@ -213,7 +213,7 @@ fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
         let cells: Vec<(Vec<Value>, f64)> = samples
             .cells(&names)?
             .into_iter()
-            .filter_map(|cell| cell.summary(about.headline).map(|summary| (cell.by, summary.median)))
+            .filter_map(|cell| cell.summary(samples.headline(about)).map(|summary| (cell.by, summary.median)))
             .filter(|(_, rate)| *rate > 0.0)
             .collect();
         let mut effects: Vec<Effect> = names

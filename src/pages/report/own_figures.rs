@@ -70,7 +70,7 @@ fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
     for name in wanted.axes.iter().chain(&wanted.z) {
         samples.require(name)?;
     }
-    let headline = || kernels::find(samples.first_word("kernel")).map(|kernel| kernel.headline);
+    let headline = || kernels::find(samples.first_word("kernel")).map(|kernel| samples.headline(kernel));
     let z = wanted.z.clone().or_else(|| headline().ok().map(str::to_owned)).unwrap_or_else(|| "seconds".into());
     let (x, by) = wanted.axes.split_first().expect("a figure has an axis");
     let title = wanted.title.clone().unwrap_or_else(|| title(&samples, wanted.kind, x, &z));

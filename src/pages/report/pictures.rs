@@ -123,7 +123,7 @@ pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
     let (folder, samples) = (input.folder, input.samples);
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
     for (kernel, samples) in samples.kernels() {
-        let (headline, rows) = (kernel.headline, samples.rows());
+        let (headline, rows) = (samples.headline(kernel), samples.rows());
         match by_headline.iter_mut().find(|(column, _)| *column == headline) {
             Some((_, group_rows)) => group_rows.extend(rows),
             None => by_headline.push((headline, rows.to_vec())),

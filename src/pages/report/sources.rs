@@ -19,14 +19,16 @@ pub struct Sources {
 impl Sources {
     /// Returns those of the kernels of these samples.
     pub fn from_samples(samples: &Samples) -> Self {
-        let used: Vec<&Kernel> = samples.kernels().into_iter().map(|(kernel, _)| kernel).collect();
-        let rate = |kernel: &&Kernel| {
-            format!("{}: {}", kernels::family(kernel.id), columns::describe_of(kernel.headline, [kernel.id]).label)
+        let by_kernel = samples.kernels();
+        let used: Vec<&Kernel> = by_kernel.iter().map(|(kernel, _)| *kernel).collect();
+        let rate = |(kernel, samples): &(&Kernel, Samples)| {
+            let headline = columns::describe_of(samples.headline(kernel), [kernel.id]);
+            format!("{}: {}", kernels::family(kernel.id), headline.label)
         };
         Self {
             methods: distinct(used.iter().map(|kernel| kernel.method)),
             sources: used.iter().map(|kernel| cite(kernel)).collect(),
-            rates: distinct(used.iter().map(rate)),
+            rates: distinct(by_kernel.iter().map(rate)),
             unbounded: samples.describe_origin().is_none()
                 && samples.column(SHARE).is_none()
                 && used.iter().any(|kernel| kernel.bounded.is_some()),

@@ -4,12 +4,13 @@ use crate::disk::record::Record;
 use crate::table::Table;
 use crate::table::bound_columns::bound_values;
 use crate::table::builder::{ColumnHandle, TableBuilder};
-use crate::table::columns::{NODE_TYPE, USED_NODES};
+use crate::table::columns::{NODE_TYPE, USED_NODES, own_name};
 use crate::table::derived_columns::{self, BOUND_BY};
 use crate::table::disturbance_columns::{self, References};
 use apexmap_base::disturbance::Fact;
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_measure::kernels;
+use apexmap_measure::kernels::command::{COMMAND, is_own_parameter};
 use apexmap_theory::bounds::Limits;
 use std::collections::HashMap;
 
@@ -216,6 +217,10 @@ fn cached_column(names: &mut Names, index: usize, name: &str, find: impl FnOnce(
 
 /// Returns the column of a parameter, which a sample has under the paper's name.
 fn parameter_column(table: &mut TableBuilder, kernel: &str, name: &str) -> ColumnHandle {
-    let parameters = kernels::find(kernel).map(|kernel| kernel.parameters).unwrap_or(&[]);
+    let kernel = kernels::find(kernel).ok();
+    if kernel.is_some_and(|kernel| kernel.has_own_parameters) && name != COMMAND && is_own_parameter(name) {
+        return table.column(&own_name(name));
+    }
+    let parameters = kernel.map_or(&[][..], |kernel| kernel.parameters);
     table.column(parameters.iter().find(|p| p.name == name).map_or(name, |p| p.column))
 }

@@ -1,8 +1,8 @@
 //! The text format of Extra-P: <https://github.com/extra-p/extrap>, docs/file-formats.md. Regions with the name of a kernel have
 //! apexmap's parameters and columns, as `apexmap export` writes them; those of other programs keep their names.
 
-use super::values::{Row, Statistic, Values, own_name};
-use crate::table::columns;
+use super::values::{Row, Statistic, Values};
+use crate::table::columns::{self, own_name};
 use apexmap_base::point::Value;
 use apexmap_measure::kernels::{self, Kernel};
 use std::collections::BTreeMap;

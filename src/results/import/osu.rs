@@ -1,7 +1,8 @@
 //! The OSU Micro-Benchmarks: each test has a title, a line with the names of its columns, and a row per message size. MB are 10^6
 //! bytes. All numbers are means over iterations.
 
-use super::values::{Row, Statistic, Values, number_after, own_name, scale};
+use super::values::{Row, Statistic, Values, number_after, scale};
+use crate::table::columns::own_name;
 use apexmap_base::sample::Status;
 
 /// The kernel of a test, and its parameters that the test fixes. Tests of device memory are not apexmap's.

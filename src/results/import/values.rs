@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 use crate::table::column::Column;
-use crate::table::columns::{self, IMPORTED_FROM, STATISTIC};
+use crate::table::columns::{IMPORTED_FROM, STATISTIC};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use std::collections::HashMap;
@@ -193,13 +193,6 @@ fn column(values: &[Option<&Value>]) -> Column {
     }
     let words: Vec<Option<String>> = values.iter().map(|value| value.map(Value::to_string)).collect();
     Column::from_words(words.iter().map(Option::as_deref))
-}
-
-/// Returns the name of a parameter or value of another program, changed if one of apexmap's columns has it with another meaning.
-pub fn own_name(name: &str) -> String {
-    let name = name.split_whitespace().collect::<Vec<_>>().join("_");
-    let is_taken = columns::describe(&name).role != columns::Role::Unknown || columns::resolve(&name) != name;
-    if is_taken { format!("{name}_") } else { name }
 }
 
 /// Returns a number times a power of ten, rounded as if the decimal number were moved: 84561.2 times 10^6 is 84561200000.

@@ -133,7 +133,7 @@ impl Samples {
                 groups.push(SampleGroup {
                     node_type,
                     key: names.iter().map(|name| name.to_string()).zip(cell.by).collect(),
-                    headline: kernel.headline,
+                    headline: cell.samples.headline(kernel),
                     axes: axes.into_iter().map(str::to_owned).collect(),
                     alphas: cell.samples.distinct_numbers(ALPHA),
                     blocks: cell.samples.distinct_numbers(BLOCK),

@@ -211,10 +211,14 @@ impl Samples {
     }
 
     /// Returns the column of a parameter with this name in the paper, or `name` itself if the samples do not have the
-    /// parameter but a column of this name.
-    pub fn resolve<'n>(&self, name: &'n str) -> &'n str {
+    /// parameter but a column of this name. For a name that a user gave, it is the column of its [`columns::own_name`].
+    pub fn resolve<'n>(&'n self, name: &'n str) -> &'n str {
         let resolved = columns::resolve(name);
-        if self.column(resolved).is_none() && self.column(name).is_some() { name } else { resolved }
+        if self.column(resolved).is_some() {
+            return resolved;
+        }
+        let own = self.table.names().iter().find(|column| column.strip_suffix('_') == Some(name));
+        if self.column(name).is_some() { name } else { own.map_or(resolved, String::as_str) }
     }
 
     /// Returns a column.

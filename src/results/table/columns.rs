@@ -8,9 +8,10 @@ use crate::table::Table;
 use apexmap_base::disturbance::Fact;
 use apexmap_base::point::{NODE, Point, Value};
 use apexmap_base::units::{self, Unit};
+use apexmap_measure::kernels::command::{COMMAND, Specification};
 use apexmap_measure::kernels::{self, Parameter};
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 /// Columns of the axes of surfaces: temporal and spatial locality.
@@ -133,6 +134,13 @@ impl Registry {
         };
         registry.add("ranks", "P", Unit::None, "P (ranks)".into(), Role::Parameter);
         registry.add(NODE, NODE, Unit::None, "node that ran the point alone".into(), Role::Parameter);
+        registry.add(
+            COMMAND,
+            COMMAND,
+            Unit::None,
+            "the command with the reading of its values".into(),
+            Role::Parameter,
+        );
         registry.add("seconds", "seconds", Unit::Seconds, "time of the slowest rank".into(), Role::Output);
         for parameter in parameters().chain(&kernels::LAUNCH_PARAMETERS) {
             registry.add(parameter.column, parameter.name, parameter.unit, axis(parameter), Role::Parameter);
@@ -203,34 +211,43 @@ pub fn symbols() -> Vec<&'static str> {
 
 /// Returns the paper's name of a parameter's column: `M` for `memory_words`.
 pub fn short(column: &str) -> &str {
-    REGISTRY.find(column).map_or(column, |description| &description.symbol)
+    REGISTRY.find(column).map_or(given_name(column), |description| &description.symbol)
 }
 
 /// Describes a column. A column that is not of this program is described by its name alone, which may have a unit.
 pub fn describe(column: &str) -> ColumnDescription {
     let units =
         [("bytes_per_second", Unit::BytesPerSecond), ("_per_second", Unit::PerSecond), ("_seconds", Unit::Seconds)];
-    let unit = units.iter().find(|(word, _)| column.contains(word)).map_or(Unit::None, |(_, unit)| *unit);
-    let unknown = || ColumnDescription {
-        name: column.to_owned(),
-        symbol: column.to_owned(),
-        unit,
-        label: column.to_owned(),
-        role: Role::Unknown,
-    };
+    let unit = units.iter().find(|(word, _)| column.contains(word)).map(|(_, unit)| *unit);
+    let unit = unit.unwrap_or(if given_name(column).ends_with("bytes") { Unit::Bytes } else { Unit::None });
+    let (symbol, label) = (given_name(column).to_owned(), given_name(column).to_owned());
+    let unknown = || ColumnDescription { name: column.to_owned(), symbol, unit, label, role: Role::Unknown };
     REGISTRY.find(column).cloned().unwrap_or_else(unknown)
+}
+
+/// Returns the name of a parameter or value of another program, changed if one of apexmap's columns has it with another meaning.
+pub fn own_name(name: &str) -> String {
+    let name = name.split_whitespace().collect::<Vec<_>>().join("_");
+    let is_taken = describe(&name).role != Role::Unknown || resolve(&name) != name;
+    if is_taken { format!("{name}_") } else { name }
+}
+
+/// Returns the name that another program or a user gave to the column of an [`own_name`].
+fn given_name(column: &str) -> &str {
+    column.strip_suffix('_').unwrap_or(column)
 }
 
 /// Describes a column for these kernels: rates of RandomAccess alone are updates per second, in GUPS.
 pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>) -> ColumnDescription {
     let mut described = describe(column);
-    let mut kernels = kernels.into_iter().peekable();
-    if described.unit == Unit::PerSecond
-        && kernels.peek().is_some()
-        && kernels.all(|id| kernels::family(id) == "random_access")
-    {
+    let kernels: Vec<&str> = kernels.into_iter().collect();
+    let is_all = |family: &str| !kernels.is_empty() && kernels.iter().all(|id| kernels::family(id) == family);
+    if described.unit == Unit::PerSecond && is_all("random_access") {
         described.unit = Unit::UpdatesPerSecond;
         described.label = described.label.replace("rate of operations", "rate of updates");
+    }
+    if column == "seconds" && is_all(COMMAND) {
+        described.label = "wall time".into();
     }
     described
 }
@@ -242,9 +259,16 @@ pub fn point_columns(table: &Table) -> Vec<&str> {
     let import = table.names().iter().position(|name| name == IMPORTED_FROM).unwrap_or(0);
     let of_import: Vec<&str> = table.names()[..import].iter().map(String::as_str).filter(is_of_import).collect();
     let by_host = table.column(NODE_TYPE).is_none() && table.column(NODE).is_none();
+    let commands = table.words(COMMAND).iter().filter_map(|text| Specification::parse(text).ok());
+    let of_commands: BTreeSet<String> = commands.flat_map(|command| command.placeholders()).collect();
+    let is_of_command = |name: &str| describe(name).role == Role::Unknown && of_commands.contains(given_name(name));
     let is_parameter = |name: &str| REGISTRY.find(name).is_some_and(|description| description.role == Role::Parameter);
     let is_point_column = |name: &&str| {
-        POINT_COLUMNS.contains(name) || by_host && *name == "host" || is_parameter(name) || of_import.contains(name)
+        POINT_COLUMNS.contains(name)
+            || by_host && *name == "host"
+            || is_parameter(name)
+            || of_import.contains(name)
+            || is_of_command(name)
     };
     table.names().iter().map(String::as_str).filter(is_point_column).collect()
 }
@@ -277,7 +301,12 @@ pub fn label(column: &str, value: &Value) -> String {
 
 /// Formats a value without its parameter: `0.1`, `4096`, `512 MiB`.
 pub fn value_name(column: &str, value: &Value) -> String {
-    value_text(REGISTRY.parameter(column), value)
+    match value {
+        Value::Integer(bytes) if REGISTRY.find(column).is_none() && describe(column).unit == Unit::Bytes => {
+            units::exact_bytes(*bytes)
+        }
+        value => value_text(REGISTRY.parameter(column), value),
+    }
 }
 
 /// Returns whether the values of a column are sizes of memory in words; figures show these in bytes.
@@ -305,7 +334,8 @@ pub fn point_label(point: &Point, is_shown: impl Fn(&str) -> bool) -> String {
         let parameter = parameters.iter().chain(&kernels::LAUNCH_PARAMETERS).find(|parameter| parameter.name == name);
         format!("{name} = {}", value_text(parameter, value))
     };
-    let shown = point.params.iter().filter(|(name, _)| is_shown(name)).map(text);
+    // The command is the same at most points, and long.
+    let shown = point.params.iter().filter(|(name, _)| *name != COMMAND && is_shown(name)).map(text);
     std::iter::once(caption(&point.kernel)).chain(ranks).chain(shown).collect::<Vec<_>>().join(", ")
 }
 

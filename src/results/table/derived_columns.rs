@@ -52,9 +52,13 @@ pub fn bound_column(column: &str) -> Option<&'static str> {
     BOUNDS.iter().map(|bound| bound.column).find(|bound| bound.strip_prefix("bound_") == Some(column))
 }
 
-/// Returns the rates of a sample on processors of `hertz`. They are `None` without a time or for an unknown kernel.
+/// Returns the rates of a sample on processors of `hertz`. They are `None` without a time, for an unknown kernel, and for one whose values
+/// the user names.
 pub fn rates(sample: &Sample, hertz: Option<f64>) -> [Option<f64>; 6] {
-    let Ok(kernel) = kernels::find(&sample.point.kernel) else { return [None; 6] };
+    let kernel = match kernels::find(&sample.point.kernel) {
+        Ok(kernel) if !kernel.has_own_parameters => kernel,
+        _ => return [None; 6],
+    };
     let work = kernel.work_done(&sample.point, &sample.outputs);
     let ranks = sample.point.ranks as f64;
     let per_second = |amount: f64| sample.seconds.map(|seconds| amount / seconds);

@@ -1,6 +1,7 @@
 //! Checks the answer of a sweep.
 
 use super::answer::{Part, StatisticSpec, ValueSpec};
+use super::conditions::{KnownNames, condition};
 use super::expand;
 use super::figures::check_column;
 use super::spec::File;
@@ -8,7 +9,6 @@ use apexmap_base::condition::{Formula, NameType};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::toml_file::TomlSource;
-use apexmap_measure::kernels::Kernel;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -18,7 +18,7 @@ impl StatisticSpec {
         [&self.median, &self.max, &self.min, &self.step, &self.at, &self.largest, &self.smallest].into_iter().flatten()
     }
 
-    fn check(&self, place: Range<usize>, kernels: &[&'static Kernel], page: &TomlSource) -> Result<()> {
+    fn check(&self, place: Range<usize>, known_names: &KnownNames, page: &TomlSource) -> Result<()> {
         let kinds = [&self.median, &self.max, &self.min, &self.step].into_iter().flatten().count();
         let advice = "write one of median, max, min and step, such as { median = \"bytes_per_second\" }; step needs at, and at alone \
                       needs largest or smallest";
@@ -39,8 +39,9 @@ impl StatisticSpec {
                 return Err(page.error_at(reaches.span(), message, "write a number above 0 and up to 1"));
             }
         }
-        self.columns().try_for_each(|column| check_column(column.get_ref().trim(), column.span(), page))?;
-        self.condition.iter().try_for_each(|text| expand::condition(text, kernels, page).map(drop))
+        self.columns()
+            .try_for_each(|column| check_column(column.get_ref().trim(), column.span(), known_names, page))?;
+        self.condition.iter().try_for_each(|text| condition(text, known_names, page).map(drop))
     }
 }
 
@@ -63,6 +64,7 @@ pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
         return Err(page.error_at(answer.text.span(), format!("the answer has no value \"{name}\""), advice));
     }
     let kernels = expand::select_kernels(file, page)?;
+    let known_names = KnownNames::new(file, &kernels, page)?;
     let is_statistic = |value: &Spanned<ValueSpec>| matches!(value.get_ref(), ValueSpec::Statistic(_));
     let statistics: Vec<(&str, NameType)> = answer
         .values
@@ -72,7 +74,7 @@ pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
         .collect();
     for (name, value) in &answer.values {
         match value.get_ref() {
-            ValueSpec::Statistic(statistic) => statistic.check(name.span(), &kernels, page)?,
+            ValueSpec::Statistic(statistic) => statistic.check(name.span(), &known_names, page)?,
             ValueSpec::Formula(text) => {
                 let fault = |error: Error| page.error_at(value.span(), error.message, error.help);
                 Formula::parse(text, &statistics).map_err(fault)?;

@@ -1,17 +1,19 @@
 //! Expands the tables of a sweep into its points.
 
+use super::command;
+use super::conditions::{Filter, KnownNames};
 use super::duplicates::remove_duplicates;
 use super::launch_spec::LaunchSpec;
 use super::memory::{Amount, Sizes, default_amount};
 use super::nodes;
 use super::spec::{Axis, Entries, File, Machine, Scalar};
 use super::values::{MAX_POINTS, Setting, Values, kernel_id};
-use apexmap_base::condition::{Condition, NameType};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{Point, Value};
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::plural;
-use apexmap_measure::kernels::{self, Domain, Kernel, Refusal};
+use apexmap_measure::kernels::command::COMMAND;
+use apexmap_measure::kernels::{self, Kernel, Refusal};
 use apexmap_results::table::columns::point_label;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -68,15 +70,19 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSou
             format!("use fewer values; the longest lists are {}", sizes.join(", ")),
         ));
     }
-    let filter = Filter::new(file, &values)?;
+    let known_names = KnownNames::new(file, &values.kernels, page)?;
+    let command = command::specification(file, values.takes_any_name(), page)?;
+    let filter = Filter::new(file, &known_names, page)?;
     let (mut expanded, mut refused_points) = (Vec::new(), RefusedPoints::default());
     for grid in &grids {
         combinations(grid, |position| {
-            let point = point(grid, position, sizes);
+            let point = point(grid, position, sizes, command.as_deref());
             if filter.accepts(&point) {
                 match kernels::complete(point).and_then(|point| nodes::check_point(point, launch)) {
                     Ok(point) => expanded.push(point),
-                    Err(refusal) => refused_points.add(refusal, || self::point(grid, position, sizes)),
+                    Err(refusal) => {
+                        refused_points.add(refusal, || self::point(grid, position, sizes, command.as_deref()));
+                    }
                 }
             }
         });
@@ -112,7 +118,7 @@ fn check_launches(file: &File, launch: &LaunchSpec, points: usize, page: &TomlSo
 pub(super) fn select_kernels(file: &File, page: &TomlSource) -> Result<Vec<&'static Kernel>> {
     let mut ids = BTreeSet::new();
     let mut add_kernel = |scalar: &Scalar, span| kernel_id(scalar, span, page).map(|id| ids.insert(id.to_string()));
-    for (_, scalar) in file.fixed.iter().filter(|(name, _)| name.get_ref() == "kernel") {
+    for (_, scalar) in file.fixed.entries.iter().filter(|(name, _)| name.get_ref() == "kernel") {
         add_kernel(scalar.get_ref(), scalar.span())?;
     }
     let tables = file.together.iter().chain(&file.include).map(Spanned::get_ref).chain([&file.axes]);
@@ -137,12 +143,20 @@ pub(super) fn select_kernels(file: &File, page: &TomlSource) -> Result<Vec<&'sta
             format!("add kernel = \"{}\" to [fixed]; the kernels are {}", kernel_ids[0], kernel_ids.join(", "));
         return Err(page.error_at(0..0, "the sweep names no kernel", advice));
     }
-    Ok(kernels::ALL.iter().copied().filter(|kernel| ids.contains(kernel.id)).collect())
+    let kernels: Vec<&Kernel> = kernels::ALL.iter().copied().filter(|kernel| ids.contains(kernel.id)).collect();
+    match kernels.iter().find(|kernel| kernel.has_own_parameters) {
+        Some(kernel) if kernels.len() > 1 => {
+            let message =
+                format!("the kernel {} has parameters of its own, so that it is the only one of a sweep", kernel.id);
+            Err(page.error_at(0..0, message, "sweep the other kernels in a separate file"))
+        }
+        _ => Ok(kernels),
+    }
 }
 
 /// Returns the main grid, and one grid for each include.
 fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
-    let fixed: Vec<Dial> = (sort_by_position(&file.fixed).into_iter())
+    let fixed: Vec<Dial> = (sort_by_position(&file.fixed.entries).into_iter())
         .map(|(name, scalar)| {
             let text = values.name(name)?;
             let settings = vec![values.setting(&text, scalar.get_ref(), scalar.span())?];
@@ -259,7 +273,7 @@ fn combinations(grid: &AxisGrid, mut visit: impl FnMut(&[usize])) {
 
 /// Returns the point at these positions of the dials. It has only its kernel's parameters, and these are not yet checked
 /// together.
-fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes) -> Point {
+fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes, command: Option<&str>) -> Point {
     let setting = |name: &str| {
         let mut columns =
             grid.dials.iter().zip(position).flat_map(|(dial, &position)| dial.iter().map(move |c| (c, position)));
@@ -283,60 +297,13 @@ fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes) -> Point {
         let words = sizes.words(&point, parameter, amount);
         point.params.extend(words.map(|words| (parameter.name.to_owned(), words.into())));
     }
+    if let Some(command) = command {
+        let own = grid.columns().map(|column| column.name.as_str()).filter(|name| !["kernel", "ranks"].contains(name));
+        let values = own.filter_map(|name| Some((name.to_owned(), setting(name)?.value.clone())));
+        point.params.extend(values.chain([(COMMAND.to_owned(), command.into())]));
+    }
     kernels::choose_defaults(&mut point);
     point
-}
-
-/// The conditions of a sweep.
-struct Filter {
-    required: Vec<Condition>,
-    excluded: Vec<Condition>,
-}
-
-impl Filter {
-    fn new(file: &File, values: &Values) -> Result<Self> {
-        let parse = |texts: &[Spanned<String>]| -> Result<Vec<Condition>> {
-            texts.iter().map(|text| condition(text, &values.kernels, values.page)).collect()
-        };
-        Ok(Self { required: parse(&file.conditions)?, excluded: parse(&file.exclude)? })
-    }
-
-    fn accepts(&self, point: &Point) -> bool {
-        let value = |name: &str| match name {
-            "kernel" => Some(Value::from(point.kernel.as_str())),
-            "ranks" | "P" => Some(Value::Integer(point.ranks as u64)),
-            _ => point.params.get(name).cloned(),
-        };
-        self.required.iter().all(|condition| condition.is_true_for(&value) != Some(false))
-            && self.excluded.iter().all(|condition| condition.is_true_for(&value) != Some(true))
-    }
-}
-
-/// Parses a condition about the points of some kernels.
-pub(super) fn condition(text: &Spanned<String>, kernels: &[&Kernel], page: &TomlSource) -> Result<Condition> {
-    let word_type = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
-    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
-    let mut names = vec![("kernel", word_type(&ids)), ("ranks", NameType::Number), ("P", NameType::Number)];
-    names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| (parameter.name, NameType::Number)));
-    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters) {
-        if names.iter().all(|(name, _)| *name != parameter.name) {
-            names.push((
-                parameter.name,
-                if let Domain::Choice(w) = parameter.domain { word_type(w) } else { NameType::Number },
-            ));
-        }
-    }
-    Condition::parse(text.get_ref(), &names).map_err(|e| place_error(e, text, page))
-}
-
-/// Moves an error within a condition to its place in the file.
-fn place_error(error: Error, condition: &Spanned<String>, page: &TomlSource) -> Error {
-    let inner = error.location.as_ref().map_or(0..0, |place| place.span.clone());
-    // Escapes in the text would shift the place, so the whole text is underlined then.
-    let start =
-        page.text[condition.span()].find(condition.get_ref().as_str()).map(|offset| condition.span().start + offset);
-    let span = start.map_or(condition.span(), |start| start + inner.start..start + inner.end);
-    error.with_location(page.path, page.text, span)
 }
 
 /// Points that pass the conditions but cannot run.

@@ -1,5 +1,6 @@
 //! Figures that a sweep requests for its report.
 
+use super::conditions::{KnownNames, condition};
 use super::expand;
 use super::spec::{FigureSpec, File};
 use apexmap_base::error::Result;
@@ -63,8 +64,9 @@ pub fn parse_figures(sweep: &str) -> Vec<SweepFigure> {
 ///
 /// # Errors
 /// An unknown name, with its place and the nearest column.
-pub(super) fn check_column(name: &str, place: Range<usize>, page: &TomlSource) -> Result<()> {
-    if columns::describe(columns::resolve(name)).role != Role::Unknown {
+pub(super) fn check_column(name: &str, place: Range<usize>, known_names: &KnownNames, page: &TomlSource) -> Result<()> {
+    let is_own = known_names.own.iter().map(|(own, _)| own).chain(&known_names.values).any(|own| own == name);
+    if is_own || columns::describe(columns::resolve(name)).role != Role::Unknown {
         return Ok(());
     }
     let other = nearest_name(name, columns::symbols().iter().copied());
@@ -81,6 +83,7 @@ pub(super) fn check_column(name: &str, place: Range<usize>, page: &TomlSource) -
 /// If a figure has an unknown kind, column or condition, or the wrong number of axes.
 pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
     let kernels = expand::select_kernels(file, page)?;
+    let known_names = KnownNames::new(file, &kernels, page)?;
     for figure in &file.figure {
         let kind = figure.kind.get_ref();
         if !kinds().any(|(name, _)| name == kind) {
@@ -90,7 +93,7 @@ pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
         }
         let z = figure.z.iter().map(|z| (z.get_ref().trim(), z));
         for (name, place) in axis_names(figure).chain(z) {
-            check_column(name, place.span(), page)?;
+            check_column(name, place.span(), &known_names, page)?;
         }
         if kind != "curves" && axis_names(figure).count() != 2 {
             let place = figure.y.as_ref().map_or(figure.kind.span(), Spanned::span);
@@ -107,7 +110,7 @@ pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
             }
         }
         if let Some(text) = &figure.condition {
-            expand::condition(text, &kernels, page)?;
+            condition(text, &known_names, page)?;
         }
     }
     Ok(())

@@ -4,6 +4,8 @@
 pub mod answer;
 mod answer_checks;
 mod budget;
+pub mod command;
+mod conditions;
 pub mod cost;
 pub mod counts;
 pub mod driver;
@@ -14,6 +16,7 @@ pub mod execute;
 mod expand;
 pub mod faults;
 pub mod figures;
+mod fixed;
 pub mod forecast;
 pub mod groups;
 mod guardian;

@@ -9,6 +9,8 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::kernels;
+use apexmap_measure::kernels::command::KEYS;
 use apexmap_measure::worker::Repeat;
 use std::path::{Path, PathBuf};
 
@@ -90,10 +92,24 @@ pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
     Ok((settings::repeat(&file.repeat, &page)?, sweep.launches))
 }
 
+/// Returns every name that a table of parameters may contain, with its meaning.
+fn all_parameters() -> Vec<(&'static str, String)> {
+    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
+    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
+    names.extend(["ranks", "P"].map(|name| (name, values::RANKS.meaning.into())));
+    names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| (parameter.name, parameter.meaning.into())));
+    for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters) {
+        if names.iter().all(|(name, _)| *name != parameter.name) {
+            names.push((parameter.name, parameter.meaning.into()));
+        }
+    }
+    names
+}
+
 /// Returns the JSON schema of sweep files for editors, with the parameters of every kernel.
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(spec::File).to_value();
-    let names: serde_json::Map<_, _> = values::all_parameters()
+    let names: serde_json::Map<_, _> = all_parameters()
         .into_iter()
         .map(|(name, meaning)| (name.to_owned(), serde_json::json!({ "description": meaning })))
         .collect();
@@ -104,8 +120,12 @@ pub fn schema() -> String {
         for property in properties.values_mut() {
             property["$ref"] = table["additionalProperties"]["$ref"].clone();
         }
+        if place.ends_with("fixed") {
+            let key = |name: &str| (name.to_owned(), serde_json::json!({ "description": "of the kernel command" }));
+            properties.extend(KEYS.into_iter().map(key));
+        }
+        // Other names are refused when the sweep is read, because those of a command are the user's.
         table["properties"] = properties.into();
-        table["additionalProperties"] = false.into();
     }
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
 }

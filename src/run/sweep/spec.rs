@@ -1,6 +1,7 @@
 //! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/sweeps.md.
 
 use super::answer::AnswerSpec;
+use super::fixed::Fixed;
 use super::submit_table::Submit;
 use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
@@ -50,7 +51,7 @@ pub struct File {
     /// Parameters that are the same at all points, such as kernel = "apex_map.two_sided" or M = "64 Mwords".
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Scalar>")]
-    pub fixed: Entries<Scalar>,
+    pub fixed: Fixed<Scalar>,
     /// Parameters to vary: every combination of their values is a point.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Axis>")]
@@ -78,7 +79,7 @@ impl File {
     /// Returns true if a table of parameters contains this one.
     pub fn has_parameter(&self, parameter: &str) -> bool {
         let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
-        tables.flat_map(BTreeMap::keys).chain(self.fixed.keys()).any(|name| name.get_ref() == parameter)
+        tables.flat_map(BTreeMap::keys).chain(self.fixed.entries.keys()).any(|name| name.get_ref() == parameter)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reads the values of parameters: names, units, domains, lists and ranges.
 
+use super::command;
 use super::memory::{Amount, BEYOND_CACHES, parse_memory_share};
 use super::spec::{Axis, Machine, Scalar, Scale, Steps};
 use apexmap_base::error::{Error, Result};
@@ -15,7 +16,7 @@ use toml::Spanned;
 pub const MAX_POINTS: usize = 1_000_000;
 
 /// The number of processes, which is read like a parameter.
-const RANKS: Parameter = Parameter {
+pub const RANKS: Parameter = Parameter {
     name: "ranks",
     column: "ranks",
     unit: Unit::None,
@@ -23,20 +24,6 @@ const RANKS: Parameter = Parameter {
               one per hardware thread of these, \"node\" one per core of one NUMA node",
     domain: Domain::Integer { min: 1, max: 1 << 24, default: 1 },
 };
-
-/// Returns every name that a table of parameters may contain, with its meaning.
-pub fn all_parameters() -> Vec<(&'static str, String)> {
-    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
-    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
-    names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
-    names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| (parameter.name, parameter.meaning.into())));
-    for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters) {
-        if names.iter().all(|(name, _)| *name != parameter.name) {
-            names.push((parameter.name, parameter.meaning.into()));
-        }
-    }
-    names
-}
 
 /// A value of a parameter, before the number of ranks is known.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +64,12 @@ impl Values<'_> {
         if matches!(text, "ranks" | "kernel") || is_launch_parameter || self.kernels.iter().any(has_parameter) {
             return Ok(text.to_owned());
         }
+        if self.takes_any_name() {
+            return match command::check_name(text) {
+                Ok(()) => Ok(text.to_owned()),
+                Err(message) => Err(self.page.error_at(name.span(), message, "docs/command.md shows every key")),
+            };
+        }
         let name_error = |message: String, help: String| Err(self.page.error_at(name.span(), message, help));
         let selected: Vec<_> = self.kernels.iter().map(|kernel| kernel.id).collect();
         if let Some(other) = kernels::ALL.iter().copied().find(has_parameter) {
@@ -109,8 +102,14 @@ impl Values<'_> {
                 .map_err(|message| self.page.error_at(span, message, "write a whole number of nodes")),
             "memory_node" => self.numa_node(&kernels::LAUNCH_PARAMETERS[2], scalar, span),
             "core_node" => self.numa_node(&kernels::LAUNCH_PARAMETERS[3], scalar, span),
+            _ if self.takes_any_name() => Ok(Setting { value: command::value(scalar), amount: Amount::Total }),
             _ => self.kernel_setting(name, scalar, span),
         }
+    }
+
+    /// Returns whether the user names the parameters.
+    pub fn takes_any_name(&self) -> bool {
+        self.kernels.iter().any(|kernel| kernel.has_own_parameters)
     }
 
     fn numa_node(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
@@ -300,7 +299,8 @@ impl Values<'_> {
         let step_error = |message: String| {
             self.page.error_at(step.span(), message, "write a number greater than 0, with a unit if it has one")
         };
-        match quantity(step.get_ref(), unit).map_err(step_error)?.as_f64() {
+        let own = self.takes_any_name().then(|| command::value(step.get_ref()));
+        match own.map_or_else(|| quantity(step.get_ref(), unit), Ok).map_err(step_error)?.as_f64() {
             Some(step) if step.is_finite() && step > 0.0 => Ok(step),
             _ => Err(step_error("step must be greater than 0".into())),
         }

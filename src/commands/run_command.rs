@@ -1,0 +1,137 @@
+//! `apexmap run --command`: a sweep of any program from one line.
+
+use super::shell_words;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::name_lookup::suggest;
+use apexmap_base::shell::command_line;
+use apexmap_run::sweep::{self, Sweep, command};
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct CommandOptions {
+    /// Measure this program instead of a sweep. There is no shell; {name} is the value of a parameter
+    #[arg(long, value_name = "COMMAND", conflicts_with = "sweep", display_order = 20)]
+    pub command: Option<String>,
+    /// A parameter of the command and its values: threads=1,2 or bytes=1MiB..256MiB, which doubles; ..64*4 and ..64+8 set the steps
+    #[arg(long = "axis", value_name = "NAME=VALUES", requires = "command", display_order = 21)]
+    axes: Vec<String>,
+    #[command(flatten)]
+    values: ValueOptions,
+}
+
+/// Where a command's values are.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct ValueOptions {
+    /// A value of a run: wall, user, system, maxrss, regex:PATTERN with the number in parentheses, or json:PATH [default: wall]
+    #[arg(long = "value", value_name = "VALUE", display_order = 22)]
+    values: Vec<String>,
+    /// The unit that the program prints, such as GB/s; repeated for further values
+    #[arg(long = "unit", value_name = "UNIT", requires = "values", display_order = 23)]
+    units: Vec<String>,
+}
+
+impl CommandOptions {
+    /// Returns the sweep of the command, with the name of the result folder `out`; `None` without a command.
+    ///
+    /// # Errors
+    /// If an option is not valid, or the sweep is not.
+    pub fn sweep(&self, out: Option<&Path>) -> Result<Option<Sweep>> {
+        let Some(command) = &self.command else {
+            return match self.values.values.first() {
+                Some(value) => {
+                    Err(Error::input(format!("--value {value} needs --command"), "write values of a sweep in its file"))
+                }
+                None => Ok(None),
+            };
+        };
+        let name = out.and_then(Path::file_name).map_or_else(|| "command".into(), |name| name.to_string_lossy());
+        let path = PathBuf::from(format!("{name}.toml"));
+        let text = self.text(command)?;
+        sweep::parse(&text, &path, sweep::Machine::detect()).map(Some).map_err(|error| Error {
+            // The user did not write this file.
+            location: None,
+            ..error
+        })
+    }
+
+    /// Returns the text of the sweep file.
+    fn text(&self, command: &str) -> Result<String> {
+        let arguments = shell_words::split(command)?;
+        let mut fixed =
+            Table::from_iter([("kernel".to_owned(), "command".into()), ("command".to_owned(), arguments.into())]);
+        fixed.extend(self.values.to_toml()?.map(|values| ("value".to_owned(), values)));
+        let mut axes = Table::new();
+        for text in &self.axes {
+            let (name, values) = axis(text)?;
+            if axes.insert(name.clone(), values).is_some() {
+                return Err(Error::input(format!("--axis gives {name} twice"), "name each parameter once"));
+            }
+        }
+        let repeat = Table::from_iter([("width".to_owned(), 0.05.into())]);
+        let tables = [("fixed", fixed), ("axes", axes), ("repeat", repeat)];
+        let file = Table::from_iter(
+            [("title".to_owned(), Value::from(command))]
+                .into_iter()
+                .chain(tables.map(|(name, table)| (name.to_owned(), table.into()))),
+        );
+        let text = toml::to_string(&file).map_err(|error| Error::internal(error.to_string()))?;
+        Ok(format!("# Written by: {}\n\n{text}", command_line().replace('\n', " ")))
+    }
+}
+
+impl ValueOptions {
+    /// Returns the values for a sweep file; `None` for the wall time.
+    pub fn to_toml(&self) -> Result<Option<Value>> {
+        let units = self.units.iter().map(Some).chain(std::iter::repeat(None));
+        let several = self.values.len() > 1;
+        let mut list = Vec::new();
+        for (number, (text, unit)) in (1..).zip(self.values.iter().zip(units)) {
+            let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+            list.push(match (kind, rest) {
+                ("wall" | "user" | "system" | "maxrss", "") => Value::from(kind),
+                ("regex" | "json", rest) if !rest.is_empty() => {
+                    let mut table = Table::from_iter([(kind.to_owned(), rest.into())]);
+                    table.extend(unit.map(|unit| ("unit".to_owned(), unit.as_str().into())));
+                    table
+                        .extend((several && number > 1).then(|| ("name".to_owned(), format!("value_{number}").into())));
+                    table.into()
+                }
+                _ => {
+                    let help = suggest(kind, &["wall", "user", "system", "maxrss", "regex:PATTERN", "json:PATH"]);
+                    return Err(Error::input(format!("--value {text} is no value of a run"), help));
+                }
+            });
+        }
+        Ok((!list.is_empty()).then(|| list.into()))
+    }
+}
+
+/// Reads `threads=1,2` or `bytes=1MiB..256MiB`.
+fn axis(text: &str) -> Result<(String, Value)> {
+    let fault = |message: String| {
+        Error::input(format!("--axis {text}: {message}"), "write --axis threads=1,2 or --axis bytes=1MiB..256MiB")
+    };
+    let (name, values) = text.split_once('=').ok_or_else(|| fault("there is no =".into()))?;
+    command::check_name(name.trim()).map_err(fault)?;
+    let Some((from, end)) = values.split_once("..") else {
+        let list: Vec<Value> = values.split(',').map(|value| scalar(value.trim())).collect();
+        return Ok((name.trim().to_owned(), list.into()));
+    };
+    let (to, key, step) = match (end.split_once('*'), end.split_once('+')) {
+        (Some((to, factor)), _) => (to, "factor", scalar(factor)),
+        (None, Some((to, step))) => (to, "step", scalar(step)),
+        (None, None) => (end, "factor", Value::from(2)),
+    };
+    let range = [("from", scalar(from.trim())), ("to", scalar(to.trim())), (key, step)];
+    let table: Table = range.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Ok((name.trim().to_owned(), table.into()))
+}
+
+/// Returns a number if the text is one, and otherwise the text, which may have a unit.
+fn scalar(text: &str) -> Value {
+    let whole = || text.parse::<i64>().map(Value::from).ok();
+    whole()
+        .or_else(|| text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from))
+        .unwrap_or_else(|| text.into())
+}

@@ -1,0 +1,269 @@
+//! The system around a program: its start, its cores, its process group, and the processes that it leaves behind.
+
+use crate::affinity;
+use crate::hardware::{Hardware, PlacementOrder, place_ranks};
+use nix::libc;
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::{Pid, setsid};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Bytes per read: the capacity of a pipe.
+pub const CHUNK: usize = 1 << 16;
+/// Environment variable of a program, which its descendants inherit.
+const MARK: &str = "APEXMAP_COMMAND_RUN";
+/// Longest wait for the end of killed processes.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A program with its arguments.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The program, then its arguments.
+    pub arguments: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    /// The working folder; that of this process if absent.
+    pub cwd: Option<String>,
+    /// The file that is its standard input; empty if absent.
+    pub input: Option<String>,
+    /// The hardware threads that it may use; all of this process if absent.
+    pub cores: Option<Vec<usize>>,
+}
+
+/// A program that was just started, with its pipes.
+pub struct Started {
+    pub group: Group,
+    pub stdout: Option<ChildStdout>,
+    pub stderr: Option<ChildStderr>,
+    /// When the start began.
+    pub begun_at: Instant,
+}
+
+/// A program in its own session and process group. Dropping it ends them.
+pub struct Group {
+    id: Pid,
+    /// Readable once the program has ended.
+    end: OwnedFd,
+    /// The entry in the environment of the program and its descendants, which finds those that left its session.
+    mark: String,
+    is_reaped: bool,
+}
+
+impl Started {
+    /// Starts a program. Its session has no terminal, so that nothing waits for a user.
+    pub fn start(program: &Program) -> Result<Self, String> {
+        let (name, arguments) = program.arguments.split_first().ok_or("command is empty")?;
+        // Processes whose parent ends become children of this process, which then finds and ends them.
+        let _ = prctl::set_child_subreaper(true);
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let mut command = Command::new(name);
+        command.args(arguments).envs(&program.env).env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(match &program.input {
+            Some(path) => {
+                Stdio::from(File::open(path).map_err(|error| format!("cannot open the input {path}: {error}"))?)
+            }
+            None => Stdio::null(),
+        });
+        if let Some(folder) = &program.cwd {
+            command.current_dir(folder);
+        }
+        let cores = program.cores.clone().unwrap_or_else(|| Hardware::this_machine().allowed.clone());
+        // SAFETY: setsid, prctl and sched_setaffinity are async-signal-safe and allocate nothing. The program ends with this process.
+        unsafe {
+            command.pre_exec(move || {
+                setsid()?;
+                prctl::set_pdeathsig(Signal::SIGKILL)?;
+                affinity::bind(&cores);
+                Ok(())
+            });
+        }
+        let begun_at = Instant::now();
+        let mut child = command.spawn().map_err(|error| start_error(program, &error))?;
+        let id = Pid::from_raw(child.id() as i32);
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let end = open_process(id).map_err(|error| {
+            let _ = killpg(id, Signal::SIGKILL);
+            let _ = child.wait();
+            format!("this system cannot watch a process (pidfd_open: {error})")
+        })?;
+        Ok(Self { group: Group { id, end, mark, is_reaped: false }, stdout, stderr, begun_at })
+    }
+}
+
+/// Returns the reason why a program could not be started, with advice.
+fn start_error(program: &Program, error: &std::io::Error) -> String {
+    let name = &program.arguments[0];
+    let advice = match error.kind() {
+        std::io::ErrorKind::NotFound => match &program.cwd {
+            Some(folder) => format!("check that it is installed and on the PATH, and that the folder {folder} exists"),
+            None => {
+                "check that it is installed and on the PATH; a shell command needs command = [\"sh\", \"-c\", \"...\"]"
+                    .into()
+            }
+        },
+        std::io::ErrorKind::PermissionDenied => "make it executable (chmod +x)".into(),
+        _ => "check that it is a program for this machine".into(),
+    };
+    format!("cannot start {name}: {error}; {advice}")
+}
+
+fn open_process(id: Pid) -> std::io::Result<OwnedFd> {
+    // SAFETY: the call takes only numbers; the file that it opens is new, so nothing else closes it.
+    unsafe {
+        match libc::syscall(libc::SYS_pidfd_open, id.as_raw(), 0) {
+            file if file >= 0 => Ok(OwnedFd::from_raw_fd(file as RawFd)),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    }
+}
+
+impl Group {
+    /// Returns the id of the program and of its group.
+    pub fn id(&self) -> Pid {
+        self.id
+    }
+
+    /// Returns the file that is readable once the program has ended.
+    pub fn end_event(&self) -> BorrowedFd<'_> {
+        self.end.as_fd()
+    }
+
+    /// Asks the group to end, and kills it if it does not.
+    pub fn end(&mut self, grace: Duration) {
+        let _ = killpg(self.id, Signal::SIGTERM);
+        let begun_at = Instant::now();
+        while begun_at.elapsed() < grace && !is_over(self.id) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.finish();
+        let _ = self.reap();
+    }
+
+    /// Ends what the program left behind when it ended, and returns the names of these processes.
+    pub fn finish(&self) -> Vec<String> {
+        let is_left = |id: &Pid| !is_over(*id);
+        let mut left = self.orphans();
+        // A program's last child may be about to end, as in a pipe of a shell.
+        if left.iter().any(is_left) {
+            std::thread::sleep(Duration::from_millis(20));
+            left = self.orphans();
+        }
+        let names = left.iter().filter(|id| is_left(id)).map(|id| name(*id)).collect();
+        // The program itself is not reaped yet, so its id and that of its group are still its own.
+        let _ = killpg(self.id, Signal::SIGKILL);
+        let begun_at = Instant::now();
+        // The children of killed processes become children of this process, so this repeats until none is left.
+        while !left.is_empty() && begun_at.elapsed() < END_TIMEOUT {
+            for id in left {
+                let _ = kill(id, Signal::SIGKILL);
+                let _ = waitpid(id, Some(WaitPidFlag::WNOHANG));
+            }
+            std::thread::sleep(Duration::from_micros(200));
+            left = self.orphans();
+        }
+        names
+    }
+
+    /// Returns the processes of the program that became children of this process, also those that have ended. Other children of this
+    /// process are in other sessions and have no such mark.
+    fn orphans(&self) -> Vec<Pid> {
+        let mark = format!("{MARK}={}", self.mark);
+        let has_mark = |id: Pid| {
+            let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+            environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        let is_own = |id: &Pid| *id != self.id && (session(*id) == Some(self.id) || has_mark(*id));
+        children().into_iter().filter(is_own).collect()
+    }
+
+    /// Waits for the program, which has ended or was killed, and returns what it used.
+    pub fn reap(&mut self) -> Result<(ExitStatus, libc::rusage), String> {
+        let (mut status, begun_at) = (0, Instant::now());
+        // SAFETY: a record of numbers, for which zeros are valid.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        loop {
+            // SAFETY: the call writes to both variables, which live longer than it.
+            let result = unsafe { libc::wait4(self.id.as_raw(), &raw mut status, libc::WNOHANG, &raw mut usage) };
+            if result == self.id.as_raw() {
+                self.is_reaped = true;
+                return Ok((ExitStatus::from_raw(status), usage));
+            }
+            let is_interrupted = std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+            if (result < 0 && !is_interrupted) || begun_at.elapsed() > END_TIMEOUT {
+                return Err("the program does not end even after SIGKILL; check what it waits for".into());
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.is_reaped {
+            self.finish();
+            let _ = self.reap();
+        }
+    }
+}
+
+/// Returns the children of this process, also those that have ended; empty if the system does not list them.
+fn children() -> Vec<Pid> {
+    let process = std::process::id();
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+    let of_thread =
+        |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+    let text: Vec<String> = threads.flatten().map(of_thread).collect();
+    text.iter()
+        .flat_map(|line| line.split_ascii_whitespace())
+        .filter_map(|id| id.parse().ok())
+        .map(Pid::from_raw)
+        .collect()
+}
+
+/// Returns a field of a process's state, counted from the one after its name; `None` if it does not exist.
+fn state_field(id: Pid, number: usize) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name may contain any character.
+    stat.rsplit(')').next()?.split_ascii_whitespace().nth(number).map(str::to_owned)
+}
+
+/// Returns whether a process has ended. It may still have to be reaped.
+fn is_over(id: Pid) -> bool {
+    state_field(id, 0).is_none_or(|state| matches!(state.as_str(), "Z" | "X"))
+}
+
+fn session(id: Pid) -> Option<Pid> {
+    state_field(id, 3)?.parse().ok().map(Pid::from_raw)
+}
+
+fn name(id: Pid) -> String {
+    std::fs::read_to_string(format!("/proc/{id}/comm")).map_or_else(|_| id.to_string(), |name| name.trim().to_owned())
+}
+
+/// Returns the time that the first thread of a process waited for a core, in seconds. The process may have ended.
+pub fn run_delay(id: Pid) -> Option<f64> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
+    let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
+    let (run_time, delay) = (fields.next()?.ok()?, fields.next()?.ok()?);
+    (run_time > 0).then_some(delay as f64 * 1e-9)
+}
+
+/// Returns the hardware threads of the first cores that this process may use, one on each core.
+///
+/// # Errors
+/// If it has fewer cores.
+pub fn first_cores(count: usize) -> Result<Vec<usize>, String> {
+    let machine = Hardware::this_machine();
+    let order = place_ranks(&machine.threads, &machine.allowed, PlacementOrder::Spread);
+    match order.get(..count) {
+        Some(threads) => Ok(threads.to_vec()),
+        None => Err(format!("cores = {count}, but this process may use {} hardware threads", order.len())),
+    }
+}

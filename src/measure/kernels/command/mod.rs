@@ -1,0 +1,156 @@
+//! NAME: command. Any program: its wall time, and values that it prints.
+//!
+//! DEFINITION: one run of a program with its arguments, without a shell. `{name}` in the arguments is the value of a parameter, which the
+//! user names.
+//! CHECK: the exit code, and that the output has every value.
+//!
+//! The parameters of other kernels are typed keys of this source. Those of a command are known only to the user, as are its values. The whole
+//! specification is therefore one parameter of the point, [`COMMAND`], as JSON. Reasons:
+//!
+//! * Samples describe themselves: a table has the command, its values, their units and their direction. No other file is needed.
+//! * The point's key covers it, so that another command makes samples stale.
+//! * Jobs, journals, archives and readers of earlier versions take it as they take any word. A reader that does not know the kernel treats
+//!   it as one of another program.
+
+mod environment;
+mod extract;
+mod program;
+mod specification;
+mod value;
+
+pub use environment::Program;
+pub use program::Finished;
+pub use specification::{KEYS, Specification};
+pub use value::{Better, PEAK_BYTES, SYSTEM_SECONDS, USER_SECONDS, ValueSpec, is_name};
+
+pub use super::parameter::COMMAND;
+
+use super::{CORE_NODE, Kernel, Outcome, Output, Ranks, Refusal, Work};
+use crate::observer;
+use crate::refusal;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source::Source;
+use apexmap_base::units::Unit;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+/// Its description is the user's.
+const SOURCE: Source =
+    Source { authors: "the user", title: "the program that the sweep names", short: "the sweep's command" };
+
+pub const KERNEL: Kernel = Kernel {
+    id: "command",
+    summary: "Any program: its wall time, its memory, and values that it prints",
+    source: &SOURCE,
+    place: "docs/command.md",
+    has_own_parameters: true,
+    outputs: &[
+        Output {
+            column: USER_SECONDS,
+            unit: Unit::Seconds,
+            meaning: "processor time of the program's own instructions",
+        },
+        Output { column: SYSTEM_SECONDS, unit: Unit::Seconds, meaning: "processor time of the system for the program" },
+        Output { column: PEAK_BYTES, unit: Unit::Bytes, meaning: "largest resident memory of one of its processes" },
+    ],
+    ranks: Ranks::One,
+    headline: "seconds",
+    method: "A sample is one run of the program, from its start to its end. The time of set-up, clean-up and warm-up runs does not \
+        count. A run counts if its exit code is a success and its output has every value.",
+    plain_way: Some("a program"),
+    refuse,
+    work: |_| Work { operations: 1.0, operation: "run", bytes: 0.0, byte_definition: "none" },
+    run: |point, _, _| run(point),
+    ..Kernel::DEFAULT
+};
+
+/// Returns the specification of a point.
+///
+/// # Errors
+/// Returns the fault in one sentence.
+pub fn specification(point: &Point) -> std::result::Result<Specification, String> {
+    match point.params.get(COMMAND) {
+        Some(Value::Text(text)) => Specification::parse(text),
+        _ => Err("the point has no command".into()),
+    }
+}
+
+/// Refuses points whose command and parameters do not fit.
+fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+    let specification = specification(point).map_err(|message| refusal!(["kernel"], "{message}"))?;
+    specification.resolve(&point.params).map_err(|message| refusal!(["kernel"], "{message}"))?;
+    if point.params.contains_key(CORE_NODE.parameter.name) {
+        return Err(refusal!(
+            ["core_node"],
+            "a command has its cores from the key cores in [fixed], not from core_node"
+        ));
+    }
+    let used = specification.placeholders();
+    let is_own = |name: &&String| *name != COMMAND && is_own_parameter(name);
+    match point.params.keys().filter(is_own).find(|name| !used.contains(name.as_str())) {
+        Some(name) => {
+            Err(refusal!(["kernel"], "nothing uses the parameter {name}; write {{{name}}} in the command or in env"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns whether a parameter is the user's, and not one of every kernel.
+pub fn is_own_parameter(name: &str) -> bool {
+    name != apexmap_base::point::NODE && super::LAUNCH_PARAMETERS.iter().all(|parameter| parameter.name != name)
+}
+
+/// Runs the program once, after its set-up and its warm-up runs. A run that fails is an outcome without a time.
+fn run(point: &Point) -> Result<Outcome> {
+    let failed = |why: String| Outcome { seconds: f64::NAN, outputs: BTreeMap::new(), verdict: Err(why) };
+    Ok(measure(point).unwrap_or_else(failed))
+}
+
+/// Runs the program of a point once. Returns why it has no value.
+pub fn measure(point: &Point) -> std::result::Result<Outcome, String> {
+    let specification = specification(point)?;
+    let resolved = specification.resolve(&point.params)?;
+    let run = |program: &Program| program.run(specification.time_limit);
+    let help = |part: &str, why: String| format!("{part}: {why}");
+    if let Some(setup) = &resolved.setup {
+        run(setup).and_then(|done| done.require_success(&[0])).map_err(|why| help("set-up", why))?;
+    }
+    for _ in 0..specification.warm_up {
+        run(&resolved.program).map_err(|why| help("warm-up run", why))?;
+    }
+    observer::clock_starts();
+    let finished = run(&resolved.program);
+    observer::clock_stops();
+    let cleaned = resolved.cleanup.as_ref().map(|cleanup| run(cleanup).and_then(|done| done.require_success(&[0])));
+    let finished = finished?;
+    observer::replace_facts(finished.facts());
+    finished.require_success(&specification.success)?;
+    cleaned.transpose().map_err(|why| help("clean-up", why))?;
+    let mut outputs = BTreeMap::from([
+        (USER_SECONDS, Value::Real(finished.user)),
+        (SYSTEM_SECONDS, Value::Real(finished.system)),
+        (PEAK_BYTES, Value::Integer(finished.peak_bytes)),
+    ]);
+    for value in &specification.value {
+        if let Some(number) = value.extract(&finished)? {
+            outputs.insert(static_name(&value.column()), Value::Real(number));
+        }
+    }
+    Ok(Outcome { seconds: finished.wall, outputs, verdict: Ok(()) })
+}
+
+/// Returns a name that lives as long as the process. Outputs of all other kernels have names in the source; those of commands are few, so
+/// that the memory is bounded.
+pub fn static_name(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    match names.get(name) {
+        Some(name) => name,
+        None => {
+            let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
+            names.insert(leaked);
+            leaked
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The values of a run: their places, units and directions.
+
+use super::extract::{find_json, find_regex};
+use super::program::Finished;
+use apexmap_base::units::{self, Unit};
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+/// The column of the time of a program's own instructions.
+pub const USER_SECONDS: &str = "user_seconds";
+/// The column of the time that the system worked for a program.
+pub const SYSTEM_SECONDS: &str = "system_seconds";
+/// The column of the largest memory of a program.
+pub const PEAK_BYTES: &str = "peak_bytes";
+
+/// The direction of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    Higher,
+    Lower,
+}
+
+/// A value of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ValueSpec {
+    /// A measurement of the system.
+    Usage(Usage),
+    /// A number in the output.
+    Printed(Printed),
+}
+
+/// A quantity that the system measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Usage {
+    /// Time from start to end.
+    Wall,
+    /// Processor time of the program's instructions.
+    User,
+    /// Processor time of the system for it.
+    System,
+    /// Largest memory.
+    Maxrss,
+}
+
+/// A number that the program prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Printed {
+    /// Name of the value; `value` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A regular expression whose first group is the number. The last match counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regex: Option<String>,
+    /// The path of the number in JSON output: `results.0.median`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json: Option<String>,
+    /// The unit of the printed number. Results hold it in the base unit if apexmap knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// The direction; `lower` for times and bytes if absent, otherwise `higher`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+}
+
+impl Default for ValueSpec {
+    fn default() -> Self {
+        Self::Usage(Usage::Wall)
+    }
+}
+
+/// Base units of printed values with the ends of their columns, which say the unit.
+const UNITS: [(Unit, &str); 4] = [
+    (Unit::BytesPerSecond, "bytes_per_second"),
+    (Unit::PerSecond, "per_second"),
+    (Unit::Seconds, "seconds"),
+    (Unit::Bytes, "bytes"),
+];
+
+/// Returns the base unit of a unit with the end of its column and the factor; `None` for a unit that apexmap does not know.
+fn known_unit(name: &str) -> Option<(Unit, &'static str, units::Scale)> {
+    UNITS.into_iter().find_map(|(unit, end)| Some((unit, end, units::scale(unit, name)?)))
+}
+
+/// Returns whether a word may name a parameter or a value.
+pub fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+impl ValueSpec {
+    /// Returns the column of the value, whose end says its unit: `value_bytes_per_second`.
+    pub fn column(&self) -> String {
+        let printed = match self {
+            Self::Usage(Usage::Wall) => return "seconds".into(),
+            Self::Usage(Usage::User) => return USER_SECONDS.into(),
+            Self::Usage(Usage::System) => return SYSTEM_SECONDS.into(),
+            Self::Usage(Usage::Maxrss) => return PEAK_BYTES.into(),
+            Self::Printed(printed) => printed,
+        };
+        let (name, unit) = (printed.name.as_deref().unwrap_or("value"), printed.unit.as_deref().unwrap_or_default());
+        match known_unit(unit) {
+            Some((_, end, _)) => format!("{name}_{end}"),
+            None if unit.is_empty() => name.to_owned(),
+            None => {
+                let words = unit.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+                format!("{name}_{}", words.collect::<Vec<_>>().join("_per_"))
+            }
+        }
+    }
+
+    /// Returns whether smaller values are better.
+    pub fn is_smaller_better(&self) -> bool {
+        match self {
+            Self::Usage(_) => true,
+            Self::Printed(printed) => match (printed.better, printed.unit.as_deref().and_then(known_unit)) {
+                (Some(better), _) => better == Better::Lower,
+                (None, Some((unit, ..))) => matches!(unit, Unit::Seconds | Unit::Bytes),
+                (None, None) => false,
+            },
+        }
+    }
+
+    /// Checks the name, the pattern and the path.
+    ///
+    /// # Errors
+    /// Returns the fault in one sentence.
+    pub fn check(&self) -> Result<(), String> {
+        let Self::Printed(printed) = self else { return Ok(()) };
+        if let Some(name) = printed.name.as_ref().filter(|name| !is_name(name)) {
+            return Err(format!("\"{name}\" cannot be the name of a value; use letters, digits and _"));
+        }
+        match (&printed.regex, &printed.json) {
+            (Some(pattern), None) => {
+                let regex =
+                    Regex::new(pattern).map_err(|error| format!("the pattern '{pattern}' is not valid: {error}"))?;
+                match regex.captures_len() {
+                    1 => Err(format!(
+                        "the pattern '{pattern}' has no group; put the number in parentheses: 'rate: ([0-9.]+)'"
+                    )),
+                    _ => Ok(()),
+                }
+            }
+            (None, Some(path)) if !path.is_empty() => Ok(()),
+            _ => {
+                Err("a value needs regex or json; write value = { regex = 'rate: ([0-9.]+)', unit = \"GB/s\" }".into())
+            }
+        }
+    }
+
+    /// Returns the value of a run in its base unit; `None` for the wall time, which every sample has.
+    ///
+    /// # Errors
+    /// If the output has no such number. The message shows the beginning of the output.
+    pub fn extract(&self, finished: &Finished) -> Result<Option<f64>, String> {
+        let printed = match self {
+            Self::Usage(_) => return Ok(None),
+            Self::Printed(printed) => printed,
+        };
+        let result = match (&printed.regex, &printed.json) {
+            (Some(pattern), _) => find_regex(pattern, finished),
+            (None, path) => find_json(path.as_deref().unwrap_or_default(), finished),
+        };
+        let number = result.map_err(|why| format!("{why}; {}", finished.beginning()))?;
+        if !number.is_finite() {
+            return Err(format!("the program printed {number} as {}; {}", self.column(), finished.beginning()));
+        }
+        Ok(Some(match printed.unit.as_deref().and_then(known_unit) {
+            Some((_, _, scale)) => scale.apply(number),
+            None => number,
+        }))
+    }
+}

@@ -1,0 +1,116 @@
+//! Conditions of a sweep, and the names that they may have.
+
+use super::command;
+use super::spec::{Axis, File, Scalar};
+use apexmap_base::condition::{Condition, NameType};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::toml_file::TomlSource;
+use apexmap_measure::kernels::command::Specification;
+use apexmap_measure::kernels::{self, Domain, Kernel};
+use toml::Spanned;
+
+/// The names that conditions and figures of a sweep may have, in addition to those of every result.
+pub struct KnownNames<'a> {
+    /// The kernels, whose parameters these are.
+    pub kernels: &'a [&'static Kernel],
+    /// Parameters that the user named.
+    pub own: Vec<(String, NameType)>,
+    /// Values that the user named.
+    pub values: Vec<String>,
+}
+
+impl<'a> KnownNames<'a> {
+    /// Finds the names that a file gives to the parameters and values of a command.
+    ///
+    /// # Errors
+    /// If the command is not valid.
+    pub fn new(file: &File, kernels: &'a [&'static Kernel], page: &TomlSource) -> Result<Self> {
+        let mut known_names = Self { kernels, own: Vec::new(), values: Vec::new() };
+        let has_command = kernels.iter().any(|kernel| kernel.has_own_parameters);
+        let Some(text) = command::specification(file, has_command, page)? else { return Ok(known_names) };
+        known_names.values =
+            Specification::parse(&text).map_or(Vec::new(), |c| c.value.iter().map(|v| v.column()).collect());
+        let tables = file.together.iter().chain(&file.include).map(Spanned::get_ref).chain([&file.axes]);
+        let varied = tables.flatten().map(|(name, axis)| (name, scalars(axis.get_ref())));
+        let fixed = file.fixed.entries.iter().map(|(name, scalar)| (name, vec![scalar.get_ref()]));
+        for (name, scalars) in varied.chain(fixed) {
+            let words: Vec<String> = scalars.iter().filter_map(|scalar| word(scalar)).collect();
+            let kind = if words.is_empty() { NameType::Number } else { NameType::Word(words) };
+            known_names.own.push((name.get_ref().clone(), kind));
+        }
+        Ok(known_names)
+    }
+}
+
+/// Returns the values of an axis that are written one by one.
+fn scalars(axis: &Axis) -> Vec<&Scalar> {
+    match axis {
+        Axis::One(scalar) => vec![scalar],
+        Axis::List(list) => list.iter().map(Spanned::get_ref).collect(),
+        Axis::Range(_) => Vec::new(),
+    }
+}
+
+/// Returns the word of a value; `None` for a number.
+fn word(scalar: &Scalar) -> Option<String> {
+    match command::value(scalar) {
+        Value::Text(word) => Some(word),
+        _ => None,
+    }
+}
+
+/// The conditions of a sweep.
+pub struct Filter {
+    required: Vec<Condition>,
+    excluded: Vec<Condition>,
+}
+
+impl Filter {
+    /// Parses the conditions of a file.
+    pub fn new(file: &File, known_names: &KnownNames, page: &TomlSource) -> Result<Self> {
+        let parse = |texts: &[Spanned<String>]| -> Result<Vec<Condition>> {
+            texts.iter().map(|text| condition(text, known_names, page)).collect()
+        };
+        Ok(Self { required: parse(&file.conditions)?, excluded: parse(&file.exclude)? })
+    }
+
+    /// Returns whether a point meets all conditions.
+    pub fn accepts(&self, point: &Point) -> bool {
+        let value = |name: &str| match name {
+            "kernel" => Some(Value::from(point.kernel.as_str())),
+            "ranks" | "P" => Some(Value::Integer(point.ranks as u64)),
+            _ => point.params.get(name).cloned(),
+        };
+        self.required.iter().all(|condition| condition.is_true_for(&value) != Some(false))
+            && self.excluded.iter().all(|condition| condition.is_true_for(&value) != Some(true))
+    }
+}
+
+/// Parses a condition about the points of a sweep.
+pub fn condition(text: &Spanned<String>, known_names: &KnownNames, page: &TomlSource) -> Result<Condition> {
+    let word_type = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
+    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
+    let mut names = vec![("kernel", word_type(&ids)), ("ranks", NameType::Number), ("P", NameType::Number)];
+    names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| (parameter.name, NameType::Number)));
+    for parameter in known_names.kernels.iter().flat_map(|kernel| kernel.parameters) {
+        if names.iter().all(|(name, _)| *name != parameter.name) {
+            names.push((
+                parameter.name,
+                if let Domain::Choice(w) = parameter.domain { word_type(w) } else { NameType::Number },
+            ));
+        }
+    }
+    names.extend(known_names.own.iter().map(|(name, kind)| (name.as_str(), kind.clone())));
+    Condition::parse(text.get_ref(), &names).map_err(|e| place_error(e, text, page))
+}
+
+/// Moves an error within a condition to its place in the file.
+fn place_error(error: Error, condition: &Spanned<String>, page: &TomlSource) -> Error {
+    let inner = error.location.as_ref().map_or(0..0, |place| place.span.clone());
+    // Escapes in the text would shift the place, so the whole text is underlined then.
+    let start =
+        page.text[condition.span()].find(condition.get_ref().as_str()).map(|offset| condition.span().start + offset);
+    let span = start.map_or(condition.span(), |start| start + inner.start..start + inner.end);
+    error.with_location(page.path, page.text, span)
+}

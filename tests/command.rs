@@ -1,0 +1,334 @@
+//! Any program as a kernel: its sweep file, its runs and failures, and its use in results, pages and comparisons.
+
+use crate::common::{Scratch, apexmap, output, successful_stdout, with_time_limit};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::sample::Status;
+use apexmap_measure::kernels::Outcome;
+use apexmap_measure::kernels::command::{COMMAND, measure};
+use apexmap_results::disk::Folder;
+use apexmap_results::samples::Samples;
+use apexmap_run::sweep::{Machine, Sweep, parse};
+use serde_json::json;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn sweep(text: &str) -> Result<Sweep, apexmap_base::error::Error> {
+    parse(text, Path::new("probe.toml"), Machine::with_cores(2, 1 << 30))
+}
+
+/// Returns the fault of a sweep file: its message and its advice.
+fn fault(text: &str) -> String {
+    let error = sweep(text).expect_err("a fault");
+    format!("{error}\n{}", error.help)
+}
+
+/// Measures a specification at a point with these parameters. Tests may not wait for a program that hangs.
+fn outcome(specification: serde_json::Value, parameters: &[(&str, Value)]) -> Result<Outcome, String> {
+    let mut point = Point::new("command", 1).with_parameter(COMMAND, specification.to_string().as_str());
+    point.params.extend(parameters.iter().map(|(name, value)| (name.to_string(), value.clone())));
+    with_time_limit(move || measure(&point))
+}
+
+/// Returns the specification of a script.
+fn script(text: &str) -> serde_json::Value {
+    json!({ "command": ["sh", "-c", text], "value": { "regex": "rate: ([0-9.a-z]+)", "unit": "GB/s" }, "time_limit": 20 })
+}
+
+fn failure(text: &str) -> String {
+    outcome(script(text), &[]).expect_err("a failed run")
+}
+
+const BENCH: &str = r#"
+[fixed]
+kernel = "command"
+command = ["./bench", "--size", "{bytes}", "--threads", "{threads}"]
+value = { regex = 'rate: ([0-9.]+) GB/s', unit = "GB/s" }
+[axes]
+bytes = { from = "1 MiB", to = "256 MiB", factor = 2 }
+threads = [1, 2]
+"#;
+
+#[test]
+fn a_sweep_names_its_own_parameters_with_units() {
+    let points = sweep(BENCH).unwrap().points;
+    assert_eq!(points.len(), 18);
+    assert_eq!(points[0].params["bytes"], Value::Integer(1 << 20));
+    assert_eq!(points[17].params["threads"], Value::Integer(2));
+    let filtered = BENCH.replacen('\n', "\nwhere = ['bytes <= 4194304 && threads == 1']\n", 1);
+    assert_eq!(sweep(&filtered).unwrap().points.len(), 3);
+    let words = "[fixed]\nkernel = \"command\"\ncommand = [\"x\", \"{mode}\", \"{wait}\"]\n[axes]\nmode = [\"a\", \"b\"]\nwait = \"10 ms\"";
+    let points = sweep(words).unwrap().points;
+    assert_eq!(points[1].params["mode"], Value::from("b"));
+    assert_eq!(points[1].params["wait"], Value::Real(0.01));
+}
+
+#[test]
+fn the_point_holds_the_whole_command_so_that_another_command_is_another_point() {
+    let first = sweep(BENCH).unwrap().points;
+    let second = sweep(&BENCH.replace("--size", "--bytes")).unwrap().points;
+    assert_ne!(first[0], second[0]);
+    let Value::Text(text) = &first[0].params[COMMAND] else { panic!("no text") };
+    assert!(text.contains("--size") && text.contains("GB/s"), "{text}");
+}
+
+#[test]
+fn faults_of_a_command_in_a_sweep_name_what_is_missing() {
+    for (from, to, expected) in [
+        ("{bytes}", "{size}", "the sweep has no parameter size"),
+        ("\"{threads}\"", "\"4\"", "nothing uses the parameter threads"),
+        ("kernel = \"command\"", "kernel = \"apex_map.sequential\"", "belongs to the kernel command"),
+        ("kernel = \"command\"", "kernel = \"command\"\ncwdd = \"x\"", "nothing uses the parameter cwdd"),
+        ("command = [\"./bench\", \"--size\", \"{bytes}\", \"--threads\", \"{threads}\"]", "", "command"),
+        ("([0-9.]+)", "[0-9.]+", "put the number in parentheses"),
+        ("([0-9.]+)", "([0-9.+)", "is not valid"),
+        ("unit = \"GB/s\"", "name = \"load\"", "is a column of every result"),
+        ("unit = \"GB/s\"", "unit = \"GB/s\", best = 1", "a value is"),
+        ("threads = [1, 2]", "\"my threads\" = [1, 2]", "cannot be the name of a parameter"),
+    ] {
+        let text = BENCH.replace(from, to);
+        assert_ne!(text, BENCH, "{from}");
+        let fault = fault(&text);
+        assert!(fault.contains(expected), "{to}: {fault}\nshould contain {expected}");
+    }
+}
+
+#[test]
+fn values_come_from_patterns_json_and_the_system() {
+    let outputs_of = |value: serde_json::Value, text: &str| {
+        let outputs = outcome(json!({ "command": ["sh", "-c", text], "value": value }), &[]).unwrap().outputs;
+        outputs.into_iter().map(|(name, value)| (name.to_owned(), value.as_f64().unwrap())).collect::<Vec<_>>()
+    };
+    let require = |outputs: &[(String, f64)], name: &str, value: f64| {
+        assert!(
+            outputs.iter().any(|(other, number)| other == name && *number == value),
+            "{name} = {value} in {outputs:?}"
+        );
+    };
+    let rate = outputs_of(json!({ "regex": "rate: ([0-9.]+)", "unit": "GB/s" }), "echo rate: 1; echo rate: 12.5 GB/s");
+    require(&rate, "value_bytes_per_second", 12.5e9);
+    let latency = outputs_of(json!({ "regex": "([0-9,]+) ns", "unit": "ns", "name": "latency" }), "echo 1,250 ns >&2");
+    require(&latency, "latency_seconds", 1.25e-6);
+    let path = json!([{ "json": "results.1.median" }, { "json": "n", "name": "runs", "unit": "runs/s" }, "maxrss"]);
+    let both = outputs_of(path, "echo '{\"results\": [1, {\"median\": 3}], \"n\": 7}'");
+    require(&both, "value", 3.0);
+    require(&both, "runs_runs_per_s", 7.0);
+    let peak = both.iter().find(|(name, _)| name == "peak_bytes").unwrap().1;
+    assert!((1e5..1e9).contains(&peak), "{peak}");
+}
+
+#[test]
+fn arguments_environment_folder_input_setup_and_cleanup_reach_the_program() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.join("input"), "rate: 3").unwrap();
+    let folder = scratch.to_str().unwrap();
+    let specification = json!({
+        "command": ["sh", "-c", "cat - made; echo $SIZE {{bytes}} '{print $1}' >> log; test \"$SIZE\" = 8"],
+        "value": { "regex": "rate: ([0-9]+)" },
+        "env": { "SIZE": "{bytes}" },
+        "cwd": folder,
+        "input": format!("{folder}/input"),
+        "setup": ["sh", "-c", "echo s >> log; touch made"],
+        "cleanup": ["sh", "-c", "echo c >> log; rm made"],
+        "warm_up": 1,
+        "cores": 1,
+    });
+    let outcome = outcome(specification, &[("bytes", Value::Integer(8))]).unwrap();
+    assert_eq!(outcome.outputs["value"], Value::Real(3.0));
+    assert!(outcome.seconds > 0.0);
+    let log = std::fs::read_to_string(scratch.join("log")).unwrap();
+    assert_eq!(log, "s\n8 {bytes} {print $1}\n8 {bytes} {print $1}\nc\n", "set-up, a warm-up run, the run, clean-up");
+}
+
+#[test]
+fn exit_codes_count_as_declared() {
+    assert!(failure("echo rate: 1; exit 3").contains("exit code 3"));
+    let mut with_codes = script("echo rate: 1; exit 3");
+    with_codes["success"] = json!([0, 3]);
+    outcome(with_codes, &[]).unwrap();
+    assert!(failure("echo rate: 1; kill -SEGV $$").contains("SIGSEGV"));
+}
+
+#[test]
+fn output_without_the_value_is_a_failure_that_shows_its_first_lines() {
+    let message = failure("echo one; echo two");
+    assert!(message.contains("does not match") && message.contains("one | two"), "{message}");
+    let message = failure("echo rate: nan");
+    assert!(message.contains("NaN"), "{message}");
+    let message = failure("echo rate: fast >&2");
+    assert!(
+        message.contains("\"fast\", which is not a number") && message.contains("error output begins"),
+        "{message}"
+    );
+    assert!(failure("true").contains("it wrote nothing"));
+}
+
+#[test]
+fn a_missing_program_is_a_failure_that_says_what_to_do() {
+    let message = outcome(json!({ "command": ["no-such-program-of-apexmap"] }), &[]).unwrap_err();
+    assert!(message.contains("cannot start no-such-program-of-apexmap") && message.contains("PATH"), "{message}");
+}
+
+#[test]
+fn a_program_that_writes_without_end_is_ended_in_bounded_memory() {
+    let message = failure("yes rate: 1");
+    assert!(message.contains("more than 16 MiB") && message.contains("rate: 1 | rate: 1"), "{message}");
+}
+
+/// Returns whether a process with this word among its arguments runs.
+fn runs(word: &str) -> bool {
+    let folders = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = folders.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| line.split(|&byte| byte == 0).any(|part| part == word.as_bytes()))
+}
+
+#[test]
+fn processes_that_a_program_leaves_behind_are_ended_and_named() {
+    let message = failure("sleep 98761 & echo rate: 1");
+    assert!(message.contains("left processes behind") && message.contains("sleep"), "{message}");
+    assert!(!runs("98761"));
+    let message = failure("setsid sleep 98762 > /dev/null 2>&1 & sleep 0.2; echo rate: 1");
+    assert!(message.contains("left processes behind"), "{message}");
+    assert!(!runs("98762"));
+}
+
+#[test]
+fn programs_that_wait_for_a_user_or_ignore_signals_do_not_hang() {
+    assert!(failure("cat").contains("it wrote nothing"), "standard input is empty");
+    assert!(failure("read x < /dev/tty; exit 7").contains("exit code"), "there is no terminal");
+    let mut stubborn = script("trap '' TERM; echo begun; sleep 98763");
+    stubborn["time_limit"] = json!("0.3 s");
+    let message = outcome(stubborn, &[]).unwrap_err();
+    assert!(message.contains("did not end within 0.3 s") && message.contains("begun"), "{message}");
+    assert!(!runs("98763"));
+}
+
+/// Writes a program whose rate is known, and a sweep of it.
+fn write_bench(scratch: &Scratch, rate: &str) -> std::path::PathBuf {
+    let bench = scratch.join("bench");
+    std::fs::write(&bench, format!("echo \"rate: $(({rate})) MB/s\"\n")).unwrap();
+    let text = format!(
+        "[fixed]\nkernel = \"command\"\ncommand = [\"sh\", \"{}\", \"{{bytes}}\", \"{{threads}}\"]\n\
+         value = {{ regex = 'rate: ([0-9]+) MB/s', unit = \"MB/s\", name = \"speed\" }}\n\
+         [axes]\nbytes = [1024, 2048]\nthreads = [1, 2]\n[repeat]\nmin = 2\n[launch]\npreflight = \"0 s\"\n",
+        bench.display()
+    );
+    let path = scratch.join("speed.toml");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn run_sweep(sweep: &Path, out: &Path, more: &[&str]) -> std::process::Output {
+    let arguments = ["run", sweep.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    apexmap(&[&arguments[..], more].concat())
+}
+
+#[test]
+fn a_sweep_of_a_program_runs_resumes_and_is_read_by_every_command() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (write_bench(&scratch, "$1 * $2"), scratch.join("out"));
+    let done = run_sweep(&sweep, &out, &[]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let result = out.to_str().unwrap();
+    let samples = Samples::from(Folder::open(&out).unwrap().table().unwrap());
+    assert_eq!(samples.len(), 8);
+    assert_eq!(samples.axes(), ["bytes_", "threads"]);
+    assert!(String::from_utf8_lossy(&run_sweep(&sweep, &out, &[]).stdout).contains("nothing to do"));
+    let rows =
+        successful_stdout(&["query", result, "--group-by", "bytes,threads", "--select", "speed_bytes_per_second"]);
+    assert!(rows.contains("4.1 GB/s") || rows.contains("4.10 GB/s"), "{rows}");
+    let chosen =
+        ["query", result, "--group-by", "threads", "--where", "bytes == 2 KiB", "--select", "speed_bytes_per_second"];
+    assert_eq!(successful_stdout(&chosen).matches("GB/s").count(), 2);
+    successful_stdout(&["plot", result, "heat", "--x", "bytes", "--y", "threads"]);
+    assert!(successful_stdout(&["status", result]).contains("4"));
+    assert!(successful_stdout(&["show", result]).contains("speed"));
+    successful_stdout(&["export", result]);
+    let formula = "speed_bytes_per_second = a * bytes_ * threads";
+    let fit = successful_stdout(&["fit", result, "--formula", formula, "--fit", "a"]);
+    assert!(fit.contains("a"), "{fit}");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("speed") && page.contains("threads"));
+}
+
+#[test]
+fn two_results_of_a_program_compare_by_its_parameters_and_fail_if_slower() {
+    let (first, second) = (Scratch::new(), Scratch::new());
+    let results = [(&first, "1000 * $2"), (&second, "900 * $2")].map(|(scratch, rate)| {
+        let out = scratch.join("out");
+        let done = run_sweep(&write_bench(scratch, rate), &out, &["--launches", "3", "--no-report"]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        out.to_str().unwrap().to_owned()
+    });
+    let [base, slower] = &results;
+    let check = |old: &str, new: &str| apexmap(&["compare", old, new, "--no-page", "--fail-if", "slower=5%"]);
+    let comparison = check(base, slower);
+    assert_eq!(comparison.status.code(), Some(5), "{}", String::from_utf8_lossy(&comparison.stdout));
+    assert_eq!(check(slower, base).status.code(), Some(0), "higher is better");
+}
+
+#[test]
+fn a_run_that_fails_is_a_failed_sample_and_the_other_points_are_measured() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (write_bench(&scratch, "$2 == 2 ? 1 / 0 : 5"), scratch.join("out"));
+    let done = run_sweep(&sweep, &out, &["--no-report"]);
+    assert_eq!(done.status.code(), Some(4));
+    let records = Folder::open(&out).unwrap().records().unwrap();
+    let samples: Vec<_> = records.into_iter().flat_map(|record| record.samples).collect();
+    let failed: Vec<_> = samples.iter().filter(|sample| sample.status == Status::Failed).collect();
+    assert_eq!((samples.len(), failed.len()), (6, 2), "a failed point is not run again");
+    assert!(failed[0].message.contains("its error output begins"), "{}", failed[0].message);
+    assert!(successful_stdout(&["status", out.to_str().unwrap()]).contains("exit code"));
+}
+
+#[test]
+fn one_line_writes_the_sweep_and_runs_it() {
+    let scratch = Scratch::new();
+    let out = scratch.join("out");
+    let line = ["run", "--command", "sh -c 'echo rate: {bytes}{{x}} {pages}'", "--axis", "bytes=1KiB..4KiB"];
+    // The name of a parameter of other kernels, with other values.
+    let own_name = ["--axis", "pages=10,20", "--value"];
+    let value = ["regex:rate: ([0-9]+)", "--unit", "MB/s", "--no-report", "--out", out.to_str().unwrap()];
+    let done = apexmap(&[&line[..], &own_name, &value].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = std::fs::read_to_string(out.join("sweep.toml")).unwrap();
+    assert!(text.starts_with("# Written by: ") && sweep(&text).unwrap().points.len() == 6, "{text}");
+    let faults = [
+        (vec!["--axis", "bytes"], "there is no ="),
+        (vec!["--axis", "command=1"], "belongs to the command"),
+        (vec!["--axis", "bytes=1..2", "--axis", "bytes=1"], "gives bytes twice"),
+        (vec!["--axis", "bytes=1..2", "--value", "wal"], "did you mean"),
+    ];
+    for (more, expected) in faults {
+        let refused = apexmap(&[&["run", "--command", "echo {bytes}"][..], &more].concat());
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn the_command_of_a_result_runs_only_with_consent() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (write_bench(&scratch, "1"), scratch.join("sent"));
+    assert!(run_sweep(&sweep, &out, &["--no-report"]).status.success());
+    std::fs::write(scratch.join("bench"), "touch \"$0.ran\"; echo rate: 1 MB/s\n").unwrap();
+    let again = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        command
+            .arg("run")
+            .arg(out.join("sweep.toml"))
+            .arg("--out")
+            .arg(scratch.join("new"))
+            .args(["--no-report"])
+            .args(more);
+        output(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))
+    };
+    let refused = again(&[]);
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        refused.status.code() == Some(2) && message.contains("lies in a result") && message.contains("bench"),
+        "{message}"
+    );
+    assert!(!scratch.join("bench.ran").exists(), "nothing ran");
+    assert!(again(&["--trust"]).status.success());
+    assert!(scratch.join("bench.ran").exists());
+}
