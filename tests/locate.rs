@@ -1,13 +1,13 @@
 //! Tests of `apexmap locate` without its tracer: stack distances, kinds, places, text traces and the first screen.
 
 use crate::common::{self, Scratch, refusal_message, successful_stdout};
-use apexmap_locate::analysis::Analysis;
+use apexmap_locate::analysis::{Analysis, Reuse};
 use apexmap_locate::kind::{Kind, kind_of};
 use apexmap_locate::located::Located;
 use apexmap_locate::place::LONGEST_RUN;
-use apexmap_locate::reuse::{Histogram, Stack};
+use apexmap_locate::reuse::{Found, Histogram, Tree, Youngest};
 use apexmap_locate::screen::percent;
-use apexmap_locate::site::{Counters, Sampled, Sink, Site};
+use apexmap_locate::site::{Counters, Site};
 use apexmap_locate::text_trace::{self, Recorder};
 use apexmap_measure::numerics::power_law::PowerLaw;
 use proptest::prelude::*;
@@ -17,6 +17,22 @@ use rand_pcg::Pcg64Mcg;
 use std::process::Command;
 
 const CACHES: [(&str, u64); 2] = [("second-level cache", 1 << 20), ("last cache", 32 << 20)];
+
+/// The youngest lines before the tree, as the tool and the reader of text traces have them.
+#[derive(Default)]
+struct Stack {
+    youngest: Youngest,
+    tree: Tree,
+}
+
+impl Stack {
+    fn access(&mut self, line: u64) -> Option<u64> {
+        match self.youngest.access(line) {
+            Found::Young(place) => Some(place as u64),
+            Found::Old(displaced) => self.tree.access(line, displaced),
+        }
+    }
+}
 
 /// A list of lines, the last accessed one first.
 #[derive(Default)]
@@ -41,12 +57,13 @@ proptest! {
         let (mut stack, mut naive) = (Stack::default(), NaiveStack::default());
         for (index, (bits, value)) in lines.into_iter().enumerate() {
             if index == forget {
-                stack.retain(|line| line % 3 == 0);
+                stack.youngest.retain(|line| line % 3 == 0);
+                stack.tree.retain(|line| line % 3 == 0);
                 naive.0.retain(|line| line % 3 == 0);
             }
             let line = u64::from(value % (1 << bits));
             prop_assert_eq!(stack.access(line), naive.access(line));
-            prop_assert_eq!(stack.len(), naive.0.len());
+            prop_assert_eq!(stack.tree.len(), naive.0.len());
         }
     }
 
@@ -142,15 +159,17 @@ fn sampled_miss_ratios_are_within_a_point_of_exact_ones_from_256_kib_and_two_poi
     let (words, blocks) = (1 << 23, 1_500_000);
     for (alpha, block) in [(1.0, 1), (0.3, 1), (0.1, 1), (0.03, 1), (0.003, 1), (0.3, 16)] {
         let blocks = blocks / block as usize;
-        let (mut recorder, mut sampled, mut exact) = (Recorder::default(), Analysis::default(), Analysis::default());
+        let (mut sampled, mut exact) = (Analysis::default(), Analysis::default());
+        let mut recorders = [Recorder::default(), Recorder::with_limit(usize::MAX)];
         apex_map(alpha, words, block, blocks, |address| {
-            recorder.access((1, 8, false), address, &mut sampled);
-            exact.access(Sampled { site: 0, address, keeps_line: true, keeps_page: true });
+            recorders[0].access((1, 8, false), address, &mut sampled);
+            recorders[1].access((1, 8, false), address, &mut exact);
         });
         assert!(sampled.levels().line > 0 || alpha < 0.2, "nothing was left out");
+        let [sampled, exact] = [sampled, exact].map(|analysis| analysis.into_reuse(&[]));
         let accesses = (blocks as u64 * block) as f64;
         for lines in (9..19).map(|power| f64::from(power).exp2()) {
-            let ratio = |analysis: &Analysis| analysis.sites[0].lines.misses(lines) / accesses;
+            let ratio = |reuse: &[Reuse]| reuse[0].lines.misses(lines) / accesses;
             let (estimate, expected) = (ratio(&sampled), ratio(&exact));
             assert!(
                 (estimate - expected).abs() < if lines < 4096.0 { 0.02 } else { 0.01 },
@@ -174,7 +193,7 @@ fn misses_equal_those_of_cachegrind() {
     let text = valgrind(&["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"]);
     let mut analysis = Analysis::default();
     let trace = text_trace::read(&mut text.as_bytes(), "lackey", None, &mut analysis).unwrap();
-    let misses: f64 = analysis.sites.iter().map(|site| site.lines.misses(512.0)).sum();
+    let misses: f64 = analysis.into_reuse(&trace.sites).iter().map(|site| site.lines.misses(512.0)).sum();
     let options = ["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null", "--D1=32768,512,64"];
     let counted = valgrind(&options);
     let field = |name: &str| -> f64 {
@@ -236,17 +255,18 @@ fn the_first_screen_has_a_sentence_and_rows_that_add_up() {
     let row = |words: &str| screen.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{screen}"));
     assert!(row("sweep 4 B").trim_start().starts_with("50 %") && row("  random  ").trim_start().starts_with("50 %"));
     let document: serde_json::Value =
-        serde_json::from_str(&successful_stdout(&[&arguments[..], &["--json"]].concat())).expect("JSON");
+        serde_json::from_str(&successful_stdout(&[&arguments[..], &["--json", "-"]].concat())).expect("JSON");
     assert_eq!((document["accesses"].as_u64(), document["lines"].as_array().unwrap().len()), (Some(80_000), 2));
     let listed = successful_stdout(&["codes", "--codes", code.to_str().unwrap()]);
     assert!(listed.lines().any(|line| line.starts_with("app ")), "{listed}");
-    let limited = successful_stdout(&[&arguments[..], &["--accesses", "10", "--json"]].concat());
+    let limited = successful_stdout(&[&arguments[..], &["--accesses", "10", "--json", "-"]].concat());
     assert!(limited.contains("\"accesses\": 10"), "{limited}");
 }
 
 #[test]
 fn wrong_inputs_of_locate_name_the_next_step() {
     assert!(refusal_message(&["locate"]).contains("apexmap locate -- ./app"));
+    assert!(refusal_message(&["locate", "--json", "-", "--", "true"]).contains("--json app.json -- ./app"));
     let scratch = Scratch::new();
     let missing = scratch.join("none.txt");
     let unread = common::output(Command::new(env!("CARGO_BIN_EXE_apexmap")).arg("locate").arg(&missing));

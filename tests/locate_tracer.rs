@@ -1,7 +1,8 @@
 //! Programs under the tool of `apexmap locate`: their behaviour stays, and counters of small programs have known values.
 
 use crate::common::{self, Scratch, refusal_message};
-use apexmap_locate::site::{Grain, LINE_BYTES, PAGE_BYTES, Sampled, Sink, Site, is_kept};
+use apexmap_locate::reuse::Displaced;
+use apexmap_locate::site::{Grain, Sink, Site, is_kept};
 use apexmap_locate::tracer::{TraceOptions, Traced, trace};
 use std::ffi::OsString;
 use std::fs;
@@ -41,22 +42,55 @@ int main(void) {
 "#;
 const TRIPS: u64 = 1 << 15;
 
-/// Sampled accesses, checked against the rule of sampling.
+/// The folder of a cache of these tests: the tool is compiled there once.
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
+/// The default options, with the cache of these tests.
+pub fn options() -> TraceOptions {
+    TraceOptions { cache: Some(cache().join("apexmap")), ..TraceOptions::default() }
+}
+
+/// Numbers of sampled accesses, which are checked against the rule of sampling.
 #[derive(Default)]
 struct Recorder {
-    accesses: Vec<Sampled>,
+    /// Accesses to old lines and pages.
+    old: [u64; 2],
     levels: [u32; 2],
+    last_site: usize,
+    passed: u64,
+}
+
+impl Recorder {
+    /// Returns the number of sampled accesses to lines or pages, while none are left out.
+    fn count_sampled(&self, traced: &Traced, grain: Grain) -> u64 {
+        let young: u64 = traced.sites.iter().flat_map(|site| site.young[grain as usize]).sum();
+        young + self.old[grain as usize]
+    }
 }
 
 impl Sink for Recorder {
-    fn access(&mut self, access: Sampled) {
-        assert_eq!(access.keeps_line, is_kept(access.address / LINE_BYTES, self.levels[0]));
-        assert_eq!(access.keeps_page, is_kept(access.address / PAGE_BYTES, self.levels[1]));
-        self.accesses.push(access);
+    fn access_old(&mut self, site: usize, grain: Grain, number: u64, displaced: Displaced) {
+        let level = self.levels[grain as usize];
+        assert!(is_kept(number, level) && displaced.line.is_none_or(|line| is_kept(line, level)));
+        assert!(displaced.line.is_none() || displaced.young == 8);
+        self.old[grain as usize] += 1;
+        self.last_site = self.last_site.max(site);
+    }
+
+    fn enter_young(&mut self, site: usize, line: u64) {
+        assert!(is_kept(line, self.levels[0]));
+        self.last_site = self.last_site.max(site);
     }
 
     fn halve(&mut self, grain: Grain) {
-        self.levels[(grain == Grain::Page) as usize] += 1;
+        self.levels[grain as usize] += 1;
+    }
+
+    fn pass(&mut self, accesses: u64) {
+        assert!(accesses > self.passed);
+        self.passed = accesses;
     }
 }
 
@@ -90,7 +124,7 @@ fn counters_of_known_loops_are_exact_at_every_optimisation() {
     let scratch = Scratch::new();
     for flags in [["-O0"], ["-O2"], ["-O3"]] {
         let program = compile(&scratch, "walks", WALKS, &flags);
-        let traced = trace_program(&[&program], &TraceOptions::default(), &mut Recorder::default());
+        let traced = trace_program(&[&program], &options(), &mut Recorder::default());
         assert!(traced.exit.success() && traced.notes.is_empty(), "{:?}", traced.notes);
         let is_on_the_stack = |site: &&Site| site.counters.same_address > 0;
         let bytes =
@@ -132,21 +166,22 @@ fn the_trace_begins_at_a_function_and_ends_after_some_accesses_but_the_program_g
     needs!(Valgrind);
     let scratch = Scratch::new();
     let program = compile(&scratch, "walks", WALKS, &["-O1"]);
-    let from = TraceOptions { from: Some("gather".into()), ..TraceOptions::default() };
+    let from = TraceOptions { from: Some("gather".into()), ..options() };
     let part = trace_program(&[&program], &from, &mut Recorder::default());
     assert!(loads(&part, "sweep", 8).is_empty() && loads(&part, "main", 1).is_empty());
     let gathered: u64 = loads(&part, "gather", 8).iter().map(|site| site.counters.accesses).sum();
     assert_eq!(gathered, TRIPS);
 
-    let accesses = TraceOptions { accesses: Some(100_000), ..TraceOptions::default() };
+    let accesses = TraceOptions { accesses: Some(100_000), ..options() };
     let mut recorder = Recorder::default();
     let part = trace_program(&[&program], &accesses, &mut recorder);
-    assert_eq!((part.accesses, recorder.accesses.len()), (100_000, 100_000));
+    let sampled = [Grain::Line, Grain::Page].map(|grain| recorder.count_sampled(&part, grain));
+    assert_eq!((part.accesses, recorder.passed, sampled), (100_000, 100_000, [100_000; 2]));
     assert!(part.exit.success());
     assert_eq!(part.notes, ["The trace ends after 100000 accesses."]);
 
     let program = [program.into_os_string()];
-    let never = TraceOptions { from: Some("gath".into()), ..TraceOptions::default() };
+    let never = TraceOptions { from: Some("gath".into()), ..options() };
     let error = trace(&program, &never, &mut Recorder::default()).unwrap_err();
     assert!(error.message.ends_with("never called gath"), "{error}");
 }
@@ -156,20 +191,22 @@ fn beyond_the_limit_the_rates_of_lines_and_pages_halve_and_all_sampled_accesses_
     needs!(Valgrind);
     let scratch = Scratch::new();
     let program = compile(&scratch, "walks", WALKS, &["-O1"]);
-    let limited = TraceOptions { line_limit: Some(1 << 12), page_limit: Some(1 << 8), ..TraceOptions::default() };
+    let limited = TraceOptions { line_limit: Some(1 << 12), page_limit: Some(1 << 8), ..options() };
     let (mut sample, mut whole) = (Recorder::default(), Recorder::default());
     let sampled = trace_program(&[&program], &limited, &mut sample);
-    let unlimited = TraceOptions { line_limit: None, page_limit: None, ..TraceOptions::default() };
+    let unlimited = TraceOptions { line_limit: None, page_limit: None, ..options() };
     let exact = trace_program(&[&program], &unlimited, &mut whole);
     // About 2^16.2 lines (half of them nodes, half of the column) and 2^10.7 pages.
     assert_eq!(sample.levels, [5, 3]);
     assert_eq!(whole.levels, [0, 0]);
-    assert_eq!(whole.accesses.len() as u64, exact.accesses);
+    assert_eq!([Grain::Line, Grain::Page].map(|grain| whole.count_sampled(&exact, grain)), [exact.accesses; 2]);
     // Both runs count alike, but for the environment of valgrind itself.
     assert!(sampled.accesses.abs_diff(exact.accesses) < 1000);
-    assert!(sample.accesses.len() * 2 < whole.accesses.len());
-    let site = whole.accesses.iter().map(|access| access.site).max().unwrap() as usize;
-    assert!(site < exact.sites.len());
+    assert!(sample.old[0] * 2 < whole.old[0]);
+    // Accesses to sampled lines stand for all: each counts 2^level.
+    let young = |traced: &Traced| traced.sites.iter().flat_map(|site| site.young[0]).sum::<u64>() as f64;
+    assert!((young(&sampled) / young(&exact) - 1.0).abs() < 0.2, "{} {}", young(&sampled), young(&exact));
+    assert!(whole.last_site < exact.sites.len());
 }
 
 /// A program's output, errors and exit, alone and traced. The program writes to the files `out` and `err` of its argument.
@@ -195,7 +232,7 @@ fn both_ways(scratch: &Scratch, source: &str, flags: &[&str]) -> ExitStatus {
         fs::create_dir(folder).unwrap();
     }
     let alone = Command::new(&program).arg(&folders[0]).status().unwrap();
-    let traced = trace_program(&[&program, &folders[1]], &TraceOptions::default(), &mut Recorder::default());
+    let traced = trace_program(&[&program, &folders[1]], &options(), &mut Recorder::default());
     for file in ["out", "err"] {
         let [alone, traced] = folders.each_ref().map(|folder| fs::read_to_string(folder.join(file)).unwrap());
         assert_eq!(alone, traced, "{file}");
@@ -240,7 +277,7 @@ fn a_program_that_replaces_itself_is_traced_until_then() {
     }"#;
     assert_eq!(both_ways(&scratch, source, &["-O1"]).code(), Some(8));
     let program = [&*scratch.join("program"), &*scratch.join("traced")];
-    let traced = trace_program(&program, &TraceOptions::default(), &mut Recorder::default());
+    let traced = trace_program(&program, &options(), &mut Recorder::default());
     assert!(traced.notes[0].contains("replaced itself"), "{:?}", traced.notes);
     assert!(traced.accesses > 1000);
 }
@@ -307,12 +344,12 @@ fn static_programs_and_scripts_are_traced() {
     needs!(Valgrind);
     let scratch = Scratch::new();
     let program = compile(&scratch, "static", WALKS, &["-O1", "-static"]);
-    let traced_static = trace_program(&[&program], &TraceOptions::default(), &mut Recorder::default());
+    let traced_static = trace_program(&[&program], &options(), &mut Recorder::default());
     assert_eq!(loads(&traced_static, "walk", 8).iter().map(|site| site.counters.accesses).sum::<u64>(), TRIPS);
     let script = scratch.join("script");
     fs::write(&script, "#!/bin/sh\nexit 12\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let traced_script = trace_program(&[&script], &TraceOptions::default(), &mut Recorder::default());
+    let traced_script = trace_program(&[&script], &options(), &mut Recorder::default());
     assert_eq!(traced_script.exit.code(), Some(12));
     assert_eq!(traced_script.notes, ["The program ended with exit code 12."]);
 }
@@ -325,7 +362,7 @@ fn programs_with_instructions_of_avx_512_get_the_flags_that_avoid_them() {
     // vaddps %zmm0, %zmm0, %zmm0
     let source = r#"int main(void) { __asm__(".byte 0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc0"); return 0; }"#;
     let program = compile(&scratch, "wide", source, &[]);
-    let error = trace(&[program.into_os_string()], &TraceOptions::default(), &mut Recorder::default()).unwrap_err();
+    let error = trace(&[program.into_os_string()], &options(), &mut Recorder::default()).unwrap_err();
     assert!(error.message.contains("does not know") && error.help.contains("-mno-avx512f"), "{error}");
 }
 
@@ -358,7 +395,7 @@ fn programs_that_valgrind_cannot_run_are_refused_with_the_next_step() {
 /// `apexmap locate -- true` with its own cache.
 fn locate(cache: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
-    command.args(["locate", "--json", "--", "true"]).env("XDG_CACHE_HOME", cache);
+    command.args(["locate", "--", "true"]).env("XDG_CACHE_HOME", cache);
     command
 }
 
@@ -376,6 +413,41 @@ fn concurrent_first_uses_compile_one_tool_and_later_ones_need_no_compiler() {
     assert_eq!(files.len(), 1, "{files:?}");
     assert!(files[0].to_string_lossy().starts_with("locate-valgrind-"));
     assert!(common::output(locate(&scratch).env("CC", "/nonexistent")).status.success());
+}
+
+#[test]
+fn the_screen_goes_to_standard_error_and_json_to_a_file() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let file = scratch.join("echo.json");
+    let arguments =
+        [Path::new("locate"), Path::new("--json"), &file, Path::new("--"), Path::new("echo"), Path::new("own")];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    let output = common::output(command.args(arguments).env("XDG_CACHE_HOME", cache()));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "own\n");
+    let document: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert!(document["accesses"].as_u64().unwrap() > 1000);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("misses"));
+}
+
+#[test]
+fn a_new_tool_replaces_those_of_other_versions_that_are_a_day_old() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let folder = scratch.join("apexmap");
+    fs::create_dir_all(folder.join(".locate-killed")).unwrap();
+    for name in ["locate-valgrind-3.18.0-old", "locate-valgrind-3.18.0-young", "mine"] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    for name in [".locate-killed", "locate-valgrind-3.18.0-old", "mine"] {
+        let status = Command::new("touch").args(["-d", "2 days ago"]).arg(folder.join(name)).status().unwrap();
+        assert!(status.success());
+    }
+    assert!(common::output(&mut locate(&scratch)).status.success());
+    let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    assert!(names.len() == 3 && names[1].ends_with("3.18.0-young") && names[2] == "mine", "{names:?}");
 }
 
 #[test]
@@ -414,6 +486,7 @@ fn a_program_survives_the_end_of_its_reader() {
     let program = compile(&scratch, "waits", source, &["-O1"]);
     let mut child = Command::new(env!("CARGO_BIN_EXE_apexmap"))
         .args([Path::new("locate"), Path::new("--"), &program, &*scratch])
+        .env("XDG_CACHE_HOME", cache())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -32,6 +32,8 @@ pub enum Group {
     Arm,
     /// Valgrind and a C compiler.
     Valgrind,
+    /// GNU's Fortran compiler.
+    Fortran,
     /// Control groups that limit memory, and the right to create them.
     MemoryLimits,
 }
@@ -48,7 +50,7 @@ macro_rules! needs {
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_available(self) -> bool {
-        static AVAILABLE: [OnceLock<bool>; 13] = [const { OnceLock::new() }; 13];
+        static AVAILABLE: [OnceLock<bool>; 14] = [const { OnceLock::new() }; 14];
         *AVAILABLE[self as usize].get_or_init(|| {
             let (name, missing) = match self {
                 Self::Mpi => ("MPI", missing_for_mpi()),
@@ -58,6 +60,7 @@ impl Group {
                 Self::Slurm => ("Slurm", missing_for_slurm()),
                 Self::Network => ("a simulated network", crate::network::missing_requirement()),
                 Self::Valgrind => ("valgrind", missing_for_valgrind()),
+                Self::Fortran => ("Fortran", find_on_path("gfortran").is_none().then(|| "gfortran".into())),
                 Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
                 Self::PackageTools => ("EasyBuild, ReFrame and maturin", missing_python_program()),

@@ -93,6 +93,7 @@
 //! - `codes`: places of known codes, against exact traces; files of own codes; marks and ratios
 //! - `locate`: stack distances, kinds and places of programs, text traces, the first screen
 //! - `locate_tracer`: programs under the valgrind tool: unchanged behaviour, counters with known values, sampling, refusals
+//! - `locate_kinds`: kinds of loops with known answers in C, C++, Fortran and Rust, at several levels of optimisation
 //! - `explorer`: the panel of all cells: its data, its modules under node, and the panel in a browser with mouse and keyboard
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `terminal`: text for a terminal is printable and bounded; a terminal that fails ends no measurement
@@ -210,6 +211,7 @@ mod licences;
 mod limits;
 mod live;
 mod locate;
+mod locate_kinds;
 mod locate_tracer;
 mod locks;
 mod lru;

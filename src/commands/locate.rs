@@ -52,9 +52,9 @@ pub struct Arguments {
     /// Write the program as a code with its sites, for `codes` and `plot`
     #[arg(long, value_name = "FILE")]
     codes: Option<PathBuf>,
-    /// Print all parts as JSON
-    #[arg(long)]
-    json: bool,
+    /// Write all parts as JSON; - prints them instead of the screen, if no program is traced
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
     /// Folder for an HTML page with all lines [default: none]
     #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -80,6 +80,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.demo {
         return demonstrate(arguments.codes.as_deref());
     }
+    if !arguments.program.is_empty() && arguments.json.as_deref() == Some(Path::new("-")) {
+        return Err(Error::input(
+            "standard output belongs to the traced program",
+            "name a file: apexmap locate --json app.json -- ./app",
+        ));
+    }
     let mut analysis = Analysis::default();
     let trace = read_trace(arguments, &mut analysis)?;
     let (caches, cache_note) = caches(Hardware::this_machine());
@@ -95,14 +101,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let page = locate::write(&located, &trace.name, &notes, samples.as_ref(), folder)?;
         note(&format!("note: the page is {}", page.display()));
     }
-    if arguments.json {
+    if let Some(file) = &arguments.json {
         let document = Document::new(&trace, &located, &notes);
         let value = serde_json::to_value(&document)
             .map_err(|e| Error::internal(format!("a located program is not JSON: {e}")))?;
-        print_data(&pretty(&value)?)?;
-    } else {
-        print_screen(&located, &notes, trace.exit.is_some())?;
+        let text = pretty(&value)?;
+        if file == Path::new("-") {
+            return print_data(&text);
+        }
+        new_file::write_user_file_contents(file, text)?;
     }
+    print_screen(&located, &notes, trace.exit.is_some())?;
     match trace.exit {
         Some(status) if !status.success() => std::process::exit(exit_code(status)),
         _ => Ok(()),

@@ -3,8 +3,8 @@
 //! SOURCE: sampling by the hash of a line, with distances and counts scaled by the rate: C. A. Waldspurger et al., "Efficient MRC
 //! construction with SHARDS", FAST 2015.
 
-use crate::reuse::{Histogram, Stack};
-use crate::site::{Grain, LINE_BYTES, PAGE_BYTES, Sampled, Sink, is_kept};
+use crate::reuse::{Displaced, Histogram, Tree};
+use crate::site::{Grain, LINE_BYTES, PAGE_BYTES, Sink, Site, is_kept};
 use crate::sketch::{Distinct, Extent};
 use serde::Serialize;
 
@@ -15,7 +15,6 @@ pub struct Reuse {
     pub pages: Histogram,
     pub distinct: Distinct,
     pub extent: Extent,
-    last_line: Option<u64>,
 }
 
 impl Reuse {
@@ -25,6 +24,11 @@ impl Reuse {
         self.distinct.merge(&other.distinct);
         self.extent.merge(&other.extent);
     }
+
+    fn enter(&mut self, line: u64) {
+        self.distinct.insert(line);
+        self.extent.insert(line * LINE_BYTES / PAGE_BYTES);
+    }
 }
 
 /// Lines that were accessed since the begin of the trace, at equal intervals of accesses.
@@ -33,16 +37,13 @@ pub struct Growth {
     /// Accesses between two values.
     pub step: u64,
     pub lines: Vec<u64>,
-    #[serde(skip)]
-    accesses: u64,
 }
 
 impl Growth {
     const MOST: usize = 64;
 
-    fn add(&mut self, accesses: u64, lines: u64) {
-        self.accesses += accesses;
-        while self.accesses >= self.step * (self.lines.len() as u64 + 1) {
+    fn reach(&mut self, accesses: u64, lines: u64) {
+        while accesses >= self.step * (self.lines.len() as u64 + 1) {
             if self.lines.len() == Self::MOST {
                 self.lines = self.lines.iter().skip(1).step_by(2).copied().collect();
                 self.step *= 2;
@@ -55,11 +56,11 @@ impl Growth {
 
 /// Computes reuse from sampled accesses.
 pub struct Analysis {
-    lines: Stack,
-    pages: Stack,
+    lines: Tree,
+    pages: Tree,
     levels: Levels,
     /// Reuse of each site, by its index.
-    pub sites: Vec<Reuse>,
+    sites: Vec<Reuse>,
     pub growth: Growth,
     first_lines: u64,
 }
@@ -73,8 +74,8 @@ pub struct Levels {
 
 impl Default for Analysis {
     fn default() -> Self {
-        let growth = Growth { step: 1 << 10, lines: Vec::new(), accesses: 0 };
-        let (lines, pages) = (Stack::default(), Stack::default());
+        let growth = Growth { step: 1 << 12, lines: Vec::new() };
+        let (lines, pages) = (Tree::default(), Tree::default());
         Self { lines, pages, levels: Levels::default(), sites: Vec::new(), growth, first_lines: 0 }
     }
 }
@@ -93,44 +94,57 @@ impl Analysis {
         }
     }
 
-    fn access_line(&mut self, index: usize, address: u64) {
-        let (line, scale) = (address / LINE_BYTES, 1u64 << self.levels.line);
-        let distance = self.lines.access(line).map(|distance| distance * scale);
-        if distance.is_none() {
-            self.first_lines += scale;
+    /// Returns the reuse of each site, with the accesses to the youngest lines and pages that the sites counted.
+    pub fn into_reuse(mut self, sites: &[Site]) -> Vec<Reuse> {
+        self.sites.resize_with(sites.len().max(self.sites.len()), Reuse::default);
+        for (reuse, site) in self.sites.iter_mut().zip(sites) {
+            reuse.lines.add_young(&site.young[Grain::Line as usize]);
+            reuse.pages.add_young(&site.young[Grain::Page as usize]);
         }
-        self.growth.add(scale, self.first_lines);
-        let site = &mut self.sites[index];
-        site.lines.add(distance, scale);
-        if site.last_line.replace(line) != Some(line) {
-            site.distinct.insert(line);
-            site.extent.insert(address / PAGE_BYTES);
+        self.sites
+    }
+
+    fn site(&mut self, index: usize) -> &mut Reuse {
+        if index >= self.sites.len() {
+            self.sites.resize_with(index + 1, Reuse::default);
         }
+        &mut self.sites[index]
     }
 }
 
 impl Sink for Analysis {
-    fn access(&mut self, access: Sampled) {
-        let index = access.site as usize;
-        if index >= self.sites.len() {
-            self.sites.resize_with(index + 1, Reuse::default);
-        }
-        if access.keeps_line {
-            self.access_line(index, access.address);
-        }
-        if access.keeps_page {
-            let scale = 1u64 << self.levels.page;
-            let distance = self.pages.access(access.address / PAGE_BYTES).map(|distance| distance * scale);
-            self.sites[index].pages.add(distance, scale);
+    fn access_old(&mut self, site: usize, grain: Grain, number: u64, displaced: Displaced) {
+        let (tree, level) = match grain {
+            Grain::Line => (&mut self.lines, self.levels.line),
+            Grain::Page => (&mut self.pages, self.levels.page),
+        };
+        let scale = 1 << level;
+        let distance = tree.access(number, displaced).map(|distance| distance * scale);
+        match grain {
+            Grain::Line => {
+                self.first_lines += if distance.is_none() { scale } else { 0 };
+                let site = self.site(site);
+                site.lines.add(distance, scale);
+                site.enter(number);
+            }
+            Grain::Page => self.site(site).pages.add(distance, scale),
         }
     }
 
+    fn enter_young(&mut self, site: usize, line: u64) {
+        self.site(site).enter(line);
+    }
+
     fn halve(&mut self, grain: Grain) {
-        let (stack, level) = match grain {
+        let (tree, level) = match grain {
             Grain::Line => (&mut self.lines, &mut self.levels.line),
             Grain::Page => (&mut self.pages, &mut self.levels.page),
         };
         *level += 1;
-        stack.retain(|number| is_kept(number, *level));
+        tree.retain(|number| is_kept(number, *level));
+    }
+
+    fn pass(&mut self, accesses: u64) {
+        self.growth.reach(accesses, self.first_lines);
     }
 }

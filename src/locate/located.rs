@@ -63,9 +63,8 @@ impl Located {
     /// Joins sites and their reuse. Both have the same indices.
     pub fn new(sites: &[Site], analysis: Analysis, caches: Caches) -> Self {
         let kinds = kinds(sites);
-        let (levels, growth) = (analysis.levels(), analysis.growth);
-        let mut reuse = analysis.sites;
-        reuse.resize_with(sites.len(), Reuse::default);
+        let (levels, growth) = (analysis.levels(), analysis.growth.clone());
+        let reuse = analysis.into_reuse(sites);
         let join = |key: &dyn Fn(usize) -> Key| join(sites, &kinds, &reuse, key);
         let whole = join(&|_| Default::default()).pop().unwrap_or_default();
         let totals = Totals::new(&whole, caches, levels.line);
@@ -185,7 +184,7 @@ fn join(sites: &[Site], kinds: &[Kind], reuse: &[Reuse], key: &dyn Fn(usize) -> 
 fn kinds(sites: &[Site]) -> Vec<Kind> {
     let key = |site: &Site| (line_name(site), function(site), site.counters.stride, site.is_store);
     let mut swept: HashMap<_, u64> = HashMap::new();
-    let has_line = |site: &Site| !site.name.file.is_empty();
+    let has_line = |site: &Site| !site.name.file.is_empty() || !site.name.function.is_empty();
     for site in sites.iter().filter(|site| has_line(site)) {
         *swept.entry(key(site)).or_default() += u64::from(site.size);
     }

@@ -7,67 +7,104 @@
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Lines in the list before the tree. Most accesses of programs find their line here.
-const YOUNGEST: usize = 8;
+/// Lines in the list before the tree. Most accesses of programs find their line here. The tool has the same list.
+pub const YOUNGEST: usize = 8;
 /// Times for which the tree has room at first.
 const FIRST_ROOM: usize = 1 << 12;
 const EMPTY: u64 = u64::MAX;
+/// Instead of the time of a line that is among the youngest.
+const YOUNG: u32 = u32::MAX;
 
-/// Lines in the order of their last access. Lines are numbers below 2^64 - 1.
-pub struct Stack {
-    /// The youngest lines, the last accessed one first.
-    young: [u64; YOUNGEST],
-    young_len: usize,
-    /// The time of the last access of each older line.
+/// The youngest lines, the last accessed one first.
+#[derive(Clone, Debug, Default)]
+pub struct Youngest {
+    lines: [u64; YOUNGEST],
+    count: usize,
+}
+
+/// Where an access finds its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// At this place among the youngest: so many different lines were accessed since.
+    Young(usize),
+    Old(Displaced),
+}
+
+/// What an old line, or a new one, does to the youngest ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Displaced {
+    /// Number of the youngest lines before.
+    pub young: u64,
+    /// The line that no longer is one of them.
+    pub line: Option<u64>,
+}
+
+impl Youngest {
+    /// Makes a line the youngest one.
+    pub fn access(&mut self, line: u64) -> Found {
+        let place = self.lines[..self.count].iter().position(|young| *young == line);
+        let position = place.map_or_else(|| Found::Old(self.displace()), Found::Young);
+        self.lines.copy_within(0..place.unwrap_or(self.count - 1), 1);
+        self.lines[0] = line;
+        position
+    }
+
+    /// Makes room for another line.
+    fn displace(&mut self) -> Displaced {
+        let (young, is_full) = (self.count as u64, self.count == YOUNGEST);
+        self.count += usize::from(!is_full);
+        Displaced { young, line: is_full.then_some(self.lines[YOUNGEST - 1]) }
+    }
+
+    /// Forgets all other lines.
+    pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
+        let kept: Vec<u64> = self.lines[..self.count].iter().copied().filter(|line| keep(*line)).collect();
+        self.lines[..kept.len()].copy_from_slice(&kept);
+        self.count = kept.len();
+    }
+}
+
+/// All known lines, with the older ones in the order of their last access. Lines are numbers below 2^64 - 1.
+pub struct Tree {
+    /// The time of the last access of each line, or `YOUNG`.
     times: HashMap<u64, u32, FixedState>,
     /// The line that was accessed at a time, or `EMPTY`.
     slots: Vec<u64>,
     /// Fenwick tree over the times: 1 for each slot with a line.
     tree: Vec<u32>,
+    /// Number of lines in the tree.
+    count: usize,
     now: usize,
 }
 
-impl Default for Stack {
+impl Default for Tree {
     fn default() -> Self {
         let (slots, tree) = (vec![EMPTY; FIRST_ROOM], vec![0; FIRST_ROOM + 1]);
-        Self { young: [EMPTY; YOUNGEST], young_len: 0, times: HashMap::default(), slots, tree, now: 0 }
+        Self { times: HashMap::default(), slots, tree, count: 0, now: 0 }
     }
 }
 
-impl Stack {
-    /// Accesses a line. Returns the number of different lines since its last access, or `None` for its first access.
-    pub fn access(&mut self, line: u64) -> Option<u64> {
-        if let Some(place) = self.young[..self.young_len].iter().position(|young| *young == line) {
-            self.young.copy_within(0..place, 1);
-            self.young[0] = line;
-            return Some(place as u64);
-        }
-        let distance = self.take(line).map(|above| above + self.young_len as u64);
-        if self.young_len == YOUNGEST {
-            self.push(self.young[YOUNGEST - 1]);
-        } else {
-            self.young_len += 1;
-        }
-        self.young.copy_within(0..YOUNGEST - 1, 1);
-        self.young[0] = line;
+impl Tree {
+    /// Accesses a line that is not among the youngest. Returns the number of different lines since its last access, or `None` for its
+    /// first access.
+    pub fn access(&mut self, line: u64, displaced: Displaced) -> Option<u64> {
+        let distance = self.take(line).map(|above| above + displaced.young);
+        displaced.line.into_iter().for_each(|line| self.push(line));
         distance
     }
 
-    /// Returns the number of different lines.
+    /// Returns the number of different lines, with the youngest ones.
     pub fn len(&self) -> usize {
-        self.times.len() + self.young_len
+        self.times.len()
     }
 
     /// Returns whether no line was accessed.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.times.is_empty()
     }
 
     /// Forgets all other lines.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
-        let young: Vec<u64> = self.young[..self.young_len].iter().copied().filter(|line| keep(*line)).collect();
-        self.young[..young.len()].copy_from_slice(&young);
-        self.young_len = young.len();
         self.slots.iter_mut().filter(|line| **line != EMPTY && !keep(**line)).for_each(|line| *line = EMPTY);
         self.times.retain(|line, _| keep(*line));
         self.compact();
@@ -75,10 +112,11 @@ impl Stack {
 
     /// Removes a line from the tree. Returns the number of lines above it there.
     fn take(&mut self, line: u64) -> Option<u64> {
-        let time = self.times.remove(&line)? as usize;
-        let above = self.times.len() + 1 - self.count_until(time);
+        let time = self.times.insert(line, YOUNG).filter(|time| *time != YOUNG)? as usize;
+        let above = self.count - self.count_until(time);
         self.slots[time] = EMPTY;
         self.add(time, u32::MAX);
+        self.count -= 1;
         Some(above as u64)
     }
 
@@ -89,6 +127,7 @@ impl Stack {
         self.slots[self.now] = line;
         self.add(self.now, 1);
         self.times.insert(line, self.now as u32);
+        self.count += 1;
         self.now += 1;
     }
 
@@ -130,7 +169,7 @@ impl Stack {
                 self.tree[above] += self.tree[node];
             }
         }
-        self.now = lines.len();
+        (self.now, self.count) = (lines.len(), lines.len());
     }
 }
 
@@ -158,6 +197,12 @@ impl Histogram {
             self.counts.resize(bin + 1, 0);
         }
         self.counts[bin] += accesses;
+    }
+
+    /// Counts accesses that find their line at each place among the youngest.
+    pub fn add_young(&mut self, counts: &[u64; YOUNGEST]) {
+        let counts = counts.iter().enumerate().filter(|(_, accesses)| **accesses > 0);
+        counts.for_each(|(place, accesses)| self.add(Some(place as u64), *accesses));
     }
 
     pub fn merge(&mut self, other: &Self) {

@@ -1,5 +1,7 @@
 //! Sites: the load and store instructions of a traced program, with their counters; and the sampled accesses.
 
+use crate::reuse::{Displaced, YOUNGEST};
+
 /// Bytes of a cache line. The tool counts in such lines on every machine.
 pub const LINE_BYTES: u64 = 64;
 /// Bytes of a page.
@@ -16,6 +18,8 @@ pub struct Site {
     pub size: u32,
     pub is_store: bool,
     pub counters: Counters,
+    /// Accesses to the youngest lines and pages of the sample, by their place; each counts 2^level.
+    pub young: [[u64; YOUNGEST]; 2],
     pub name: SiteName,
 }
 
@@ -71,24 +75,18 @@ pub enum Grain {
     Page,
 }
 
-/// An access to a line or page in the sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sampled {
-    /// Index of the site in `sites`.
-    pub site: u32,
-    pub address: u64,
-    /// Whether its line is in the sample of lines.
-    pub keeps_line: bool,
-    /// Whether its page is in the sample of pages.
-    pub keeps_page: bool,
-}
-
-/// Receives sampled accesses in their order.
+/// Receives accesses to lines and pages of the sample, in their order. Those to the youngest ones are only counted (`Site::young`).
+/// Numbers are addresses divided by the size of a line or page; `site` is an index in `sites`.
 pub trait Sink {
-    fn access(&mut self, access: Sampled);
+    /// A line or page is accessed that is not among the youngest.
+    fn access_old(&mut self, site: usize, grain: Grain, number: u64, displaced: Displaced);
+    /// A site enters a line that is among the youngest.
+    fn enter_young(&mut self, site: usize, line: u64);
     /// The rate of sampling halves: from now on lines (or pages) are kept by [`is_kept`] at the new level, which grows by 1 each time.
     /// Known lines that are not kept at the new level must be forgotten.
     fn halve(&mut self, grain: Grain);
+    /// So many accesses, sampled or not, came until now.
+    fn pass(&mut self, accesses: u64);
 }
 
 /// Returns the hash of a line's or page's number (its address divided by the size). The tool in C has the same.

@@ -13,11 +13,16 @@ const HASHES: usize = 512;
 pub struct Distinct {
     /// The smallest hashes, ascending.
     hashes: Vec<u64>,
+    /// The hash that came last: lines often repeat.
+    last: u64,
 }
 
 impl Distinct {
     pub fn insert(&mut self, line: u64) {
-        self.insert_hash(hash(line));
+        let hash = hash(line);
+        if std::mem::replace(&mut self.last, hash) != hash {
+            self.insert_hash(hash);
+        }
     }
 
     fn insert_hash(&mut self, hash: u64) {
@@ -49,7 +54,7 @@ const INTERVALS: usize = 6;
 /// Pages closer than this belong to one interval from the beginning.
 const NEAR: u64 = 256;
 
-/// The pages from the first to the last that a site reached, in a few intervals: heap, stack and libraries are far apart.
+/// The pages from the first to the last that sites reached, in a few intervals: heap, stack and libraries are far apart.
 #[derive(Clone, Debug, Default)]
 pub struct Extent {
     /// First and last pages, ascending.
@@ -74,20 +79,24 @@ impl Extent {
         }
     }
 
+    /// Adds the pages of another site. An instruction walks through one part of memory: gaps there are pages that it has not reached
+    /// yet, and count. Gaps between the parts of different sites are no memory of the program's, or none that it reaches.
     pub fn merge(&mut self, other: &Self) {
-        other.intervals.iter().for_each(|(first, last)| self.insert_interval(*first, *last));
+        other.fill_gaps().intervals.iter().for_each(|(first, last)| self.insert_interval(*first, *last));
     }
 
-    /// Returns the number of pages. A gap counts if it is smaller than the intervals together.
+    /// Returns the number of pages.
     pub fn pages(&self) -> u64 {
-        let mut joined = self.clone();
-        loop {
-            let total = joined.intervals.iter().map(|(low, high)| high - low + 1).sum();
-            match joined.nearest().filter(|place| joined.gap(*place) < total) {
-                Some(place) => joined.join(place),
-                None => return total,
-            }
+        self.intervals.iter().map(|(low, high)| high - low + 1).sum()
+    }
+
+    /// Returns the extent with the gaps that are smaller than the intervals together.
+    fn fill_gaps(&self) -> Self {
+        let mut filled = self.clone();
+        while let Some(place) = filled.nearest().filter(|place| filled.gap(*place) < filled.pages()) {
+            filled.join(place);
         }
+        filled
     }
 
     /// Returns the interval that is nearest to its next one.

@@ -1,7 +1,8 @@
 //! Traces as text: the output of valgrind's `--tool=lackey --trace-mem=yes`, and lines `R|W ADDRESS [SIZE]`.
 
 use crate::analysis::Analysis;
-use crate::site::{Grain, LINE_BYTES, PAGE_BYTES, SAMPLE_LIMIT, Sampled, Sink, Site, is_kept};
+use crate::reuse::{Found, YOUNGEST, Youngest};
+use crate::site::{Grain, LINE_BYTES, PAGE_BYTES, SAMPLE_LIMIT, Sink, Site, is_kept};
 use crate::walk::Walk;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::to_printable;
@@ -103,30 +104,66 @@ fn parse(text: &[u8]) -> Option<Line> {
 
 /// Address of the instruction, size and direction.
 pub type Key = (u64, u32, bool);
+type Young = [[u64; YOUNGEST]; 2];
+
+/// The youngest lines or pages of the sample.
+#[derive(Default)]
+struct Sample {
+    youngest: Youngest,
+    level: u32,
+}
 
 /// Counts and samples accesses, as the valgrind tool does.
-#[derive(Default)]
 pub struct Recorder {
+    limit: usize,
     indices: HashMap<Key, u32, FixedState>,
-    walks: Vec<(Key, Walk)>,
+    walks: Vec<(Key, Walk, Young)>,
+    samples: [Sample; 2],
     accesses: u64,
     notes: Vec<String>,
 }
 
+impl Default for Recorder {
+    fn default() -> Self {
+        Self::with_limit(SAMPLE_LIMIT)
+    }
+}
+
 impl Recorder {
+    /// Keeps all accesses until `limit` different lines, or pages, are known. Then the rate of sampling halves.
+    pub fn with_limit(limit: usize) -> Self {
+        let (indices, samples) = (HashMap::default(), Default::default());
+        Self { limit, indices, walks: Vec::new(), samples, accesses: 0, notes: Vec::new() }
+    }
+
     /// Records an access of `key`: the address of the instruction, the size in bytes, and whether it is a store.
     pub fn access(&mut self, key: Key, address: u64, analysis: &mut Analysis) {
         self.accesses += 1;
         let site = self.index(key);
         self.walks[site as usize].1.access(address, key.1);
-        let levels = analysis.levels();
-        let keeps_line = is_kept(address / LINE_BYTES, levels.line);
-        let keeps_page = is_kept(address / PAGE_BYTES, levels.page);
-        analysis.access(Sampled { site, address, keeps_line, keeps_page });
-        for grain in [Grain::Line, Grain::Page] {
-            if analysis.count_known(grain) > SAMPLE_LIMIT {
-                analysis.halve(grain);
+        self.sample(site, Grain::Line, address / LINE_BYTES, analysis);
+        self.sample(site, Grain::Page, address / PAGE_BYTES, analysis);
+        analysis.pass(self.accesses);
+    }
+
+    fn sample(&mut self, site: u32, grain: Grain, number: u64, analysis: &mut Analysis) {
+        let Sample { youngest, level } = &mut self.samples[grain as usize];
+        if !is_kept(number, *level) {
+            return;
+        }
+        match youngest.access(number) {
+            Found::Young(place) => {
+                self.walks[site as usize].2[grain as usize][place] += 1 << *level;
+                if grain == Grain::Line {
+                    analysis.enter_young(site as usize, number);
+                }
             }
+            Found::Old(displaced) => analysis.access_old(site as usize, grain, number, displaced),
+        }
+        while analysis.count_known(grain) > self.limit {
+            *level += 1;
+            youngest.retain(|number| is_kept(number, *level));
+            analysis.halve(grain);
         }
     }
 
@@ -137,7 +174,7 @@ impl Recorder {
         let (_, size, is_store) = key;
         let key = if self.walks.len() < MOST_SITES { key } else { (0, size, is_store) };
         *self.indices.entry(key).or_insert_with(|| {
-            self.walks.push((key, Walk::default()));
+            self.walks.push((key, Walk::default(), Default::default()));
             self.walks.len() as u32 - 1
         })
     }
@@ -145,12 +182,16 @@ impl Recorder {
     /// Returns the sites, and notes about the limits of such a trace.
     pub fn finish(mut self) -> TextTrace {
         self.notes.push("A text trace has no values: chains and pointers count as random or local.".into());
-        if self.walks.iter().all(|((address, ..), _)| *address == 0) {
+        if self.walks.iter().all(|((address, ..), ..)| *address == 0) {
             self.notes.push("The trace has no instructions: accesses are joined by size and direction.".into());
         }
-        let site = |((address, size, is_store), walk): (Key, Walk)| {
-            let counters = walk.counters;
-            Site { address, size, is_store, counters, ..Site::default() }
+        let site = |((address, size, is_store), walk, young): (Key, Walk, Young)| Site {
+            address,
+            size,
+            is_store,
+            counters: walk.counters,
+            young,
+            ..Site::default()
         };
         let sites = self.walks.into_iter().map(site).collect();
         TextTrace { sites, accesses: self.accesses, notes: self.notes }

@@ -1,7 +1,8 @@
 //! The messages of the tool: see tool.c.
 
 use super::names;
-use crate::site::{Counters, Grain, LINE_BYTES, Sampled, Sink, Site};
+use crate::reuse::{Displaced, YOUNGEST};
+use crate::site::{Counters, Grain, Sink, Site};
 use apexmap_base::error::{Error, Result};
 use std::io::Read;
 
@@ -28,6 +29,7 @@ pub struct Messages {
 const MOST_BYTES: usize = 1 << 16;
 const MOST_SITES: u64 = 1 << 20;
 const SITE_NUMBERS: usize = 13;
+const YOUNG_NUMBERS: usize = 2 * YOUNGEST;
 
 impl Messages {
     /// Reads messages until the pipe is closed.
@@ -49,7 +51,7 @@ impl Messages {
 
     fn take(&mut self, kind: usize, payload: &[u8], sink: &mut dyn Sink) -> Result<()> {
         match kind {
-            1 => payload.as_chunks().0.iter().for_each(|packed| sink.access(unpack(u64::from_le_bytes(*packed)))),
+            1 => take_accesses(payload.as_chunks().0, sink)?,
             2 => sink.halve(Grain::Line),
             3 => sink.halve(Grain::Page),
             4 => self.take_site(payload)?,
@@ -68,7 +70,8 @@ impl Messages {
     }
 
     fn take_site(&mut self, payload: &[u8]) -> Result<()> {
-        let (numbers, text) = payload.split_at_checked(SITE_NUMBERS * 8).ok_or_else(malformed_message)?;
+        let (numbers, text) =
+            payload.split_at_checked((SITE_NUMBERS + YOUNG_NUMBERS) * 8).ok_or_else(malformed_message)?;
         let numbers: Vec<u64> = numbers.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         let &[
             index,
@@ -84,6 +87,7 @@ impl Messages {
             run_bytes,
             chained,
             pointed,
+            ref young @ ..,
         ] = &numbers[..]
         else {
             return Err(malformed_message());
@@ -100,6 +104,7 @@ impl Messages {
         let stride = stride.cast_signed();
         site.counters =
             Counters { accesses, same_address, same_stride, same_line, stride, runs, run_bytes, chained, pointed };
+        site.young.as_flattened_mut().copy_from_slice(young);
         if !text.is_empty() {
             site.name = names::parse(&String::from_utf8_lossy(text));
         }
@@ -107,14 +112,24 @@ impl Messages {
     }
 }
 
-/// An access is 2 bits (its line is in the sample; its page is), 20 bits of the site's index and 42 bits of the line's number.
-fn unpack(packed: u64) -> Sampled {
-    Sampled {
-        site: (packed >> 42) as u32 & 0xF_FFFF,
-        address: (packed & ((1 << 42) - 1)) * LINE_BYTES,
-        keeps_line: packed >> 62 & 1 != 0,
-        keeps_page: packed >> 63 != 0,
+/// Reads the words of accesses: see tool.c.
+fn take_accesses(words: &[[u8; 8]], sink: &mut dyn Sink) -> Result<()> {
+    const NUMBER: u64 = (1 << 42) - 1;
+    let mut words = words.iter().map(|bytes| u64::from_le_bytes(*bytes));
+    while let Some(word) = words.next() {
+        let (site, number) = ((word >> 42) as usize & 0xF_FFFF, word & NUMBER);
+        let mut displaced = || {
+            let word = words.next().ok_or_else(malformed_message)?;
+            Ok(Displaced { young: word >> 42 & 0xF, line: (word >> 63 != 0).then_some(word & NUMBER) })
+        };
+        match word >> 62 {
+            0 => sink.access_old(site, Grain::Line, number, displaced()?),
+            1 => sink.enter_young(site, number),
+            2 => sink.access_old(site, Grain::Page, number, displaced()?),
+            _ => sink.pass(number),
+        }
     }
+    Ok(())
 }
 
 fn words<const N: usize>(bytes: &[u8]) -> [usize; N] {

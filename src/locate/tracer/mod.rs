@@ -20,6 +20,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
 /// The program that compiles the tool, for tests of its absence.
@@ -39,13 +40,22 @@ pub struct TraceOptions {
     /// The same for pages. By default it is the number of pages that hold the lines of their limit: programs that use whole pages
     /// then have about equal rates.
     pub page_limit: Option<u32>,
+    /// Folder that keeps the compiled tool; by default the user's cache.
+    pub cache: Option<PathBuf>,
 }
 
 impl Default for TraceOptions {
     fn default() -> Self {
         let lines = SAMPLE_LIMIT as u32;
         let pages = lines / (PAGE_BYTES / LINE_BYTES) as u32;
-        Self { from: None, accesses: None, seconds: None, line_limit: Some(lines), page_limit: Some(pages) }
+        Self {
+            from: None,
+            accesses: None,
+            seconds: None,
+            line_limit: Some(lines),
+            page_limit: Some(pages),
+            cache: None,
+        }
     }
 }
 
@@ -73,7 +83,7 @@ const LOG_BYTES: u64 = 64 << 10;
 pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) -> Result<Traced> {
     let name = program.first().ok_or_else(|| Error::input("there is no program to trace", "name one after --"))?;
     program::check(name)?;
-    let tool = valgrind::Tool::prepare()?;
+    let tool = valgrind::Tool::prepare(options.cache.as_deref())?;
     let failed = |cause: nix::Error| Error::environment(format!("cannot make a pipe for the trace: {cause}"), "");
     let (output, input) = nix::unistd::pipe2(OFlag::O_CLOEXEC).map_err(failed)?;
     // The tool waits by `poll`.

@@ -8,6 +8,35 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// What valgrind's files, Debian's folders and ELF files call a processor.
+pub struct Processor {
+    pub valgrind: &'static str,
+    pub folder: &'static str,
+    machine: u16,
+}
+
+/// This processor; `None` if the tool has no tests on it.
+const PROCESSOR: Option<Processor> = if cfg!(target_arch = "x86_64") {
+    Some(Processor { valgrind: "amd64", folder: "x86_64-linux-gnu", machine: 62 })
+} else if cfg!(target_arch = "aarch64") {
+    Some(Processor { valgrind: "arm64", folder: "aarch64-linux-gnu", machine: 183 })
+} else {
+    None
+};
+
+/// Returns this processor.
+///
+/// # Errors
+/// If programs of this processor cannot be traced.
+pub fn processor() -> Result<&'static Processor> {
+    PROCESSOR.as_ref().ok_or_else(|| {
+        Error::environment(
+            "`locate` traces programs on x86-64 and 64-bit ARM only",
+            "trace on such a machine, or read a trace as text: apexmap locate trace.txt",
+        )
+    })
+}
+
 /// Checks that a program exists, may be executed, and is one that valgrind runs: a script, or an ELF file of this processor.
 pub fn check(name: &OsStr) -> Result<()> {
     let path = find(name)?;
@@ -66,8 +95,11 @@ fn check_format(path: &Path, start: &[u8]) -> Result<()> {
         [0x7F, b'E', b'L', b'F', 1, ..] => Err(Error::input(format!("{shown} is a 32-bit program"), help)),
         [0x7F, b'E', b'L', b'F', 2, .., low, high] if start.len() == 20 => {
             let machine = u16::from_le_bytes([*low, *high]);
-            let own = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
-            if machine == own { Ok(()) } else { Err(Error::input(format!("{shown} is for another processor"), help)) }
+            if machine == processor()?.machine {
+                Ok(())
+            } else {
+                Err(Error::input(format!("{shown} is for another processor"), help))
+            }
         }
         _ => Err(Error::input(
             format!("{shown} is neither a program nor a script that names its interpreter"),

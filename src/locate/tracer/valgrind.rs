@@ -1,6 +1,6 @@
 //! Finds valgrind and compiles the tool with its headers and libraries, once for each version.
 
-use super::program::find_on_path;
+use super::program::{Processor, find_on_path, processor};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::regular_file;
@@ -11,18 +11,19 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const SOURCE: &str = include_str!("tool.c");
 
 /// Environment variable that names the C compiler instead of `cc`.
 pub const COMPILER_VARIABLE: &str = "CC";
 
-/// This processor in the names of valgrind's files, and of Debian's folders.
-const PROCESSOR: (&str, &str) =
-    if cfg!(target_arch = "aarch64") { ("arm64", "aarch64-linux-gnu") } else { ("amd64", "x86_64-linux-gnu") };
-
 /// Where valgrind's tools are linked, on both processors. SOURCE: `valt_load_address` in valgrind's configure.ac.
 const LOAD_ADDRESS: &str = "0x58000000";
+
+/// Starts of the names of tools, and of folders in which they are compiled.
+const PREFIX: &str = "locate-valgrind-";
+const TEMPORARY_PREFIX: &str = ".locate-";
 
 /// The tool, ready to start.
 pub struct Tool {
@@ -42,17 +43,19 @@ impl Drop for Tool {
 impl Tool {
     /// Returns the tool, compiled now if it is not in the cache. Programs that do this at the same time replace each other's file
     /// by an equal one.
-    pub fn prepare() -> Result<Self> {
+    ///
+    /// `cache` is the folder for it, or that of the user.
+    pub fn prepare(cache: Option<&Path>) -> Result<Self> {
         let installation = Installation::find()?;
         let name = installation.tool_name()?;
-        let cache = cache_folder().filter(|folder| fs::create_dir_all(folder).is_ok());
+        let cache = cache.map(Path::to_owned).or_else(cache_folder).filter(|folder| fs::create_dir_all(folder).is_ok());
         if let Some(folder) = &cache {
             let path = folder.join(&name);
             if path.is_file() {
                 return Ok(Self { path, parts: installation.parts, temporary: None });
             }
         }
-        let temporary = cache.iter().find_map(|folder| mkdtemp(&folder.join(".locate-XXXXXX")).ok());
+        let temporary = cache.iter().find_map(|folder| mkdtemp(&folder.join(format!("{TEMPORARY_PREFIX}XXXXXX"))).ok());
         let is_cached = temporary.is_some();
         let pattern = std::env::temp_dir().join("apexmap-locate-XXXXXX");
         let folder = temporary.map_or_else(|| mkdtemp(&pattern), Ok);
@@ -63,6 +66,7 @@ impl Tool {
         if let (true, Some(cache)) = (is_cached, cache) {
             let path = cache.join(&name);
             fs::rename(&tool.path, &path).map_err(|e| Error::file("write", &path, e))?;
+            remove_old(&cache, &name);
             tool.path = path;
             tool.temporary.take().map(fs::remove_dir_all);
         }
@@ -78,6 +82,20 @@ impl Tool {
     }
 }
 
+/// Removes tools of other versions, and what compilations that were killed have left, if they are a day old. Running tools go on.
+fn remove_old(cache: &Path, name: &str) {
+    const AGE: Duration = Duration::from_secs(24 * 3600);
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let (file, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        let is_ours = file != name && [PREFIX, TEMPORARY_PREFIX].iter().any(|prefix| file.starts_with(prefix));
+        let changed = entry.metadata().and_then(|metadata| metadata.modified());
+        if is_ours && changed.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > AGE)) {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        }
+    }
+}
+
 /// `$XDG_CACHE_HOME/apexmap`, or `~/.cache/apexmap`.
 fn cache_folder() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -90,18 +108,20 @@ struct Installation {
     headers: PathBuf,
     libraries: PathBuf,
     parts: PathBuf,
+    processor: &'static Processor,
 }
 
 impl Installation {
     fn find() -> Result<Self> {
+        let processor = processor()?;
         let named = std::env::var_os("VALGRIND_LIB").map(PathBuf::from);
         let program = find_on_path("valgrind").and_then(|path| path.canonicalize().ok());
         // `PREFIX/libexec/valgrind` and `PREFIX/bin/valgrind`.
         let prefix_of = |path: &Path| Some(path.parent()?.parent()?.to_owned());
         let own_prefixes = [named.as_deref(), program.as_deref()].into_iter().flatten().filter_map(prefix_of);
         let prefixes: Vec<PathBuf> = own_prefixes.chain(["/usr", "/usr/local"].map(PathBuf::from)).collect();
-        let platform = format!("{}-linux", PROCESSOR.0);
-        let folders: Vec<String> = ["libexec", &format!("lib/{}", PROCESSOR.1), "lib64", "lib"]
+        let platform = format!("{}-linux", processor.valgrind);
+        let folders: Vec<String> = ["libexec", &format!("lib/{}", processor.folder), "lib64", "lib"]
             .map(|folder| format!("{folder}/valgrind"))
             .to_vec();
         let with = |folders: &[String], file: &str| {
@@ -114,11 +134,16 @@ impl Installation {
         let headers = with(&["include/valgrind".to_owned()], "pub_tool_basics.h");
         let libraries = with(&folders, &format!("libcoregrind-{platform}.a"));
         let headers = headers.ok_or_else(|| missing("valgrind's headers for tools"))?;
-        Ok(Self { headers, libraries: libraries.ok_or_else(|| missing("valgrind's static libraries"))?, parts })
+        Ok(Self {
+            headers,
+            libraries: libraries.ok_or_else(|| missing("valgrind's static libraries"))?,
+            parts,
+            processor,
+        })
     }
 
     fn library(&self, name: &str) -> PathBuf {
-        self.libraries.join(format!("lib{name}-{}-linux.a", PROCESSOR.0))
+        self.libraries.join(format!("lib{name}-{}-linux.a", self.processor.valgrind))
     }
 
     /// Returns a name with valgrind's version and a hash of all that the tool is made from. An update of valgrind changes it.
@@ -133,7 +158,7 @@ impl Installation {
             format!("{SOURCE}{version}{}{}{}{}", core.display(), file.size(), file.mtime(), file.mtime_nsec());
         let hash = Sha256::digest(identity.as_bytes());
         let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Ok(format!("locate-valgrind-{version}-{hash}"))
+        Ok(format!("{PREFIX}{version}-{hash}"))
     }
 
     /// Compiles the tool to a path. The folder also holds its source.
@@ -142,7 +167,7 @@ impl Installation {
         new_file::replace_contents(&source, SOURCE)?;
         let compiler =
             std::env::var_os(COMPILER_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into());
-        let processor = PROCESSOR.0;
+        let processor = self.processor.valgrind;
         let mut command = Command::new(&compiler);
         // The flags of valgrind's own tools. SOURCE: Makefile.tool.am and Makefile.all.am of valgrind.
         command.args([
