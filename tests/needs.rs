@@ -34,6 +34,8 @@ pub enum Group {
     Valgrind,
     /// GNU's Fortran compiler.
     Fortran,
+    /// A device of OpenCL; Debian's pocl makes one of the processor.
+    OpenCl,
     /// Control groups that limit memory, and the right to create them.
     MemoryLimits,
 }
@@ -61,6 +63,7 @@ impl Group {
                 Self::Network => ("a simulated network", crate::network::missing_requirement()),
                 Self::Valgrind => ("valgrind", missing_for_valgrind()),
                 Self::Fortran => ("Fortran", find_on_path("gfortran").is_none().then(|| "gfortran".into())),
+                Self::OpenCl => ("OpenCL", crate::gpu::missing_requirement()),
                 Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
                 Self::PackageTools => ("EasyBuild, ReFrame and maturin", missing_python_program()),

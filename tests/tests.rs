@@ -60,6 +60,7 @@
 //! - `other_processors`: the worker for 64-bit ARM under qemu
 //! - `identity`: changes that make samples stale
 //! - `disturbance`: what is recorded while a kernel's clock runs, what it costs, verdicts
+//! - `gpu`: kernels on a device of OpenCL, against the host's; machines without a device
 //! - `fuzz`: readers on arbitrary bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
 //! - `damage`: results with files that are damaged, copied or written by others: readable data are read, the rest is
@@ -198,6 +199,7 @@ mod frames;
 mod fuzz;
 mod gf2;
 mod goal;
+mod gpu;
 mod hardware;
 mod hardware_trees;
 mod harnesses;

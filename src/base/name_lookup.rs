@@ -56,10 +56,10 @@ pub fn look_up<'a>(kind: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Re
         (0..entries.len()).filter(|&index| matches(entries[index].0)).collect()
     };
     let exact = entries_with(&|id| id == normalised);
-    let by_part = || {
-        entries_with(&|id| id.split_once('.').is_some_and(|(family, last)| family == normalised || last == normalised))
-    };
-    let matching = if exact.is_empty() { by_part() } else { exact };
+    // A family comes before last parts: gpu.apex_map has the name of another family.
+    let of_family = entries_with(&|id| id.split('.').next() == Some(normalised.as_str()));
+    let by_last_part = entries_with(&|id| id.split_once('.').is_some_and(|(_, last)| last == normalised));
+    let matching = [exact, of_family, by_last_part].into_iter().find(|indices| !indices.is_empty()).unwrap_or_default();
     let is_family = |index: &usize| entries[*index].0.split('.').next() == Some(normalised.as_str());
     // A last part is ambiguous if it is also in the names of other families: "random" is in random_access.
     let family_of = |index: usize| entries[index].0.split('.').next();

@@ -11,6 +11,7 @@ mod compare;
 mod compare_folder;
 mod compare_self;
 mod conclude;
+mod devices;
 pub mod diagnostics;
 mod export;
 mod export_network;
@@ -109,6 +110,8 @@ commands! {
     Ab => ab,
     /// Measure basic latencies and bandwidths, and write a machine card
     Calibrate => calibrate,
+    /// List the GPUs and other devices that kernels of the family gpu run on
+    Devices => devices,
     /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), or all
     Card => show_card,
     /// List known codes with their places on the map; with a result, their rates on this machine

@@ -3,7 +3,7 @@
 //! A family's key covers its own folder and everything outside the folders of other families. A family may therefore import from
 //! `kernels/shared/` and from modules below the kernels, but never from another family.
 //!
-//! A key covers the tokens of a file. Comments, documentation, white space, trailing commas, and the fields of [`DESCRIBING`] are
+//! A key covers the tokens of a file, and the text of a kernel for devices (`.cl`). Comments, documentation, white space, trailing commas, and the fields of [`DESCRIBING`] are
 //! not in it, because they change no machine code.
 //!
 //! The build script and `tests/identity.rs` also compile this file.
@@ -57,7 +57,9 @@ pub fn sources(folder: &Path) -> io::Result<Sources> {
     let mut files = Vec::new();
     collect_files(folder, &mut files)?;
     let digest = |file: PathBuf| {
-        let digest = digest(&std::fs::read_to_string(&file)?)
+        let text = std::fs::read_to_string(&file)?;
+        let is_rust = file.extension().is_some_and(|extension| extension == "rs");
+        let digest = if is_rust { digest(&text) } else { Ok(Sha256::digest(&text).to_vec()) }
             .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {e}", file.display())))?;
         Ok((file.strip_prefix(folder).unwrap_or(&file).to_owned(), digest))
     };
@@ -166,7 +168,7 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             collect_files(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "cl") {
             files.push(path);
         }
     }

@@ -8,6 +8,7 @@ pub mod calibrate;
 pub mod command;
 mod embedded;
 mod facts;
+pub mod gpu;
 mod kernel;
 pub mod keys;
 pub mod message_rate;
@@ -84,6 +85,12 @@ pub const ALL: &[&Kernel] = &[
     &calibrate::network::barrier::KERNEL,
     &calibrate::network::bisection::KERNEL,
     &command::KERNEL,
+    &gpu::apex_map::KERNEL,
+    &gpu::random_access::KERNEL,
+    &gpu::stream::KERNEL,
+    &gpu::chase::KERNEL,
+    &gpu::transfer::KERNEL,
+    &gpu::launch::KERNEL,
 ];
 // [`Kernel::DEFAULT`] has no description. A kernel that leaves a part of it out does not compile.
 const _: () = {

@@ -65,6 +65,7 @@ pub const PUBLISHED: &[(&str, &str)] = &[
     ("cheetah", include_str!("../data/cheetah.toml")),
     ("phoenix", include_str!("../data/phoenix.toml")),
     ("simulated-nic", include_str!("../data/simulated-nic.toml")),
+    ("h100", include_str!("../data/h100.toml")),
     ("hypothetical-smp", include_str!("../data/hypothetical-smp.toml")),
     ("hypothetical-vector", include_str!("../data/hypothetical-vector.toml")),
 ];

@@ -1,0 +1,133 @@
+//! NAME: gpu.chase. The latency of a device's memory: each access reads the place of the next one.
+//!
+//! SOURCE: lmbench's lat_mem_rd.
+//! DEFINITION: a region of `bytes` bytes is one cycle through its lines of `line_bytes`, in the order of a linear congruential
+//!   generator of full period. Each line begins with the place of the next one. `chases` work items follow it, from equally spaced
+//!   starts, `steps` accesses each. An operation is one step of all chases.
+//! CHECK: the end of each chase, against the generator's jump.
+
+use super::device::Argument;
+use super::{DEVICE, FAMILY, Timed, open, output, with_outputs};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work, key, parameters};
+use crate::numerics::gf2::lcg;
+use crate::refusal;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
+use apexmap_base::units::{Unit, WORD_BYTES};
+
+pub const KERNEL: Kernel = Kernel {
+    id: "gpu.chase",
+    summary: "Latency of a GPU's memory: dependent accesses, in one or several concurrent chases",
+    source: &source::BLUE_GENE_P_RANDOM_ACCESS,
+    place: "lat_mem_rd of lmbench",
+    parameters: parameters![BYTES, LINE_BYTES, CHASES, STEPS, DEVICE],
+    outputs: &ALL_OUTPUTS,
+    headline: "operation_seconds",
+    method: "Work items follow a cycle through the lines of a region of the device's memory; each line holds the place of the next one. \
+        The region was read once before, and the chases continue in launches of the same length; the third one counts, by the device's \
+        clock. The end of each chase was compared with the generator of the cycle.",
+    refuse,
+    work: |point| {
+        let operations = STEPS.of(point) as f64;
+        let bytes = operations * (CHASES.of(point) * WORD_BYTES) as f64;
+        Work { operations, operation: "step", bytes, byte_definition: "8 per access" }
+    },
+    run: |point, _, _| run(point),
+    ..FAMILY
+};
+
+const BYTES: Key<u64> = Key::new(Parameter {
+    name: "bytes",
+    column: "region_bytes",
+    unit: Unit::Bytes,
+    meaning: "size of the region on the device, a power of two",
+    domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 256 << 20 },
+});
+const LINE_BYTES: Key<u64> = Key::new(Parameter {
+    name: "line_bytes",
+    column: "line_bytes",
+    unit: Unit::Bytes,
+    meaning: "distance of the places of a chase, a power of two",
+    domain: Domain::Integer { min: 8, max: 1 << 20, default: 128 },
+});
+const CHASES: Key<u64> = key(
+    "chases",
+    "chases",
+    "concurrent pointer chases, one per work item, a power of two",
+    Domain::Integer { min: 1, max: 1 << 24, default: 1 },
+);
+const STEPS: Key<u64> = key(
+    "steps",
+    "steps",
+    "accesses per chase in each launch",
+    Domain::Integer { min: 1, max: 1 << 32, default: 1 << 15 },
+);
+const OUTPUTS: [Output; 1] = [output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank")];
+const ALL_OUTPUTS: [Output; 7] = with_outputs(OUTPUTS);
+const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("chase.cl"));
+/// Launches of a run; the last one counts.
+const LAUNCHES: u64 = 3;
+
+fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+    let sizes = [("bytes", BYTES.of(point)), ("line_bytes", LINE_BYTES.of(point)), ("chases", CHASES.of(point))];
+    for (name, size) in sizes {
+        if !size.is_power_of_two() {
+            return Err(refusal!([name], "{name} = {size} is not a power of two; use {}", size.next_power_of_two()));
+        }
+    }
+    // With fewer than 4 lines, the generator's increment has no meaning.
+    if places(point) < CHASES.of(point).max(4) {
+        return Err(refusal!(
+            ["bytes", "line_bytes", "chases"],
+            "a region of {} lines is too small for {} chases; each needs a line, and the region at least 4",
+            places(point),
+            CHASES.of(point)
+        ));
+    }
+    Ok(())
+}
+
+fn places(point: &Point) -> u64 {
+    BYTES.of(point) / LINE_BYTES.of(point)
+}
+
+fn run(point: &Point) -> Result<Outcome> {
+    let device = open(point)?;
+    let program = device.program(SOURCE, &[])?;
+    let (places, stride, chases) = (places(point), LINE_BYTES.of(point) / WORD_BYTES, CHASES.of(point));
+    let memory = device.allocate::<u64>(BYTES.of(point) / WORD_BYTES)?;
+    let items = device.work_items(0);
+    let numbers = [places, stride, lcg::MULTIPLIER, lcg::INCREMENT].map(Argument::Number);
+    let arguments: Vec<Argument> = std::iter::once(Argument::Words(&memory)).chain(numbers).collect();
+    device.run(&program, "link", &arguments, items)?;
+    let sums = device.allocate::<u64>(items)?;
+    let touched = [Argument::Words(&memory), Argument::Words(&sums), Argument::Number(memory.count)];
+    device.run(&program, "touch", &touched, items)?;
+    // Equally spaced on the cycle, not in memory.
+    let starts: Vec<u64> = (0..chases).map(|chase| places / chases * chase).collect();
+    let place = |start: u64, steps: u64| jump(start + steps, places) * stride;
+    let mut ends = device.allocate::<u64>(chases)?;
+    device.write(&mut ends, &starts.iter().map(|&start| place(start, 0)).collect::<Vec<u64>>())?;
+    let steps = STEPS.of(point);
+    let launch = || {
+        let arguments = [Argument::Words(&memory), Argument::Words(&ends), Argument::Number(steps)];
+        device.run(&program, "chase", &arguments, chases)
+    };
+    let mut timed = Timed { passes: 1, times: launch()?, warm_up: 0.0 };
+    for _ in 1..LAUNCHES {
+        timed.warm_up += timed.times.device;
+        timed.times = launch()?;
+    }
+    let ends = device.read(&ends)?;
+    let wrong = ends.iter().zip(&starts).filter(|&(&end, &start)| end != place(start, LAUNCHES * steps)).count();
+    let mut outcome = timed.outcome((wrong > 0).then(|| format!("{wrong} chases did not end where they should")));
+    outcome.outputs.insert("operation_seconds", Value::Real(timed.times.device / steps as f64));
+    Ok(outcome)
+}
+
+/// Returns the place that is `steps` steps after place 0 on a cycle of 2^n places.
+fn jump(steps: u64, places: u64) -> u64 {
+    let (_, summand) = lcg::leap(steps);
+    summand & (places - 1)
+}

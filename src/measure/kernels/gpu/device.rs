@@ -1,0 +1,250 @@
+//! A device: its memory, its programs, and launches of kernels that are timed by the device's clock.
+//!
+//! All numbers that kernels take are 64-bit words, so that no size overflows.
+
+use super::platforms::{Description, devices};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::units::exact_bytes;
+use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
+use opencl3::context::Context;
+use opencl3::error_codes::ClError;
+use opencl3::event::Event;
+use opencl3::kernel::Kernel;
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem, cl_mem};
+use opencl3::program::Program;
+use opencl3::types::{CL_BLOCKING, cl_device_id};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Work items per compute unit that a device gets if a point leaves their number to it: as many as a multiprocessor of current GPUs
+/// holds.
+const ITEMS_PER_UNIT: u64 = 2048;
+/// Work items of a group.
+const GROUP: u64 = 256;
+/// Largest share by which the device's time of a launch may exceed the host's, and seconds in addition, for the steps of both clocks.
+const CLOCK_TOLERANCE: (f64, f64) = (0.02, 20e-6);
+
+thread_local! {
+    /// The devices that this thread has opened, by their numbers.
+    static OPENED: RefCell<BTreeMap<u64, Rc<Device>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// An opened device with its queue and programs.
+pub struct Device {
+    pub about: Description,
+    pub context: Context,
+    pub queue: CommandQueue,
+    id: cl_device_id,
+    programs: RefCell<BTreeMap<String, Rc<Program>>>,
+    contradiction: Cell<Option<Times>>,
+}
+
+/// The time of a launch, in seconds.
+#[derive(Clone, Copy)]
+pub struct Times {
+    /// By the device's clock.
+    pub device: f64,
+    /// By the host's clock, from its start until its end is known.
+    pub host: f64,
+}
+
+/// Memory of the device.
+pub struct Memory<T> {
+    pub buffer: Buffer<T>,
+    pub count: u64,
+}
+
+/// An argument of a kernel.
+pub enum Argument<'a> {
+    Words(&'a Memory<u64>),
+    Indices(&'a Memory<u32>),
+    Number(u64),
+}
+
+impl Device {
+    /// Returns the device with a number, as [`devices`] lists them. A thread opens it once.
+    ///
+    /// # Errors
+    /// Fails if there is no such device, or if it cannot be opened.
+    pub fn open(number: u64) -> Result<Rc<Self>> {
+        if let Some(device) = OPENED.with_borrow(|opened| opened.get(&number).cloned()) {
+            return Ok(device);
+        }
+        let listed = devices()?;
+        let count = listed.len();
+        let (about, id) = listed.into_iter().nth(number as usize).ok_or_else(|| {
+            Error::input(
+                format!("there is no device {number}: this machine has {count}, numbered from 0"),
+                "`apexmap devices` lists them",
+            )
+        })?;
+        let failed = |code| failure(&format!("open {}", about.name), &code);
+        let context = Context::from_device(&opencl3::device::Device::new(id)).map_err(failed)?;
+        let queue = open_queue(&context, id).map_err(failed)?;
+        let (programs, contradiction) = Default::default();
+        let device = Rc::new(Self { about, context, queue, id, programs, contradiction });
+        OPENED.with_borrow_mut(|opened| opened.insert(number, device.clone()));
+        Ok(device)
+    }
+
+    /// Opens a further queue, for commands that run at the same time as others.
+    ///
+    /// # Errors
+    /// Fails if the driver does.
+    pub fn another_queue(&self) -> Result<CommandQueue> {
+        open_queue(&self.context, self.id).map_err(|code| failure("open a queue", &code))
+    }
+
+    /// Returns the work items of a launch: `wanted`, or as many as the device holds if that is 0.
+    pub fn work_items(&self, wanted: u64) -> u64 {
+        if wanted == 0 { self.about.compute_units * ITEMS_PER_UNIT } else { wanted }
+    }
+
+    /// Allocates memory, whose contents are undefined.
+    ///
+    /// # Errors
+    /// Fails if it is more than the device gives.
+    pub fn allocate<T>(&self, count: u64) -> Result<Memory<T>> {
+        let (name, bytes) = (&self.about.name, count.saturating_mul(size_of::<T>() as u64));
+        let most = self.about.allocation_bytes;
+        if bytes > most {
+            return Err(Error::environment(
+                format!("{} are more than {name} allocates at once, {}", exact_bytes(bytes), exact_bytes(most)),
+                "use a smaller size; `apexmap devices` shows the largest allocation",
+            ));
+        }
+        // SAFETY: no memory of the host is given.
+        let buffer =
+            unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, count.max(1) as usize, std::ptr::null_mut()) };
+        let operation = format!("allocate {} on {name}", exact_bytes(bytes));
+        Ok(Memory { buffer: buffer.map_err(|code| failure(&operation, &code))?, count })
+    }
+
+    /// Writes items from the host.
+    ///
+    /// # Errors
+    /// Fails if the driver does.
+    pub fn write<T>(&self, memory: &mut Memory<T>, items: &[T]) -> Result<()> {
+        assert!(items.len() as u64 <= memory.count);
+        // SAFETY: the call returns when the items are copied, and they fit.
+        let done = unsafe { self.queue.enqueue_write_buffer(&mut memory.buffer, CL_BLOCKING, 0, items, &[]) };
+        done.map(drop).map_err(|code| failure("write to the device", &code))
+    }
+
+    /// Reads all items.
+    ///
+    /// # Errors
+    /// Fails if the driver does.
+    pub fn read<T: Copy + Default>(&self, memory: &Memory<T>) -> Result<Vec<T>> {
+        let mut items = vec![T::default(); memory.count as usize];
+        // SAFETY: the call returns when the items are copied, and they fit.
+        let done = unsafe { self.queue.enqueue_read_buffer(&memory.buffer, CL_BLOCKING, 0, &mut items, &[]) };
+        done.map(|_| items).map_err(|code| failure("read from the device", &code))
+    }
+
+    /// Returns a compiled program. `definitions` are names and values for its preprocessor. Each is compiled once.
+    ///
+    /// # Errors
+    /// Fails if it does not compile; the message has the compiler's log.
+    pub fn program(&self, source: &str, definitions: &[(&str, u64)]) -> Result<Rc<Program>> {
+        let options: String = definitions.iter().map(|(name, value)| format!("-D {name}={value} ")).collect();
+        let key = options.clone() + source;
+        if let Some(program) = self.programs.borrow().get(&key) {
+            return Ok(program.clone());
+        }
+        let program = Program::create_and_build_from_source(&self.context, source, &options).map_err(|log| {
+            Error::environment(
+                format!("the compiler of {} refuses a kernel: {}", self.about.driver_name(), log.trim()),
+                "update the driver; if the kernel is at fault, report this as a bug",
+            )
+        })?;
+        let program = Rc::new(program);
+        self.programs.borrow_mut().insert(key, program.clone());
+        Ok(program)
+    }
+
+    /// Runs a kernel of a program and waits for it.
+    ///
+    /// # Errors
+    /// Fails if the driver does.
+    pub fn run(&self, program: &Program, name: &str, arguments: &[Argument], items: u64) -> Result<Times> {
+        let start = Instant::now();
+        let event = self.start(program, name, arguments, items)?;
+        self.finish(&[event], start)
+    }
+
+    /// Starts a kernel of a program.
+    ///
+    /// # Errors
+    /// Fails if the driver does.
+    pub fn start(&self, program: &Program, name: &str, arguments: &[Argument], items: u64) -> Result<Event> {
+        let failed = |code| failure(&format!("start the kernel {name}"), &code);
+        let kernel = Kernel::create(program, name).map_err(failed)?;
+        for (number, argument) in (0..).zip(arguments) {
+            // SAFETY: the kernels of this family take buffers and 64-bit numbers in this order; the driver checks the sizes.
+            let set = match argument {
+                Argument::Words(memory) => unsafe { kernel.set_arg::<cl_mem>(number, &memory.buffer.get()) },
+                Argument::Indices(memory) => unsafe { kernel.set_arg::<cl_mem>(number, &memory.buffer.get()) },
+                Argument::Number(value) => unsafe { kernel.set_arg::<u64>(number, value) },
+            };
+            set.map_err(failed)?;
+        }
+        let sizes = [items as usize, GROUP as usize];
+        let group = if items.is_multiple_of(GROUP) { &raw const sizes[1] } else { std::ptr::null() };
+        // SAFETY: the sizes live until the call returns, and the kernel's memory until its end is awaited.
+        let event = unsafe {
+            self.queue.enqueue_nd_range_kernel(kernel.get(), 1, std::ptr::null(), &raw const sizes[0], group, &[])
+        };
+        event.map_err(failed)
+    }
+
+    /// Waits for commands that began at `start` or later. Returns the time from the begin of the first to the end of the last, and
+    /// compares both clocks.
+    ///
+    /// # Errors
+    /// Fails if a command or its clock does.
+    pub fn finish(&self, events: &[Event], start: Instant) -> Result<Times> {
+        let failed = |code| failure("end a command of the device", &code);
+        let (mut first, mut last) = (u64::MAX, 0);
+        for event in events {
+            event.wait().map_err(failed)?;
+        }
+        let host = start.elapsed().as_secs_f64();
+        for event in events {
+            first = first.min(event.profiling_command_start().map_err(failed)?);
+            last = last.max(event.profiling_command_end().map_err(failed)?);
+        }
+        let times = Times { device: last.saturating_sub(first) as f64 * 1e-9, host };
+        let (share, more) = CLOCK_TOLERANCE;
+        if times.device > host * (1.0 + share) + more {
+            self.contradiction.set(Some(times));
+        }
+        Ok(times)
+    }
+
+    /// Returns a launch since the last call whose time on the device is longer than the host waited.
+    pub fn take_contradiction(&self) -> Option<Times> {
+        self.contradiction.take()
+    }
+}
+
+impl Description {
+    fn driver_name(&self) -> String {
+        format!("{} {}", self.platform, self.driver)
+    }
+}
+
+fn open_queue(context: &Context, id: cl_device_id) -> std::result::Result<CommandQueue, ClError> {
+    // SAFETY: the context was made for this device.
+    unsafe { CommandQueue::create(context, id, CL_QUEUE_PROFILING_ENABLE) }
+}
+
+/// Describes a failure of the driver.
+pub fn failure(operation: &str, code: &ClError) -> Error {
+    Error::environment(
+        format!("cannot {operation}: {code}"),
+        "free memory of the device or use a smaller size; if the device was lost, look at the system's log",
+    )
+}

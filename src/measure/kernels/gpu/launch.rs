@@ -1,0 +1,72 @@
+//! NAME: gpu.launch. The cost of a launch: a kernel of one work item that adds 1 to a word.
+//!
+//! DEFINITION: `launches` launches are queued at once; the time is that from the start of the first to the end of the last by the
+//!   device's clock. Then each of as many launches is awaited before the next; `round_trip_seconds` is its mean time by the host's clock.
+//! CHECK: the word holds the number of launches.
+
+use super::device::{Argument, Device, Times};
+use super::{DEVICE, FAMILY, Timed, open, output, with_outputs};
+use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Work, key, parameters};
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
+use apexmap_base::units::Unit;
+use opencl3::event::Event;
+use opencl3::program::Program;
+use std::time::Instant;
+
+pub const KERNEL: Kernel = Kernel {
+    id: "gpu.launch",
+    summary: "Cost of a launch on a GPU: queued, and awaited by the host",
+    source: &source::LOG_GP,
+    place: "Section 2, overhead and gap, of launches instead of messages",
+    parameters: parameters![LAUNCHES, DEVICE],
+    outputs: &ALL_OUTPUTS,
+    headline: "operation_seconds",
+    method: "Launches of a kernel with one work item, which adds 1 to a word, are queued at once and timed by the device's clock from the \
+        start of the first to the end of the last. As many are then each awaited by the host, which times them by its clock. The word had \
+        to hold the number of launches.",
+    work: |point| {
+        let operations = LAUNCHES.of(point) as f64;
+        Work { operations, operation: "launch", bytes: 8.0 * operations, byte_definition: "8 per launch" }
+    },
+    run: |point, _, _| run(point),
+    ..FAMILY
+};
+
+const LAUNCHES: Key<u64> =
+    key("launches", "launches", "launches of a run", Domain::Integer { min: 1, max: 1 << 20, default: 1000 });
+const OUTPUTS: [Output; 2] = [
+    output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank"),
+    output("round_trip_seconds", Unit::Seconds, "mean time of a launch that the host waits for, by its clock"),
+];
+const ALL_OUTPUTS: [Output; 8] = with_outputs(OUTPUTS);
+
+fn run(point: &Point) -> Result<Outcome> {
+    let (device, launches) = (open(point)?, LAUNCHES.of(point));
+    let program = device.program(include_str!("launch.cl"), &[])?;
+    let mut word = device.allocate::<u64>(1)?;
+    device.write(&mut word, &[0])?;
+    let arguments = [Argument::Words(&word)];
+    let warm_up = queue_all(&device, &program, &arguments, launches)?.device;
+    let times = queue_all(&device, &program, &arguments, launches)?;
+    let start = Instant::now();
+    for _ in 0..launches {
+        device.run(&program, "count", &arguments, 1)?;
+    }
+    let round_trip = start.elapsed().as_secs_f64() / launches as f64;
+    let counted = device.read(&word)?[0];
+    let fault = (counted != 3 * launches).then(|| format!("{counted} launches were made, not {}", 3 * launches));
+    let mut outcome = Timed { passes: 1, times, warm_up }.outcome(fault);
+    outcome.outputs.insert("operation_seconds", Value::Real(times.device / launches as f64));
+    outcome.outputs.insert("round_trip_seconds", Value::Real(round_trip));
+    Ok(outcome)
+}
+
+/// Queues all launches at once. Returns the time from the start of the first to the end of the last.
+fn queue_all(device: &Device, program: &Program, arguments: &[Argument], launches: u64) -> Result<Times> {
+    let start = Instant::now();
+    let events = (0..launches).map(|_| device.start(program, "count", arguments, 1));
+    let events: Vec<Event> = events.collect::<Result<_>>()?;
+    device.finish(&events, start)
+}

@@ -1,0 +1,144 @@
+//! Kernels on GPUs and other devices of OpenCL. Each has its source for the device in the `.cl` file next to it.
+//!
+//! CLOCK: the device's own, by the events of its launches. The host's clock must not contradict it: a launch must not take longer
+//!   on the device than for the host that waits for it.
+//! WARM-UP: the first launches compile the kernel and raise the clocks. Their seconds are in the sample, but not in its time.
+//! CHECK: every word of the result or an exact sum of all, against a recomputation that shares no code with the timed kernel.
+
+pub mod apex_map;
+pub mod chase;
+pub mod device;
+pub mod launch;
+pub mod platforms;
+pub mod random_access;
+pub mod stream;
+pub mod transfer;
+
+use super::{Domain, Kernel, Key, Outcome, Output, Ranks, key, output};
+use crate::comm::World;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::units::Unit;
+use device::{Device, Times};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+const DEVICE: Key<u64> = key(
+    "device",
+    "device_number",
+    "number of the device, as `apexmap devices` lists them",
+    Domain::Integer { min: 0, max: 1023, default: 0 },
+);
+const WORK_ITEMS: Key<u64> = key(
+    "work_items",
+    "work_items",
+    "work items of a launch; 0 means 2048 per compute unit of the device",
+    Domain::Integer { min: 0, max: 1 << 32, default: 0 },
+);
+
+/// The outputs of all kernels of the family.
+const OUTPUTS: [Output; 6] = [
+    output("device_name", Unit::None, "the device"),
+    output("device_driver", Unit::None, "platform and driver of the device"),
+    output("device_hertz", Unit::Hertz, "highest clock of the device, as its driver tells"),
+    output(
+        "host_seconds",
+        Unit::Seconds,
+        "time of the timed launch by the host's clock, with its start and the wait for its end",
+    ),
+    output("warm_up_seconds", Unit::Seconds, "time of the first launches, which do not count"),
+    output(
+        "launch_passes",
+        Unit::None,
+        "passes over the work of the point in the timed launch, so that it takes milliseconds",
+    ),
+];
+
+/// What kernels on devices have in common.
+const FAMILY: Kernel = Kernel {
+    ranks: Ranks::One,
+    outputs: &OUTPUTS,
+    headline: "bytes_per_second",
+    // A launch may do the point's work several times.
+    work_done: |kernel, point, outputs| {
+        let passes = outputs.get("launch_passes").and_then(Value::as_f64).unwrap_or(1.0);
+        let work = kernel.work(point);
+        super::Work { operations: work.operations * passes, bytes: work.bytes * passes, ..work }
+    },
+    family_run: run,
+    ..Kernel::DEFAULT
+};
+
+/// Returns the outputs of the family followed by further ones.
+const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; FURTHER]) -> [Output; ALL] {
+    assert!(OUTPUTS.len() + FURTHER == ALL);
+    let mut outputs = [OUTPUTS[0]; ALL];
+    let mut index = 0;
+    while index < ALL {
+        outputs[index] = if index < OUTPUTS.len() { OUTPUTS[index] } else { further[index - OUTPUTS.len()] };
+        index += 1;
+    }
+    outputs
+}
+
+/// Runs a kernel, adds the device to its outcome, and rejects times that the host's clock contradicts.
+fn run(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+    let device = open(point)?;
+    device.take_contradiction();
+    let mut outcome = (kernel.run)(point, stream, world)?;
+    let about = &device.about;
+    outcome.outputs.insert("device_name", Value::from(about.name.as_str()));
+    outcome.outputs.insert("device_driver", Value::from(format!("{}, {}", about.platform, about.driver).as_str()));
+    outcome.outputs.extend(about.clock_hertz.map(|hertz| ("device_hertz", Value::Real(hertz))));
+    if let Some(Times { device, host }) = device.take_contradiction() {
+        let message =
+            format!("the device's clock shows {device} s for a launch that took {host} s by the host's clock");
+        outcome.verdict = outcome.verdict.and(Err(message));
+    }
+    Ok(outcome)
+}
+
+/// Opens the device of a point.
+fn open(point: &Point) -> Result<Rc<Device>> {
+    Device::open(DEVICE.of(point))
+}
+
+/// Passes and time of a launch, and the seconds of the launches before.
+struct Timed {
+    passes: u64,
+    times: Times,
+    warm_up: f64,
+}
+
+/// Time that the timed launch aims at, in seconds.
+const AIM: f64 = 4e-3;
+/// Largest number of passes of a launch.
+const MAX_PASSES: f64 = 65536.0;
+
+/// Times a launch of as many passes as take milliseconds. At least one launch comes before, for compilation and clocks.
+fn time_passes(mut launch: impl FnMut(u64) -> Result<Times>) -> Result<Timed> {
+    let (mut passes, mut latest) = (1, launch(1)?.device);
+    let mut warm_up = latest;
+    // The first estimate is that of cold clocks and of a launch whose start counts.
+    for _ in 0..4 {
+        if latest >= AIM / 2.0 {
+            break;
+        }
+        passes = (passes as f64 * AIM / latest.max(1e-7)).min(MAX_PASSES) as u64;
+        latest = launch(passes)?.device;
+        warm_up += latest;
+    }
+    Ok(Timed { passes, times: launch(passes)?, warm_up })
+}
+
+impl Timed {
+    /// Returns the outcome with this time. `fault` names wrong results.
+    fn outcome(&self, fault: Option<String>) -> Outcome {
+        let outputs = BTreeMap::from([
+            ("warm_up_seconds", Value::Real(self.warm_up)),
+            ("launch_passes", Value::Integer(self.passes)),
+            ("host_seconds", Value::Real(self.times.host)),
+        ]);
+        Outcome { seconds: self.times.device, outputs, verdict: fault.map_or(Ok(()), Err) }
+    }
+}

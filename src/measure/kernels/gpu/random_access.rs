@@ -1,0 +1,214 @@
+//! NAME: gpu.random_access. RandomAccess on a device: its work items update a table in its memory.
+//!
+//! SOURCE: the HPC Challenge definition of RandomAccess. Its rules: 2^n words, half of the memory, 4 updates per word, at most 1 % of
+//!   the words wrong. The look-ahead of 1024 holds for each work item, which stores one value.
+//! DEFINITION: every work item has a consecutive part of HPCC's stream and computes its start by jumps, as `HPCC_starts` does. `atomic`:
+//!   64-bit atomic xor. `unprotected`: load, xor, store; concurrent updates of a word may lose one.
+//! CHECK: a hash of index and value over the table, against that of the values. Then all updates are applied again, atomically,
+//!   by another number of work items and with the index by division, which must restore T[i] = i. Words that differ are counted; the
+//!   unprotected variant may have some.
+
+use super::device::{Argument, Device, Memory, Times};
+use super::{DEVICE, FAMILY, Timed, WORK_ITEMS, open, output, with_outputs};
+use crate::choice::choice;
+use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work, choice_key, key, parameters};
+use crate::numerics::gf2;
+use crate::refusal;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
+use apexmap_base::units::{Unit, WORD_BYTES};
+use opencl3::program::Program;
+
+pub const KERNEL: Kernel = Kernel {
+    id: "gpu.random_access",
+    summary: "RandomAccess on a GPU: its work items update a table in its memory",
+    source: &source::HPCC_RANDOM_ACCESS,
+    place: "Figure 5",
+    parameters: parameters![N_WORDS, UPDATES, PROTECTION, WORK_ITEMS, DEVICE],
+    outputs: &ALL_OUTPUTS,
+    headline: "operations_per_second",
+    method: "RandomAccess (HPC Challenge) updates the words of a table in the device's memory in random order: T[index(v)] = T[index(v)] \
+        xor v, for 4 values v per word (`updates`). Every work item generates a part of the stream of values. A sample is one launch, timed \
+        by the device's clock, after one that does not count. A hash of index and value over the table was compared with that of the \
+        values. All updates were then undone by another number of work items, which had to restore T[i] = i. Without protection, \
+        concurrent updates of a word may lose one; `errors` counts the words that differ.",
+    refuse,
+    work: |point| {
+        let operations = updates(point) as f64;
+        let bytes = operations * WORD_BYTES as f64;
+        Work { operations, operation: "update", bytes, byte_definition: "words updated, 8 bytes per update" }
+    },
+    run: |point, _, _| run(point),
+    ..FAMILY
+};
+
+const N_WORDS: Key<u64> = Key::new(Parameter {
+    name: "N_words",
+    column: "table_words",
+    unit: Unit::Words,
+    meaning: "table size in words, a power of two",
+    domain: Domain::Integer { min: 2, max: 1 << 40, default: 128 << 20 },
+});
+const UPDATES: Key<f64> = key(
+    "updates",
+    "updates_per_word",
+    "updates per word of the table; the definition has 4",
+    Domain::Real { exclusive_min: 0.0, max: 1e6, default: 4.0 },
+);
+const PROTECTION: Key<Protection> = choice_key(
+    "protection",
+    "protection",
+    "protection of updates: atomic (64-bit atomic xor), or unprotected, which may lose concurrent updates of a word",
+);
+choice! { enum Protection { Atomic = "atomic", Unprotected = "unprotected" } }
+const OUTPUTS: [Output; 5] = [
+    output("errors", Unit::None, "number of wrong words in the table"),
+    output("error_fraction", Unit::None, "fraction of wrong words in the table"),
+    output("table_hash", Unit::None, "hash of the updated table; algorithms with the same streams give the same hash"),
+    output("updates_made", Unit::None, "number of updates by all ranks"),
+    output("device_memory_share", Unit::None, "table size / memory of the device; the rules have 0.5"),
+];
+const ALL_OUTPUTS: [Output; 11] = with_outputs(OUTPUTS);
+const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("random_access.cl"));
+
+fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+    let words = N_WORDS.of(point);
+    if !words.is_power_of_two() {
+        return Err(refusal!(
+            ["N_words"],
+            "N_words = {words} is not a power of two, but the index consists of bits of the value; use {}",
+            words.next_power_of_two()
+        ));
+    }
+    if updates(point) == 0 {
+        return Err(refusal!(
+            ["updates", "N_words"],
+            "updates = {} rounds to zero updates; increase it",
+            UPDATES.of(point)
+        ));
+    }
+    Ok(())
+}
+
+fn updates(point: &Point) -> u64 {
+    (UPDATES.of(point) * N_WORDS.of(point) as f64) as u64
+}
+
+/// The table on the device, and what all kernels need.
+struct Table<'a> {
+    device: &'a Device,
+    program: &'a Program,
+    table: Memory<u64>,
+    updates: u64,
+}
+
+/// A division of the stream among work items.
+struct Parts {
+    starts: Memory<u64>,
+    items: u64,
+}
+
+fn run(point: &Point) -> Result<Outcome> {
+    let (device, is_atomic) = (open(point)?, PROTECTION.of(point) == Protection::Atomic);
+    if !device.about.has_atomics {
+        return Err(Error::input(
+            format!(
+                "{} has no 64-bit atomic xor (cl_khr_int64_extended_atomics), which the check needs",
+                device.about.name
+            ),
+            "choose another device; `apexmap devices` shows which have it",
+        ));
+    }
+    let definitions = if is_atomic { &[("ATOMIC", 1)][..] } else { &[] };
+    let program = device.program(SOURCE, definitions)?;
+    let table = device.allocate(N_WORDS.of(point))?;
+    let table = Table { device: &device, program: &program, table, updates: updates(point) };
+    let items = device.work_items(WORK_ITEMS.of(point)).min(table.updates);
+    let parts = table.divide(items)?;
+    table.number()?;
+    let warm_up = table.apply("update", table.table.count - 1, &parts)?.device;
+    table.number()?;
+    let times = table.apply("update", table.table.count - 1, &parts)?;
+    // Another division, so that no fault of a start or of an index undoes itself.
+    let checked = table.divide((items / 2).max(1))?;
+    let (hash, expected) = (table.hash()?, table.hash_of_values(&checked)?);
+    table.apply("undo", table.table.count, &checked)?;
+    let errors = table.count_errors()?;
+    let fault = match (is_atomic, errors) {
+        (true, 1..) => Some(format!("{errors} words of the table are wrong")),
+        (true, 0) if hash != expected => Some("the table's hash is not that of the values".to_owned()),
+        // So many are not lost by chance.
+        (false, _) if errors > table.table.count / 2 => Some("more than half of the words are wrong".to_owned()),
+        _ => None,
+    };
+    let mut outcome = Timed { passes: 1, times, warm_up }.outcome(fault);
+    let words = table.table.count as f64;
+    outcome.outputs.extend([
+        ("errors", Value::Integer(errors)),
+        ("error_fraction", Value::Real(errors as f64 / words)),
+        ("table_hash", Value::Text(format!("{hash:016x}"))),
+        ("updates_made", Value::Integer(table.updates)),
+        ("device_memory_share", Value::Real(words * WORD_BYTES as f64 / device.about.memory_bytes as f64)),
+    ]);
+    Ok(outcome)
+}
+
+impl Table<'_> {
+    /// Divides the stream among work items: each has a start and the values after it. The first ones have one value more.
+    fn divide(&self, items: u64) -> Result<Parts> {
+        let (each, rest) = (self.updates / items, self.updates % items);
+        let (leap, longer_leap) = (gf2::value_at(each), gf2::value_at(each + 1));
+        // x^0 is the value before the first. Each start is the one before it times a power of x.
+        let next =
+            |(item, value): (u64, u64)| (item + 1, gf2::multiply(value, if item < rest { longer_leap } else { leap }));
+        let starts = std::iter::successors(Some((0, 1)), |&start| Some(next(start))).map(|(_, value)| value);
+        let mut memory = self.device.allocate(items)?;
+        self.device.write(&mut memory, &starts.take(items as usize).collect::<Vec<u64>>())?;
+        Ok(Parts { starts: memory, items })
+    }
+
+    /// Sets T[i] = i.
+    fn number(&self) -> Result<()> {
+        let arguments = [Argument::Words(&self.table), Argument::Number(self.table.count), Argument::Number(0)];
+        self.device.run(self.program, "number", &arguments, self.device.work_items(0)).map(drop)
+    }
+
+    /// Applies all updates with a kernel. `bound` is its mask or divisor of values.
+    fn apply(&self, kernel: &str, bound: u64, parts: &Parts) -> Result<Times> {
+        self.run_on_values(kernel, &self.table, bound, parts)
+    }
+
+    fn run_on_values(&self, kernel: &str, target: &Memory<u64>, bound: u64, parts: &Parts) -> Result<Times> {
+        let numbers = [bound, self.updates / parts.items, self.updates % parts.items].map(Argument::Number);
+        let memories = [target, &parts.starts].map(Argument::Words);
+        let arguments: Vec<Argument> = memories.into_iter().chain(numbers).collect();
+        self.device.run(self.program, kernel, &arguments, parts.items)
+    }
+
+    fn hash_of_values(&self, parts: &Parts) -> Result<u64> {
+        let hashes = self.device.allocate(parts.items)?;
+        self.run_on_values("hash_values", &hashes, self.table.count, parts)?;
+        Ok(self.device.read(&hashes)?.into_iter().fold(0, |hash, part| hash ^ part))
+    }
+
+    fn hash(&self) -> Result<u64> {
+        let parts = self.over_table("hash_table", &[self.table.count])?;
+        Ok(parts.into_iter().fold(0, |hash, part| hash ^ part))
+    }
+
+    fn count_errors(&self) -> Result<u64> {
+        Ok(self.over_table("count_unnumbered", &[self.table.count, 0])?.into_iter().sum())
+    }
+
+    /// Runs a kernel over the table and returns the number that each work item found.
+    fn over_table(&self, kernel: &str, numbers: &[u64]) -> Result<Vec<u64>> {
+        let items = self.device.work_items(0);
+        let results = self.device.allocate(items)?;
+        let numbers = numbers.iter().copied().map(Argument::Number);
+        let arguments: Vec<Argument> =
+            [&self.table, &results].map(Argument::Words).into_iter().chain(numbers).collect();
+        self.device.run(self.program, kernel, &arguments, items)?;
+        self.device.read(&results)
+    }
+}

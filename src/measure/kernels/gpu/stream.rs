@@ -1,0 +1,142 @@
+//! NAME: gpu.stream. The bandwidth of a device's memory: consecutive words read, or STREAM's four operations.
+//!
+//! SOURCE: McCalpin's STREAM (Copy, Scale, Add, Triad), with its count of bytes: 16 or 24 per word of the result, for the arrays
+//!   that are read and the one that is written.
+//! DEFINITION: a region of `bytes` bytes. `read`: the sum of all words. The other operations have three arrays of a third each:
+//!   `copy` a = b, `scale` a = 3 b, `add` a = b + c, `triad` a = b + 3 c. Unlike STREAM's, words are integers. Each work item
+//!   accesses 16 bytes at once. The launch passes over the region as often as takes milliseconds.
+//! CHECK: the sum, against that of the contents; every word of the result, against a number that follows from its index.
+
+use super::device::{Argument, Device, Memory};
+use super::{DEVICE, FAMILY, OUTPUTS, WORK_ITEMS, open, time_passes};
+use crate::choice::choice;
+use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Work, choice_key, parameters};
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
+use apexmap_base::units::{Unit, WORD_BYTES};
+use opencl3::program::Program;
+
+pub const KERNEL: Kernel = Kernel {
+    id: "gpu.stream",
+    summary: "Bandwidth of a GPU's memory: consecutive words read, or STREAM's copy, scale, add and triad",
+    source: &source::STREAM,
+    place: "Table 2 (Copy, Scale, Add, Triad)",
+    parameters: parameters![ACCESS, BYTES, WORK_ITEMS, DEVICE],
+    outputs: &OUTPUTS,
+    method: "Work items traverse arrays in the device's memory from end to end, 16 bytes per access. A sample is one launch, timed by the \
+        device's clock; it passes over the arrays as often as takes milliseconds. The sum was compared with that of the contents, \
+        every word of a result with the number that follows from its index. Bytes are counted as in STREAM: those of the arrays \
+        read and written.",
+    accesses_in_order: true,
+    work: |point| {
+        let operations = words(point) as f64;
+        let bytes = operations * (arrays(point) * WORD_BYTES) as f64;
+        let byte_definition = "8 per word read; 16 per word of copy and scale, 24 of add and triad";
+        Work { operations, operation: "word", bytes, byte_definition }
+    },
+    run: |point, _, _| run(point),
+    ..FAMILY
+};
+
+const ACCESS: Key<Access> = choice_key(
+    "access",
+    "access",
+    "access: sum of the words read, triad a = b + 3 c, copy a = b, scale a = 3 b, or add a = b + c",
+);
+choice! { enum Access { Read = "read", Triad = "triad", Copy = "copy", Scale = "scale", Add = "add" } }
+const BYTES: Key<u64> = Key::new(Parameter {
+    name: "bytes",
+    column: "region_bytes",
+    unit: Unit::Bytes,
+    meaning: "size of the region on the device",
+    domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 1 << 30 },
+});
+const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("stream.cl"));
+
+/// Returns the number of arrays that an operation reads or writes.
+fn arrays(point: &Point) -> u64 {
+    match ACCESS.of(point) {
+        Access::Read => 1,
+        Access::Copy | Access::Scale => 2,
+        Access::Add | Access::Triad => 3,
+    }
+}
+
+/// Returns the words of an array: pairs of words, as work items access them.
+fn words(point: &Point) -> u64 {
+    let arrays = if ACCESS.of(point) == Access::Read { 1 } else { 3 };
+    BYTES.of(point) / WORD_BYTES / arrays / 2 * 2
+}
+
+fn run(point: &Point) -> Result<Outcome> {
+    let (device, words) = (open(point)?, words(point));
+    let access = [Access::Read, Access::Copy, Access::Scale, Access::Add, Access::Triad];
+    let number = access.iter().position(|&access| access == ACCESS.of(point)).unwrap_or(0) as u64;
+    let program = device.program(SOURCE, &[("ACCESS", number)])?;
+    // A work item that has nothing to do would only start.
+    let items = device.work_items(WORK_ITEMS.of(point)).min(words / 2);
+    let run = Arrays { device: &device, program: &program, words, items, counts: device.allocate(items)? };
+    if ACCESS.of(point) == Access::Read { run.read() } else { run.write(ACCESS.of(point)) }
+}
+
+struct Arrays<'a> {
+    device: &'a Device,
+    program: &'a Program,
+    words: u64,
+    items: u64,
+    /// One number of each work item: its part of a sum, or of a count.
+    counts: Memory<u64>,
+}
+
+impl Arrays<'_> {
+    /// Allocates an array whose words are their index plus `first`.
+    fn numbered(&self, first: u64) -> Result<Memory<u64>> {
+        let array = self.device.allocate(self.words)?;
+        let arguments = [Argument::Words(&array), Argument::Number(self.words), Argument::Number(first)];
+        self.device.run(self.program, "number", &arguments, self.items)?;
+        Ok(array)
+    }
+
+    fn total_count(&self) -> Result<u64> {
+        Ok(self.device.read(&self.counts)?.into_iter().fold(0, u64::wrapping_add))
+    }
+
+    fn read(&self) -> Result<Outcome> {
+        let array = self.numbered(0)?;
+        let pairs = self.words / 2;
+        let timed = time_passes(|passes| {
+            let memories = [Argument::Words(&self.counts), Argument::Words(&array)];
+            let numbers = [pairs, pairs * passes].map(Argument::Number);
+            let arguments: Vec<Argument> = memories.into_iter().chain(numbers).collect();
+            self.device.run(self.program, "sum", &arguments, self.items)
+        })?;
+        // n (n - 1) / 2 for an even n.
+        let expected = pairs.wrapping_mul(self.words - 1).wrapping_mul(timed.passes);
+        let sum = self.total_count()?;
+        Ok(timed.outcome((sum != expected).then(|| format!("the device read the sum {sum}, not {expected}"))))
+    }
+
+    fn write(&self, access: Access) -> Result<Outcome> {
+        // No result has this content, so a loop that writes nothing is wrong.
+        let (a, b, c) = (self.numbered(u64::MAX / 2)?, self.numbered(1)?, self.numbered(2)?);
+        let pairs = self.words / 2;
+        let timed = time_passes(|passes| {
+            let numbers = [pairs, pairs * passes].map(Argument::Number);
+            let arguments: Vec<Argument> = [&a, &b, &c].map(Argument::Words).into_iter().chain(numbers).collect();
+            self.device.run(self.program, "pass", &arguments, self.items)
+        })?;
+        // b[i] = i + 1 and c[i] = i + 2.
+        let (first, slope) = match access {
+            Access::Read | Access::Copy => (1, 1),
+            Access::Scale => (3, 3),
+            Access::Add => (3, 2),
+            Access::Triad => (7, 4),
+        };
+        let numbers = [self.words, first, slope].map(Argument::Number);
+        let arguments: Vec<Argument> = [&a, &self.counts].map(Argument::Words).into_iter().chain(numbers).collect();
+        self.device.run(self.program, "count_wrong", &arguments, self.items)?;
+        let wrong = self.total_count()?;
+        Ok(timed.outcome((wrong > 0).then(|| format!("{wrong} words of the result are wrong"))))
+    }
+}
