@@ -111,7 +111,7 @@ fn apexmap(folder: &Path, round: usize) -> Rates {
     let table = output(program().arg("query").arg(&result).args(query));
     let mut lines = table.lines();
     let head: Vec<&str> = lines.next().expect("a head").split(',').collect();
-    let column = |name: &str| head.iter().position(|one| *one == name).expect("a column of the query");
+    let column = |name: &str| head.iter().position(|field| *field == name).expect("a column of the query");
     let [alpha, block, rate] = ["alpha", "block_words", "bytes_per_second_median"].map(column);
     let cell = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();

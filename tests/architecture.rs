@@ -40,8 +40,9 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
     (
         "locate",
         &[
+            &["reuse"],
             &["site"],
-            &["tracer", "walk", "sketch", "reuse", "kind"],
+            &["tracer", "walk", "sketch", "kind"],
             &["analysis", "place"],
             &["text_trace", "located", "demo"],
             &["screen", "code"],

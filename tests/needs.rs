@@ -52,7 +52,7 @@ macro_rules! needs {
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_available(self) -> bool {
-        static AVAILABLE: [OnceLock<bool>; 14] = [const { OnceLock::new() }; 14];
+        static AVAILABLE: [OnceLock<bool>; 15] = [const { OnceLock::new() }; 15];
         *AVAILABLE[self as usize].get_or_init(|| {
             let (name, missing) = match self {
                 Self::Mpi => ("MPI", missing_for_mpi()),

@@ -14,7 +14,7 @@ use apexmap_measure::seen_cache;
 /// estimate.
 fn process_bytes(transport: TransportKind) -> u64 {
     match transport {
-        TransportKind::Threads => 12 << 20,
+        TransportKind::Threads => 16 << 20,
         TransportKind::Mpi => 24 << 20,
         TransportKind::Simulated => 16 << 20,
     }

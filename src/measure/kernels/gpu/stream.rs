@@ -91,7 +91,7 @@ struct Arrays<'a> {
 
 impl Arrays<'_> {
     /// Allocates an array whose words are their index plus `first`.
-    fn numbered(&self, first: u64) -> Result<Memory<u64>> {
+    fn number_words(&self, first: u64) -> Result<Memory<u64>> {
         let array = self.device.allocate(self.words)?;
         let arguments = [Argument::Words(&array), Argument::Number(self.words), Argument::Number(first)];
         self.device.run(self.program, "number", &arguments, self.items)?;
@@ -103,7 +103,7 @@ impl Arrays<'_> {
     }
 
     fn read(&self) -> Result<Outcome> {
-        let array = self.numbered(0)?;
+        let array = self.number_words(0)?;
         let pairs = self.words / 2;
         let timed = time_passes(|passes| {
             let memories = [Argument::Words(&self.counts), Argument::Words(&array)];
@@ -119,7 +119,7 @@ impl Arrays<'_> {
 
     fn write(&self, access: Access) -> Result<Outcome> {
         // No result has this content, so a loop that writes nothing is wrong.
-        let (a, b, c) = (self.numbered(u64::MAX / 2)?, self.numbered(1)?, self.numbered(2)?);
+        let (a, b, c) = (self.number_words(u64::MAX / 2)?, self.number_words(1)?, self.number_words(2)?);
         let pairs = self.words / 2;
         let timed = time_passes(|passes| {
             let numbers = [pairs, pairs * passes].map(Argument::Number);

@@ -137,7 +137,7 @@ impl<'a> Remote<'a> {
     }
 
     /// Returns the time of a remote block that no other remote access hides, without its bytes.
-    pub fn alone(self) -> f64 {
+    pub fn isolated_seconds(self) -> f64 {
         self.0[3]
     }
 

@@ -40,6 +40,6 @@ pub fn add_further(budget: &mut Budget, numbers: &[f64], ranks: f64, (share, rem
     // seconds, at most always. This is a quadratic equation for t.
     let base: f64 = budget.iter().sum();
     let half = (base + share * polls) / 2.0;
-    let with_replies = half + (half * half + share * polls * remote.alone()).sqrt();
+    let with_replies = half + (half * half + share * polls * remote.isolated_seconds()).sqrt();
     budget[POLLS] += (with_replies - base).clamp(0.0, polls);
 }
