@@ -184,10 +184,12 @@ impl Device {
         let kernel = Kernel::create(program, name).map_err(failed)?;
         for (number, argument) in (0..).zip(arguments) {
             // SAFETY: the kernels of this family take buffers and 64-bit numbers in this order; the driver checks the sizes.
-            let set = match argument {
-                Argument::Words(memory) => unsafe { kernel.set_arg::<cl_mem>(number, &memory.buffer.get()) },
-                Argument::Indices(memory) => unsafe { kernel.set_arg::<cl_mem>(number, &memory.buffer.get()) },
-                Argument::Number(value) => unsafe { kernel.set_arg::<u64>(number, value) },
+            let set = unsafe {
+                match argument {
+                    Argument::Words(memory) => kernel.set_arg::<cl_mem>(number, &memory.buffer.get()),
+                    Argument::Indices(memory) => kernel.set_arg::<cl_mem>(number, &memory.buffer.get()),
+                    Argument::Number(value) => kernel.set_arg::<u64>(number, value),
+                }
             };
             set.map_err(failed)?;
         }
