@@ -75,7 +75,9 @@ pub fn access_error(operation: &str, path: &Path, cause: io::Error) -> Error {
         let user = user.map_or_else(|| format!("user {}", metadata.uid()), |user| user.name);
         Some(format!("{} belongs to {user} (mode {:04o})", path.display(), metadata.mode() & 0o7777))
     };
-    let owners: Vec<String> = [Some(path), path.parent()].into_iter().flatten().filter_map(owner).collect();
+    // The file, and the folder that it is in or would be in.
+    let folder = path.ancestors().skip(1).find(|folder| folder.exists());
+    let owners: Vec<String> = [Some(path), folder].into_iter().flatten().filter_map(owner).collect();
     let help = "ask for the permission to write there (in a folder with mode 1000 only the owner may replace a file), or name another \
                 folder with --out";
     Error { help: format!("{}: {help}", owners.join(", ")), ..error }

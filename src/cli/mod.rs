@@ -112,6 +112,8 @@ fn wrong_command(error: &clap::Error) -> Option<Error> {
     let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
     let next = if is_sweep(word) {
         format!("apexmap run {word}")
+    } else if word == "simulate" {
+        "apexmap run SWEEP --simulate CARD".into()
     } else if let Some(other) = nearest_name(word, commands.map(clap::Command::get_name).collect::<Vec<_>>()) {
         format!("did you mean apexmap {other}?")
     } else {

@@ -4,9 +4,11 @@ use super::opened::Opened;
 use super::plot;
 use super::site_sums::{CodeMap, SiteSums, reading_words};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::provenance::PlainNode;
 use apexmap_base::terminal::{print, print_in_red, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{plural, short_number};
+use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
@@ -39,7 +41,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(result) => {
             let opened = Opened::open(result)?;
             let samples = opened.samples()?.current();
-            print(&rates(&samples, &plot::codes(arguments.codes.as_deref(), &opened)?)?)?;
+            let manifest = opened.known_folder().and_then(|folder| Manifest::read(folder).ok());
+            let node = manifest.map(|manifest| manifest.plain_node()).unwrap_or_default();
+            print(&rates(&samples, &plot::codes(arguments.codes.as_deref(), &opened)?, &node)?)?;
             Health::from_samples(&samples).banner().map_or(Ok(()), |banner| print_in_red(&banner.to_string()))
         }
     }
@@ -59,7 +63,7 @@ fn list(codes: &[Code]) -> String {
 
 /// Returns the median of the headline at the place of each code, on each map of the samples, and what the maps cannot say. Maps with
 /// several chains of dependent accesses are left out: no known code has such accesses.
-fn rates(samples: &Samples, codes: &[Code]) -> Result<String> {
+fn rates(samples: &Samples, codes: &[Code], node: &PlainNode) -> Result<String> {
     let is_map = |group: &SampleGroup| match group.samples.chains() {
         None => group.is_surface(),
         // Codes that wait need few places: alpha = 1 is enough for a walk.
@@ -73,8 +77,9 @@ fn rates(samples: &Samples, codes: &[Code]) -> Result<String> {
         ));
     }
     let aligns = [Align::Left, Align::Right, Align::Right].into_iter().chain(groups.iter().map(|_| Align::Right));
-    let mut table = TextTable::new(aligns.chain([Align::Left]));
-    let head = ["code", "alpha", "L"].map(str::to_owned).into_iter().chain(groups.iter().map(SampleGroup::label));
+    let mut table = TextTable::new(aligns.chain([Align::Left])).with_width(terminal_width());
+    let labels = groups.iter().map(|group| group.plain_label(node));
+    let head = ["code", "alpha", "L"].map(str::to_owned).into_iter().chain(labels);
     table.add_row(head.chain([String::new()]));
     let maps = groups.iter().map(|group| CodeMap::new(group, [ALPHA, BLOCK])).collect::<Result<Vec<_>>>()?;
     let sums = SiteSums::new(samples)?;
@@ -95,9 +100,7 @@ fn rates(samples: &Samples, codes: &[Code]) -> Result<String> {
         cells.push(match code.accesses {
             _ if !code.sites.is_empty() => format!("sum of {}", plural(code.sites.len(), "site")),
             Accesses::Mixed if is_shown => "too low: mixed streams".to_owned(),
-            Accesses::Dependent if !is_shown => {
-                "waits for each address: apexmap run memory-concurrency measures such a map".to_owned()
-            }
+            Accesses::Dependent if !is_shown => "waits: apexmap run memory-concurrency".to_owned(),
             _ => String::new(),
         });
         table.add_row(cells);

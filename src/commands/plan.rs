@@ -181,10 +181,11 @@ fn warn_inside_caches(campaign: &Campaign, text: &mut String) {
     };
     let sizes: Vec<u64> = campaign.plan.entries.iter().filter_map(per_rank).collect();
     let inside: Vec<u64> = sizes.iter().copied().filter(|words| *words < words_beyond_caches(&machine)).collect();
-    if let Some(words) = inside.iter().max() {
+    // A sweep over sizes is meant to have some inside.
+    if let Some(words) = inside.iter().max().filter(|_| inside.len() == sizes.len()) {
         let _ = writeln!(
             text,
-            "{} of {} have memory that caches hold in part: M is at most {} per rank, but {} is needed to exceed the last cache \
+            "memory itself is not reached: {} of {} have memory that caches hold in part: M is at most {} per rank, but {} is needed to exceed the last cache \
              of {}",
             inside.len(),
             plural(sizes.len(), "point"),

@@ -31,7 +31,10 @@ pub struct Arguments {
     result: PathBuf,
     /// surface, contour, heat, curves; bottleneck: the limit that is the bottleneck at each point, and the fraction of it that
     /// was reached; elasticity: the power of --x with which --z grows, 1 if doubling --x doubles it
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(FigureKind::ALL.map(|(name, _)| name)))]
+    #[arg(
+        value_parser = clap::builder::PossibleValuesParser::new(FigureKind::ALL.map(|(name, _)| name)),
+        default_value = "surface"
+    )]
     kind: String,
     /// First axis: a parameter by the paper's name, or a column [default: L, or the sweep's own axis]
     #[arg(long)]

@@ -143,9 +143,22 @@ pub fn open(path: &Path, machine: Machine) -> Result<Sweep> {
     }
 }
 
+/// Words that users look for, with the sweep that answers them.
+const KEYWORDS: [(&str, &str); 6] = [
+    ("tlb", "memory-sizes"),
+    ("stride", "memory-mountain"),
+    ("triad", "stream"),
+    ("pointer", "memory-concurrency"),
+    ("sparse", "memory-random-share"),
+    ("gups", "random-access-hpcc"),
+];
+
 fn advice(path: &Path) -> String {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let list_hint = "`apexmap sweeps` lists the ready sweeps";
+    if let Some((_, sweep)) = KEYWORDS.iter().find(|(word, _)| *word == name) {
+        return format!("\"{sweep}\" is about it; {list_hint}");
+    }
     match nearest_name(&name, READY_SWEEPS.iter().map(|sweep| sweep.name)) {
         Some(other) => format!("did you mean \"{other}\"? {list_hint}"),
         None => match search(&name).as_slice() {

@@ -132,7 +132,8 @@ impl Card {
     /// Reads a card.
     pub fn read(path: &Path) -> Result<Self> {
         let published: Vec<_> = PUBLISHED.iter().map(|(name, _)| *name).collect();
-        let next = format!("check the path, or name a published machine: {}", published.join(", "));
+        let write = if path.is_dir() { "name the card.toml in it, which" } else { "check the path: a card is what" };
+        let next = format!("{write} `apexmap calibrate` writes; or name a published machine: {}", published.join(", "));
         Self::parse(&toml_file::read_text(path, "machine card", &next)?, path)
     }
 
