@@ -75,7 +75,7 @@ fn a_misspelt_command_gets_the_nearest_suggestion() {
     assert!(refusal_message(&["sweeps/none.toml"]).contains("there is no command \"sweeps/none.toml\""));
     assert_eq!(apexmap(&["run", "sweeps/none.toml"]).status.code(), Some(3));
     let error = refusal_message(&["plot", "results/quickstart", "countour"]);
-    assert!(error.contains("error: <KIND> cannot be") && error.contains("did you mean \"contour\"?"), "{error}");
+    assert!(error.contains("error: [KIND] cannot be") && error.contains("did you mean \"contour\"?"), "{error}");
     let error = refusal_message(&["export", "results/quickstart", "--format", "parquet"]);
     assert!(error.contains("help: the samples are already Parquet: RESULT/samples.parquet"), "{error}");
     // Advice from clap also begins with `help:`.

@@ -5,7 +5,7 @@
 //! DEFINITION: every work item has a consecutive part of HPCC's stream and computes its start by jumps, as `HPCC_starts` does. `atomic`:
 //!   64-bit atomic xor. `unprotected`: load, xor, store; concurrent updates of a word may lose one.
 //! CHECK: a hash of index and value over the table, against that of the values. Then all updates are applied again, atomically,
-//!   by another number of work items and with the index by division, which must restore T[i] = i. Words that differ are counted; the
+//!   by another number of work items and with the index by division, which must restore `T[i] = i`. Words that differ are counted; the
 //!   unprotected variant may have some.
 
 use super::device::{Argument, Device, Memory, Times};
@@ -168,7 +168,7 @@ impl Table<'_> {
         Ok(Parts { starts: memory, items })
     }
 
-    /// Sets T[i] = i.
+    /// Sets `T[i] = i`.
     fn number(&self) -> Result<()> {
         let arguments = [Argument::Words(&self.table), Argument::Number(self.table.count), Argument::Number(0)];
         self.device.run(self.program, "number", &arguments, self.device.work_items(0)).map(drop)
