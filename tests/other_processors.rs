@@ -41,13 +41,15 @@ fn worker() -> PathBuf {
 
 /// Returns a small point of each kernel that runs on this number of ranks without further choices.
 fn points(ranks: usize) -> Vec<Point> {
-    let point = |kernel: &&Kernel| {
+    let point = |kernel: &&'static Kernel| {
         let has = |name: &str| kernel.parameters.iter().any(|parameter| parameter.name == name);
         let sizes = SIZES.iter().filter(|(name, _)| has(name));
         let point = sizes.fold(Point::new(kernel.id, ranks), |point, &(name, size)| point.with_parameter(name, size));
         kernels::complete(point).ok()
     };
-    kernels::ALL.iter().filter_map(point).collect()
+    // There is no OpenCL for that processor here.
+    let without_device = kernels::ALL.iter().filter(|kernel| kernels::family(kernel.id) != "gpu");
+    without_device.filter_map(point).collect()
 }
 
 /// Runs points on threads and returns the events.
