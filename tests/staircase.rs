@@ -291,9 +291,7 @@ fn the_table_gives_the_classic_numbers_with_their_usual_names() {
     let lines: Vec<String> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let assert_line = |part: &str| assert!(lines.iter().any(|line| line.contains(part)), "no \"{part}\" in\n{text}");
     // 16 caches of 32 MiB: arrays of 64 MiB on each core.
-    assert_line(
-        "STREAM copy 300 GB/s 270 to 330 GB/s all 128 cores, arrays of 2.67 GiB, 5.33 x the last-level caches",
-    );
+    assert_line("STREAM copy 300 GB/s 270 to 330 GB/s all 128 cores, arrays of 2.67 GiB, 5.33 x the last-level caches");
     assert_line("triad 312 GB/s 281 to 343 GB/s");
     // 128 tables of 32 MiB and one of 4 GiB, in 512 GiB. single_table_bytes comes from another probe.
     assert_line(
