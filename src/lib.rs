@@ -12,7 +12,8 @@
 //! src/pages      html: style and parts of pages; explorer: the panel of all cells, with its script; report: a result;
 //!                compare: machines; validation: models and papers
 //! src/study      calibrate: the numbers of a machine card; model_fit: fits of models to samples; validate: models against papers;
-//!                answers: answers to the questions of sweeps; nodes: nodes of a cluster against each other
+//!                answers: answers to the questions of sweeps; nodes: nodes of a cluster against each other;
+//!                paired: two commands in turn
 //! src/cluster    batch: batch systems; submit: batch jobs; site: site files; manual: launches by hand on other machines;
 //!                carriers: a campaign as batch jobs or by hand
 //! src/run        sweep: specification, plan, driver; launch: launchers; campaign: a sweep from plan to result on this machine
