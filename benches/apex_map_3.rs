@@ -120,7 +120,9 @@ fn apexmap(folder: &Path, round: usize) -> Rates {
     let column = |name: &str| head.iter().position(|field| *field == name).expect("a column of the query");
     let [alpha, block, rate] = ["alpha", "block_words", "bytes_per_second_median"].map(column);
     let cell = |line: &str| {
-        let number = |column: usize| -> f64 { line.split(',').nth(column).and_then(|field| field.parse().ok()).expect("a number") };
+        let number = |column: usize| -> f64 {
+            line.split(',').nth(column).and_then(|field| field.parse().ok()).expect("a number")
+        };
         ((number(alpha).to_string(), number(block).to_string()), number(rate))
     };
     lines.map(cell).collect()

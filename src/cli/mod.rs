@@ -12,7 +12,7 @@ use apexmap_base::name_lookup::{nearest_name, suggest};
 use apexmap_base::terminal::{note_raw, supports_colours, to_printable};
 use apexmap_measure::cli::{kernels, worker};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
 
@@ -37,6 +37,23 @@ const EXAMPLES: &str = "Examples:
 fn after_help() -> String {
     let code = |(code, meaning): &(&str, &str)| format!("\n  {code:<13}  {meaning}");
     format!("{EXAMPLES}\n\nExit codes:{}", EXIT_CODES.iter().map(code).collect::<String>())
+}
+
+/// Wraps the examples and exit codes of all commands with hanging indents.
+fn indent_help(command: clap::Command) -> clap::Command {
+    let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let lines = text.lines().map(|line| {
+        // A meaning that follows its code or command continues below itself.
+        let column = line.rfind("  ").map_or(0, |gap| gap + 2);
+        let indent = if (3..50).contains(&column) { column } else { 6 };
+        let is_listed = line.starts_with("  ");
+        textwrap::fill(
+            line,
+            textwrap::Options::new(80).subsequent_indent(&" ".repeat(if is_listed { indent } else { 0 })),
+        )
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    command.after_help(text).mut_subcommands(indent_help)
 }
 
 #[derive(Subcommand)]
@@ -66,7 +83,8 @@ pub fn main() -> ExitCode {
 }
 
 fn code() -> u8 {
-    let result = match Cli::try_parse() {
+    let result = match indent_help(Cli::command()).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
+    {
         Ok(cli) => run(&cli.command),
         Err(error) => match wrong_command(&error).or_else(|| wrong_value(&error)) {
             Some(error) => Err(error),

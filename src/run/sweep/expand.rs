@@ -337,7 +337,7 @@ impl RefusedPoints {
         // points.
         let is_named = |name: &str| name == "kernel" || refusal.names.contains(&name);
         let mut varied: Vec<&Column> = grids.iter().flat_map(AxisGrid::columns).filter(|c| is_named(&c.name)).collect();
-        varied.sort_by_key(|column| std::cmp::Reverse(column.settings.len()));
+        varied.sort_by_key(|column| (std::cmp::Reverse(column.settings.len()), column.name == "kernel"));
         let mut terms: Vec<String> = Vec::new();
         for column in varied.iter().filter(|column| column.settings.len() > 1) {
             let term = match column.name.as_str() {

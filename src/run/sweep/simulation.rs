@@ -6,7 +6,7 @@ use apexmap_measure::comm::simulated::{ComputationCosts, Machine, Mapping};
 use apexmap_measure::kernels;
 use apexmap_measure::kernels::keys::{CACHES, Caches};
 use apexmap_simulate as simulation;
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, PUBLISHED};
 use std::sync::Arc;
 
 /// The card of the machine whose ranks are simulated.
@@ -101,20 +101,36 @@ impl Simulation {
         simulation::computation_costs(&self.card, point)
     }
 
+    fn missing_numbers(&self, card: &Card, point: &Point) -> Vec<&'static str> {
+        let (nodes, ranks_per_node) = self.places(point.launch_size());
+        match kernels::find(&point.kernel) {
+            Ok(kernel) if kernel.is_simulatable() => simulation::missing_numbers(card, nodes, ranks_per_node, point),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Names the published machines that have all numbers of these points.
+    fn other_machines(&self, points: &[&Point]) -> String {
+        let has_all = |card: Card| points.iter().all(|point| self.missing_numbers(&card, point).is_empty());
+        let names = PUBLISHED.iter().map(|(name, _)| *name);
+        let able: Vec<&str> = names.filter(|name| Card::find(name).is_ok_and(has_all)).collect();
+        let subject = if able.is_empty() {
+            "no published machine has".into()
+        } else {
+            format!("--simulate {}: these have", able.join("|"))
+        };
+        format!("{subject} all numbers of this sweep; docs/machines.md lists which machine can simulate which sweep")
+    }
+
     /// Checks that all points of these launches can be simulated.
     ///
     /// # Errors
     /// If one cannot. The error has each reason once.
     pub fn check<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> Result<()> {
+        let points: Vec<&Point> = points.into_iter().collect();
         let (mut reasons, mut missing): (Vec<Error>, Vec<&str>) = (Vec::new(), Vec::new());
-        for point in points {
-            let (nodes, ranks_per_node) = self.places(point.launch_size());
-            let names = match kernels::find(&point.kernel) {
-                Ok(kernel) if kernel.is_simulatable() => {
-                    simulation::missing_numbers(&self.card, nodes, ranks_per_node, point)
-                }
-                _ => Vec::new(),
-            };
+        for point in &points {
+            let names = self.missing_numbers(&self.card, point);
             let new: Vec<&str> = names.iter().copied().filter(|name| !missing.contains(name)).collect();
             missing.extend(new);
             // Further faults would follow from the missing numbers.
@@ -129,10 +145,20 @@ impl Simulation {
             }
         }
         if !missing.is_empty() {
-            reasons.push(simulation::missing_error(&self.card, &missing));
+            let error = simulation::missing_error(&self.card, &missing);
+            reasons.push(if is_published(&self.card) {
+                Error::input(error.message, self.other_machines(&points))
+            } else {
+                error
+            });
         }
         let Some(first) = reasons.first() else { return Ok(()) };
         let messages: Vec<&str> = reasons.iter().map(|error| error.message.as_str()).collect();
         Err(Error::input(messages.join("; "), first.help.clone()))
     }
+}
+
+/// Whether the card is that of a paper or of no real machine, which cannot be measured.
+fn is_published(card: &Card) -> bool {
+    PUBLISHED.iter().any(|(name, _)| Card::find(name).is_ok_and(|published| published.name == card.name))
 }
