@@ -50,19 +50,14 @@ fn row(text: &mut String, cells: &[impl AsRef<str>]) {
     let _ = writeln!(text, "| {} |", cells.join(" | "));
 }
 
-/// Returns the default of a kernel's parameter, with its range in parentheses, or with its words if the meaning does not name them.
-fn values(parameter: &Parameter) -> String {
-    let unit = parameter.unit.symbol();
-    let range = |min: u64, max: u64| format!("{}..{} {unit}", power(min), power(max)).trim().to_owned();
+/// Returns the default of a kernel's parameter, with its words if the meaning does not name them.
+fn default(parameter: &Parameter) -> String {
     match parameter.domain {
-        Domain::Integer { min, max: u64::MAX, default } => format!("{default} (from {min})"),
-        Domain::Integer { min, max, default } => format!("{} ({})", power(default), range(min, max)),
-        Domain::Chosen { min, max, depends_on, .. } => format!("chosen from {depends_on} ({})", range(min, max)),
-        Domain::Global { min, max, .. } => format!("beyond caches ({})", range(min, max)),
-        Domain::Size { min, max, .. } => format!("1/2 of memory ({})", range(min, max)),
-        Domain::Real { exclusive_min, max, default } => {
-            format!("{default} (above {exclusive_min}, up to {})", format!("{} {unit}", si_number(max)).trim())
-        }
+        Domain::Integer { default, .. } => power(default),
+        Domain::Chosen { depends_on, .. } => format!("chosen from {depends_on}"),
+        Domain::Global { .. } => "beyond caches".to_owned(),
+        Domain::Size { .. } => "1/2 of memory".to_owned(),
+        Domain::Real { default, .. } => default.to_string(),
         Domain::Choice(words) if words.iter().all(|word| parameter.meaning.contains(word)) => words[0].to_owned(),
         Domain::Choice(words) => format!("{} ({})", words[0], words.join(", ")),
     }
@@ -120,19 +115,21 @@ fn join_series(rows: Vec<Row>) -> Vec<Row> {
 }
 
 /// Parts of methods that the page says once, under "How to read the lists".
-const SHARED_SENTENCES: [&str; 6] = [
+const SHARED_PARTS: [&str; 4] = [
     " The time is that of the slowest rank.",
     "; the time is that of the slowest rank",
     " The region was traversed once before.",
-    " The sum of all words was compared with the sum computed from their addresses.",
-    " The sum of all words was compared with the sum computed from the addresses.",
     " The memory was traversed once before the clock started.",
 ];
 
-/// Returns the method of a kernel of `calibrate` without what the page says once.
+/// Returns the method of a kernel. Those of `calibrate` are without the checks and what else the page says once.
 fn method(kernel: &Kernel) -> String {
-    let shared = if family(kernel.id) == "calibrate" { &SHARED_SENTENCES[..] } else { &[] };
-    shared.iter().fold(kernel.method.to_owned(), |text, part| text.replace(part, ""))
+    if family(kernel.id) != "calibrate" {
+        return kernel.method.to_owned();
+    }
+    let text = SHARED_PARTS.iter().fold(kernel.method.to_owned(), |text, part| text.replace(part, ""));
+    let sentences = text.trim_end_matches('.').split(". ").filter(|sentence| !sentence.contains(" compared with "));
+    sentences.collect::<Vec<_>>().join(". ") + "."
 }
 
 /// Names kernels of a family: all of them, more than half by the others, or each.
@@ -224,7 +221,7 @@ fn describe(name: &str, family: &[&Kernel], parameters_before: &mut Earlier, out
             vec![
                 format!("`{}`{column}", parameter.name),
                 parameter.meaning.strip_prefix(&label).unwrap_or(parameter.meaning).to_owned(),
-                format!("default {}", values(parameter)),
+                format!("default {}", default(parameter)),
             ]
         };
         kernel.parameters.iter().map(describe_parameter).collect()
@@ -291,13 +288,10 @@ fn describe_model(model: &dyn Model) -> String {
     let _ = writeln!(text, "* Assumes: {}.", about.assumes);
     let variables: Vec<&str> = about.variables.iter().map(|variable| variable.name).collect();
     let _ = writeln!(text, "* Variables: {}.", code(&variables));
-    for (is_given, kind) in [(false, "Fitted"), (true, "Given")] {
-        let of_kind = about.parameters.iter().filter(|parameter| parameter.is_given == is_given);
-        let names: Vec<String> =
-            of_kind.map(|parameter| format!("`{}` ({})", parameter.number, parameter.symbol)).collect();
-        if !names.is_empty() {
-            let _ = writeln!(text, "* {kind}: {}.", names.join(", "));
-        }
+    let fitted = about.parameters.iter().filter(|parameter| !parameter.is_given);
+    let names: Vec<String> = fitted.map(|parameter| format!("`{}` ({})", parameter.number, parameter.symbol)).collect();
+    if !names.is_empty() {
+        let _ = writeln!(text, "* Fitted: {}.", names.join(", "));
     }
     if !about.parameters.is_empty() {
         let _ = writeln!(text, "* To fit it, measure {}.", about.design);
@@ -305,39 +299,9 @@ fn describe_model(model: &dyn Model) -> String {
     text
 }
 
-/// Returns the table of the variables of all models. Models that share a variable share its row.
-fn model_variables() -> String {
-    let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
-    for about in models::ALL.iter().map(|model| model.about()) {
-        for variable in about.variables {
-            let unit = Some(variable.unit.symbol()).filter(|unit| !unit.is_empty()).map(|unit| format!(" ({unit})"));
-            let default = variable.default.map(|value| format!("; default {}", default(variable.words, value)));
-            let meaning = [variable.meaning, &unit.unwrap_or_default(), &default.unwrap_or_default()].concat();
-            match rows.iter_mut().find(|(name, text, _)| name == variable.name && *text == meaning) {
-                Some((_, _, models)) => models.push(format!("`{}`", about.id)),
-                None => rows.push((variable.name.to_owned(), meaning, vec![format!("`{}`", about.id)])),
-            }
-        }
-    }
-    rows.sort_by_key(|(name, _, _)| name.to_lowercase());
-    let mut text = "\n### Variables of models\n\n".to_owned();
-    for (name, meaning, models) in &rows {
-        // The models' own lists say who has a variable, unless its meaning differs between models.
-        let is_ambiguous = rows.iter().filter(|(other, ..)| other == name).count() > 1;
-        let models = if is_ambiguous { format!(" ({})", models.join(", ")) } else { String::new() };
-        let _ = writeln!(text, "* `{name}`{models}: {meaning}");
-    }
-    text
-}
-
-fn default(words: &[&str], value: f64) -> String {
-    words.get(value as usize).map_or(value.to_string(), |word| (*word).to_owned())
-}
-
 #[test]
-fn models_page_lists_every_model_with_its_variables_and_parameters() {
-    let mut text: String = models::ALL.iter().map(|model| describe_model(*model)).collect();
-    text += &model_variables();
+fn models_page_lists_every_model_with_its_variables_and_fitted_numbers() {
+    let text: String = models::ALL.iter().map(|model| describe_model(*model)).collect();
     check("docs/models.md", "models", &text);
     check("docs/models.md", "contents", &contents("docs/models.md"));
 }
