@@ -6,7 +6,7 @@ mod message_order;
 use apexmap_measure::comm::threads::window::ThreadRmaWindow;
 use apexmap_measure::comm::threads::{ThreadComm, run};
 use apexmap_measure::comm::{
-    Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
+    Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, Path, PointToPoint, Posting, Rma, RmaWindow, Tag,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -43,7 +43,7 @@ fn a_mailbox_per_peer_delivers_only_its_messages_in_order() {
     for posted in [Posting::Ahead, Posting::OnDemand] {
         on_1_to_5_ranks(|comm| {
             let peers: Vec<usize> = (0..comm.size()).filter(|&peer| peer != comm.rank()).rev().collect();
-            let (mut lines, mut outbox) = comm.mailbox_per_peer(Tag::Data(1), &peers, posted, 2, 3);
+            let (mut lines, mut outbox) = comm.mailbox_per_peer(Tag::Data(1), &peers, (posted, Path::Memory), 2, 3);
             let mut waiting = vec![10u64; peers.len()];
             let mut unsent: Vec<(usize, u64)> =
                 (1..=10).rev().flat_map(|i| peers.iter().map(move |&peer| (peer, i))).collect();

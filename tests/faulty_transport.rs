@@ -6,7 +6,7 @@ use apexmap_measure::comm::threads::mailbox::{ThreadInbox, ThreadMemoryOutbox, T
 use apexmap_measure::comm::threads::messages::ThreadMessages;
 use apexmap_measure::comm::threads::window::{ThreadGetWindow, ThreadRmaWindow};
 use apexmap_measure::comm::{
-    Collectives, Comm, GetWindow, Item, MailboxCapacity, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma,
+    Collectives, Comm, GetWindow, Item, MailboxCapacity, Mailboxes, Messages, Outbox, Path, PointToPoint, Posting, Rma,
     RmaWindow, Tag,
 };
 use std::cell::Cell;
@@ -87,7 +87,7 @@ impl Mailboxes for Faulty<'_> {
         &self,
         tag: Tag,
         peers: &[usize],
-        posted: Posting,
+        posted: (Posting, Path),
         sends: usize,
         words: usize,
     ) -> (Vec<ThreadInbox>, FaultyOutbox) {
@@ -147,6 +147,9 @@ pub struct FaultyOutbox {
 }
 
 impl Outbox for FaultyOutbox {
+    fn path(&self, receiver: usize) -> Path {
+        self.outbox.path(receiver)
+    }
     fn ready(&mut self) -> bool {
         self.outbox.ready()
     }

@@ -68,11 +68,15 @@ pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
             vec![choice("receives", "ahead"), choice("waits", "late"), ("SMSG", Value::Integer(2))],
             vec![choice("receives", "on_demand"), choice("waits", "early"), ("SMSG", Value::Integer(1))],
             vec![choice("own_updates", "at_once"), choice("waits", "early")],
+            vec![choice("within_node", "memory"), ("SMSG", Value::Integer(2))],
+            vec![choice("within_node", "memory"), choice("waits", "early"), ("SMSG", Value::Integer(1))],
         ],
         "random_access.exchange" => vec![
             vec![("d", Value::Integer(1)), choice("owner_by", "division")],
             vec![("d", Value::Integer(2)), ("SMSG", Value::Integer(1))],
             vec![("d", Value::Integer(24)), ("SMSG", Value::Integer(2))],
+            vec![("d", Value::Integer(1)), choice("within_node", "memory")],
+            vec![("d", Value::Integer(2)), choice("within_node", "memory"), ("SMSG", Value::Integer(1))],
         ],
         "random_access.routed" => vec![
             vec![("dimensions", Value::Integer(1))],

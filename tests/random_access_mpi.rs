@@ -1,10 +1,13 @@
 //! Tests of RandomAccess on both MPIs with real launches: every algorithm makes the same table as `sequential`.
 
-use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
+use crate::common::Scratch;
+use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job, lock_launches};
 use crate::random_access;
-use apexmap_base::point::Point;
+use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Sample, Status};
 use apexmap_measure::kernels::{self, Kernel, Ranks};
+use apexmap_results::disk::Folder;
+use std::process::{Command, Stdio};
 
 /// Words of the table. Few numbers of ranks divide it, and most buckets overflow it.
 const WORDS: u64 = 128;
@@ -71,6 +74,10 @@ fn verify_tables(mpi: &Mpi, ranks: usize, streams: usize, points: Vec<Point>) {
         if sample.point.kernel != "random_access.star" || ranks == 1 {
             assert_eq!(sample.outputs["table_hash"].to_string(), expected, "{label}");
         }
+        if let (Some(way), true) = (sample.point.params.get("within_node"), ranks > 1) {
+            let share = if *way == Value::from("memory") { 1.0 } else { 0.0 };
+            assert_eq!(sample.outputs["memory_share_of_messages"].as_f64(), Some(share), "{label}");
+        }
     }
 }
 
@@ -90,4 +97,27 @@ fn mpich_reproduces_the_sequential_tables_on_one_to_five_ranks() {
     for (ranks, count) in [(3, 1), (4, 2)] {
         verify_tables(&MPICH, ranks, count, nodes(ranks, ranks / count));
     }
+}
+
+/// MPICH divides the ranks of this machine into two groups that count as nodes.
+#[test]
+fn updates_for_another_node_are_messages_and_the_others_go_through_memory() {
+    needs!(Mpi);
+    let scratch = Scratch::new();
+    let (path, out) = (scratch.join("sweep.toml"), scratch.join("out"));
+    let text = format!(
+        "[fixed]\nkernel = \"random_access.hypercube\"\nranks = 4\nN_words = \"64 kwords\"\nwithin_node = \"memory\"\n\
+         [launch]\ntransport = \"mpi\"\nlauncher = \"mpich\"\nlaunches = 1\nworker = \"{}\"\n[repeat]\nmin = 1\n",
+        MPICH.worker().display()
+    );
+    std::fs::write(&path, text).unwrap();
+    let mut run = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    run.args(["run", "--no-report", "--out", out.to_str().unwrap(), path.to_str().unwrap()])
+        .env("MPIR_CVAR_NUM_CLIQUES", "2");
+    let _alone = lock_launches();
+    let output = run.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = Folder::open(&out).unwrap().table().unwrap();
+    // Along one of the two dimensions the partner is on the same node.
+    assert_eq!(["memory_share_of_messages", "errors"].map(|name| table.number(name, 0)), [0.5, 0.0]);
 }

@@ -7,7 +7,9 @@ mod message_order;
 use apexmap_measure::comm::simulated::{
     ComputationCosts, InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, SimulatedComm, Time, Topology, run,
 };
-use apexmap_measure::comm::{Collectives, Comm, GetWindow, Inbox, Mailboxes, Outbox, Posting, Rma, RmaWindow, Tag};
+use apexmap_measure::comm::{
+    Collectives, Comm, GetWindow, Inbox, Mailboxes, Outbox, Path, Posting, Rma, RmaWindow, Tag,
+};
 
 pub const SEND: Time = 700;
 pub const RECEIVE: Time = 900;
@@ -80,7 +82,8 @@ fn all_to_all_delivers_every_word_in_rank_order() {
 fn a_mailbox_per_peer_delivers_only_its_messages_in_order() {
     on_1_to_5_ranks(|comm| {
         let peers: Vec<usize> = (0..comm.size()).filter(|&peer| peer != comm.rank()).rev().collect();
-        let (mut lines, mut outbox) = comm.mailbox_per_peer(Tag::Data(1), &peers, Posting::Ahead, 2, 3);
+        let (mut lines, mut outbox) =
+            comm.mailbox_per_peer(Tag::Data(1), &peers, (Posting::Ahead, Path::Messages), 2, 3);
         for number in 0..20u64 {
             for &peer in &peers {
                 while !outbox.send(peer, &[comm.rank() as u64, number]) {

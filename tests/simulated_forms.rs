@@ -8,7 +8,7 @@ use super::simulated::{GAP, LATENCY, PER_BYTE, RECEIVE, SEND, machine, simulate}
 use apexmap_measure::comm::simulated::{
     InterfaceCosts, Machine, MessageCosts, PathCosts, SimulatedComm, Time, Topology,
 };
-use apexmap_measure::comm::{Collectives, Comm, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posting, Tag};
+use apexmap_measure::comm::{Collectives, Comm, Inbox, Mailboxes, Messages, Outbox, Path, PointToPoint, Posting, Tag};
 
 /// The time of a message of this many bytes, from the call of the sender to the end of the receiver's.
 fn one_way(bytes: usize) -> Time {
@@ -245,7 +245,13 @@ fn late_receiver(machine: &Machine, messages: u64, late: Time, receives: Option<
                 let (inbox, outbox) = comm.mailbox(Tag::Request, receives, handles, 16);
                 (vec![inbox], outbox)
             }
-            None => comm.mailbox_per_peer(Tag::Request, &[1 - comm.rank()], Posting::OnDemand, handles, 16),
+            None => comm.mailbox_per_peer(
+                Tag::Request,
+                &[1 - comm.rank()],
+                (Posting::OnDemand, Path::Messages),
+                handles,
+                16,
+            ),
         };
         comm.barrier();
         let start = comm.wall_time();

@@ -127,8 +127,13 @@ fn two_ranks(words: u64) -> Vec<Contender> {
 }
 
 fn hypercube(words: u64, target: f64) -> Vec<Contender> {
-    let with_pages = |pages| contender("random_access.hypercube", 2, words, &[("SMSG", "2")], pages, Some(target));
-    [Pages::Base, Pages::Huge].map(with_pages).into()
+    let with = |way, pages| {
+        contender("random_access.hypercube", 2, words, &[("SMSG", "2"), ("within_node", way)], pages, Some(target))
+    };
+    ["messages", "memory"]
+        .into_iter()
+        .flat_map(|way| [Pages::Base, Pages::Huge].map(|pages| with(way, pages)))
+        .collect()
 }
 
 const PAGES: [(Pages, &str); 2] = [(Pages::Base, "4 KiB"), (Pages::Huge, "2 MiB")];

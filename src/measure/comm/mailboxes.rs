@@ -1,6 +1,7 @@
 //! Pools of receives and sends, for short messages from any rank at any time.
 
 use super::{Collectives, Tag};
+use crate::choice::choice;
 
 /// Messages of words, which are copied when they are sent.
 pub trait Mailboxes: Collectives {
@@ -16,12 +17,13 @@ pub trait Mailboxes: Collectives {
     /// these are unexpected messages, or wait at their sender if they are longer than the eager limit.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (Self::Inbox, Self::Outbox);
     /// Opens a mailbox like [`Mailboxes::mailbox`], with one inbox per rank in `peers`. Each of these ranks must list this rank
-    /// among its peers. Collective.
+    /// among its peers. Collective. `paths` has the time of posting, and the path of
+    /// messages within a node, for transports with a choice.
     fn mailbox_per_peer(
         &self,
         tag: Tag,
         peers: &[usize],
-        posting: Posting,
+        paths: (Posting, Path),
         sends: usize,
         words: usize,
     ) -> (Vec<Self::Inbox>, Self::Outbox);
@@ -53,6 +55,16 @@ pub enum Posting {
     OnDemand,
 }
 
+choice! {
+    /// The path of messages between the ranks of a node.
+    pub enum Path {
+        /// Messages of the MPI library.
+        Messages = "messages",
+        /// Memory that the ranks of a node share: the sender copies a message once, and the receiver reads it there.
+        Memory = "memory",
+    }
+}
+
 /// The receiving end of a mailbox.
 pub trait Inbox {
     /// Passes the oldest message that has arrived, with its sender, to `read`, then posts its buffer again. Returns `None` if no
@@ -76,4 +88,6 @@ pub trait Outbox {
     fn ready(&mut self) -> bool;
     /// Copies `words` and sends them. Returns `false` without sending if all handles are busy or the receiver has no room.
     fn send(&mut self, receiver: usize, words: &[u64]) -> bool;
+    /// Returns the path of messages to this rank.
+    fn path(&self, receiver: usize) -> Path;
 }

@@ -13,6 +13,7 @@ mod mailboxes;
 pub mod mpi;
 mod point_to_point;
 pub mod ring;
+mod ring_layout;
 mod rma;
 pub mod simulated;
 pub mod sync;
@@ -20,7 +21,7 @@ pub mod threads;
 mod transport;
 
 pub use buffer::Buffer;
-pub use mailboxes::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Posting};
+pub use mailboxes::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting};
 pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
 pub use threads::rings::Rings;

@@ -7,6 +7,7 @@
 mod collective;
 mod mailbox;
 mod messages;
+mod node;
 mod pool;
 mod window;
 
@@ -34,8 +35,7 @@ pub struct MpiComm {
     world: SimpleCommunicator,
     rank: usize,
     size: usize,
-    ranks_on_node: usize,
-    first_on_node: bool,
+    node: node::Node,
     oversubscribed: bool,
     lists: RefCell<collective::ExchangeLists>,
     /// In the order of their creation, which is equal on all ranks.
@@ -89,13 +89,13 @@ impl MpiComm {
                 ),
             ));
         }
-        let (ranks_on_node, first_on_node, oversubscribed) = inspect_node(&world);
+        let node = node::Node::new(&world);
+        let oversubscribed = is_oversubscribed(&node.comm);
         Ok(Self {
             world,
             rank,
             size,
-            ranks_on_node,
-            first_on_node,
+            node,
             oversubscribed,
             lists: RefCell::default(),
             channels: RefCell::default(),
@@ -128,10 +128,8 @@ impl Drop for MpiComm {
     }
 }
 
-/// Returns the number of ranks on this node, whether this rank is their first, and whether they outnumber the hardware threads
-/// that they may use. Collective.
-fn inspect_node(world: &SimpleCommunicator) -> (usize, bool, bool) {
-    let node = world.split_shared(world.rank());
+/// Returns whether the ranks of a node outnumber the hardware threads that they may use. Collective.
+fn is_oversubscribed(node: &SimpleCommunicator) -> bool {
     const WORDS: usize = affinity::MAX_HARDWARE_THREADS / 64;
     let (mut own_processors, mut node_processors) = ([0u64; WORDS], [0u64; WORDS]);
     match affinity::allowed_hardware_threads() {
@@ -143,7 +141,7 @@ fn inspect_node(world: &SimpleCommunicator) -> (usize, bool, bool) {
     }
     node.all_reduce_into(&own_processors[..], &mut node_processors[..], SystemOperation::bitwise_or());
     let processors: u32 = node_processors.iter().map(|word| word.count_ones()).sum();
-    (node.size() as usize, node.rank() == 0, node.size() as u32 > processors)
+    node.size() as u32 > processors
 }
 
 /// Like [`super::start`]; this process is one rank.
@@ -192,11 +190,11 @@ impl Comm for MpiComm {
     }
 
     fn ranks_on_node(&self) -> usize {
-        self.ranks_on_node
+        self.node.comm.size() as usize
     }
 
     fn first_on_node(&self) -> bool {
-        self.first_on_node
+        self.node.comm.rank() == 0
     }
 
     fn is_oversubscribed(&self) -> bool {

@@ -1,8 +1,9 @@
-//! Mailboxes of MPI: receives posted ahead, and pools of sends.
+//! Mailboxes of MPI: receives posted ahead, and pools of sends; memory of the node where that is asked for.
 
+use super::node::{self, NodeInbox, NodeOutbox};
 use super::pool::{Buffers, Pool};
 use super::{Channel, MpiComm};
-use crate::comm::{Collectives, Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
+use crate::comm::{Collectives, Comm, Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::collections::VecDeque;
@@ -25,8 +26,8 @@ impl Mailboxes for MpiComm {
         let channel = self.channel(tag);
         // SAFETY: a constant of the library.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
-        let inbox = MpiInbox::post(channel.clone(), any, Posting::Ahead, receives, words);
-        let outbox = MpiOutbox(Sends::new(channel, sends, words));
+        let inbox = MpiInbox::Messages(Receives::post(channel.clone(), any, Posting::Ahead, receives, words));
+        let outbox = MpiOutbox { sends: Sends::new(channel, sends, words), node: None };
         self.barrier();
         (inbox, outbox)
     }
@@ -36,14 +37,23 @@ impl Mailboxes for MpiComm {
         &self,
         tag: Tag,
         peers: &[usize],
-        posting: Posting,
+        (posting, path): (Posting, Path),
         sends: usize,
         words: usize,
     ) -> (Vec<MpiInbox>, MpiOutbox) {
         let channel = self.channel(tag);
-        let inbox = |&peer: &usize| MpiInbox::post(channel.clone(), peer as c_int, posting, 1, words);
-        let inboxes = peers.iter().map(inbox).collect();
-        let outbox = MpiOutbox(Sends::new(channel, sends, words));
+        // Some libraries cannot create a window for a single rank.
+        let is_shared = path == Path::Memory && self.ranks_on_node() > 1;
+        let (mut local, node) = match is_shared.then(|| node::open(self, peers, sends, words)) {
+            Some((inboxes, outbox)) => (inboxes, Some(outbox)),
+            None => (peers.iter().map(|_| None).collect(), None),
+        };
+        let inbox = |(&peer, local): (&usize, Option<NodeInbox>)| match local {
+            Some(inbox) => MpiInbox::Memory(inbox),
+            None => MpiInbox::Messages(Receives::post(channel.clone(), peer as c_int, posting, 1, words)),
+        };
+        let inboxes = peers.iter().zip(local.drain(..)).map(inbox).collect();
+        let outbox = MpiOutbox { sends: Sends::new(channel, sends, words), node };
         self.barrier();
         (inboxes, outbox)
     }
@@ -95,7 +105,7 @@ fn free_receive(request: &mut ffi::MPI_Request, active: bool) {
 ///
 /// MPI matches the receives of one source in the order of posting (MPI 4.0, section 3.5). So the oldest posted receive gets the
 /// oldest message, and testing it is enough to poll them all.
-pub struct MpiInbox {
+pub struct Receives {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
     /// Sender and number of words of each message that has arrived and is unread, by slot.
@@ -107,7 +117,7 @@ pub struct MpiInbox {
     _channel: Rc<Channel>,
 }
 
-impl MpiInbox {
+impl Receives {
     /// Creates the receives; `source` may be `MPI_ANY_SOURCE`. Use one receive on demand, or several ahead.
     fn post(channel: Rc<Channel>, source: c_int, posting: Posting, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
@@ -176,7 +186,7 @@ impl MpiInbox {
 /// Maximum number of receives per test: the largest value of the parameter `packets`.
 const MAX_BATCH: usize = 16;
 
-impl Inbox for MpiInbox {
+impl Inbox for Receives {
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
         if self.is_ready() && self.arrived[self.oldest].is_none() {
             self.test_oldest();
@@ -192,7 +202,7 @@ impl Inbox for MpiInbox {
     }
 }
 
-impl Drop for MpiInbox {
+impl Drop for Receives {
     fn drop(&mut self) {
         if panicking() {
             return;
@@ -200,6 +210,29 @@ impl Drop for MpiInbox {
         // Unless a reader panicked, all receives whose message has not arrived are in the same state as the oldest one.
         for (request, arrived) in self.requests.iter_mut().zip(&self.arrived) {
             free_receive(request, self.is_started && arrived.is_none());
+        }
+    }
+}
+
+/// The receiving end for messages of MPI, or for those of one rank of this node through memory.
+pub enum MpiInbox {
+    Messages(Receives),
+    Memory(NodeInbox),
+}
+
+impl Inbox for MpiInbox {
+    #[inline]
+    fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
+        match self {
+            Self::Messages(receives) => receives.take(read),
+            Self::Memory(inbox) => inbox.take(read),
+        }
+    }
+
+    fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
+        match self {
+            Self::Messages(receives) => receives.take_batch(max, read),
+            Self::Memory(inbox) => (0..max).take_while(|_| inbox.take(&mut read).is_some()).count(),
         }
     }
 }
@@ -334,9 +367,19 @@ impl Sends {
 
     fn ready(&mut self) -> bool {
         if self.free.is_empty() {
-            self.free.extend(self.pool.completed_slots());
+            self.complete();
         }
         !self.free.is_empty()
+    }
+
+    /// Frees the slots of completed sends. Returns the number of the others.
+    fn complete(&mut self) -> usize {
+        self.free.extend(self.pool.completed_slots());
+        self.busy()
+    }
+
+    fn busy(&self) -> usize {
+        self.pool.requests.len() - self.free.len()
     }
 
     /// # Safety
@@ -352,25 +395,38 @@ impl Sends {
 }
 
 /// The sending end for copied messages.
-pub struct MpiOutbox(Sends);
+pub struct MpiOutbox {
+    sends: Sends,
+    /// For messages through memory.
+    node: Option<NodeOutbox>,
+}
 
 impl Outbox for MpiOutbox {
     fn ready(&mut self) -> bool {
-        self.0.ready()
+        let Some(node) = &mut self.node else { return self.sends.ready() };
+        let handles = self.sends.pool.requests.len();
+        node.in_flight + self.sends.busy() < handles || node.count() + self.sends.complete() < handles
     }
 
     fn send(&mut self, receiver: usize, words: &[u64]) -> bool {
-        if !self.0.ready() {
+        if !self.ready() {
             return false;
         }
-        let Some(slot) = self.0.free.pop() else { return false };
+        if let Some(sent) = self.node.as_mut().and_then(|node| node.send(receiver, words)) {
+            return sent;
+        }
+        let Some(slot) = self.sends.free.pop() else { return false };
         // SAFETY: a free slot has no active request; its buffer stays unchanged until the send completes.
         unsafe {
-            self.0.pool.buffers.write(slot, words);
-            let buffer = self.0.pool.buffers.slot_pointer(slot);
-            self.0.start(slot, receiver, buffer, words.len());
+            self.sends.pool.buffers.write(slot, words);
+            let buffer = self.sends.pool.buffers.slot_pointer(slot);
+            self.sends.start(slot, receiver, buffer, words.len());
         }
         true
+    }
+
+    fn path(&self, receiver: usize) -> Path {
+        if self.node.as_ref().is_some_and(|node| node.reaches(receiver)) { Path::Memory } else { Path::Messages }
     }
 }
 

@@ -82,13 +82,17 @@ impl Lock {
     }
 }
 
-/// Returns the error message for a window that cannot be created, with advice.
-fn window_error(code: c_int) -> String {
+/// Returns MPI's text for an error.
+pub(super) fn error_text(code: c_int) -> String {
     let mut text = [0_u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length = 0;
     // SAFETY: the text has the maximum length that MPI writes.
     unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
-    let text = String::from_utf8_lossy(&text[..length.max(0) as usize]).into_owned();
+    String::from_utf8_lossy(&text[..length.max(0) as usize]).into_owned()
+}
+
+/// Returns the error message for a window that cannot be created, with advice.
+fn window_error(code: c_int) -> String {
     let library = mpi::environment::library_version().unwrap_or_default();
     // Over TCP, Open MPI's default component needs features that only networks with remote memory access have.
     let help = if library.starts_with("Open MPI v5") {
@@ -98,7 +102,7 @@ fn window_error(code: c_int) -> String {
     } else {
         "check which one-sided communication this MPI supports here"
     };
-    format!("MPI_Win_create: {text}; {help}")
+    format!("MPI_Win_create: {}; {help}", error_text(code))
 }
 
 impl Drop for Lock {

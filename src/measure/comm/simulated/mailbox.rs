@@ -6,7 +6,7 @@
 use super::SimulatedComm;
 use super::engine::{Member, World};
 use super::machine::Time;
-use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
+use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
 use apexmap_base::units::WORD_BYTES;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -186,7 +186,7 @@ impl Mailboxes for SimulatedComm {
         &self,
         _tag: Tag,
         peers: &[usize],
-        posting: Posting,
+        (posting, _): (Posting, Path),
         sends: usize,
         words: usize,
     ) -> (Vec<SimulatedInbox>, SimulatedOutbox) {
@@ -275,6 +275,10 @@ impl SimulatedOutbox {
 }
 
 impl Outbox for SimulatedOutbox {
+    fn path(&self, _receiver: usize) -> Path {
+        Path::Messages
+    }
+
     fn ready(&mut self) -> bool {
         // Only this rank's own sends matter, so it need not wait for others.
         let now = self.member.clock();

@@ -7,7 +7,7 @@
 use super::rings::{Consumer, Producer, create_rings};
 use super::{Shared, ThreadComm};
 use crate::comm::sync::Slot;
-use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
+use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
 use std::sync::Arc;
 
 /// A message in a ring. A short message is in the parcel itself; for a long one, the parcel points to a slot of its sender.
@@ -47,7 +47,7 @@ impl Mailboxes for ThreadComm {
         &self,
         tag: Tag,
         peers: &[usize],
-        _posting: Posting,
+        _: (Posting, Path),
         sends: usize,
         words: usize,
     ) -> (Vec<ThreadInbox>, ThreadOutbox) {
@@ -148,6 +148,10 @@ impl ThreadOutbox {
 }
 
 impl Outbox for ThreadOutbox {
+    fn path(&self, _receiver: usize) -> Path {
+        Path::Memory
+    }
+
     #[inline]
     fn ready(&mut self) -> bool {
         // Counting reads memory that the receivers write. So count only when all handles seem busy.

@@ -13,7 +13,7 @@ use super::random_stream::Index;
 use super::table::Table;
 use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
+    TIME_BOUND, Tally, UPDATES, WITHIN_NODE, bytes, measure, refuse_unusable_shift,
 };
 
 use crate::comm::arena::Arena;
@@ -30,7 +30,21 @@ pub const KERNEL: Kernel = Kernel {
     source: &source::HYPERCUBE_RANDOM_ACCESS,
     place: "Section 2, Figure 1 (1d, 2d, 3d)",
     parameters: parameters![
-        N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED,
+        N_WORDS,
+        UPDATES,
+        TIME_BOUND,
+        Q,
+        STAGES,
+        OWNER_BY,
+        SMSG,
+        WITHIN_NODE,
+        STREAM,
+        INDEX,
+        OPERATION,
+        STARTS,
+        OFFSET,
+        PAGES,
+        SEED,
     ],
     stages: |point| match point.ranks {
         ranks if ranks.is_power_of_two() => Some(STAGES.of(point).min(u64::from(ranks.ilog2()))),
@@ -76,7 +90,8 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let grid = grid(point);
     let peers: Vec<Vec<usize>> = (0..grid.dimensions()).map(|stage| grid.peers(comm.rank(), stage)).collect();
     let (piece, handles) = (piece_words(&grid, Q.of(point)), SMSG.of(point) as usize);
-    let (lines, outbox) = comm.mailbox_per_peer(Tag::Data(0), &peers.concat(), Posting::Ahead, handles, piece);
+    let (lines, outbox) =
+        comm.mailbox_per_peer(Tag::Data(0), &peers.concat(), (Posting::Ahead, WITHIN_NODE.of(point)), handles, piece);
     let mut lines = lines.into_iter();
     let stage = |(number, peers): (usize, Vec<usize>)| Stage {
         inboxes: lines.by_ref().take(peers.len()).collect(),
@@ -202,8 +217,7 @@ impl<C: Mailboxes> Member<'_, C> {
                     if !outbox.send(peer, &sorted[start..stop]) {
                         break;
                     }
-                    tally.messages += 1;
-                    tally.hops += (stop - start) as u64;
+                    tally.count_message(stop - start, outbox.path(peer));
                     *unsent = (stop - start == *piece).then_some((stop, end));
                     incomplete -= usize::from(unsent.is_none());
                 }

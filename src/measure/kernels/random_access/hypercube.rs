@@ -17,7 +17,7 @@ use super::random_stream::Index;
 use super::table::{Pending, Placement, SpecialisedTable, Table};
 use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, bytes, measure,
+    UPDATES, WITHIN_NODE, bytes, measure,
 };
 use crate::choice::choice;
 use crate::kernels::shared::updates::division::divide;
@@ -45,6 +45,7 @@ pub const KERNEL: Kernel = Kernel {
         OWN_UPDATES,
         WAITS,
         SMSG,
+        WITHIN_NODE,
         STREAM,
         INDEX,
         OPERATION,
@@ -102,8 +103,13 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         Receives::Ahead => Posting::Ahead,
         Receives::OnDemand => Posting::OnDemand,
     };
-    let (lines, outbox) =
-        comm.mailbox_per_peer(Tag::Data(0), &peers, posted, SMSG.of(point) as usize, piece_words(point));
+    let (lines, outbox) = comm.mailbox_per_peer(
+        Tag::Data(0),
+        &peers,
+        (posted, WITHIN_NODE.of(point)),
+        SMSG.of(point) as usize,
+        piece_words(point),
+    );
     let mut lines = lines.into_iter();
     // Simulated ranks allocate a list when they fill it.
     let list = || {
@@ -277,8 +283,7 @@ impl<C: Mailboxes> Cube<'_, C> {
                 if !self.outbox.send(peer, &self.lists[stage % 2].send[start..stop]) {
                     return progress;
                 }
-                self.tally.messages += 1;
-                self.tally.hops += (stop - start) as u64;
+                self.tally.count_message(stop - start, self.outbox.path(peer));
                 *unsent = (stop - start == self.piece).then_some((stop, end));
                 progress = true;
             }

@@ -40,7 +40,7 @@ use super::{
     Bounded, Computations, Divided, Division, Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work,
     choice_key, key, output,
 };
-use crate::comm::World;
+use crate::comm::{Path, World};
 use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
@@ -105,12 +105,23 @@ const OWNER_BY: Key<OwnerBy> = choice_key(
 );
 const B: Key<u64> = receive_buffers("receive buffers: outstanding receives per rank");
 const SMSG: Key<u64> = send_handles("send handles: maximum outstanding sends per rank");
+const WITHIN_NODE: Key<Path> = choice_key(
+    "within_node",
+    "within_node",
+    "way between the ranks of a node over MPI: messages, or memory that they share; threads always use memory, simulated ranks always \
+     messages",
+);
 
 const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time of the fastest rank"),
     output("rank_seconds_mean", Unit::Seconds, "mean time of the ranks"),
     output("imbalance", Unit::None, "time of the slowest rank / mean time"),
     output("messages_per_update", Unit::None, "messages sent per update"),
+    output(
+        "memory_share_of_messages",
+        Unit::None,
+        "fraction of the messages that went through memory that ranks share",
+    ),
     output("hops_per_update", Unit::None, "mean number of times that an update is sent"),
     output("bytes_sent_per_update", Unit::Bytes, "bytes sent per update, without message headers"),
     output("stored_max", Unit::None, "maximum number of updates stored on any rank"),

@@ -10,8 +10,8 @@ mod reports;
 use super::operation::Operation;
 use super::problem::Problem;
 use super::table::Table;
-use crate::comm::Collectives;
 use crate::comm::arena::Arena;
+use crate::comm::{Collectives, Path};
 use crate::crew::Crew;
 use crate::hardware::Hardware;
 use crate::kernels::Outcome;
@@ -31,6 +31,8 @@ pub struct Tally {
     /// Updates applied to the rank's part of the table.
     pub applied: u64,
     pub messages: u64,
+    /// Messages through memory that ranks share; `None` for algorithms without a choice.
+    pub in_memory: Option<u64>,
     /// Updates sent. An update counts each time it is sent.
     pub hops: u64,
     /// Maximum number of updates stored at the same time.
@@ -45,6 +47,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Counts a message of this many updates.
+    #[inline]
+    pub fn count_message(&mut self, updates: usize, path: Path) {
+        self.messages += 1;
+        *self.in_memory.get_or_insert(0) += u64::from(path == Path::Memory);
+        self.hops += updates as u64;
+    }
+
     pub fn store(&mut self, updates: usize) {
         self.stored = self.stored.max(updates as u64);
     }

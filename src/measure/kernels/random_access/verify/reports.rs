@@ -39,11 +39,14 @@ pub struct Report {
 
 impl Report {
     pub fn gather<C: Collectives>(&self, comm: &C) -> Reports {
-        let Tally { applied, messages, hops, stored, excess, buffer_bytes, discarded, discarded_hash } = self.tally;
+        let Tally { applied, messages, in_memory, hops, stored, excess, buffer_bytes, discarded, discarded_hash } =
+            self.tally;
         let row = [
             self.seconds,
             applied,
             messages,
+            // Zero for none.
+            in_memory.map_or(0, |count| count + 1),
             hops,
             stored,
             buffer_bytes,
@@ -64,6 +67,7 @@ impl Report {
             seconds,
             applied,
             messages,
+            in_memory,
             hops,
             stored,
             buffer_bytes,
@@ -80,7 +84,9 @@ impl Report {
             excess,
         ]: &[u64; _]| {
             let excess = (has_excess == 1).then_some(excess);
-            let tally = Tally { applied, messages, hops, stored, excess, buffer_bytes, discarded, discarded_hash };
+            let in_memory = in_memory.checked_sub(1);
+            let tally =
+                Tally { applied, messages, in_memory, hops, stored, excess, buffer_bytes, discarded, discarded_hash };
             Report { seconds, tally, demanded, generated, demanded_hash, errors, words, fullest, hash }
         };
         Reports(rows.as_chunks().0.iter().map(read).collect())
@@ -142,6 +148,9 @@ impl Reports {
         outputs.extend(self.skew(problem));
         let excess: Option<u64> = self.0.iter().map(|rank| rank.tally.excess).sum();
         outputs.extend(excess.map(|excess| ("excess_share", per_update(excess))));
+        let in_memory: Option<u64> = self.0.iter().map(|rank| rank.tally.in_memory).sum();
+        let share = |count: u64| Value::Real(count as f64 / self.sum(|rank| rank.tally.messages).max(1) as f64);
+        outputs.extend(in_memory.map(|count| ("memory_share_of_messages", share(count))));
         outputs.extend(granted.outputs());
         Outcome { seconds: slowest, outputs, verdict: self.verdict(rules, error_fraction) }
     }
