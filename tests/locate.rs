@@ -165,7 +165,7 @@ fn sampled_miss_ratios_are_within_a_point_of_exact_ones_from_256_kib_and_two_poi
             recorders[0].access((1, 8, false), address, &mut sampled);
             recorders[1].access((1, 8, false), address, &mut exact);
         });
-        assert!(sampled.levels().line > 0 || alpha < 0.2, "nothing was left out");
+        assert!(sampled.level() > 0 || alpha < 0.2, "nothing was left out");
         let [sampled, exact] = [sampled, exact].map(|analysis| analysis.into_reuse(&[]));
         let accesses = (blocks as u64 * block) as f64;
         for lines in (9..19).map(|power| f64::from(power).exp2()) {

@@ -2,7 +2,7 @@
 
 use crate::common::{self, Scratch, refusal_message};
 use apexmap_locate::reuse::Displaced;
-use apexmap_locate::site::{Grain, Sink, Site, is_kept};
+use apexmap_locate::site::{Sink, Site, is_kept};
 use apexmap_locate::tracer::{TraceOptions, Traced, trace};
 use std::ffi::OsString;
 use std::fs;
@@ -55,37 +55,35 @@ pub fn options() -> TraceOptions {
 /// Numbers of sampled accesses, which are checked against the rule of sampling.
 #[derive(Default)]
 struct Recorder {
-    /// Accesses to old lines and pages.
-    old: [u64; 2],
-    levels: [u32; 2],
+    /// Accesses to old lines.
+    old: u64,
+    level: u32,
     last_site: usize,
     passed: u64,
 }
 
 impl Recorder {
-    /// Returns the number of sampled accesses to lines or pages, while none are left out.
-    fn count_sampled(&self, traced: &Traced, grain: Grain) -> u64 {
-        let young: u64 = traced.sites.iter().flat_map(|site| site.young[grain as usize]).sum();
-        young + self.old[grain as usize]
+    /// Returns the number of sampled accesses, while none are left out.
+    fn count_sampled(&self, traced: &Traced) -> u64 {
+        traced.sites.iter().flat_map(|site| site.young).sum::<u64>() + self.old
     }
 }
 
 impl Sink for Recorder {
-    fn access_old(&mut self, site: usize, grain: Grain, number: u64, displaced: Displaced) {
-        let level = self.levels[grain as usize];
-        assert!(is_kept(number, level) && displaced.line.is_none_or(|line| is_kept(line, level)));
+    fn access_old(&mut self, site: usize, line: u64, displaced: Displaced) {
+        assert!(is_kept(line, self.level) && displaced.line.is_none_or(|line| is_kept(line, self.level)));
         assert!(displaced.line.is_none() || displaced.young == 8);
-        self.old[grain as usize] += 1;
+        self.old += 1;
         self.last_site = self.last_site.max(site);
     }
 
     fn enter_young(&mut self, site: usize, line: u64) {
-        assert!(is_kept(line, self.levels[0]));
+        assert!(is_kept(line, self.level));
         self.last_site = self.last_site.max(site);
     }
 
-    fn halve(&mut self, grain: Grain) {
-        self.levels[grain as usize] += 1;
+    fn halve(&mut self) {
+        self.level += 1;
     }
 
     fn pass(&mut self, accesses: u64) {
@@ -162,7 +160,7 @@ fn counters_of_known_loops_are_exact_at_every_optimisation() {
 }
 
 #[test]
-fn the_trace_begins_at_a_function_and_ends_after_some_accesses_but_the_program_goes_on() {
+fn the_trace_begins_at_a_function_and_ends_after_some_accesses_or_seconds_but_the_program_goes_on() {
     needs!(Valgrind);
     let scratch = Scratch::new();
     let program = compile(&scratch, "walks", WALKS, &["-O1"]);
@@ -175,10 +173,24 @@ fn the_trace_begins_at_a_function_and_ends_after_some_accesses_but_the_program_g
     let accesses = TraceOptions { accesses: Some(100_000), ..options() };
     let mut recorder = Recorder::default();
     let part = trace_program(&[&program], &accesses, &mut recorder);
-    let sampled = [Grain::Line, Grain::Page].map(|grain| recorder.count_sampled(&part, grain));
-    assert_eq!((part.accesses, recorder.passed, sampled), (100_000, 100_000, [100_000; 2]));
+    let sampled = recorder.count_sampled(&part);
+    assert_eq!((part.accesses, recorder.passed, sampled), (100_000, 100_000, 100_000));
     assert!(part.exit.success());
     assert_eq!(part.notes, ["The trace ends after 100000 accesses."]);
+
+    // The program runs for at least three seconds.
+    let source = r#"
+        #include <time.h>
+        int main(void) {
+            volatile long count = 0;
+            for (time_t start = time(0); time(0) < start + 4;) count++;
+            return count > 0 ? 7 : 8;
+        }"#;
+    let slow = compile(&scratch, "slow", source, &["-O1"]);
+    let seconds = TraceOptions { seconds: Some(1), ..options() };
+    let part = trace_program(&[&slow], &seconds, &mut Recorder::default());
+    assert_eq!(part.notes, ["The trace ends after 1 s.", "The program ended with exit code 7."]);
+    assert!(part.accesses > 0);
 
     let program = [program.into_os_string()];
     let never = TraceOptions { from: Some("gath".into()), ..options() };
@@ -187,24 +199,23 @@ fn the_trace_begins_at_a_function_and_ends_after_some_accesses_but_the_program_g
 }
 
 #[test]
-fn beyond_the_limit_the_rates_of_lines_and_pages_halve_and_all_sampled_accesses_obey_them() {
+fn beyond_the_limit_the_rate_halves_and_all_sampled_accesses_obey_it() {
     needs!(Valgrind);
     let scratch = Scratch::new();
     let program = compile(&scratch, "walks", WALKS, &["-O1"]);
-    let limited = TraceOptions { line_limit: Some(1 << 12), page_limit: Some(1 << 8), ..options() };
+    let limited = TraceOptions { line_limit: Some(1 << 12), ..options() };
     let (mut sample, mut whole) = (Recorder::default(), Recorder::default());
     let sampled = trace_program(&[&program], &limited, &mut sample);
-    let unlimited = TraceOptions { line_limit: None, page_limit: None, ..options() };
+    let unlimited = TraceOptions { line_limit: None, ..options() };
     let exact = trace_program(&[&program], &unlimited, &mut whole);
-    // About 2^16.2 lines (half of them nodes, half of the column) and 2^10.7 pages.
-    assert_eq!(sample.levels, [5, 3]);
-    assert_eq!(whole.levels, [0, 0]);
-    assert_eq!([Grain::Line, Grain::Page].map(|grain| whole.count_sampled(&exact, grain)), [exact.accesses; 2]);
+    // About 2^16.2 lines: half of them are nodes, half are of the column.
+    assert_eq!([sample.level, whole.level], [5, 0]);
+    assert_eq!(whole.count_sampled(&exact), exact.accesses);
     // Both runs count alike, but for the environment of valgrind itself.
     assert!(sampled.accesses.abs_diff(exact.accesses) < 1000);
-    assert!(sample.old[0] * 2 < whole.old[0]);
+    assert!(sample.old * 2 < whole.old);
     // Accesses to sampled lines stand for all: each counts 2^level.
-    let young = |traced: &Traced| traced.sites.iter().flat_map(|site| site.young[0]).sum::<u64>() as f64;
+    let young = |traced: &Traced| traced.sites.iter().flat_map(|site| site.young).sum::<u64>() as f64;
     assert!((young(&sampled) / young(&exact) - 1.0).abs() < 0.2, "{} {}", young(&sampled), young(&exact));
     assert!(whole.last_site < exact.sites.len());
 }
@@ -464,6 +475,62 @@ fn without_a_compiler_the_message_names_the_next_step_and_without_a_cache_nothin
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let left: Vec<_> = fs::read_dir(&*scratch).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["apexmap"], "the temporary tool is removed");
+}
+
+/// Makes a folder with the parts of the installed valgrind, whose headers and libraries may be changed.
+fn copy_valgrind(prefix: &Path) {
+    let link = |from: &[&str], file: &str, to: &str| {
+        let source = from.iter().map(Path::new).find(|folder| folder.join(file).exists()).expect(file);
+        let to = prefix.join(to);
+        fs::create_dir_all(&to).unwrap();
+        for entry in fs::read_dir(source).unwrap().map(Result::unwrap) {
+            let to = to.join(entry.file_name());
+            let is_core = entry.file_name().to_string_lossy().starts_with("libcoregrind");
+            if is_core { fs::copy(entry.path(), to).map(drop) } else { std::os::unix::fs::symlink(entry.path(), to) }
+                .unwrap();
+        }
+    };
+    let processor = if cfg!(target_arch = "x86_64") { "amd64" } else { "arm64" };
+    let debian = format!("/usr/lib/{}-linux-gnu/valgrind", std::env::consts::ARCH);
+    let folders = [&debian, "/usr/libexec/valgrind", "/usr/lib64/valgrind", "/usr/lib/valgrind"];
+    link(&folders, &format!("vgpreload_core-{processor}-linux.so"), "libexec/valgrind");
+    link(&folders, &format!("libcoregrind-{processor}-linux.a"), "lib/valgrind");
+    link(&["/usr/include/valgrind"], "pub_tool_basics.h", "include/valgrind");
+}
+
+#[test]
+fn without_valgrind_or_its_headers_the_message_names_the_packages() {
+    let scratch = Scratch::new();
+    let parts = scratch.join("libexec/valgrind");
+    let refuse = |expected: &str| {
+        let output = common::output(locate(&scratch).env("VALGRIND_LIB", &parts));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3));
+        assert!(message.contains(expected) && message.contains("the package valgrind"), "{message}");
+    };
+    refuse("needs valgrind\n");
+    needs!(Valgrind);
+    copy_valgrind(&scratch);
+    fs::remove_dir_all(scratch.join("include")).unwrap();
+    refuse("needs valgrind's headers for tools");
+}
+
+#[test]
+fn an_update_of_valgrind_compiles_another_tool() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    copy_valgrind(&scratch);
+    let count_tools_after_run = || {
+        let output = common::output(locate(&scratch).env("VALGRIND_LIB", scratch.join("libexec/valgrind")));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read_dir(scratch.join("apexmap")).unwrap().count()
+    };
+    assert_eq!([count_tools_after_run(), count_tools_after_run()], [1, 1]);
+    let libraries = fs::read_dir(scratch.join("lib/valgrind")).unwrap().map(|entry| entry.unwrap().path());
+    for library in libraries.filter(|path| !path.is_symlink()) {
+        assert!(Command::new("touch").args(["-d", "tomorrow"]).arg(library).status().unwrap().success());
+    }
+    assert_eq!(count_tools_after_run(), 2);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use apexmap_base::new_file;
 use apexmap_base::regular_file;
 use apexmap_base::terminal::{error_width, note, note_raw, print, print_data, terminal_width, wrap_lines};
 use apexmap_base::units::bytes;
-use apexmap_locate::analysis::{Analysis, Growth, Levels};
+use apexmap_locate::analysis::{Analysis, Growth};
 use apexmap_locate::located::{Caches, Located, Part};
 use apexmap_locate::site::Site;
 use apexmap_locate::tracer::{self, TraceOptions};
@@ -202,7 +202,7 @@ fn caches(machine: &Hardware) -> (Caches, Option<String>) {
 }
 
 fn sampling_note(located: &Located) -> Option<String> {
-    let level = located.levels.line;
+    let level = located.level;
     (level > 0).then(|| format!("Reuse and misses are estimated from one of {} lines.", 1u64 << level))
 }
 
@@ -213,8 +213,8 @@ struct Document<'a> {
     accesses: u64,
     cache_bytes: [u64; 2],
     miss_ratios: [f64; 2],
-    /// One of 2^level lines and pages was sampled at last.
-    sampling: Levels,
+    /// One of 2^level lines was sampled at last.
+    level: u32,
     program: &'a Part,
     lines: &'a [Part],
     functions: &'a [Part],
@@ -230,7 +230,7 @@ impl<'a> Document<'a> {
             accesses: trace.accesses,
             cache_bytes: located.caches.map(|(_, bytes)| bytes),
             miss_ratios: located.miss_ratios,
-            sampling: located.levels,
+            level: located.level,
             program: &located.program,
             lines: &located.lines,
             functions: &located.functions,

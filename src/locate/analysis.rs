@@ -4,15 +4,14 @@
 //! construction with SHARDS", FAST 2015.
 
 use crate::reuse::{Displaced, Histogram, Tree};
-use crate::site::{Grain, LINE_BYTES, PAGE_BYTES, Sink, Site, is_kept};
+use crate::site::{LINE_BYTES, PAGE_BYTES, Sink, Site, is_kept};
 use crate::sketch::{Distinct, Extent};
 use serde::Serialize;
 
-/// The reuse of a site's lines and pages.
+/// The reuse of a site's lines.
 #[derive(Clone, Debug, Default)]
 pub struct Reuse {
     pub lines: Histogram,
-    pub pages: Histogram,
     pub distinct: Distinct,
     pub extent: Extent,
 }
@@ -20,14 +19,14 @@ pub struct Reuse {
 impl Reuse {
     pub fn merge(&mut self, other: &Self) {
         self.lines.merge(&other.lines);
-        self.pages.merge(&other.pages);
         self.distinct.merge(&other.distinct);
         self.extent.merge(&other.extent);
     }
 
     fn enter(&mut self, line: u64) {
-        self.distinct.insert(line);
-        self.extent.insert(line * LINE_BYTES / PAGE_BYTES);
+        if self.distinct.insert(line) {
+            self.extent.insert(line * LINE_BYTES / PAGE_BYTES);
+        }
     }
 }
 
@@ -57,50 +56,36 @@ impl Growth {
 /// Computes reuse from sampled accesses.
 pub struct Analysis {
     lines: Tree,
-    pages: Tree,
-    levels: Levels,
+    /// One of 2^level lines is sampled.
+    level: u32,
     /// Reuse of each site, by its index.
     sites: Vec<Reuse>,
     pub growth: Growth,
     first_lines: u64,
 }
 
-/// One of 2^level lines and pages is sampled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Levels {
-    pub line: u32,
-    pub page: u32,
-}
-
 impl Default for Analysis {
     fn default() -> Self {
         let growth = Growth { step: 1 << 12, lines: Vec::new() };
-        let (lines, pages) = (Tree::default(), Tree::default());
-        Self { lines, pages, levels: Levels::default(), sites: Vec::new(), growth, first_lines: 0 }
+        Self { lines: Tree::default(), level: 0, sites: Vec::new(), growth, first_lines: 0 }
     }
 }
 
 impl Analysis {
-    /// Returns the present levels of sampling.
-    pub fn levels(&self) -> Levels {
-        self.levels
+    /// Returns the present level of sampling.
+    pub fn level(&self) -> u32 {
+        self.level
     }
 
-    /// Returns the number of sampled lines or pages that are known.
-    pub fn count_known(&self, grain: Grain) -> usize {
-        match grain {
-            Grain::Line => self.lines.len(),
-            Grain::Page => self.pages.len(),
-        }
+    /// Returns the number of sampled lines that are known.
+    pub fn count_known(&self) -> usize {
+        self.lines.len()
     }
 
-    /// Returns the reuse of each site, with the accesses to the youngest lines and pages that the sites counted.
+    /// Returns the reuse of each site, with the accesses to the youngest lines that the sites counted.
     pub fn into_reuse(mut self, sites: &[Site]) -> Vec<Reuse> {
         self.sites.resize_with(sites.len().max(self.sites.len()), Reuse::default);
-        for (reuse, site) in self.sites.iter_mut().zip(sites) {
-            reuse.lines.add_young(&site.young[Grain::Line as usize]);
-            reuse.pages.add_young(&site.young[Grain::Page as usize]);
-        }
+        self.sites.iter_mut().zip(sites).for_each(|(reuse, site)| reuse.lines.add_young(&site.young));
         self.sites
     }
 
@@ -113,35 +98,22 @@ impl Analysis {
 }
 
 impl Sink for Analysis {
-    fn access_old(&mut self, site: usize, grain: Grain, number: u64, displaced: Displaced) {
-        let (tree, level) = match grain {
-            Grain::Line => (&mut self.lines, self.levels.line),
-            Grain::Page => (&mut self.pages, self.levels.page),
-        };
-        let scale = 1 << level;
-        let distance = tree.access(number, displaced).map(|distance| distance * scale);
-        match grain {
-            Grain::Line => {
-                self.first_lines += if distance.is_none() { scale } else { 0 };
-                let site = self.site(site);
-                site.lines.add(distance, scale);
-                site.enter(number);
-            }
-            Grain::Page => self.site(site).pages.add(distance, scale),
-        }
+    fn access_old(&mut self, site: usize, line: u64, displaced: Displaced) {
+        let scale = 1 << self.level;
+        let distance = self.lines.access(line, displaced).map(|distance| distance * scale);
+        self.first_lines += if distance.is_none() { scale } else { 0 };
+        let site = self.site(site);
+        site.lines.add(distance, scale);
+        site.enter(line);
     }
 
     fn enter_young(&mut self, site: usize, line: u64) {
         self.site(site).enter(line);
     }
 
-    fn halve(&mut self, grain: Grain) {
-        let (tree, level) = match grain {
-            Grain::Line => (&mut self.lines, &mut self.levels.line),
-            Grain::Page => (&mut self.pages, &mut self.levels.page),
-        };
-        *level += 1;
-        tree.retain(|number| is_kept(number, *level));
+    fn halve(&mut self) {
+        self.level += 1;
+        self.lines.retain(|line| is_kept(line, self.level));
     }
 
     fn pass(&mut self, accesses: u64) {

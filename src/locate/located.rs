@@ -1,6 +1,6 @@
 //! A located program: its sites joined by line and kind, with shares, sizes and places.
 
-use crate::analysis::{Analysis, Growth, Levels, Reuse};
+use crate::analysis::{Analysis, Growth, Reuse};
 use crate::kind::{Kind, kind_of};
 use crate::place::{Accesses, Place};
 use crate::reuse::Histogram;
@@ -28,6 +28,8 @@ pub struct Part {
     pub name: String,
     /// The function; may be empty, and is if it is the name.
     pub function: String,
+    /// Whether the name is a line or an instruction. Otherwise it is a function or an object, which has many lines.
+    pub is_line: bool,
     /// Shares of the part's accesses by kind, the largest first.
     pub kinds: Vec<(Kind, f64)>,
     /// Share of all accesses.
@@ -55,7 +57,8 @@ pub struct Located {
     pub caches: Caches,
     /// Misses of each cache, per access.
     pub miss_ratios: [f64; 2],
-    pub levels: Levels,
+    /// One of 2^level lines was sampled at last.
+    pub level: u32,
     pub growth: Growth,
 }
 
@@ -63,11 +66,11 @@ impl Located {
     /// Joins sites and their reuse. Both have the same indices.
     pub fn new(sites: &[Site], analysis: Analysis, caches: Caches) -> Self {
         let kinds = kinds(sites);
-        let (levels, growth) = (analysis.levels(), analysis.growth.clone());
+        let (level, growth) = (analysis.level(), analysis.growth.clone());
         let reuse = analysis.into_reuse(sites);
         let join = |key: &dyn Fn(usize) -> Key| join(sites, &kinds, &reuse, key);
         let whole = join(&|_| Default::default()).pop().unwrap_or_default();
-        let totals = Totals::new(&whole, caches, levels.line);
+        let totals = Totals::new(&whole, caches, level);
         let parts = |key: &dyn Fn(usize) -> Key, has_places: bool| {
             let mut parts: Vec<Part> = join(key).iter().map(|group| totals.part(group, has_places)).collect();
             parts.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
@@ -78,17 +81,20 @@ impl Located {
                 name: line_name(&sites[index]),
                 kind: Some(kinds[index]),
                 function: function(&sites[index]),
+                is_line: has_line(&sites[index]),
             },
             true,
         );
         let functions = parts(&|index| Key { name: function_or_object(&sites[index]), ..Key::default() }, false);
         let miss_ratios = totals.misses.map(|misses| misses / totals.accesses);
-        Self { lines, functions, program: totals.part(&whole, true), caches, miss_ratios, levels, growth }
+        Self { lines, functions, program: totals.part(&whole, true), caches, miss_ratios, level, growth }
     }
 
-    /// Returns whether no line dominates: the five largest have less than 40 % of the accesses and of the misses.
+    /// Returns whether no line dominates: the five largest have less than 40 % of the accesses and of the misses. Code without line
+    /// numbers has no such lines.
     pub fn is_flat(&self) -> bool {
-        let sum = |share: &dyn Fn(&Part) -> f64| self.lines.iter().take(5).map(share).sum::<f64>();
+        let lines = || self.lines.iter().filter(|part| part.is_line);
+        let sum = |share: &dyn Fn(&Part) -> f64| lines().take(5).map(share).sum::<f64>();
         sum(&|part| part.share) < FLAT && sum(&|part| part.misses[0]) < FLAT
     }
 }
@@ -111,6 +117,7 @@ struct Key {
     /// `None` if kinds are joined.
     kind: Option<Kind>,
     function: String,
+    is_line: bool,
 }
 
 /// Joined sites.
@@ -184,11 +191,11 @@ fn join(sites: &[Site], kinds: &[Kind], reuse: &[Reuse], key: &dyn Fn(usize) -> 
 fn kinds(sites: &[Site]) -> Vec<Kind> {
     let key = |site: &Site| (line_name(site), function(site), site.counters.stride, site.is_store);
     let mut swept: HashMap<_, u64> = HashMap::new();
-    let has_line = |site: &Site| !site.name.file.is_empty() || !site.name.function.is_empty();
-    for site in sites.iter().filter(|site| has_line(site)) {
+    let is_named = |site: &Site| !site.name.file.is_empty() || !site.name.function.is_empty();
+    for site in sites.iter().filter(|site| is_named(site)) {
         *swept.entry(key(site)).or_default() += u64::from(site.size);
     }
-    let kind = |site: &Site| kind_of(site, if has_line(site) { swept[&key(site)] } else { u64::from(site.size) });
+    let kind = |site: &Site| kind_of(site, if is_named(site) { swept[&key(site)] } else { u64::from(site.size) });
     sites.iter().map(kind).collect()
 }
 
@@ -226,6 +233,7 @@ impl Totals {
         let mut part = Part {
             name: key.name.clone(),
             function: if key.function == key.name { String::new() } else { key.function.clone() },
+            is_line: key.is_line,
             kinds,
             share: accesses / self.accesses,
             misses: [miss(0), miss(1)],
@@ -278,6 +286,11 @@ fn base_name(path: &str) -> String {
 
 fn function(site: &Site) -> String {
     to_printable(&site.name.function).into_owned()
+}
+
+/// Whether a site has a line; in a text trace, it has an instruction.
+fn has_line(site: &Site) -> bool {
+    !site.name.file.is_empty() || site.name.object.is_empty() && site.name.function.is_empty()
 }
 
 /// Returns `file.c:18`; without debug information the function, or else the object.

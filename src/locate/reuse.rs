@@ -2,16 +2,15 @@
 //!
 //! SOURCE: R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal
 //! 9(2), 1970. A Fenwick tree over the times of last accesses counts the lines: B. T. Bennett, V. J. Kruskal, "LRU stack processing",
-//! IBM Journal of Research and Development 19(4), 1975.
+//! IBM Journal of Research and Development 19(4), 1975. Its leaves here are groups of 4096 bits, so that it stays in a core's caches.
 
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
 /// Lines in the list before the tree. Most accesses of programs find their line here. The tool has the same list.
 pub const YOUNGEST: usize = 8;
-/// Times for which the tree has room at first.
+/// Times for which there is room at first: those of a group.
 const FIRST_ROOM: usize = 1 << 12;
-const EMPTY: u64 = u64::MAX;
 /// Instead of the time of a line that is among the youngest.
 const YOUNG: u32 = u32::MAX;
 
@@ -68,19 +67,15 @@ impl Youngest {
 pub struct Tree {
     /// The time of the last access of each line, or `YOUNG`.
     times: HashMap<u64, u32, FixedState>,
-    /// The line that was accessed at a time, or `EMPTY`.
-    slots: Vec<u64>,
-    /// Fenwick tree over the times: 1 for each slot with a line.
-    tree: Vec<u32>,
-    /// Number of lines in the tree.
-    count: usize,
-    now: usize,
+    /// The line that was accessed at each time until now.
+    accessed: Vec<u64>,
+    /// Times of last accesses of the older lines.
+    marks: Marks,
 }
 
 impl Default for Tree {
     fn default() -> Self {
-        let (slots, tree) = (vec![EMPTY; FIRST_ROOM], vec![0; FIRST_ROOM + 1]);
-        Self { times: HashMap::default(), slots, tree, count: 0, now: 0 }
+        Self { times: HashMap::default(), accessed: Vec::new(), marks: Marks::new(FIRST_ROOM) }
     }
 }
 
@@ -105,71 +100,103 @@ impl Tree {
 
     /// Forgets all other lines.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
-        self.slots.iter_mut().filter(|line| **line != EMPTY && !keep(**line)).for_each(|line| *line = EMPTY);
         self.times.retain(|line, _| keep(*line));
-        self.compact();
+        self.compact(keep);
     }
 
-    /// Removes a line from the tree. Returns the number of lines above it there.
+    /// Removes a line from the older ones. Returns the number of those that were accessed after it.
     fn take(&mut self, line: u64) -> Option<u64> {
         let time = self.times.insert(line, YOUNG).filter(|time| *time != YOUNG)? as usize;
-        let above = self.count - self.count_until(time);
-        self.slots[time] = EMPTY;
-        self.add(time, u32::MAX);
-        self.count -= 1;
+        let above = self.marks.count - self.marks.count_until(time);
+        self.marks.clear(time);
         Some(above as u64)
     }
 
     fn push(&mut self, line: u64) {
-        if self.now == self.slots.len() {
-            self.compact();
+        if self.accessed.len() == self.marks.room() {
+            self.compact(|_| true);
         }
-        self.slots[self.now] = line;
-        self.add(self.now, 1);
-        self.times.insert(line, self.now as u32);
-        self.count += 1;
-        self.now += 1;
+        let now = self.accessed.len();
+        self.accessed.push(line);
+        self.marks.set(now);
+        self.times.insert(line, now as u32);
     }
 
-    /// Adds `value`, modulo 2^32, at a time.
-    fn add(&mut self, time: usize, value: u32) {
-        let mut node = time + 1;
-        while node < self.tree.len() {
-            self.tree[node] = self.tree[node].wrapping_add(value);
+    /// Renumbers the times of lines to keep without gaps, and doubles the room if more than half of it is used.
+    fn compact(&mut self, keep: impl Fn(u64) -> bool) {
+        let marked = (0..self.accessed.len()).filter(|time| self.marks.is_set(*time));
+        self.accessed = marked.map(|time| self.accessed[time]).filter(|line| keep(*line)).collect();
+        let room = self.marks.room();
+        self.marks = Marks::new(if 2 * self.accessed.len() > room { 2 * room } else { room });
+        for (time, line) in self.accessed.iter().enumerate() {
+            self.marks.set(time);
+            self.times.insert(*line, time as u32);
+        }
+    }
+}
+
+/// Marked times, with quick counts: a bit for each time, the number of bits in each word, and a Fenwick tree over groups of words.
+struct Marks {
+    words: Vec<u64>,
+    counts: Vec<u8>,
+    groups: Vec<u32>,
+    count: usize,
+}
+
+const WORD_BITS: usize = 64;
+const GROUP_WORDS: usize = 64;
+
+impl Marks {
+    /// Returns room for so many times, a multiple of those of a group.
+    fn new(room: usize) -> Self {
+        let words = room / WORD_BITS;
+        Self { words: vec![0; words], counts: vec![0; words], groups: vec![0; words / GROUP_WORDS + 1], count: 0 }
+    }
+
+    fn room(&self) -> usize {
+        WORD_BITS * self.words.len()
+    }
+
+    fn is_set(&self, time: usize) -> bool {
+        self.words[time / WORD_BITS] >> (time % WORD_BITS) & 1 == 1
+    }
+
+    fn set(&mut self, time: usize) {
+        let word = time / WORD_BITS;
+        self.words[word] |= 1 << (time % WORD_BITS);
+        self.counts[word] += 1;
+        self.add_to_group(word / GROUP_WORDS, 1);
+        self.count += 1;
+    }
+
+    fn clear(&mut self, time: usize) {
+        let word = time / WORD_BITS;
+        self.words[word] &= !(1 << (time % WORD_BITS));
+        self.counts[word] -= 1;
+        self.add_to_group(word / GROUP_WORDS, u32::MAX);
+        self.count -= 1;
+    }
+
+    /// Adds `value`, modulo 2^32.
+    fn add_to_group(&mut self, group: usize, value: u32) {
+        let mut node = group + 1;
+        while node < self.groups.len() {
+            self.groups[node] = self.groups[node].wrapping_add(value);
             node += node & node.wrapping_neg();
         }
     }
 
-    /// Returns the number of lines that were last accessed at a time or before.
+    /// Returns the number of marks at a time or before.
     fn count_until(&self, time: usize) -> usize {
-        let (mut node, mut sum) = (time + 1, 0usize);
+        let (word, group) = (time / WORD_BITS, time / WORD_BITS / GROUP_WORDS);
+        let in_word = (self.words[word] << (WORD_BITS - 1 - time % WORD_BITS)).count_ones();
+        let in_group: u32 = self.counts[group * GROUP_WORDS..word].iter().map(|count| u32::from(*count)).sum();
+        let (mut node, mut sum) = (group, in_word + in_group);
         while node > 0 {
-            sum += self.tree[node] as usize;
+            sum += self.groups[node];
             node &= node - 1;
         }
-        sum
-    }
-
-    /// Renumbers the times without gaps, and doubles the room if more than half of it is used.
-    fn compact(&mut self) {
-        let lines: Vec<u64> = self.slots.iter().copied().filter(|line| *line != EMPTY).collect();
-        let room = if 2 * lines.len() > self.slots.len() { 2 * self.slots.len() } else { self.slots.len() };
-        self.slots.clear();
-        self.slots.resize(room, EMPTY);
-        self.slots[..lines.len()].copy_from_slice(&lines);
-        self.tree.clear();
-        self.tree.resize(room + 1, 0);
-        for (time, line) in lines.iter().enumerate() {
-            self.tree[time + 1] = 1;
-            self.times.insert(*line, time as u32);
-        }
-        for node in 1..=room {
-            let above = node + (node & node.wrapping_neg());
-            if above <= room {
-                self.tree[above] += self.tree[node];
-            }
-        }
-        (self.now, self.count) = (lines.len(), lines.len());
+        sum as usize
     }
 }
 

@@ -10,9 +10,10 @@ const ROWS: usize = 5;
 /// The smallest share of a row, of accesses or of misses.
 const LEAST_SHARE: f64 = 0.01;
 /// Below this ratio, misses of a cache are too few to lead the sentence.
-const FEW_MISSES: f64 = 0.001;
-/// Columns of the terminal for the name of a part.
-const NAME_WIDTH: usize = 22;
+const FEW_MISSES: f64 = 0.005;
+/// The fewest columns of the terminal for the name of a part, and those between two columns of a table.
+const LEAST_NAME: usize = 10;
+const GAP: usize = 2;
 
 /// Returns the first screen.
 pub fn text(located: &Located, width: usize) -> String {
@@ -54,9 +55,12 @@ pub fn percent(shares: &[f64]) -> Vec<u64> {
 pub fn sentence(located: &Located) -> String {
     let [(cache, size), _] = located.caches;
     if located.is_flat() {
-        let largest = located.lines.iter().map(|part| part.share).fold(0.0, f64::max);
-        let kinds = kinds(&located.program);
-        return format!("No line dominates: the largest has {:.0} % of the accesses. Kinds: {kinds}.", 100.0 * largest);
+        let unnamed: f64 = located.lines.iter().filter(|part| !part.is_line).map(|part| part.share).sum();
+        let place = match 100.0 * unnamed {
+            percent if percent < 50.0 => String::new(),
+            percent => format!(" {percent:.0} % of the accesses are in code without line numbers."),
+        };
+        return format!("No line dominates. Kinds of all accesses: {}.{place}", kinds(&located.program));
     }
     let most = |share: &dyn Fn(&Part) -> f64| {
         let part = located.lines.iter().max_by(|a, b| share(a).total_cmp(&share(b))).unwrap_or(&located.program);
@@ -118,50 +122,58 @@ fn rows(parts: &[Part]) -> usize {
     parts.iter().take(ROWS).filter(|part| part.weight() >= LEAST_SHARE).count()
 }
 
-/// Returns a name cut to the width that is left for it.
-fn cut(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
-        return name.to_owned();
-    }
-    name.chars().take(width - 1).chain(['\u{2026}']).collect()
-}
-
 fn lines(located: &Located, width: usize) -> String {
     let aligns =
         [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
-    let mut table = TextTable::new(aligns);
-    table.add_row(["share", "misses", "kind", "data", "reused", "alpha", "L", "line"]);
-    let shares = shares(&located.lines);
-    for (part, [share, misses]) in located.lines.iter().zip(&shares).take(shares.len() - 1) {
+    let head = ["share", "misses", "kind", "data", "reused", "alpha", "L", "line"];
+    table(&located.lines, (aligns, head), width, |part, [share, misses]| {
         let [alpha, block] = place(part);
         let reused = part.reused_after.map_or("never".into(), bytes);
-        let name = cut(&format!("{} {}", part.name, part.function), NAME_WIDTH.max(width.saturating_sub(60)));
-        table.add_row([share.clone(), misses.clone(), kind(part), bytes(part.footprint), reused, alpha, block, name]);
-    }
-    add_rest(&mut table, &shares, located.lines.len(), "lines", 4);
-    table.to_string()
+        let name = format!("{} {}", part.name, part.function);
+        [share, misses, kind(part), bytes(part.footprint), reused, alpha, block, name.trim_end().to_owned()]
+    })
 }
 
 fn functions(located: &Located, width: usize) -> String {
-    let mut table = TextTable::new([Align::Right, Align::Right, Align::Right, Align::Left, Align::Left]);
-    table.add_row(["share", "misses", "data", "kinds", "function or library"]);
-    let shares = shares(&located.functions);
-    for (part, [share, misses]) in located.functions.iter().zip(&shares).take(shares.len() - 1) {
-        let name = cut(&part.name, NAME_WIDTH.max(width.saturating_sub(60)));
-        table.add_row([share.clone(), misses.clone(), bytes(part.footprint), kinds(part), name]);
+    let aligns = [Align::Right, Align::Right, Align::Right, Align::Left, Align::Left];
+    let head = ["share", "misses", "data", "kinds", "function or library"];
+    table(&located.functions, (aligns, head), width, |part, [share, misses]| {
+        [share, misses, bytes(part.footprint), kinds(part), part.name.clone()]
+    })
+}
+
+/// Returns a table of the largest parts, and a row for all others with empty cells between shares and name.
+fn table<const N: usize>(
+    parts: &[Part],
+    (aligns, head): ([Align; N], [&str; N]),
+    width: usize,
+    row: impl Fn(&Part, [String; 2]) -> [String; N],
+) -> String {
+    let mut shares = shares(parts);
+    let rest = shares.pop().unwrap_or_default();
+    let shown = shares.len();
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(parts.iter().zip(shares).map(|(part, shares)| row(part, shares)));
+    if parts.len() > shown {
+        let mut cells = std::array::from_fn(|_| String::new());
+        [cells[0], cells[1]] = rest;
+        cells[N - 1] = format!("{} others", parts.len() - shown);
+        rows.push(cells);
     }
-    add_rest(&mut table, &shares, located.functions.len(), "functions", 1);
+    cut_names(&mut rows, width);
+    let mut table = TextTable::new(aligns);
+    rows.into_iter().for_each(|row| table.add_row(row));
     table.to_string()
 }
 
-/// Adds a row for all other parts, with empty cells between shares and name.
-fn add_rest(table: &mut TextTable, shares: &[[String; 2]], count: usize, noun: &str, empty: usize) {
-    let rows = shares.len() - 1;
-    if count > rows {
-        let [share, misses] = &shares[rows];
-        let name = format!("{} other {noun}", count - rows);
-        let between = std::iter::repeat_n(String::new(), empty + 1);
-        table.add_row([share.clone(), misses.clone()].into_iter().chain(between).chain([name]));
+/// Cuts the last cells of rows so that the table has this width.
+fn cut_names<const N: usize>(rows: &mut [[String; N]], width: usize) {
+    let count = |cell: &String| cell.chars().count();
+    let widest = |column: usize| rows.iter().map(|row| count(&row[column])).max().unwrap_or(0);
+    let others: usize = (0..N - 1).map(|column| widest(column) + GAP).sum();
+    let room = width.saturating_sub(others).max(LEAST_NAME);
+    for name in rows.iter_mut().map(|row| &mut row[N - 1]).filter(|name| count(name) > room) {
+        *name = name.chars().take(room - 1).chain(['\u{2026}']).collect();
     }
 }
 

@@ -6,7 +6,7 @@ use crate::reuse::{Displaced, YOUNGEST};
 pub const LINE_BYTES: u64 = 64;
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
-/// The largest number of different lines, and of different pages, whose accesses are all kept. Beyond, the rate of sampling halves.
+/// The largest number of different lines whose accesses are all kept. Beyond, the rate of sampling halves.
 pub const SAMPLE_LIMIT: usize = 1 << 17;
 
 /// A load or store instruction, keyed by address, size and direction; or the loads or stores of one size in a text trace.
@@ -18,8 +18,8 @@ pub struct Site {
     pub size: u32,
     pub is_store: bool,
     pub counters: Counters,
-    /// Accesses to the youngest lines and pages of the sample, by their place; each counts 2^level.
-    pub young: [[u64; YOUNGEST]; 2],
+    /// Accesses to the youngest lines of the sample, by their place; each counts 2^level.
+    pub young: [u64; YOUNGEST],
     pub name: SiteName,
 }
 
@@ -68,34 +68,27 @@ pub struct Counters {
     pub pointed: u64,
 }
 
-/// A grain at which reuse is computed, with its own rate of sampling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grain {
-    Line,
-    Page,
-}
-
-/// Receives accesses to lines and pages of the sample, in their order. Those to the youngest ones are only counted (`Site::young`).
-/// Numbers are addresses divided by the size of a line or page; `site` is an index in `sites`.
+/// Receives accesses to lines of the sample, in their order. Those to the youngest ones are only counted (`Site::young`). A line's number
+/// is its address divided by its size; `site` is an index in `sites`.
 pub trait Sink {
-    /// A line or page is accessed that is not among the youngest.
-    fn access_old(&mut self, site: usize, grain: Grain, number: u64, displaced: Displaced);
+    /// A line is accessed that is not among the youngest.
+    fn access_old(&mut self, site: usize, line: u64, displaced: Displaced);
     /// A site enters a line that is among the youngest.
     fn enter_young(&mut self, site: usize, line: u64);
-    /// The rate of sampling halves: from now on lines (or pages) are kept by [`is_kept`] at the new level, which grows by 1 each time.
-    /// Known lines that are not kept at the new level must be forgotten.
-    fn halve(&mut self, grain: Grain);
+    /// The rate of sampling halves: from now on lines are kept by [`is_kept`] at the new level, which grows by 1 each time. Known lines
+    /// that are not kept at the new level must be forgotten.
+    fn halve(&mut self);
     /// So many accesses, sampled or not, came until now.
     fn pass(&mut self, accesses: u64);
 }
 
-/// Returns the hash of a line's or page's number (its address divided by the size). The tool in C has the same.
-pub fn hash(number: u64) -> u64 {
-    let first = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+/// Returns the hash of a line's number. The tool in C has the same.
+pub fn hash(line: u64) -> u64 {
+    let first = line.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (first ^ (first >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
-/// Returns whether a line or page is in the sample at a level. The sample holds one of 2^level, those with the smallest hashes.
-pub fn is_kept(number: u64, level: u32) -> bool {
-    level == 0 || hash(number) >> (64 - level) == 0
+/// Returns whether a line is in the sample at a level. The sample holds one of 2^level, those with the smallest hashes.
+pub fn is_kept(line: u64, level: u32) -> bool {
+    level == 0 || hash(line) >> (64 - level) == 0
 }

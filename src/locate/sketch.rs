@@ -4,6 +4,8 @@ use crate::site::hash;
 
 /// Hashes of a sketch. The standard error of a count is 1 / sqrt(HASHES - 2): 4.4 %.
 const HASHES: usize = 512;
+/// Hashes that are known to be in a sketch.
+const RECENT: usize = 16;
 
 /// Estimates the number of different lines from those with the smallest hashes. Exact for fewer than `HASHES` lines.
 ///
@@ -13,16 +15,19 @@ const HASHES: usize = 512;
 pub struct Distinct {
     /// The smallest hashes, ascending.
     hashes: Vec<u64>,
-    /// The hash that came last: lines often repeat.
-    last: u64,
+    /// Hashes that came last, by their low bits: lines often repeat.
+    recent: [u64; RECENT],
 }
 
 impl Distinct {
-    pub fn insert(&mut self, line: u64) {
+    /// Inserts a line. Returns `false` if it came shortly before.
+    pub fn insert(&mut self, line: u64) -> bool {
         let hash = hash(line);
-        if std::mem::replace(&mut self.last, hash) != hash {
+        let is_new = std::mem::replace(&mut self.recent[hash as usize % RECENT], hash) != hash;
+        if is_new {
             self.insert_hash(hash);
         }
+        is_new
     }
 
     fn insert_hash(&mut self, hash: u64) {

@@ -2,7 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::reuse::{Found, YOUNGEST, Youngest};
-use crate::site::{Grain, LINE_BYTES, PAGE_BYTES, SAMPLE_LIMIT, Sink, Site, is_kept};
+use crate::site::{LINE_BYTES, SAMPLE_LIMIT, Sink, Site, is_kept};
 use crate::walk::Walk;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::to_printable;
@@ -104,21 +104,16 @@ fn parse(text: &[u8]) -> Option<Line> {
 
 /// Address of the instruction, size and direction.
 pub type Key = (u64, u32, bool);
-type Young = [[u64; YOUNGEST]; 2];
-
-/// The youngest lines or pages of the sample.
-#[derive(Default)]
-struct Sample {
-    youngest: Youngest,
-    level: u32,
-}
+type Young = [u64; YOUNGEST];
 
 /// Counts and samples accesses, as the valgrind tool does.
 pub struct Recorder {
     limit: usize,
     indices: HashMap<Key, u32, FixedState>,
     walks: Vec<(Key, Walk, Young)>,
-    samples: [Sample; 2],
+    /// The youngest lines of the sample, which has one of 2^level lines.
+    youngest: Youngest,
+    level: u32,
     accesses: u64,
     notes: Vec<String>,
 }
@@ -130,10 +125,10 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// Keeps all accesses until `limit` different lines, or pages, are known. Then the rate of sampling halves.
+    /// Keeps all accesses until `limit` different lines are known. Then the rate of sampling halves.
     pub fn with_limit(limit: usize) -> Self {
-        let (indices, samples) = (HashMap::default(), Default::default());
-        Self { limit, indices, walks: Vec::new(), samples, accesses: 0, notes: Vec::new() }
+        let (indices, youngest) = (HashMap::default(), Youngest::default());
+        Self { limit, indices, walks: Vec::new(), youngest, level: 0, accesses: 0, notes: Vec::new() }
     }
 
     /// Records an access of `key`: the address of the instruction, the size in bytes, and whether it is a store.
@@ -141,29 +136,25 @@ impl Recorder {
         self.accesses += 1;
         let site = self.index(key);
         self.walks[site as usize].1.access(address, key.1);
-        self.sample(site, Grain::Line, address / LINE_BYTES, analysis);
-        self.sample(site, Grain::Page, address / PAGE_BYTES, analysis);
+        self.sample(site, address / LINE_BYTES, analysis);
         analysis.pass(self.accesses);
     }
 
-    fn sample(&mut self, site: u32, grain: Grain, number: u64, analysis: &mut Analysis) {
-        let Sample { youngest, level } = &mut self.samples[grain as usize];
-        if !is_kept(number, *level) {
+    fn sample(&mut self, site: u32, line: u64, analysis: &mut Analysis) {
+        if !is_kept(line, self.level) {
             return;
         }
-        match youngest.access(number) {
+        match self.youngest.access(line) {
             Found::Young(place) => {
-                self.walks[site as usize].2[grain as usize][place] += 1 << *level;
-                if grain == Grain::Line {
-                    analysis.enter_young(site as usize, number);
-                }
+                self.walks[site as usize].2[place] += 1 << self.level;
+                analysis.enter_young(site as usize, line);
             }
-            Found::Old(displaced) => analysis.access_old(site as usize, grain, number, displaced),
+            Found::Old(displaced) => analysis.access_old(site as usize, line, displaced),
         }
-        while analysis.count_known(grain) > self.limit {
-            *level += 1;
-            youngest.retain(|number| is_kept(number, *level));
-            analysis.halve(grain);
+        while analysis.count_known() > self.limit {
+            self.level += 1;
+            self.youngest.retain(|line| is_kept(line, self.level));
+            analysis.halve();
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::names;
 use crate::reuse::{Displaced, YOUNGEST};
-use crate::site::{Counters, Grain, Sink, Site};
+use crate::site::{Counters, Sink, Site};
 use apexmap_base::error::{Error, Result};
 use std::io::Read;
 
@@ -29,20 +29,19 @@ pub struct Messages {
 const MOST_BYTES: usize = 1 << 16;
 const MOST_SITES: u64 = 1 << 20;
 const SITE_NUMBERS: usize = 13;
-const YOUNG_NUMBERS: usize = 2 * YOUNGEST;
 
 impl Messages {
-    /// Reads messages until the pipe is closed.
-    pub fn receive(&mut self, pipe: &mut impl Read, sink: &mut dyn Sink) -> Result<()> {
+    /// Reads messages until the socket is closed.
+    pub fn receive(&mut self, socket: &mut impl Read, sink: &mut dyn Sink) -> Result<()> {
         let mut payload = vec![0; MOST_BYTES];
         loop {
             let mut header = [0; 8];
-            if !fill(pipe, &mut header)? {
+            if !fill(socket, &mut header)? {
                 return Ok(());
             }
             let [kind, bytes] = words::<2>(&header);
             let Some(payload) = payload.get_mut(..bytes) else { return Err(malformed_message()) };
-            if !fill(pipe, payload)? {
+            if !fill(socket, payload)? {
                 return Ok(());
             }
             self.take(kind, payload, sink)?;
@@ -52,10 +51,9 @@ impl Messages {
     fn take(&mut self, kind: usize, payload: &[u8], sink: &mut dyn Sink) -> Result<()> {
         match kind {
             1 => take_accesses(payload.as_chunks().0, sink)?,
-            2 => sink.halve(Grain::Line),
-            3 => sink.halve(Grain::Page),
-            4 => self.take_site(payload)?,
-            5 => {
+            2 => sink.halve(),
+            3 => self.take_site(payload)?,
+            4 => {
                 self.end = match payload {
                     [0, ..] => Some(End::Ended),
                     [1, ..] => Some(End::Replaced),
@@ -70,8 +68,7 @@ impl Messages {
     }
 
     fn take_site(&mut self, payload: &[u8]) -> Result<()> {
-        let (numbers, text) =
-            payload.split_at_checked((SITE_NUMBERS + YOUNG_NUMBERS) * 8).ok_or_else(malformed_message)?;
+        let (numbers, text) = payload.split_at_checked((SITE_NUMBERS + YOUNGEST) * 8).ok_or_else(malformed_message)?;
         let numbers: Vec<u64> = numbers.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         let &[
             index,
@@ -104,7 +101,7 @@ impl Messages {
         let stride = stride.cast_signed();
         site.counters =
             Counters { accesses, same_address, same_stride, same_line, stride, runs, run_bytes, chained, pointed };
-        site.young.as_flattened_mut().copy_from_slice(young);
+        site.young.copy_from_slice(young);
         if !text.is_empty() {
             site.name = names::parse(&String::from_utf8_lossy(text));
         }
@@ -123,9 +120,8 @@ fn take_accesses(words: &[[u8; 8]], sink: &mut dyn Sink) -> Result<()> {
             Ok(Displaced { young: word >> 42 & 0xF, line: (word >> 63 != 0).then_some(word & NUMBER) })
         };
         match word >> 62 {
-            0 => sink.access_old(site, Grain::Line, number, displaced()?),
+            0 => sink.access_old(site, number, displaced()?),
             1 => sink.enter_young(site, number),
-            2 => sink.access_old(site, Grain::Page, number, displaced()?),
             _ => sink.pass(number),
         }
     }
@@ -137,8 +133,8 @@ fn words<const N: usize>(bytes: &[u8]) -> [usize; N] {
 }
 
 /// Returns whether all bytes came. The tool may be killed in the middle of a message.
-fn fill(pipe: &mut impl Read, bytes: &mut [u8]) -> Result<bool> {
-    match pipe.read_exact(bytes) {
+fn fill(socket: &mut impl Read, bytes: &mut [u8]) -> Result<bool> {
+    match socket.read_exact(bytes) {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(Error::environment(format!("cannot read the trace: {error}"), "")),
         Ok(()) => Ok(true),

@@ -8,17 +8,18 @@ mod names;
 mod program;
 mod valgrind;
 
-use crate::site::{LINE_BYTES, PAGE_BYTES, SAMPLE_LIMIT, Sink, Site};
+use crate::site::{SAMPLE_LIMIT, Sink, Site};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::shell::quote_words;
 use messages::{End, Messages};
-use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::signal::Signal;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
@@ -37,25 +38,13 @@ pub struct TraceOptions {
     pub seconds: Option<u32>,
     /// Different lines whose accesses are all kept; `None` keeps all accesses.
     pub line_limit: Option<u32>,
-    /// The same for pages. By default it is the number of pages that hold the lines of their limit: programs that use whole pages
-    /// then have about equal rates.
-    pub page_limit: Option<u32>,
     /// Folder that keeps the compiled tool; by default the user's cache.
     pub cache: Option<PathBuf>,
 }
 
 impl Default for TraceOptions {
     fn default() -> Self {
-        let lines = SAMPLE_LIMIT as u32;
-        let pages = lines / (PAGE_BYTES / LINE_BYTES) as u32;
-        Self {
-            from: None,
-            accesses: None,
-            seconds: None,
-            line_limit: Some(lines),
-            page_limit: Some(pages),
-            cache: None,
-        }
+        Self { from: None, accesses: None, seconds: None, line_limit: Some(SAMPLE_LIMIT as u32), cache: None }
     }
 }
 
@@ -84,20 +73,16 @@ pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) 
     let name = program.first().ok_or_else(|| Error::input("there is no program to trace", "name one after --"))?;
     program::check(name)?;
     let tool = valgrind::Tool::prepare(options.cache.as_deref())?;
-    let failed = |cause: nix::Error| Error::environment(format!("cannot make a pipe for the trace: {cause}"), "");
-    let (output, input) = nix::unistd::pipe2(OFlag::O_CLOEXEC).map_err(failed)?;
-    // The tool waits by `poll`.
-    fcntl(&input, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map_err(failed)?;
-    // Fewer switches between program and reader; the system may refuse.
-    let _ = fcntl(&input, FcntlArg::F_SETPIPE_SZ(1 << 20));
-    let log = memfd_create("valgrind", MFdFlags::MFD_CLOEXEC).map_err(failed)?;
+    let failed = |cause: std::io::Error| Error::environment(format!("cannot make a socket for the trace: {cause}"), "");
+    let (output, input) = UnixStream::pair().map_err(failed)?;
+    let log = memfd_create("valgrind", MFdFlags::MFD_CLOEXEC).map_err(|e| failed(e.into()))?;
     let mut command = tool.command();
     command.args(arguments(options, &input, &log)).args(program);
     let mut child = start(command, &tool, [input.as_raw_fd(), log.as_raw_fd()])?;
     drop(input);
     let interrupts = Interrupts::ignore();
     let mut messages = Messages::default();
-    let received = messages.receive(&mut BufReader::with_capacity(1 << 20, File::from(output)), sink);
+    let received = messages.receive(&mut BufReader::with_capacity(1 << 18, output), sink);
     let exit = child.wait().map_err(|e| Error::environment(format!("cannot wait for the program: {e}"), ""))?;
     drop(interrupts);
     received?;
@@ -106,7 +91,7 @@ pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) 
 }
 
 /// The arguments of the tool. `-q` without files of the user's, so that each run is alike.
-fn arguments(options: &TraceOptions, pipe: &OwnedFd, log: &OwnedFd) -> Vec<String> {
+fn arguments(options: &TraceOptions, socket: &UnixStream, log: &OwnedFd) -> Vec<String> {
     let fixed = [
         "--tool=apexmap",
         "--command-line-only=yes",
@@ -119,13 +104,11 @@ fn arguments(options: &TraceOptions, pipe: &OwnedFd, log: &OwnedFd) -> Vec<Strin
         "--sigill-diagnostics=yes",
         "--fair-sched=try",
     ];
-    let limit = |limit: Option<u32>| limit.unwrap_or(0);
     let mut arguments: Vec<String> = fixed.map(str::to_owned).to_vec();
     // Valgrind writes to a copy; the tool closes the descriptor itself, which the program would see.
     arguments.extend(["log-fd", "close"].map(|option| format!("--{option}={}", log.as_raw_fd())));
-    arguments.push(format!("--pipe={}", pipe.as_raw_fd()));
-    arguments.push(format!("--lines={}", limit(options.line_limit)));
-    arguments.push(format!("--pages={}", limit(options.page_limit)));
+    arguments.push(format!("--socket={}", socket.as_raw_fd()));
+    arguments.push(format!("--lines={}", options.line_limit.unwrap_or(0)));
     arguments.extend(options.from.iter().map(|function| format!("--from={function}")));
     arguments.extend(options.accesses.map(|accesses| format!("--accesses={}", accesses.min(i64::MAX as u64))));
     arguments.extend(options.seconds.map(|seconds| format!("--seconds={}", seconds.min(i32::MAX as u32))));

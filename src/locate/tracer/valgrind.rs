@@ -118,8 +118,13 @@ impl Installation {
         let program = find_on_path("valgrind").and_then(|path| path.canonicalize().ok());
         // `PREFIX/libexec/valgrind` and `PREFIX/bin/valgrind`.
         let prefix_of = |path: &Path| Some(path.parent()?.parent()?.to_owned());
-        let own_prefixes = [named.as_deref(), program.as_deref()].into_iter().flatten().filter_map(prefix_of);
-        let prefixes: Vec<PathBuf> = own_prefixes.chain(["/usr", "/usr/local"].map(PathBuf::from)).collect();
+        let prefixes: Vec<PathBuf> = match &named {
+            Some(named) => prefix_of(named).into_iter().collect(),
+            None => {
+                let own = program.as_deref().and_then(prefix_of);
+                own.into_iter().chain(["/usr", "/usr/local"].map(PathBuf::from)).collect()
+            }
+        };
         let platform = format!("{}-linux", processor.valgrind);
         let folders: Vec<String> = ["libexec", &format!("lib/{}", processor.folder), "lib64", "lib"]
             .map(|folder| format!("{folder}/valgrind"))
