@@ -1,4 +1,5 @@
-//! Paired comparisons of two commands: blocks, intervals, false alarms, drift, and the command itself.
+//! Paired comparisons of two commands, or of two variants of a sweep: blocks, intervals, false alarms, drift, the command itself, and
+//! its result.
 
 use crate::common::{Scratch, apexmap, successful_stdout};
 use apexmap_study::paired::{Limits, Pairs, Run, Side, measure};
@@ -140,4 +141,80 @@ fn json_has_the_ratio_and_the_medians() {
     let report: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["medians"], serde_json::json!([100.0, 50.0]));
     assert!((report["ratio"]["value"].as_f64().unwrap() - 0.5).abs() < 1e-12, "{report}");
+}
+
+#[test]
+fn the_runs_of_a_pair_are_neighbours_of_both_sides() {
+    let order = RefCell::new(Vec::new());
+    let mut run = |side: Side| {
+        order.borrow_mut().push(side);
+        // The second block is disturbed, so that its runs are in no pair.
+        Ok(Run { speed: 1.0, is_disturbed: (5..=8).contains(&order.borrow().len()) })
+    };
+    let pairs = measure(&Limits { width: 0.1, budget: 1e9, seed: 5 }, &mut || 0.0, &mut run).unwrap();
+    assert_eq!(pairs.runs.len(), pairs.logarithms.len());
+    for [a, b] in pairs.runs {
+        assert_eq!((order.borrow()[a], order.borrow()[b], a.abs_diff(b)), (Side::A, Side::B, 1));
+        assert!(!(4..8).contains(&a), "run {a} was disturbed");
+    }
+}
+
+#[test]
+fn a_result_has_the_pairs_and_every_command_takes_it() {
+    let scratch = Scratch::new();
+    let (a, b, out) = (prints("100"), prints("104"), scratch.join("pairs"));
+    let out = out.to_str().unwrap();
+    let options = ["--value", "regex:rate: ([0-9.]+)", "--unit", "MB/s", "--budget", "1s", "--out", out];
+    let text = successful_stdout(&[&["ab", &a, &b][..], &options].concat());
+    let sentence = text.lines().last().unwrap();
+    let page = std::fs::read_to_string(scratch.join("pairs/report.html")).unwrap().replace('\u{a0}', " ");
+    let (question, answer) = (page.find("Is B faster than A?").unwrap(), page.find(sentence).unwrap());
+    let figure = page.find("Speed of B relative to A, by pair").unwrap();
+    assert!(question < answer && answer < figure, "{question} {answer} {figure}");
+    let rows = successful_stdout(&["query", out, "--group-by", "side", "--select", "value_bytes_per_second"]);
+    assert!(rows.contains("100 MB/s") && rows.contains("104 MB/s"), "{rows}");
+    successful_stdout(&["show", out]);
+    assert!(successful_stdout(&["status", out]).contains("2 planned, 2 done"));
+    successful_stdout(&["report", out]);
+    let [first, second] = ["A", "B"].map(|side| format!("{out}[side == \"{side}\"]"));
+    let check = ["compare", &first, &second, "--no-page", "--fail-if", "slower=2%"];
+    assert_eq!(apexmap(&check).status.code(), Some(0));
+    assert_eq!(apexmap(&["compare", &second, &first, "--no-page", "--fail-if", "slower=2%"]).status.code(), Some(5));
+    let again = apexmap(&[&["ab", &a, &b][..], &options].concat());
+    assert!(String::from_utf8_lossy(&again.stderr).contains("is not empty"));
+}
+
+#[test]
+fn two_settings_of_a_sweep_are_compared_over_its_points() {
+    let scratch = Scratch::new();
+    let sweep = scratch.join("rates.toml");
+    let text = "[fixed]\nkernel = \"command\"\ncommand = [\"sh\", \"-c\", \"echo rate: $(({speed} * {size}))\"]\n\
+                value = { regex = 'rate: ([0-9]+)' }\n[axes]\nsize = [1, 10]\nspeed = [1, 2, 3]\n";
+    std::fs::write(&sweep, text).unwrap();
+    let (sweep, out) = (sweep.to_str().unwrap(), scratch.join("pairs"));
+    let compare = ["ab", "--sweep", sweep, "--set-a", "speed=100", "--set-b", "speed=96", "--budget", "1s"];
+    let text = successful_stdout(&[&compare[..], &["--out", out.to_str().unwrap()]].concat());
+    assert!(text.lines().last().unwrap().starts_with("B is 0.9600 times as fast as A (0.9600 to 0.9600), "), "{text}");
+    assert!(text.contains("A  speed=100"), "{text}");
+    assert_eq!(apexmap(&[&compare[..], &["--fail-if", "slower=2%"]].concat()).status.code(), Some(5));
+    let rows = successful_stdout(&["query", out.to_str().unwrap(), "--group-by", "side,size", "--select", "value"]);
+    assert!(rows.contains("960") && rows.contains("1000"), "{rows}");
+    let refused = apexmap(&["ab", "--sweep", sweep, "--set-a", "speed"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is no setting"));
+}
+
+#[test]
+fn two_workers_of_a_sweep_are_compared() {
+    let scratch = Scratch::new();
+    let sweep = scratch.join("small.toml");
+    let text = "[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\nI = 64\nN = 4\n[axes]\nL = [1, 64]\n";
+    std::fs::write(&sweep, text).unwrap();
+    let worker = env!("CARGO_BIN_EXE_apexmap");
+    let compare =
+        ["ab", "--sweep", sweep.to_str().unwrap(), "--worker-a", worker, "--worker-b", worker, "--budget", "1s"];
+    let text = successful_stdout(&compare);
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("B is ") && last.ends_with("pairs"), "{text}");
+    let missing = apexmap(&["ab", "--sweep", sweep.to_str().unwrap(), "--worker-b", "no/worker"]);
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("no/worker"));
 }

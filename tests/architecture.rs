@@ -55,7 +55,7 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
         "cluster",
         &[&["batch"], &["submit", "manual", "site"], &["cluster"], &["carriers"], &["find_nodes", "site_check"]],
     ),
-    ("study", &[&["model_fit", "calibrate", "nodes"], &["answers", "validate"]]),
+    ("study", &[&["model_fit", "calibrate", "nodes", "paired"], &["answers", "validate"]]),
     ("pages", &[&["html", "explorer"], &["report", "compare", "validation", "locate"]]),
 ];
 

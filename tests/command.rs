@@ -140,6 +140,15 @@ fn arguments_environment_folder_input_setup_and_cleanup_reach_the_program() {
 }
 
 #[test]
+fn a_program_inherits_no_open_file_and_no_blocked_signal() {
+    let text = "echo rate: $(ls /proc/self/fd | wc -l); cat /proc/self/status";
+    let values = json!([{ "regex": "rate: ([0-9]+)" }, { "regex": "SigBlk:\\s*([0-9a-f]+)", "name": "blocked" }]);
+    let outputs = outcome(json!({ "command": ["sh", "-c", text], "value": values }), &[]).unwrap().outputs;
+    assert_eq!(outputs["value"], Value::Real(4.0), "its three streams, and the folder that ls reads");
+    assert_eq!(outputs["blocked"], Value::Real(0.0));
+}
+
+#[test]
 fn exit_codes_count_as_declared() {
     assert!(failure("echo rate: 1; exit 3").contains("exit code 3"));
     let mut with_codes = script("echo rate: 1; exit 3");
@@ -251,6 +260,32 @@ fn a_sweep_of_a_program_runs_resumes_and_is_read_by_every_command() {
 }
 
 #[test]
+fn repetitions_narrow_the_printed_value_and_not_the_time() {
+    let scratch = Scratch::new();
+    let counts = |name: &str, rate: &str| {
+        let sweep = write_bench(&scratch, rate);
+        let text = std::fs::read_to_string(&sweep).unwrap();
+        // No time of a program is equal to one part in 10^9.
+        std::fs::write(&sweep, text.replace("min = 2", "min = 6\nmax = 8\nwidth = 1e-9")).unwrap();
+        let out = scratch.join(name);
+        let done = run_sweep(&sweep, &out, &["--no-report"]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert!(String::from_utf8_lossy(&run_sweep(&sweep, &out, &[]).stdout).contains("nothing to do"));
+        Samples::from(Folder::open(&out).unwrap().table().unwrap()).len()
+    };
+    assert_eq!(counts("constant", "$1 * $2"), 4 * 6, "equal values have an interval without width");
+    assert_eq!(counts("spread", "$$ + 1"), 4 * 8, "process ids differ");
+}
+
+#[test]
+fn a_command_is_not_started_on_ranks() {
+    let mpi = format!("{BENCH}[launch]\ntransport = \"mpi\"\nlauncher = \"openmpi\"\n");
+    assert!(fault(&mpi).contains("a command runs once") && fault(&mpi).contains("mpirun"), "{}", fault(&mpi));
+    let ranks = BENCH.replace("threads = [1, 2]", "threads = [1, 2]\nranks = [1, 2]");
+    assert!(fault(&ranks).contains("runs on one rank, not on 2; start more processes"), "{}", fault(&ranks));
+}
+
+#[test]
 fn two_results_of_a_program_compare_by_its_parameters_and_fail_if_slower() {
     let (first, second) = (Scratch::new(), Scratch::new());
     let results = [(&first, "1000 * $2"), (&second, "900 * $2")].map(|(scratch, rate)| {
@@ -291,6 +326,7 @@ fn one_line_writes_the_sweep_and_runs_it() {
     let done = apexmap(&[&line[..], &own_name, &value].concat());
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let text = std::fs::read_to_string(out.join("sweep.toml")).unwrap();
+    assert!(text.contains("kind = \"heat\"\nx = \"bytes\"\ny = \"pages\""), "{text}");
     assert!(text.starts_with("# Written by: ") && sweep(&text).unwrap().points.len() == 6, "{text}");
     let faults = [
         (vec!["--axis", "bytes"], "there is no ="),

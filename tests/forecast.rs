@@ -34,7 +34,13 @@ impl Recording {
                     let times = &mut taken[launch][point];
                     times.push(seconds);
                     let finished = self.repeat.is_satisfied(times);
-                    forecast.add_sample(0, &self.launches[launch].points[point].key, Some(seconds), finished, *time);
+                    forecast.add_sample(
+                        0,
+                        &self.launches[launch].points[point].key,
+                        Some((seconds, seconds)),
+                        finished,
+                        *time,
+                    );
                 }
             }
         }
@@ -54,8 +60,7 @@ fn size(ranks: usize) -> LaunchSize {
 }
 
 fn launch(ranks: usize, costs: &[f64]) -> OpenLaunch {
-    let point =
-        |(index, &cost): (usize, &f64)| OpenPoint { key: format!("{ranks}-{index}"), seconds: Vec::new(), cost };
+    let point = |(index, &cost): (usize, &f64)| OpenPoint { key: format!("{ranks}-{index}"), values: Vec::new(), cost };
     OpenLaunch { block: 0, size: size(ranks), points: costs.iter().enumerate().map(point).collect() }
 }
 
@@ -99,7 +104,7 @@ fn the_budget_caps_the_forecast_by_the_share_of_each_launch() {
     forecast.start_launch(0, size(1), 0.0);
     assert_eq!(forecast.outlook(0.0).seconds, 100.0);
     // The launch's share of the budget was 25 s, and 15 s of it are left. The other launch gets 75 s.
-    forecast.add_sample(0, "1-0", Some(10.0), false, 10.0);
+    forecast.add_sample(0, "1-0", Some((10.0, 10.0)), false, 10.0);
     assert!((forecast.outlook(10.0).seconds - 90.0).abs() < 1e-9);
     // The next launch gets the budget that a launch leaves.
     forecast.start_launch(0, size(2), 20.0);
@@ -110,8 +115,8 @@ fn the_budget_caps_the_forecast_by_the_share_of_each_launch() {
 fn the_forecast_of_a_long_run_counts_down_without_new_samples() {
     let mut forecast = Forecast::new(repeat(6, 6, None, None), &[launch(1, &[100.0])], 0.0);
     forecast.start_launch(0, size(1), 0.0);
-    forecast.add_sample(0, "1-0", Some(100.0), false, 100.0);
-    forecast.add_sample(0, "1-0", Some(100.0), false, 200.0);
+    forecast.add_sample(0, "1-0", Some((100.0, 100.0)), false, 100.0);
+    forecast.add_sample(0, "1-0", Some((100.0, 100.0)), false, 200.0);
     assert_eq!(forecast.outlook(200.0).seconds, 400.0);
     assert_eq!(forecast.outlook(250.0).seconds, 350.0);
     assert_eq!(forecast.outlook(400.0).seconds, 300.0, "longer than expected: the others are still to come");
@@ -125,7 +130,7 @@ fn a_point_of_another_block_has_the_same_expected_cost() {
     forecast.start_launch(0, size(1), 0.0);
     for (key, now) in [("1-0", 8.0), ("1-1", 10.0), ("1-0", 18.0), ("1-1", 20.0)] {
         let cost = if key == "1-0" { 8.0 } else { 2.0 };
-        forecast.add_sample(0, key, Some(cost), now > 10.0, now);
+        forecast.add_sample(0, key, Some((cost, cost)), now > 10.0, now);
     }
     let left = forecast.outlook(20.0);
     assert!((left.seconds - 20.0).abs() < 1e-9 && left.samples == 4.0, "{left:?}");
@@ -138,7 +143,7 @@ fn noisy_points_are_expected_to_need_more_samples() {
         let mut forecast = Forecast::new(asked, &[launch(1, &[1.0])], 0.0);
         forecast.start_launch(0, size(1), 0.0);
         for (index, z) in [-1.2, 0.3, 0.9, -0.4].into_iter().enumerate() {
-            forecast.add_sample(0, "1-0", Some(1.0 + spread * z), false, index as f64 + 1.0);
+            forecast.add_sample(0, "1-0", Some((1.0, 1.0 + spread * z)), false, index as f64 + 1.0);
         }
         forecast.outlook(4.0).samples
     };

@@ -277,7 +277,7 @@ fn ranks_on_several_nodes_or_unknown_cores_are_not_called_cores() {
 
 #[test]
 fn points_are_done_when_all_their_launches_have_enough_samples() {
-    let open = |key: &str| OpenPoint { key: key.into(), seconds: Vec::new(), cost: 1.0 };
+    let open = |key: &str| OpenPoint { key: key.into(), values: Vec::new(), cost: 1.0 };
     let size = Point::new("apex_map.sequential", 1).launch_size();
     let open_launch = |block| OpenLaunch { block, size, points: vec![open("a"), open("b")] };
     let repeat = Repeat { min: 2, max: 2, width: None, budget_seconds: None };
@@ -302,7 +302,7 @@ fn points_are_done_when_all_their_launches_have_enough_samples() {
 
 #[test]
 fn points_with_a_sample_in_any_launch_are_measured() {
-    let open = |key: &str, seconds: &[f64]| OpenPoint { key: key.into(), seconds: seconds.to_vec(), cost: 1.0 };
+    let open = |key: &str, seconds: &[f64]| OpenPoint { key: key.into(), values: seconds.to_vec(), cost: 1.0 };
     let size = Point::new("apex_map.sequential", 1).launch_size();
     let repeat = Repeat { min: 2, max: 2, width: None, budget_seconds: Some(60.0) };
     let mut counts = RunCounts::new(5, 2, repeat);

@@ -274,7 +274,7 @@ proptest! {
         prop_assert_eq!((&full.launch, &full.ended), (&quick.launch, &quick.ended));
         prop_assert_eq!((full.budget_spent, full.unreadable), (quick.budget_spent, quick.unreadable));
         let summary = |sample: &dyn Run| {
-            (sample.key().to_owned(), sample.block(), sample.repetition(), sample.status(), sample.seconds())
+            (sample.key().to_owned(), sample.block(), sample.repetition(), sample.status(), sample.repeated_value())
         };
         let full_runs: Vec<_> = full.samples.iter().map(|sample| summary(sample)).collect();
         prop_assert_eq!(full_runs, quick.samples.iter().map(|outcome| summary(outcome)).collect::<Vec<_>>());

@@ -29,7 +29,7 @@
 //! - `apex_map`: the kernel, its verification and its refusals
 //! - `writes`: Apex-Map with writes, with chains, and with busy neighbours
 //! - `command`: any program as a kernel: sweep files, values, failures, results, consent
-//! - `ab`: paired comparisons: intervals, false alarms, drift, disturbed blocks, exit codes
+//! - `ab`: paired comparisons of commands, settings and workers: intervals, false alarms, drift, disturbed blocks, results, exit codes
 //! - `node`: strides, STREAM's four kernels, latency under writes, transfers of a line between two cores
 //! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals
 //! - `random_access_mpi`: every algorithm on both MPIs

@@ -1,49 +1,51 @@
-//! `apexmap ab`: two commands in alternating runs, and the ratio of their speeds.
+//! `apexmap ab`: two commands, or two variants of a sweep, in alternating runs, and the ratio of their speeds.
 
+use super::ab_command::Commands;
+use super::ab_result::PairedResult;
+use super::ab_sides::Measured;
+use super::ab_sweep::{Launches, SweepOptions};
 use super::format::pretty;
 use super::run_command::ValueOptions;
-use super::shell_words;
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::point::{Point, Value};
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::amount;
-use apexmap_measure::comm::threads;
-use apexmap_measure::kernels::command::{self, COMMAND, Specification};
-use apexmap_measure::observer::Observer;
 use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_results::table::columns;
-use apexmap_results::table::quietness::{ReferenceValues, causes};
 use apexmap_run::sweep::parse_budget;
-use apexmap_study::paired::{self, Limits, Pairs, Ratio, Run, Side};
+use apexmap_study::paired::{Limits, Pairs, Ratio, Side};
 use apexmap_theory::statistics::median;
 use serde::Serialize;
-use std::sync::Mutex;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap ab 'sort words.txt' 'sort --parallel=2 words.txt'
   apexmap ab './old --input x' './new --input x' --fail-if slower=2% --budget 60s
   apexmap ab './bench -l 1' './bench -l 2' --value 'regex:rate: ([0-9.]+)' --unit GB/s --null
+  apexmap ab --sweep quickstart --worker-a old/apexmap-worker --worker-b new/apexmap-worker --out results/workers
+  apexmap ab --sweep my.toml --set-a pages=huge --set-b pages=base
 
-Runs alternate in blocks ABBA and BAAB, at random. The pair is the unit of the 95 % interval, so that drifts cancel. Without a shell, pipes
-need sh -c '...'. docs/command.md explains the numbers.")]
+Runs alternate in blocks ABBA and BAAB, at random. The pair is the unit of the 95 % interval, so that drifts cancel. A run of a sweep \
+measures each point once. Without a shell, pipes need sh -c '...'. docs/command.md explains the numbers.")]
 pub struct Arguments {
     /// The first command with its arguments
-    #[arg(value_name = "A")]
-    a: String,
+    #[arg(value_name = "A", required_unless_present = "sweep")]
+    a: Option<String>,
     /// The second command
-    #[arg(value_name = "B")]
-    b: String,
+    #[arg(value_name = "B", required_unless_present = "sweep")]
+    b: Option<String>,
     #[command(flatten)]
     values: ValueOptions,
+    #[command(flatten)]
+    sweep: SweepOptions,
     /// Time of all runs
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_budget)]
     budget: f64,
     /// End earlier if the interval of the ratio is this narrow, relative to the ratio
     #[arg(long, value_name = "WIDTH", default_value_t = 0.01)]
     width: f64,
-    /// Longest time of one run
+    /// Longest time of one run of a command
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_budget)]
     time_limit: f64,
     /// Also compare A with itself; its ratio shows what this machine can tell apart
@@ -52,6 +54,9 @@ pub struct Arguments {
     /// slower=2%: end with code 5 if B is slower than A by more than 2 %, and with code 4 if the runs do not decide this
     #[arg(long, value_name = "CONDITION")]
     fail_if: Option<String>,
+    /// Write the samples and a page into this new result folder
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
     /// Print the ratios as JSON
     #[arg(long)]
     json: bool,
@@ -62,7 +67,9 @@ pub struct Arguments {
 struct Report<'a> {
     a: &'a str,
     b: &'a str,
-    column: &'a str,
+    /// The compared column; absent for sweeps, which compare the geometric mean over their points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<&'a str>,
     /// Medians of A and B, in the base unit of the column.
     medians: [f64; 2],
     ratio: Ratio,
@@ -71,144 +78,118 @@ struct Report<'a> {
     disturbed_blocks: usize,
 }
 
-/// Two commands, and the value that is compared.
-struct Comparison {
-    points: [Point; 2],
-    column: String,
-    is_smaller_better: bool,
-    limits: Limits,
+/// Both sides of a comparison.
+enum Sides {
+    Commands(Commands),
+    Sweep(Box<Launches>),
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let limit = arguments.fail_if.as_deref().map(SlowdownLimit::parse).transpose()?;
-    let specification = |text: &str| specification(text, arguments);
-    let (a, b) = (specification(&arguments.a)?, specification(&arguments.b)?);
-    let value = a.value.first().cloned().unwrap_or_default();
-    let point = |side: &Specification| Point::new("command", 1).with_parameter(COMMAND, side.to_json().as_str());
+    let result = arguments.out.as_deref().map(PairedResult::prepare).transpose()?;
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
-    let comparison = Comparison {
-        points: [point(&a), point(&b)],
-        column: value.column(),
-        is_smaller_better: value.is_smaller_better(),
-        limits: Limits { width: arguments.width, budget: arguments.budget, seed },
+    let limits = Limits { width: arguments.width, budget: arguments.budget, seed };
+    let command = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (names, mut sides) = match &arguments.sweep.sweep {
+        Some(path) => (arguments.sweep.names(), Sides::Sweep(Box::new(Launches::plan(&arguments.sweep, path)?))),
+        None => {
+            let names = [command(&arguments.a), command(&arguments.b)];
+            let texts = [names[0].as_str(), names[1].as_str()];
+            let commands = Commands::parse(texts, &arguments.values, arguments.time_limit)?;
+            (names, Sides::Commands(commands))
+        }
     };
-    let (pairs, medians) = comparison.measure([Side::A, Side::B])?;
-    let null = if arguments.null { comparison.measure([Side::A, Side::A])?.0.ratio() } else { None };
-    let ratio = pairs.ratio().ok_or_else(|| Error::internal("a comparison has a block"))?;
+    let measured = sides.measure(&limits, [Side::A, Side::B])?;
+    let null = if arguments.null { sides.measure(&limits, [Side::A, Side::A])?.pairs.ratio() } else { None };
+    let comparison = Comparison::new(names, &sides, &measured, null)?;
+    if let Some(result) = result {
+        result.write(&comparison.names, &measured)?;
+    }
     if arguments.json {
-        let report = Report {
-            a: &arguments.a,
-            b: &arguments.b,
-            column: &comparison.column,
-            medians,
-            ratio,
-            null,
-            repeated_blocks: pairs.repeated,
-            disturbed_blocks: pairs.disturbed,
-        };
-        print_data(&pretty(&report)?)?;
+        print_data(&comparison.json()?)?
     } else {
-        print(&comparison.text(arguments, &pairs, medians, ratio, null))?;
-    }
-    limit.map_or(Ok(()), |limit| judge(&ratio, limit))
+        print(&comparison.text())?
+    };
+    limit.map_or(Ok(()), |limit| judge(&comparison.ratio, limit))
 }
 
-/// Returns the specification of a command with the options of the comparison.
-fn specification(text: &str, arguments: &Arguments) -> Result<Specification> {
-    let mut table = serde_json::Map::new();
-    table.insert("command".into(), shell_words::split(text)?.into());
-    table.insert("time_limit".into(), arguments.time_limit.into());
-    if let Some(values) = arguments.values.to_toml()? {
-        let values = serde_json::to_value(values).map_err(|error| Error::internal(error.to_string()))?;
-        table.insert("value".into(), values);
+impl Sides {
+    fn measure(&mut self, limits: &Limits, sides: [Side; 2]) -> Result<Measured> {
+        match self {
+            Self::Commands(commands) => commands.measure(limits, sides),
+            Self::Sweep(launches) => launches.measure(limits, sides),
+        }
     }
-    let fault = |message: String| Error::input(message, "`apexmap ab --help` shows examples");
-    let specification: Specification =
-        serde_json::from_value(table.into()).map_err(|error| fault(error.to_string()))?;
-    specification.check().map_err(fault)?;
-    Ok(specification)
+
+    fn column(&self) -> Option<&str> {
+        match self {
+            Self::Commands(commands) => Some(&commands.column),
+            Self::Sweep(_) => None,
+        }
+    }
 }
 
-impl Comparison {
-    /// Measures two sides, and returns the medians of both in the base unit.
-    fn measure(&self, sides: [Side; 2]) -> Result<(Pairs, [f64; 2])> {
-        // The observer belongs to a rank.
-        let result = Mutex::new(None);
-        let ranks = threads::run(1, |comm, _| {
-            let mut observer = Observer::new(comm);
-            let (mut values, mut reference) = ([Vec::new(), Vec::new()], ReferenceValues::default());
-            let mut run_side = |side: Side| {
-                let point = &self.points[sides[side as usize] as usize];
-                observer.start_run(comm);
-                let outcome = command::measure(point).map_err(|why| run_error(point, why));
-                let facts = observer.finish_run();
-                let outcome = outcome?;
-                let output = outcome.outputs.get(self.column.as_str()).and_then(Value::as_f64);
-                let value = output.unwrap_or(outcome.seconds);
-                if value.is_nan() || value <= 0.0 {
-                    return Err(run_error(point, format!("its {} is {value}, which has no ratio", self.column)));
-                }
-                values[side as usize].push(value);
-                reference.add(&facts);
-                let causes = causes(&facts, &reference.clone().reference(), false);
-                let speed = if self.is_smaller_better { 1.0 / value } else { value };
-                Ok(Run { speed, is_disturbed: causes.is_some_and(|causes| !causes.is_empty()) })
-            };
-            // The first runs fill the caches of the system.
-            let measured =
-                [Side::A, Side::B].into_iter().try_for_each(|side| run_side(side).map(drop)).and_then(|()| {
-                    let started = Instant::now();
-                    paired::measure(&self.limits, &mut || started.elapsed().as_secs_f64(), &mut run_side)
-                });
-            let medians = values.map(|values| median(&values).unwrap_or(f64::NAN));
-            let mut place = result.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            *place = Some(measured.map(|pairs| (pairs, medians)));
-        });
-        ranks.into_iter().collect::<std::result::Result<Vec<()>, _>>().map_err(Error::internal)?;
-        let measured = result.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        measured.unwrap_or_else(|| Err(Error::internal("the rank has no result")))
+/// The numbers to print.
+struct Comparison<'a> {
+    names: [String; 2],
+    column: Option<&'a str>,
+    pairs: &'a Pairs,
+    medians: [f64; 2],
+    ratio: Ratio,
+    null: Option<Ratio>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(names: [String; 2], sides: &'a Sides, measured: &'a Measured, null: Option<Ratio>) -> Result<Self> {
+        let ratio = measured.pairs.ratio().ok_or_else(|| Error::internal("a comparison has a block"))?;
+        let medians = [0, 1].map(|side| median(&measured.values[side]).unwrap_or(f64::NAN));
+        Ok(Self { names, column: sides.column(), pairs: &measured.pairs, medians, ratio, null })
+    }
+
+    fn json(&self) -> Result<String> {
+        pretty(&Report {
+            a: &self.names[0],
+            b: &self.names[1],
+            column: self.column,
+            medians: self.medians,
+            ratio: self.ratio,
+            null: self.null,
+            repeated_blocks: self.pairs.repeated,
+            disturbed_blocks: self.pairs.disturbed,
+        })
     }
 
     /// Returns the lines for people; the last one has the ratio.
-    fn text(
-        &self,
-        arguments: &Arguments,
-        pairs: &Pairs,
-        medians: [f64; 2],
-        ratio: Ratio,
-        null: Option<Ratio>,
-    ) -> String {
-        let unit = columns::describe(&self.column).unit;
-        let line =
-            |(name, command, median): (&str, &str, f64)| format!("{name}  {}  {command}\n", amount(median, unit));
-        let mut text: String =
-            [("A", arguments.a.as_str(), medians[0]), ("B", arguments.b.as_str(), medians[1])].map(line).concat();
-        if pairs.repeated + pairs.disturbed > 0 {
+    fn text(&self) -> String {
+        let line = |side: Side| {
+            let (name, median) = (&self.names[side as usize], self.medians[side as usize]);
+            match self.column {
+                Some(column) => {
+                    format!("{}  {}  {name}\n", side.name(), amount(median, columns::describe(column).unit))
+                }
+                None => format!("{}  {name}\n", side.name()),
+            }
+        };
+        let mut text: String = [Side::A, Side::B].map(line).concat();
+        let Pairs { repeated, disturbed, .. } = *self.pairs;
+        if repeated + disturbed > 0 {
             text += &format!(
-                "other activity: {} blocks were measured again, {} of {} count although they were disturbed\n",
-                pairs.repeated,
-                pairs.disturbed,
-                pairs.logarithms.len() / 2
+                "other activity: {repeated} blocks were measured again, {disturbed} of {} count although they were disturbed\n",
+                self.pairs.logarithms.len() / 2
             );
         }
-        if let Some(null) = null {
+        if let Some(null) = self.null {
             text +=
                 &format!("null: {}\n", null.sentence().replacen("B is", "A is", 1).replacen("as A", "as itself", 1));
         }
-        if pairs.is_budget_spent {
+        if self.pairs.is_budget_spent {
             text += "the budget ended the comparison before its interval was as narrow as --width; a longer --budget narrows it\n";
         }
-        if !ratio.is_decided() {
+        if !self.ratio.is_decided() {
             text += "undecided: the interval includes 1\n";
         }
-        text + &ratio.sentence() + "\n"
+        text + &self.ratio.sentence() + "\n"
     }
-}
-
-fn run_error(point: &Point, why: String) -> Error {
-    let label = command::specification(point)
-        .map_or(String::new(), |command| apexmap_base::shell::quote_words(command.command));
-    Error::measurement(format!("{label}: {why}"), "run the command itself to see its whole output")
 }
 
 /// Fails if B is slower than the limit allows, or if the runs do not decide this.

@@ -1,6 +1,10 @@
 //! The commands: one file each, and one line each in `commands!`.
 
 mod ab;
+mod ab_command;
+mod ab_result;
+mod ab_sides;
+mod ab_sweep;
 mod archive;
 mod calibrate;
 mod cancel;

@@ -7,6 +7,7 @@ use apexmap_base::sample::{Launch, Phase, Sample, Status};
 use apexmap_base::terminal::{error_width, note, to_printable, wrap_lines};
 use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::TransportKind;
+use apexmap_measure::kernels::command;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::table::columns::point_label;
 use apexmap_results::table::quietness::Quietness;
@@ -48,7 +49,7 @@ pub struct Progress {
     before: RunCounts,
     /// The current point, and the times of its samples.
     point: Option<Point>,
-    seconds: Vec<f64>,
+    values: Vec<f64>,
     /// Phase of the point, such as `filling 38 %`.
     doing: String,
     /// Largest fraction of the bar that was filled.
@@ -82,7 +83,7 @@ impl Progress {
             before: counts.clone(),
             counts,
             point: None,
-            seconds: Vec::new(),
+            values: Vec::new(),
             doing: String::new(),
             filled: 0.0,
             health: String::new(),
@@ -123,7 +124,7 @@ impl Progress {
         }
         let launch = format!("launch {} of {}", self.launch, self.launches);
         let Some(point) = &self.point else { return format!("{launch} is starting") };
-        let precision = match Summary::from_samples(&self.seconds).and_then(|summary| summary.relative_width()) {
+        let precision = match Summary::from_samples(&self.values).and_then(|summary| summary.relative_width()) {
             Some(width) => format!(", ± {} %", units::short_number(50.0 * width)),
             None => String::new(),
         };
@@ -133,7 +134,7 @@ impl Progress {
             .map_or(String::new(), |width| format!(" ({} % asked)", units::short_number(50.0 * width)));
         let asked = if precision.is_empty() { "" } else { &asked };
         let label = point_label(point, |name| self.varied.contains(name));
-        let sample = self.seconds.len() + 1;
+        let sample = self.values.len() + 1;
         let doing = if self.doing.is_empty() { String::new() } else { format!(", {}", self.doing) };
         format!("{launch}: {label}, sample {sample}{precision}{asked}{doing}")
     }
@@ -236,9 +237,9 @@ impl Watcher for Progress {
         }
     }
 
-    fn report_start(&mut self, point: &Point, seconds: &[f64]) {
+    fn report_start(&mut self, point: &Point, values: &[f64]) {
         self.point = Some(point.clone());
-        self.seconds = seconds.to_vec();
+        self.values = values.to_vec();
         self.doing.clear();
     }
 
@@ -273,8 +274,8 @@ impl Watcher for Progress {
             self.due = Instant::now();
         }
         let good = sample.status == Status::Ok;
-        let seconds = sample.seconds.filter(|_| good);
-        self.forecast.add_sample(sample.block, &sample.key, seconds, finished, self.elapsed_seconds());
+        let measured = sample.seconds.zip(command::repeated_value(sample));
+        self.forecast.add_sample(sample.block, &sample.key, measured, finished, self.elapsed_seconds());
         if !good {
             let label = point_label(&sample.point, |_| true);
             self.say(&format!("{}: {label}: {}", sample.status.name(), sample.message));

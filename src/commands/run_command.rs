@@ -61,20 +61,26 @@ impl CommandOptions {
         let mut fixed =
             Table::from_iter([("kernel".to_owned(), "command".into()), ("command".to_owned(), arguments.into())]);
         fixed.extend(self.values.to_toml()?.map(|values| ("value".to_owned(), values)));
-        let mut axes = Table::new();
+        let (mut axes, mut varied) = (Table::new(), Vec::new());
         for text in &self.axes {
             let (name, values) = axis(text)?;
+            varied.extend(has_several(&values).then(|| name.clone()));
             if axes.insert(name.clone(), values).is_some() {
                 return Err(Error::input(format!("--axis gives {name} twice"), "name each parameter once"));
             }
         }
         let repeat = Table::from_iter([("width".to_owned(), 0.05.into())]);
         let tables = [("fixed", fixed), ("axes", axes), ("repeat", repeat)];
-        let file = Table::from_iter(
+        let mut file = Table::from_iter(
             [("title".to_owned(), Value::from(command))]
                 .into_iter()
                 .chain(tables.map(|(name, table)| (name.to_owned(), table.into()))),
         );
+        // The report of two parameters begins with their map.
+        if let [x, y] = varied.as_slice() {
+            let figure = [("kind", "heat"), ("x", x), ("y", y)].map(|(key, text)| (key.to_owned(), text.into()));
+            file.insert("figure".into(), vec![Value::Table(Table::from_iter(figure))].into());
+        }
         let text = toml::to_string(&file).map_err(|error| Error::internal(error.to_string()))?;
         Ok(format!("# Written by: {}\n\n{text}", command_line().replace('\n', " ")))
     }
@@ -126,6 +132,11 @@ fn axis(text: &str) -> Result<(String, Value)> {
     let range = [("from", scalar(from.trim())), ("to", scalar(to.trim())), (key, step)];
     let table: Table = range.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     Ok((name.trim().to_owned(), table.into()))
+}
+
+/// Returns whether an axis has several values.
+fn has_several(values: &Value) -> bool {
+    values.as_array().is_none_or(|list| list.len() > 1)
 }
 
 /// Returns a number if the text is one, and otherwise the text, which may have a unit.

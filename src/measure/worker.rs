@@ -84,7 +84,7 @@ impl Job {
         }
     }
 
-    /// Returns the times of the task's earlier samples that count on nodes of this type. Samples of other types do not.
+    /// Returns the values of the task's earlier samples that count on nodes of this type. Samples of other types do not.
     pub fn seconds_so_far(&self, task: &Task, node_type: &str) -> Vec<f64> {
         let is_other = self.node_type.as_deref().is_some_and(|earlier| earlier != node_type);
         if is_other { Vec::new() } else { task.seconds_so_far.clone() }
@@ -96,6 +96,7 @@ impl Job {
 pub struct Task {
     pub key: String,
     pub point: Point,
+    /// Times of these samples, or the values that a command printed.
     pub seconds_so_far: Vec<f64>,
     pub next_repetition: u32,
     /// Costs of computations, if the ranks are simulated.
@@ -207,7 +208,7 @@ fn run_job<C: Collectives>(
         job.tasks.iter().map(|task| Ok((require_runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.announce_words(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let places = gather_places(comm, &job.launcher)?;
-    let launch = places.map(|places| describe_launch(comm, job, transport, places, placement_order));
+    let launch = places.map(|places| describe_launch(comm, job, transport.kind(), places, placement_order));
     let mut root = launch.map(|launch| Root::new(job, launch, comm.wall_time())).transpose()?;
     let mut observer = Observer::new(comm);
     preflight(comm, job, &mut observer, root.is_some())?;
@@ -269,7 +270,7 @@ pub fn max_ranks_per_machine(placement: &[Placement]) -> usize {
 fn describe_launch<C: Collectives>(
     comm: &C,
     job: &Job,
-    transport: Transport,
+    transport: TransportKind,
     Places { placement, node_types }: Places,
     placement_order: Option<PlacementOrder>,
 ) -> Launch {
@@ -277,13 +278,38 @@ fn describe_launch<C: Collectives>(
     let threads = record.host.processors.machine_hardware_threads;
     let is_crowded = threads.is_some_and(|threads| max_ranks_per_machine(&placement) > threads as usize);
     Launch {
-        library: comm::library(transport.kind()).unwrap_or_default(),
+        library: comm::library(transport).unwrap_or_default(),
         place: placement_order,
         placement,
         node_types,
         oversubscribed: comm.is_oversubscribed() || is_crowded,
         ..record
     }
+}
+
+/// Returns the record of ranks that are threads of this process and have no job; `None` on other ranks than 0. Collective.
+///
+/// # Errors
+/// If the places of the ranks cannot be gathered.
+pub fn describe_own_threads<C: Collectives>(comm: &C) -> Result<Option<Launch>> {
+    let job = Job {
+        launch: String::new(),
+        block: 0,
+        launcher: "local".into(),
+        transport: TransportKind::Threads.name().into(),
+        ranks: comm.size(),
+        seed: 0,
+        repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
+        first_round_seconds: None,
+        preflight_seconds: 0.0,
+        node_type: None,
+        environment: BTreeMap::new(),
+        machine: None,
+        resampled: Vec::new(),
+        tasks: Vec::new(),
+    };
+    let places = gather_places(comm, &job.launcher)?;
+    Ok(places.map(|places| describe_launch(comm, &job, TransportKind::Threads, places, None)))
 }
 
 pub fn unix_seconds() -> f64 {

@@ -1,4 +1,5 @@
-//! Paired comparison of two sides, A and B, in blocks of four runs.
+//! Paired comparison of two sides, A and B, in blocks of four runs, and its result: samples with the parameter [`SIDE`], whose `block` is
+//! the number of their pair.
 //!
 //! A block is ABBA or BAAB, at random. Its two pairs have both orders, so that a drift that is linear over a block cancels in their
 //! mean. The pair is the unit: the estimate is the mean of the logarithms of the pairs' ratios, and its interval Student's t ([`Mean`]).
@@ -9,12 +10,14 @@
 
 use apexmap_base::error::Result;
 use apexmap_base::units::{NumberStyle, number, plural};
+use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::Mean;
 use apexmap_theory::statistics::distributions::t_quantile_at;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,6 +57,8 @@ const MAX_PAIRS: usize = 10_000;
 pub struct Pairs {
     /// Logarithms of the speed of B relative to A.
     pub logarithms: Vec<f64>,
+    /// The numbers of the runs of each pair, of A and of B, from 0 in their order.
+    pub runs: Vec<[usize; 2]>,
     /// Blocks that were measured again because something else took time from a run.
     pub repeated: usize,
     /// Blocks that count although something else took time from a run.
@@ -98,6 +103,9 @@ pub fn measure(
         let [first, second, third, fourth] = block.map(|run| run.speed.ln());
         let sign = if outer == Side::A { 1.0 } else { -1.0 };
         pairs.logarithms.extend([sign * (second - first), sign * (third - fourth)]);
+        let run = 4 * (blocks - 1);
+        let runs = [[run, run + 1], [run + 3, run + 2]];
+        pairs.runs.extend(if outer == Side::A { runs } else { runs.map(|[outer, inner]| [inner, outer]) });
         let ratio = pairs.ratio();
         let is_narrow = ratio.is_some_and(|ratio| (ratio.high - ratio.low) / ratio.value <= limits.width);
         if pairs.logarithms.len() >= MIN_PAIRS && is_narrow || pairs.logarithms.len() >= MAX_PAIRS {
@@ -106,6 +114,45 @@ pub fn measure(
         if elapsed() >= limits.budget {
             pairs.is_budget_spent = true;
             return Ok(pairs);
+        }
+    }
+}
+
+/// The parameter of a result's samples that says their side: `A` or `B`.
+pub const SIDE: &str = "side";
+
+/// Returns the logarithm of the speed of these samples: the mean over points, of the values that figures show. `None` without samples.
+pub fn log_speed(samples: &Samples) -> Option<f64> {
+    let mut logarithms = Vec::new();
+    for (kernel, samples) in samples.good().kernels() {
+        let column = samples.headline(kernel);
+        let sign = if samples.is_smaller_better(column) { -1.0 } else { 1.0 };
+        logarithms.extend(samples.numbers(column).into_iter().map(|value| sign * value.ln()));
+    }
+    (!logarithms.is_empty()).then(|| logarithms.iter().sum::<f64>() / logarithms.len() as f64)
+}
+
+/// Returns the pairs of a result; `None` if it is none of a paired comparison.
+pub fn pairs_of(samples: &Samples) -> Option<Pairs> {
+    let mut speeds: BTreeMap<u64, [Option<f64>; 2]> = BTreeMap::new();
+    if samples.column(SIDE).is_none() || samples.column("block").is_none() {
+        return None;
+    }
+    for run in samples.group_by(&["block", SIDE]) {
+        let pair = run.first_value("block")?.as_f64()? as u64;
+        let side = [Side::A, Side::B].into_iter().find(|side| run.first_word(SIDE) == side.name())?;
+        speeds.entry(pair).or_default()[side as usize] = log_speed(&run);
+    }
+    let logarithms = speeds.values().filter_map(|[a, b]| Some((*b)? - (*a)?)).collect();
+    Some(Pairs { logarithms, ..Pairs::default() }).filter(|pairs| pairs.ratio().is_some())
+}
+
+impl Side {
+    /// Returns its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
         }
     }
 }

@@ -15,6 +15,7 @@ pub use template::Template;
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
+use apexmap_base::programs::find_program;
 use apexmap_base::toml_file;
 use apexmap_run::sweep::Sweep;
 use serde::{Deserialize, Serialize};
@@ -171,7 +172,7 @@ pub fn detect(search_path: &std::ffi::OsStr) -> Result<Template> {
     let templates = TEMPLATES.iter().map(|(name, text)| Template::parse(text, Path::new(name)));
     let is_installed = |template: &Template| {
         let program = template.submit.first().map_or("", String::as_str);
-        std::env::split_paths(search_path).any(|folder| folder.join(program).is_file())
+        find_program(program, search_path).is_some()
     };
     for template in templates {
         let template = template?;

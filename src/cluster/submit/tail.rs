@@ -4,6 +4,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, Status};
+use apexmap_measure::kernels::command;
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_run::sweep::driver::Watcher;
@@ -56,7 +57,7 @@ impl Tail {
         let mut seconds = HashMap::new();
         for entry in &plan.entries {
             for block in 0..plan.blocks {
-                let held = progress.samples_of(&entry.key, block).map(|held| &held.seconds);
+                let held = progress.samples_of(&entry.key, block).map(|held| &held.values);
                 let by_name =
                     |(index, seconds): (&usize, &Vec<f64>)| (progress.node_types[*index].clone(), seconds.clone());
                 seconds.insert((entry.key.clone(), block), held.into_iter().flatten().map(by_name).collect());
@@ -106,7 +107,7 @@ impl Tail {
                 let seconds = by_type.entry(journal.node_type.clone()).or_default();
                 watcher.report_start(&sample.point, seconds);
                 let is_good = sample.status == Status::Ok;
-                seconds.extend(sample.seconds.filter(|_| is_good));
+                seconds.extend(command::repeated_value(&sample));
                 journal.watch.add_sample(&sample);
                 self.samples += usize::from(is_good);
                 watcher.report_sample(&sample, !is_good || plan.repeat.is_satisfied(seconds), &journal.watch);

@@ -1,6 +1,7 @@
 //! Checks whether valgrind can run a program, before it is started.
 
 use apexmap_base::error::{Error, Result};
+use apexmap_base::programs::find_on_path;
 use apexmap_base::regular_file;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -76,14 +77,6 @@ pub fn find(name: &OsStr) -> Result<PathBuf> {
         return if path.is_file() { Ok(path) } else { Err(missing()) };
     }
     find_on_path(name).ok_or_else(missing)
-}
-
-/// Returns the first executable file of this name in the folders of `PATH`.
-pub fn find_on_path(name: impl AsRef<Path>) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let is_program =
-        |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
-    std::env::split_paths(&folders).map(|folder| folder.join(&name)).find(is_program)
 }
 
 /// The first bytes of a file decide. SOURCE: ELF header, elf(5): byte 4 is the class, bytes 18 and 19 the machine.

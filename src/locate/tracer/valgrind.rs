@@ -1,8 +1,9 @@
 //! Finds valgrind and compiles the tool with its headers and libraries, once for each version.
 
-use super::program::{Processor, find_on_path, processor};
+use super::program::{Processor, processor};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
+use apexmap_base::programs::find_on_path;
 use apexmap_base::regular_file;
 use nix::unistd::mkdtemp;
 use sha2::{Digest, Sha256};

@@ -2,7 +2,7 @@
 
 use super::schedule::Schedule;
 use super::{Job, unix_seconds, write_event};
-use crate::kernels;
+use crate::kernels::{self, command};
 use crate::progress;
 use crate::provenance;
 use apexmap_base::disturbance::Facts;
@@ -104,8 +104,7 @@ impl<'a> Root<'a> {
         disturbance: Facts,
     ) -> Result<()> {
         let task = &self.job.tasks[index];
-        self.schedule.record(index, seconds.filter(|_| status == Status::Ok));
-        write_event(&Event::Sample(Box::new(Sample {
+        let sample = Sample {
             point: task.point.clone(),
             key: task.key.clone(),
             block: self.job.block,
@@ -118,7 +117,9 @@ impl<'a> Root<'a> {
             disturbance,
             seconds,
             outputs,
-        })))
+        };
+        self.schedule.record(index, command::repeated_value(&sample));
+        write_event(&Event::Sample(Box::new(sample)))
     }
 }
 

@@ -15,18 +15,19 @@ pub struct Repeat {
     pub min: u32,
     /// Maximum number of samples per point; equal to `min` without `width`.
     pub max: u32,
-    /// Requested width of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min` samples.
+    /// Requested width of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min` samples. The median
+    /// is that of the times, or of the value that a command prints ([`repeated_value`](crate::kernels::command::repeated_value)).
     pub width: Option<f64>,
     /// Time after which this launch ends, in seconds, even if points are not precise enough.
     pub budget_seconds: Option<f64>,
 }
 
 impl Repeat {
-    /// Returns whether these times are enough samples of a point.
-    pub fn is_satisfied(&self, seconds: &[f64]) -> bool {
-        let n = seconds.len() as u32;
+    /// Returns whether these values are enough samples of a point.
+    pub fn is_satisfied(&self, values: &[f64]) -> bool {
+        let n = values.len() as u32;
         let is_precise = |width: f64| {
-            Summary::from_samples(seconds).and_then(|s| s.relative_width()).is_some_and(|relative| relative <= width)
+            Summary::from_samples(values).and_then(|s| s.relative_width()).is_some_and(|relative| relative <= width)
         };
         n >= self.max || (n >= self.min && self.width.is_none_or(is_precise))
     }
@@ -35,7 +36,7 @@ impl Repeat {
 /// The order of the points: rounds over all unfinished points, each round in a new random order.
 pub struct Schedule {
     repeat: Repeat,
-    seconds_by_point: Vec<Vec<f64>>,
+    values_by_point: Vec<Vec<f64>>,
     finished: Vec<bool>,
     round: Vec<usize>,
     random: Pcg64Mcg,
@@ -44,10 +45,10 @@ pub struct Schedule {
 impl Schedule {
     /// Creates the order of a job on nodes of this type.
     pub fn new(job: &Job, node_type: &str) -> Self {
-        let seconds_by_point: Vec<_> = job.tasks.iter().map(|task| job.seconds_so_far(task, node_type)).collect();
-        let finished = seconds_by_point.iter().map(|seconds| job.repeat.is_satisfied(seconds)).collect();
+        let values_by_point: Vec<_> = job.tasks.iter().map(|task| job.seconds_so_far(task, node_type)).collect();
+        let finished = values_by_point.iter().map(|values| job.repeat.is_satisfied(values)).collect();
         let random = Pcg64Mcg::seed_from_u64(seed(&[job.seed, u64::from(job.block), job.ranks as u64]));
-        Self { repeat: job.repeat, seconds_by_point, finished, round: Vec::new(), random }
+        Self { repeat: job.repeat, values_by_point, finished, round: Vec::new(), random }
     }
 
     /// Returns the index of the next point, or `None` when all points are precise enough.
@@ -61,15 +62,15 @@ impl Schedule {
 
     /// Returns whether a point has no sample yet and may get one.
     pub fn is_in_first_round(&self) -> bool {
-        self.finished.iter().zip(&self.seconds_by_point).any(|(finished, seconds)| !finished && seconds.is_empty())
+        self.finished.iter().zip(&self.values_by_point).any(|(finished, values)| !finished && values.is_empty())
     }
 
-    /// Records a run. A point without a valid time is not run again.
-    pub fn record(&mut self, index: usize, seconds: Option<f64>) {
-        match seconds {
-            Some(seconds) => {
-                self.seconds_by_point[index].push(seconds);
-                self.finished[index] = self.repeat.is_satisfied(&self.seconds_by_point[index]);
+    /// Records a run. A point without a valid value is not run again.
+    pub fn record(&mut self, index: usize, value: Option<f64>) {
+        match value {
+            Some(value) => {
+                self.values_by_point[index].push(value);
+                self.finished[index] = self.repeat.is_satisfied(&self.values_by_point[index]);
             }
             None => self.finished[index] = true,
         }

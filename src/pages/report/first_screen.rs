@@ -1,6 +1,7 @@
 //! The first screen of a report: the answer to the question of its sweep, as a picture or a table.
 
 use super::input::Input;
+use super::pairs;
 use super::{Parameters, Section, Surfaces};
 use crate::html::Picture;
 use apexmap_base::error::Result;
@@ -37,6 +38,9 @@ impl FirstScreen {
     ) -> Result<Self> {
         if is_calibration {
             return Ok(Self::default());
+        }
+        if let Some(picture) = pairs::draw(input)? {
+            return Ok(Self { picture: Some(picture), ..Self::default() });
         }
         let stream = stream::answer(input.samples, input.card.as_ref(), &input.node)?;
         if stream.is_some() && input.samples.distinct_numbers("ranks").len() < MIN_CURVE_POINTS {

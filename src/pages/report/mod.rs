@@ -19,6 +19,7 @@ pub mod nic_figures;
 pub mod nodes;
 mod overview;
 mod own_figures;
+mod pairs;
 mod pictures;
 pub mod placement;
 pub mod ratio;

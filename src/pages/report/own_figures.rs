@@ -67,12 +67,15 @@ pub fn first_axes(manifest: &Manifest) -> Vec<String> {
 
 fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
     let samples = input.samples.choose(wanted.condition.as_deref())?;
-    for name in wanted.axes.iter().chain(&wanted.z) {
+    // A parameter of a command may have another name in the table.
+    let column = |name: &String| samples.resolve(name).to_owned();
+    let (axes, z) = (wanted.axes.iter().map(column).collect::<Vec<_>>(), wanted.z.as_ref().map(column));
+    for name in axes.iter().chain(&z) {
         samples.require(name)?;
     }
     let headline = || kernels::find(samples.first_word("kernel")).map(|kernel| samples.headline(kernel));
-    let z = wanted.z.clone().or_else(|| headline().ok().map(str::to_owned)).unwrap_or_else(|| "seconds".into());
-    let (x, by) = wanted.axes.split_first().expect("a figure has an axis");
+    let z = z.or_else(|| headline().ok().map(str::to_owned)).unwrap_or_else(|| "seconds".into());
+    let (x, by) = axes.split_first().expect("a figure has an axis");
     let title = wanted.title.clone().unwrap_or_else(|| title(&samples, wanted.kind, x, &z));
     let request = Request { kind: wanted.kind, title, x: x.clone(), by: by.to_vec(), z };
     Ok((samples, request.orient()))

@@ -9,7 +9,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, Sample, Status};
-use apexmap_measure::kernels;
+use apexmap_measure::kernels::{self, command};
 use foldhash::fast::RandomState;
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -112,12 +112,13 @@ impl KeptSample for SampleOutcome {
     type Outputs = Discarded<Value>;
 
     fn from_line(head: &SampleHead, rest: SampleRest<Self::Facts, Self::Outputs>) -> Option<Self> {
-        (rest.status == Status::Ok).then(|| SampleOutcome {
+        let is_printed = head.point.kernel == command::KERNEL.id;
+        (rest.status == Status::Ok && !is_printed).then(|| SampleOutcome {
             key: head.key.clone(),
             block: rest.block,
             repetition: rest.repetition,
             status: rest.status,
-            seconds: rest.seconds,
+            repeated_value: rest.seconds,
             unix_seconds: rest.unix_seconds,
             failure: None,
         })

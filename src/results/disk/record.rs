@@ -5,6 +5,7 @@ use apexmap_base::error::Error;
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::sample::{Launch, Sample, Status};
 use apexmap_base::units::plural;
+use apexmap_measure::kernels::command;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -104,7 +105,8 @@ pub trait Run {
     fn block(&self) -> u32;
     fn repetition(&self) -> u32;
     fn status(&self) -> Status;
-    fn seconds(&self) -> Option<f64>;
+    /// Returns the number that repetitions narrow: see [`command::repeated_value`].
+    fn repeated_value(&self) -> Option<f64>;
 }
 
 /// The part of a sample that plans need.
@@ -114,7 +116,8 @@ pub struct SampleOutcome {
     pub block: u32,
     pub repetition: u32,
     pub status: Status,
-    pub seconds: Option<f64>,
+    /// The number that repetitions narrow.
+    pub repeated_value: Option<f64>,
     /// Seconds since 1970 when the run ended.
     pub unix_seconds: f64,
     /// The whole sample, if it is not good.
@@ -122,7 +125,7 @@ pub struct SampleOutcome {
 }
 
 macro_rules! run {
-    ($($record:ty),*) => { $(impl Run for $record {
+    ($($record:ty: $value:expr),*) => { $(impl Run for $record {
         fn key(&self) -> &str {
             &self.key
         }
@@ -135,12 +138,12 @@ macro_rules! run {
         fn status(&self) -> Status {
             self.status
         }
-        fn seconds(&self) -> Option<f64> {
-            self.seconds
+        fn repeated_value(&self) -> Option<f64> {
+            $value(self)
         }
     })* };
 }
-run!(Sample, SampleOutcome);
+run!(Sample: command::repeated_value, SampleOutcome: |outcome: &Self| outcome.repeated_value);
 
 impl From<Sample> for SampleOutcome {
     fn from(sample: Sample) -> Self {
@@ -149,7 +152,7 @@ impl From<Sample> for SampleOutcome {
             block: sample.block,
             repetition: sample.repetition,
             status: sample.status,
-            seconds: sample.seconds,
+            repeated_value: command::repeated_value(&sample),
             unix_seconds: sample.unix_seconds,
             failure: (sample.status != Status::Ok).then(|| Box::new(sample)),
         }

@@ -7,6 +7,7 @@ use super::{derived_columns, quietness};
 use crate::table::Table;
 use apexmap_base::disturbance::Fact;
 use apexmap_base::point::{NODE, Point, Value};
+use apexmap_base::shell::quote_words;
 use apexmap_base::units::{self, Unit};
 use apexmap_measure::kernels::command::{COMMAND, Specification};
 use apexmap_measure::kernels::{self, Parameter};
@@ -282,8 +283,12 @@ pub fn rank(column: &str) -> usize {
 /// Maximum characters of a word in a caption.
 const MAX_CAPTION_CHARS: usize = 200;
 
-/// Shortens a word for captions. A word from a journal or from another program can have any length.
+/// Shortens a word for captions. A word from a journal or from another program can have any length. The specification of a command is shown
+/// as the command.
 pub fn caption(word: &str) -> String {
+    if let Some(command) = word.starts_with('{').then(|| Specification::parse(word).ok()).flatten() {
+        return caption(&quote_words(command.command));
+    }
     match word.char_indices().nth(MAX_CAPTION_CHARS) {
         Some((end, _)) => format!("{}…", &word[..end]),
         None => word.to_owned(),

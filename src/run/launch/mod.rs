@@ -19,9 +19,9 @@ pub use hosts::HostsSource;
 pub use registry::{find, launchers_for, list_ids};
 
 use apexmap_base::error::{Error, Result};
+use apexmap_base::programs::{find_program, is_program};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::{Hardware, PlacementOrder};
-use nix::unistd::{AccessFlags, access};
 use serde::{Serialize, Serializer};
 use std::env;
 use std::ffi::OsStr;
@@ -215,11 +215,7 @@ pub fn check(launcher: &dyn Launcher, worker: &Path, search_path: &OsStr) -> Res
         })?;
         return Ok(worker.to_owned());
     }
-    let is_installed = |program: &&str| match program.contains('/') {
-        true => is_program(Path::new(program)),
-        false => env::split_paths(search_path).any(|folder| is_program(&folder.join(program))),
-    };
-    match programs.iter().find(|program| is_installed(program)) {
+    match programs.iter().find(|program| find_program(program, search_path).is_some()) {
         Some(program) => Ok((*program).to_owned()),
         None => Err(Error::environment(
             format!("launcher \"{}\" needs {}, which is not on the PATH", launcher.id(), programs.join(" or ")),
@@ -238,8 +234,4 @@ pub fn check_worker(worker: &Path) -> Result<()> {
         format!("the worker {} {fault}", worker.display()),
         "name a worker; build one with MPI: cargo build --release -p apexmap-measure --features mpi",
     ))
-}
-
-fn is_program(path: &Path) -> bool {
-    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }

@@ -26,7 +26,7 @@ impl Budget {
     /// Returns what is left after some seconds; `None` if the group may not be launched again.
     pub fn after(self, seconds: f64, group: &Group) -> Option<Self> {
         let left = Self { share: (self.share - seconds).max(0.0), first_round: (self.first_round - seconds).max(0.0) };
-        let has_first_round = left.first_round > 0.0 && group.pending.iter().any(|pending| pending.seconds.is_empty());
+        let has_first_round = left.first_round > 0.0 && group.pending.iter().any(|pending| pending.values.is_empty());
         (left.share > 0.0 || has_first_round).then_some(left)
     }
 }

@@ -5,6 +5,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::{self, Unit};
+use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels::command::{KEYS, Specification, is_name};
 use apexmap_results::table::columns::{self, Role};
 use std::ops::Range;
@@ -27,6 +28,13 @@ pub fn specification(file: &File, has_kernel: bool, page: &TomlSource) -> Result
             return Err(page.error_at(0..0, "the sweep has the kernel command, but no command", help));
         }
         (Some(_), true) => {}
+    }
+    if let Some(transport) =
+        file.launch.transport.as_ref().filter(|transport| *transport.get_ref() != TransportKind::Threads)
+    {
+        let message = format!("a command runs once, not on the ranks of transport = \"{}\"", transport.get_ref());
+        let help = "remove the transport, and start the ranks in the command: command = [\"mpirun\", \"-n\", \"{processes}\", \"./app\"]";
+        return Err(page.error_at(transport.span(), message, help));
     }
     let place = keys.iter().find(|(name, _)| name.get_ref() == "command").unwrap_or(&keys[0]).0.span();
     let table = keys.iter().map(|(name, value)| (name.get_ref().clone(), value.clone())).collect();

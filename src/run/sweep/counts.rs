@@ -45,13 +45,13 @@ impl RunCounts {
         self.failed_earlier = failed;
         for point in launches.iter().flat_map(|launch| &launch.points) {
             *self.open.entry(point.key.clone()).or_default() += 1;
-            self.resumes |= !point.seconds.is_empty();
+            self.resumes |= !point.values.is_empty();
         }
         self.resumes |= self.open.len() < self.points;
         // A point that is open in fewer launches has all its samples in another one.
         let is_new = |(_, launches): &(&String, &usize)| **launches >= self.blocks as usize;
         self.unmeasured = self.open.iter().filter(is_new).map(|(key, _)| key.clone()).collect();
-        let measured = launches.iter().flat_map(|launch| &launch.points).filter(|point| !point.seconds.is_empty());
+        let measured = launches.iter().flat_map(|launch| &launch.points).filter(|point| !point.values.is_empty());
         measured.for_each(|point| _ = self.unmeasured.remove(&point.key));
     }
 

@@ -19,6 +19,7 @@ use apexmap_base::new_file;
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::LaunchSize;
 use apexmap_base::sample::{Event, Sample, Status};
+use apexmap_measure::kernels::command;
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
@@ -304,7 +305,7 @@ fn record_event(
             watcher.report_placement(launch);
         }
         (Event::Start { .. }, Some(pending)) => {
-            watcher.report_start(&plan.entries[pending.entry].point, &pending.seconds);
+            watcher.report_start(&plan.entries[pending.entry].point, &pending.values);
             return Ok(());
         }
         (Event::Progress { phase, share }, _) => {
@@ -318,8 +319,8 @@ fn record_event(
         (Event::Sample(sample), Some(pending)) => {
             attempt.samples += 1;
             pending.next_repetition = sample.repetition + 1;
-            match (sample.status, sample.seconds) {
-                (Status::Ok, Some(seconds)) => pending.seconds.push(seconds),
+            match (sample.status, command::repeated_value(sample)) {
+                (Status::Ok, Some(value)) => pending.values.push(value),
                 _ => {
                     pending.failed = true;
                     attempt.failed.get_or_insert_with(|| FailedPoint::in_launch(sample));
@@ -327,7 +328,7 @@ fn record_event(
             }
             attempt.journal.append(&event)?;
             attempt.watch.add_sample(sample);
-            let is_finished = pending.failed || plan.repeat.is_satisfied(&pending.seconds);
+            let is_finished = pending.failed || plan.repeat.is_satisfied(&pending.values);
             watcher.report_sample(sample, is_finished, &attempt.watch);
             return Ok(());
         }
@@ -376,6 +377,6 @@ fn settle_points(
         }
     }
     let repeat = plan.repeat;
-    group.pending.retain(|pending| !pending.failed && !repeat.is_satisfied(&pending.seconds));
+    group.pending.retain(|pending| !pending.failed && !repeat.is_satisfied(&pending.values));
     failure
 }

@@ -23,8 +23,8 @@ pub struct OpenLaunch {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenPoint {
     pub key: String,
-    /// Times of the samples of earlier launches, in seconds.
-    pub seconds: Vec<f64>,
+    /// Times of the samples of earlier launches, or values that a command printed.
+    pub values: Vec<f64>,
     /// Estimated wall time of one sample, in seconds. Once samples exist, only ratios between points matter.
     pub cost: f64,
 }
@@ -59,7 +59,7 @@ impl Costs {
 #[derive(Debug)]
 struct Point {
     key: String,
-    seconds: Vec<f64>,
+    values: Vec<f64>,
     expected: f64,
     /// Wall time of its first sample in this sweep, and of the later ones. The first one may include the allocation of memory.
     first: Option<f64>,
@@ -107,8 +107,8 @@ impl Forecast {
     pub fn new(repeat: Repeat, launches: &[OpenLaunch], now: f64) -> Self {
         let point = |open_point: &OpenPoint| Point {
             key: open_point.key.clone(),
-            needed_samples: needed_samples(&repeat, &open_point.seconds),
-            seconds: open_point.seconds.clone(),
+            needed_samples: needed_samples(&repeat, &open_point.values),
+            values: open_point.values.clone(),
             expected: open_point.cost,
             first: None,
             is_first_of_launch: false,
@@ -151,13 +151,14 @@ impl Forecast {
         (self.previous, self.is_starting) = (now, true);
     }
 
-    /// Records a sample of a point, with its time if it succeeded. `is_finished`: the point needs no more samples.
-    pub fn add_sample(&mut self, block: u32, key: &str, seconds: Option<f64>, is_finished: bool, now: f64) {
+    /// Records a sample of a point, with its time and the value that repetitions narrow if it succeeded. `is_finished`: the point needs no
+    /// more samples.
+    pub fn add_sample(&mut self, block: u32, key: &str, measured: Option<(f64, f64)>, is_finished: bool, now: f64) {
         let mut cost = now - self.previous;
         let is_first_of_launch = self.is_starting;
         if is_first_of_launch {
             // The launch's start-up takes the rest of the wall time of its first sample.
-            let sample_seconds = seconds.unwrap_or_default().min(cost);
+            let sample_seconds = measured.map_or(0.0, |(seconds, _)| seconds).min(cost);
             self.startup.add(cost - sample_seconds);
             cost = sample_seconds;
         }
@@ -169,10 +170,10 @@ impl Forecast {
             None => (point.first, point.is_first_of_launch) = (Some(cost), is_first_of_launch),
             Some(_) => point.later.add(cost),
         }
-        point.seconds.extend(seconds);
+        point.values.extend(measured.map(|(_, value)| value));
         point.is_finished = is_finished;
         point.needed_samples =
-            if is_finished { Some(point.seconds.len() as f64) } else { needed_samples(&repeat, &point.seconds) };
+            if is_finished { Some(point.values.len() as f64) } else { needed_samples(&repeat, &point.values) };
     }
 
     /// Returns the remainder of the sweep at the time `now`.
@@ -186,7 +187,7 @@ impl Forecast {
             let (mut work, mut samples) = (0.0, 0.0);
             for point in group.points.iter().filter(|point| !point.is_finished) {
                 let count =
-                    (rates.expected_samples(point, self.current == Some(index)) - point.seconds.len() as f64).max(1.0);
+                    (rates.expected_samples(point, self.current == Some(index)) - point.values.len() as f64).max(1.0);
                 samples += count;
                 work += count * rates.cost(point);
             }
@@ -296,7 +297,7 @@ impl<'a> Rates<'a> {
     /// points is used.
     fn expected_samples(&self, point: &Point, is_present: bool) -> f64 {
         // Six samples give the median a 95 % interval.
-        let point_samples = point.needed_samples.filter(|_| point.is_finished || point.seconds.len() > RANGE.len() + 1);
+        let point_samples = point.needed_samples.filter(|_| point.is_finished || point.values.len() > RANGE.len() + 1);
         point_samples.unwrap_or(self.samples_per_point[usize::from(!is_present)]).max(self.min)
     }
 }
@@ -312,15 +313,15 @@ const MEDIAN_WIDTH: f64 = 4.913;
 
 /// Returns the total number of samples that a point with these times needs. The width of its interval is inversely proportional
 /// to the square root of their number. Returns `None` for too few samples.
-fn needed_samples(repeat: &Repeat, seconds: &[f64]) -> Option<f64> {
+fn needed_samples(repeat: &Repeat, values: &[f64]) -> Option<f64> {
     let Some(target) = repeat.width else { return Some(f64::from(repeat.min)) };
-    let (summary, n) = (Summary::from_samples(seconds)?, seconds.len() as f64);
+    let (summary, n) = (Summary::from_samples(values)?, values.len() as f64);
     let clamp_count = |count: f64| Some(count.clamp(f64::from(repeat.min), f64::from(repeat.max)));
     if let Some(width) = summary.relative_width() {
         // The point is unfinished, so it needs at least one more sample.
         return clamp_count((n * (width / target).powi(2)).max(n + 1.0));
     }
-    let range = RANGE.get(seconds.len().checked_sub(2)?)?;
+    let range = RANGE.get(values.len().checked_sub(2)?)?;
     let deviation = (summary.max - summary.min) / summary.median / range;
     if deviation * RANGE_OF_SIX <= target {
         clamp_count(0.0)

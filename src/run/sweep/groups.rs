@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// A point to measure.
 pub struct Pending {
     pub entry: usize,
-    /// Times of the samples on nodes of the group's type.
-    pub seconds: Vec<f64>,
+    /// Times of the samples on nodes of the group's type, or values that a command printed.
+    pub values: Vec<f64>,
     pub next_repetition: u32,
     /// Whether it has already crashed a launch.
     pub crashed: bool,
@@ -34,7 +34,7 @@ impl Group {
     pub fn begin_on(&mut self, node_type: &str) {
         if self.node_type.as_deref() != Some(node_type) {
             self.node_type = Some(node_type.to_owned());
-            self.pending.iter_mut().for_each(|pending| pending.seconds.clear());
+            self.pending.iter_mut().for_each(|pending| pending.values.clear());
         }
     }
 }
@@ -54,7 +54,7 @@ pub fn remaining_launches(
 pub fn launches_of_groups(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
     let point = |pending: &Pending| {
         let entry = &plan.entries[pending.entry];
-        OpenPoint { key: entry.key.clone(), seconds: pending.seconds.clone(), cost: cost(entry) }
+        OpenPoint { key: entry.key.clone(), values: pending.values.clone(), cost: cost(entry) }
     };
     let launch = |group: &Group| OpenLaunch {
         block: group.block,
@@ -88,18 +88,17 @@ pub fn group_points(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec
 fn group(plan: &Plan, progress: &Progress, block: u32, size: LaunchSize, open: &[usize]) -> Group {
     let samples_of = |entry: usize| progress.samples_of(&plan.entries[entry].key, block);
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    for (node_type, seconds) in open.iter().filter_map(|&entry| samples_of(entry)).flat_map(|samples| &samples.seconds)
-    {
-        *counts.entry(*node_type).or_default() += seconds.len();
+    for (node_type, values) in open.iter().filter_map(|&entry| samples_of(entry)).flat_map(|samples| &samples.values) {
+        *counts.entry(*node_type).or_default() += values.len();
     }
     let node_type = counts.into_iter().max_by_key(|(_, count)| *count).map(|(node_type, _)| node_type);
     let to_pending = |&entry: &usize| {
         let samples = samples_of(entry);
         Pending {
             entry,
-            seconds: samples
+            values: samples
                 .zip(node_type)
-                .and_then(|(held, index)| held.seconds.get(&index).cloned())
+                .and_then(|(held, index)| held.values.get(&index).cloned())
                 .unwrap_or_default(),
             next_repetition: samples.map_or(0, |held| held.next_repetition),
             crashed: false,
@@ -122,7 +121,7 @@ pub fn launch_job(
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
         point: plan.entries[pending.entry].point.clone(),
-        seconds_so_far: pending.seconds.clone(),
+        seconds_so_far: pending.values.clone(),
         next_repetition: pending.next_repetition,
         costs: plan.entries[pending.entry].costs,
         resampled_costs: plan.entries[pending.entry].resampled_costs.clone(),

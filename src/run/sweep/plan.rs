@@ -139,8 +139,8 @@ impl Plan {
 /// The samples of one point in one block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointSamples {
-    /// Times of the samples by type of nodes: indices into [`Progress::node_types`].
-    pub seconds: BTreeMap<usize, Vec<f64>>,
+    /// Times of the samples, or values that a command printed, by type of nodes: indices into [`Progress::node_types`].
+    pub values: BTreeMap<usize, Vec<f64>>,
     pub next_repetition: u32,
     /// The status of the last run, if it failed.
     pub failure: Option<Status>,
@@ -151,7 +151,7 @@ pub struct PointSamples {
 impl PointSamples {
     /// Returns the number of samples on all types of nodes.
     pub fn count(&self) -> usize {
-        self.seconds.values().map(Vec::len).sum()
+        self.values.values().map(Vec::len).sum()
     }
 }
 
@@ -237,9 +237,9 @@ impl Progress {
         let samples = &mut blocks[index].1;
         samples.next_repetition = samples.next_repetition.max(sample.repetition() + 1);
         samples.budget_spent |= budget_spent;
-        match (sample.status(), sample.seconds()) {
-            (Status::Ok, Some(seconds)) => {
-                samples.seconds.entry(node_type).or_default().push(seconds);
+        match (sample.status(), sample.repeated_value()) {
+            (Status::Ok, Some(value)) => {
+                samples.values.entry(node_type).or_default().push(value);
                 // A point that was measured well after its failure counts.
                 samples.failure = None;
             }
@@ -260,8 +260,8 @@ impl Progress {
     /// Returns the state of a point in a block. It is done if the samples of one type of nodes are enough.
     pub fn state(&self, key: &str, block: u32) -> State {
         let Some(samples) = self.samples_of(key, block) else { return State::Missing };
-        let is_enough = samples.seconds.values().any(|seconds| {
-            self.repeat.is_satisfied(seconds) || (samples.budget_spent && seconds.len() >= self.repeat.min as usize)
+        let is_enough = samples.values.values().any(|values| {
+            self.repeat.is_satisfied(values) || (samples.budget_spent && values.len() >= self.repeat.min as usize)
         });
         match samples {
             PointSamples { failure: Some(_), .. } => State::Failed,

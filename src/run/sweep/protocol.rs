@@ -5,6 +5,7 @@
 //! ```
 
 use apexmap_base::sample::{Event, Launch, Sample, Status};
+use apexmap_measure::kernels::command;
 use apexmap_measure::worker::{Job, Task};
 
 /// Follows the lines of one launch.
@@ -17,7 +18,8 @@ pub struct Protocol {
 /// The progress of a task.
 struct TaskProgress {
     next_repetition: u32,
-    seconds: Vec<f64>,
+    /// Times of the samples, or values that a command printed.
+    values: Vec<f64>,
     failed: bool,
 }
 
@@ -34,7 +36,7 @@ impl Protocol {
     /// Creates the protocol of this job, before its first line.
     pub fn new(job: Job) -> Self {
         let progress =
-            |task: &Task| TaskProgress { next_repetition: task.next_repetition, seconds: Vec::new(), failed: false };
+            |task: &Task| TaskProgress { next_repetition: task.next_repetition, values: Vec::new(), failed: false };
         Self { tasks: job.tasks.iter().map(progress).collect(), job, stage: Stage::Silent }
     }
 
@@ -99,14 +101,14 @@ impl Protocol {
         }
         let node_type = launch.node_type();
         for (progress, task) in self.tasks.iter_mut().zip(&self.job.tasks) {
-            progress.seconds = self.job.seconds_so_far(task, &node_type);
+            progress.values = self.job.seconds_so_far(task, &node_type);
         }
         Ok(Stage::Greeted)
     }
 
     fn start(&self, index: usize, repetition: u32) -> Result<Stage, String> {
         let Some(task) = self.tasks.get(index) else { return Err("a start of a point that is not in the job".into()) };
-        if task.failed || self.job.repeat.is_satisfied(&task.seconds) {
+        if task.failed || self.job.repeat.is_satisfied(&task.values) {
             return Err("a start of a point that needs no more samples".into());
         }
         if repetition != task.next_repetition {
@@ -124,8 +126,8 @@ impl Protocol {
             return Err("a sample of another run than the one that was started".into());
         }
         progress.next_repetition = repetition + 1;
-        match (sample.status, sample.seconds) {
-            (Status::Ok, Some(seconds)) => progress.seconds.push(seconds),
+        match (sample.status, command::repeated_value(sample)) {
+            (Status::Ok, Some(value)) => progress.values.push(value),
             (Status::Ok, None) => return Err("a sample without a time".into()),
             _ => progress.failed = true,
         }
@@ -137,7 +139,7 @@ impl Protocol {
         if budget_spent && repeat.budget_seconds.is_none() {
             return Err("an end of the budget, but the job has no budget".into());
         }
-        let is_settled = |task: &TaskProgress| task.failed || repeat.is_satisfied(&task.seconds);
+        let is_settled = |task: &TaskProgress| task.failed || repeat.is_satisfied(&task.values);
         if !budget_spent && !self.tasks.iter().all(is_settled) {
             return Err("an end before all points were measured".into());
         }

@@ -15,8 +15,9 @@ pub trait Watcher {
     fn report_launch(&mut self, _launch: &str, _block: u32, _size: LaunchSize, _points: usize) {}
     /// Reports that the ranks have started, and their placement.
     fn report_placement(&mut self, _launch: &Launch) {}
-    /// Reports that a run of this point begins. `seconds` are the point's samples in this block so far.
-    fn report_start(&mut self, _point: &Point, _seconds: &[f64]) {}
+    /// Reports that a run of this point begins. `values` are the times of the point's samples in this block so far, or what a
+    /// command printed.
+    fn report_start(&mut self, _point: &Point, _values: &[f64]) {}
     /// Reports how far an untimed phase of the run is.
     fn report_progress(&mut self, _phase: Phase, _share: Option<f64>) {}
     /// Reports the state of a run on simulated ranks: its messages so far, and the virtual time in seconds.

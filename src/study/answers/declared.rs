@@ -1,5 +1,6 @@
 //! The answer that a sweep declares in its file, from the samples.
 
+use crate::paired;
 use apexmap_base::condition::{Dimension, Formula, NameType};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
@@ -40,6 +41,9 @@ enum Found {
 /// Returns the answer to the sweep's question; `None` if the sweep declares none. `samples` are those of the current plan, and
 /// `sweep` is the text of its file.
 pub fn answer(samples: &Samples, sweep: &str) -> Result<Option<Declared>> {
+    if let Some(declared) = paired_answer(samples, sweep) {
+        return Ok(Some(declared));
+    }
     let declared = parse_answer(sweep).or_else(|| parse_answer(ready_with_question(sweep)?));
     let Some(Answered { question, answer }) = declared else { return Ok(None) };
     let good = samples.good();
@@ -85,13 +89,25 @@ pub fn answer(samples: &Samples, sweep: &str) -> Result<Option<Declared>> {
     Ok(Some(Declared { question, text, is_known, intervals: if is_known { intervals } else { Vec::new() } }))
 }
 
-/// Returns the ready sweep with the question of a sweep. Results of earlier versions hold it without its answer.
-fn ready_with_question(sweep: &str) -> Option<&'static str> {
+/// Returns the question and the answer of a paired comparison; `None` for other samples.
+fn paired_answer(samples: &Samples, sweep: &str) -> Option<Declared> {
+    let ratio = paired::pairs_of(samples)?.ratio()?;
+    let text = if ratio.is_decided() { ratio.sentence() } else { format!("Undecided: {}", ratio.sentence()) };
+    Some(Declared { question: question(sweep).unwrap_or_default(), text, is_known: true, intervals: Vec::new() })
+}
+
+/// Returns the question of a sweep.
+fn question(sweep: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Asked {
         question: String,
     }
-    let Asked { question } = toml::from_str(sweep).ok()?;
+    toml::from_str(sweep).ok().map(|Asked { question }| question)
+}
+
+/// Returns the ready sweep with the question of a sweep. Results of earlier versions hold it without its answer.
+fn ready_with_question(sweep: &str) -> Option<&'static str> {
+    let question = question(sweep)?;
     READY_SWEEPS.iter().find(|ready| ready.question() == question).map(|ready| ready.text)
 }
 

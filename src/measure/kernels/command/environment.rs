@@ -1,17 +1,19 @@
 //! The system around a program: its start, its cores, its process group, and the processes that it leaves behind.
 
-use crate::affinity;
+use super::start::{self, Program};
 use crate::hardware::{Hardware, PlacementOrder, place_ranks};
 use nix::libc;
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{WaitPidFlag, waitpid};
-use nix::unistd::{Pid, setsid};
+use nix::unistd::Pid;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
+use std::io::PipeReader;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -22,26 +24,12 @@ const MARK: &str = "APEXMAP_COMMAND_RUN";
 /// Longest wait for the end of killed processes.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A program with its arguments.
-#[derive(Clone, Debug, Default)]
-pub struct Program {
-    /// The program, then its arguments.
-    pub arguments: Vec<String>,
-    pub env: BTreeMap<String, String>,
-    /// The working folder; that of this process if absent.
-    pub cwd: Option<String>,
-    /// The file that is its standard input; empty if absent.
-    pub input: Option<String>,
-    /// The hardware threads that it may use; all of this process if absent.
-    pub cores: Option<Vec<usize>>,
-}
-
 /// A program that was just started, with its pipes.
 pub struct Started {
     pub group: Group,
-    pub stdout: Option<ChildStdout>,
-    pub stderr: Option<ChildStderr>,
-    /// When the start began.
+    pub stdout: Option<PipeReader>,
+    pub stderr: Option<PipeReader>,
+    /// When the program began.
     pub begun_at: Instant,
 }
 
@@ -56,44 +44,30 @@ pub struct Group {
 }
 
 impl Started {
-    /// Starts a program. Its session has no terminal, so that nothing waits for a user.
+    /// Starts a program.
     pub fn start(program: &Program) -> Result<Self, String> {
-        let (name, arguments) = program.arguments.split_first().ok_or("command is empty")?;
+        if program.arguments.is_empty() {
+            return Err("command is empty".into());
+        }
         // Processes whose parent ends become children of this process, which then finds and ends them.
         let _ = prctl::set_child_subreaper(true);
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let mut command = Command::new(name);
-        command.args(arguments).envs(&program.env).env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.stdin(match &program.input {
-            Some(path) => {
-                Stdio::from(File::open(path).map_err(|error| format!("cannot open the input {path}: {error}"))?)
-            }
-            None => Stdio::null(),
-        });
-        if let Some(folder) = &program.cwd {
-            command.current_dir(folder);
-        }
-        let cores = program.cores.clone().unwrap_or_else(|| Hardware::this_machine().allowed.clone());
-        // SAFETY: setsid, prctl and sched_setaffinity are async-signal-safe and allocate nothing. The program ends with this process.
-        unsafe {
-            command.pre_exec(move || {
-                setsid()?;
-                prctl::set_pdeathsig(Signal::SIGKILL)?;
-                affinity::bind(&cores);
-                Ok(())
-            });
-        }
-        let begun_at = Instant::now();
-        let mut child = command.spawn().map_err(|error| start_error(program, &error))?;
-        let id = Pid::from_raw(child.id() as i32);
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let end = open_process(id).map_err(|error| {
-            let _ = killpg(id, Signal::SIGKILL);
-            let _ = child.wait();
+        let path = program.input.as_deref().unwrap_or("/dev/null");
+        let input = File::open(path).map_err(|error| format!("cannot open the input {path}: {error}"))?;
+        let mut variables: BTreeMap<OsString, OsString> =
+            program.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        variables.insert(MARK.into(), mark.clone().into());
+        let allowed = Hardware::this_machine().allowed.as_slice();
+        let cores = program.cores.as_deref().unwrap_or(allowed);
+        let child = start::start(program, &input, &variables, cores).map_err(|error| start_error(program, &error))?;
+        let end = open_process(child.id).map_err(|error| {
+            let _ = killpg(child.id, Signal::SIGKILL);
+            let _ = waitpid(child.id, None);
             format!("this system cannot watch a process (pidfd_open: {error})")
         })?;
-        Ok(Self { group: Group { id, end, mark, is_reaped: false }, stdout, stderr, begun_at })
+        let group = Group { id: child.id, end, mark, is_reaped: false };
+        Ok(Self { group, stdout: Some(child.stdout), stderr: Some(child.stderr), begun_at: child.begun_at })
     }
 }
 

@@ -1,15 +1,16 @@
 //! One run of a program: started without a shell, watched, and ended with everything that it started.
 
-use super::environment::{CHUNK, Program, Started, run_delay};
+use super::environment::{CHUNK, Started, run_delay};
+use super::start::Program;
 use crate::progress;
 use apexmap_base::disturbance::{Fact, Facts};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
-use std::io::Read;
+use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{ChildStderr, ChildStdout, ExitStatus};
-use std::time::Duration;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 
 /// Most bytes of the output of a run. A program that prints more is ended, so that memory is bounded.
 const MAX_OUTPUT: usize = 16 << 20;
@@ -42,8 +43,8 @@ pub struct Finished {
 /// The output of a running program.
 #[derive(Default)]
 struct Pipes {
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
+    stdout: Option<PipeReader>,
+    stderr: Option<PipeReader>,
     output: Vec<u8>,
     errors: Vec<u8>,
 }
@@ -57,10 +58,10 @@ impl Program {
         let limit = Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX);
         let Started { mut group, stdout, stderr, begun_at } = Started::start(self)?;
         let mut pipes = Pipes { stdout, stderr, ..Pipes::default() };
-        loop {
+        let ended_at = loop {
             let wait = WAIT.min(limit.saturating_sub(begun_at.elapsed()));
-            if pipes.wait(Some(group.end_event()), wait) {
-                break;
+            if let Some(ended_at) = pipes.wait_for_end(group.end_event(), wait) {
+                break ended_at;
             }
             // A run is no silence to the driver: its own limit ends it.
             progress::clock_starts();
@@ -78,11 +79,11 @@ impl Program {
                 );
                 return Err(format!("{why}; {}", beginning(&pipes.output, &pipes.errors)));
             }
-        }
-        let (wall, delay) = (begun_at.elapsed().as_secs_f64(), run_delay(group.id()));
+        };
+        let (wall, delay) = ((ended_at - begun_at).as_secs_f64(), run_delay(group.id()));
         let left = group.finish();
         // The whole output of the program is in the pipes now. Others that hold them open do not matter.
-        while pipes.wait(None, Duration::ZERO) && pipes.output.len() + pipes.errors.len() <= MAX_OUTPUT {}
+        while pipes.read_rest() && pipes.output.len() + pipes.errors.len() <= MAX_OUTPUT {}
         let (status, usage) = group.reap()?;
         if !left.is_empty() {
             let why = format!("the program left processes behind, which were ended: {}", left.join(", "));
@@ -105,27 +106,41 @@ impl Program {
 }
 
 impl Pipes {
-    /// Waits for output or for the end of the program, and reads the output. With `end`, returns whether the program has ended; without,
-    /// whether something was read.
-    fn wait(&mut self, end: Option<BorrowedFd>, wait: Duration) -> bool {
-        let ready = {
-            let files =
-                [self.stdout.as_ref().map(|pipe| pipe.as_fd()), self.stderr.as_ref().map(|pipe| pipe.as_fd()), end];
-            let mut polled: Vec<PollFd> =
-                files.iter().flatten().map(|file| PollFd::new(*file, PollFlags::POLLIN)).collect();
-            // Whole milliseconds, rounded up, because 0 would not wait.
-            let wait = wait.as_nanos().div_ceil(1_000_000).min(60_000) as u16;
-            let _ = poll(&mut polled, PollTimeout::from(wait));
-            let mut ready = polled.iter().map(|file| file.any().unwrap_or(false));
-            files.map(|file| file.is_some() && ready.next().unwrap_or(false))
-        };
-        if ready[0] {
+    /// Waits for output or for the end of the program, and reads the output. Returns the time of the end.
+    fn wait_for_end(&mut self, end: BorrowedFd, wait: Duration) -> Option<Instant> {
+        let ready = self.wait(Some(end), wait);
+        // Before the output is read: that is no time of the program.
+        let now = Instant::now();
+        self.read(ready);
+        ready[2].then_some(now)
+    }
+
+    /// Reads what the pipes hold. Returns whether they held anything.
+    fn read_rest(&mut self) -> bool {
+        let ready = self.wait(None, Duration::ZERO);
+        self.read(ready);
+        ready[0] || ready[1]
+    }
+
+    /// Waits, and returns which of standard output, standard error and the end are ready.
+    fn wait(&self, end: Option<BorrowedFd>, wait: Duration) -> [bool; 3] {
+        let files = [self.stdout.as_ref().map(|pipe| pipe.as_fd()), self.stderr.as_ref().map(|pipe| pipe.as_fd()), end];
+        let mut polled: Vec<PollFd> =
+            files.iter().flatten().map(|file| PollFd::new(*file, PollFlags::POLLIN)).collect();
+        // Whole milliseconds, rounded up, because 0 would not wait.
+        let wait = wait.as_nanos().div_ceil(1_000_000).min(60_000) as u16;
+        let _ = poll(&mut polled, PollTimeout::from(wait));
+        let mut ready = polled.iter().map(|file| file.any().unwrap_or(false));
+        files.map(|file| file.is_some() && ready.next().unwrap_or(false))
+    }
+
+    fn read(&mut self, [has_output, has_errors, _]: [bool; 3]) {
+        if has_output {
             read(&mut self.stdout, &mut self.output);
         }
-        if ready[1] {
+        if has_errors {
             read(&mut self.stderr, &mut self.errors);
         }
-        if end.is_some() { ready[2] } else { ready[0] || ready[1] }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The specification of a command: what to run, and how to read its values.
 
-use super::environment::{self, Program};
+use super::environment;
+use super::start::Program;
 use super::value::{ValueSpec, is_name};
 use apexmap_base::point::Value;
 use apexmap_base::units::{self, Unit};
