@@ -6,8 +6,11 @@ use apexmap_measure::kernels::gpu::device::Device;
 use apexmap_measure::kernels::gpu::platforms::devices;
 use apexmap_measure::kernels::{self, Outcome};
 use apexmap_measure::numerics::mix::{mix, seed};
+use apexmap_theory::bounds::{self, Case, Limits};
+use apexmap_theory::machine::{Card, Number};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -176,7 +179,7 @@ fn sizes_that_the_device_refuses_name_the_limit() {
 }
 
 /// Runs a sweep into a folder, with further environment variables. Returns its output and errors together.
-fn run_sweep(scratch: &Scratch, name: &str, text: &str, variables: &[(&str, &str)]) -> (String, Option<i32>) {
+pub fn run_sweep(scratch: &Scratch, name: &str, text: &str, variables: &[(&str, &str)]) -> (String, Option<i32>) {
     let file = scratch.join(format!("{name}.toml"));
     std::fs::write(&file, text).expect("written");
     let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
@@ -247,7 +250,7 @@ fn ready_sweeps_become_pages_that_answer_their_question() {
     let scratch = Scratch::new();
     let name = Device::open(0).expect("a device").about.name.clone();
     let answers = [
-        ("gpu", "for single random words"),
+        ("gpu", "for random words"),
         ("gpu-memory-sizes", "latency "),
         ("gpu-random-access", "without atomics"),
         ("gpu-stream", "triad "),
@@ -263,4 +266,59 @@ fn ready_sweeps_become_pages_that_answer_their_question() {
         let samples = successful_stdout(&["export", folder.to_str().expect("a path"), "--format", "csv"]);
         assert!(samples.contains(&name), "{sweep} does not name {name}");
     }
+}
+
+#[test]
+fn a_comparison_says_what_is_one_device_and_maps_the_ratio() {
+    needs!(OpenCl);
+    let scratch = Scratch::new();
+    for (name, kernel) in [("processor", "apex_map.sequential"), ("device", "gpu.apex_map")] {
+        let fixed = format!("[fixed]\nkernel = \"{kernel}\"\nranks = 1\nM = 65536\nI = 64\n");
+        let text = fixed + "[axes]\nalpha = [0.01, 1]\nL = [1, 16]\n[repeat]\nmin = 2\n";
+        let (output, code) = run_sweep(&scratch, name, &text, &[]);
+        assert_eq!(code, Some(0), "{output}");
+    }
+    let [processor, device] =
+        ["processor", "device"].map(|name| scratch.join(name).to_str().expect("a path").to_owned());
+    for (other, name) in [(device.as_str(), "device"), ("h100", "NVIDIA H100")] {
+        let out = scratch.join(format!("{name} compared"));
+        let mut compare = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        let compared =
+            output(compare.args(["compare", &processor, other, "--names", &format!("host,{name}"), "--out"]).arg(&out));
+        let text =
+            [compared.stdout, compared.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert_eq!(compared.status.code(), Some(0), "{text}");
+        let page = std::fs::read_to_string(out.join("compare.html")).expect("a page");
+        let sentence = format!("{name} is one device, without transfers to it");
+        assert!(page.contains("host is one process at P = 1") && page.contains(&sentence), "{text}");
+        assert!(page.contains(&format!("Speed of {name} relative to host")), "{text}");
+    }
+}
+
+#[test]
+fn the_bound_of_a_device_counts_sectors_beyond_its_largest_cache() {
+    let mut card = Card::new("a device", "", "");
+    card.provenance.insert(bounds::DEVICE_NAME.into(), "a device".into());
+    let numbers = [
+        ("sector_bytes", 32.0, "B"),
+        ("l1_bytes", 1024.0, "B"),
+        ("l2_bytes", 1048576.0, "B"),
+        ("node_bandwidth_bytes_per_second", 3.2e9, "B/s"),
+    ];
+    for (name, value, unit) in numbers {
+        card.set(name, Number::new(value, unit, "given")).expect("a number");
+    }
+    let limits = Limits::from_card(&card);
+    let rate = |words: u64, device: &str| {
+        let point = point("gpu.apex_map", &format!("M = 1048576, L = {words}"));
+        let outputs = BTreeMap::from([(bounds::DEVICE_NAME.to_owned(), Value::from(device))]);
+        let case = Case { limits: &limits, point: &point, outputs: &outputs, carrier: ("threads", ""), nodes: 1 };
+        bounds::terms(&case).expect("a family").bottleneck().map(|term| term.rate)
+    };
+    // The cache holds 1 MiB of 8 MiB. A word takes a sector, 16 words take four.
+    for (words, bytes) in [(1, 32.0), (16, 128.0)] {
+        let bound = rate(words, "a device").expect("a bound");
+        assert!((bound * bytes * 0.875 / 3.2e9 - 1.0).abs() < 1e-3, "{words}: {bound}");
+    }
+    assert_eq!(rate(1, "another device"), None);
 }

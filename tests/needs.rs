@@ -36,6 +36,8 @@ pub enum Group {
     Fortran,
     /// A device of OpenCL; Debian's pocl makes one of the processor.
     OpenCl,
+    /// A clang that compiles OpenCL for NVIDIA's GPUs.
+    Clang,
     /// Control groups that limit memory, and the right to create them.
     MemoryLimits,
 }
@@ -52,7 +54,7 @@ macro_rules! needs {
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_available(self) -> bool {
-        static AVAILABLE: [OnceLock<bool>; 15] = [const { OnceLock::new() }; 15];
+        static AVAILABLE: [OnceLock<bool>; 16] = [const { OnceLock::new() }; 16];
         *AVAILABLE[self as usize].get_or_init(|| {
             let (name, missing) = match self {
                 Self::Mpi => ("MPI", missing_for_mpi()),
@@ -64,6 +66,7 @@ impl Group {
                 Self::Valgrind => ("valgrind", missing_for_valgrind()),
                 Self::Fortran => ("Fortran", find_on_path("gfortran").is_none().then(|| "gfortran".into())),
                 Self::OpenCl => ("OpenCL", crate::gpu::missing_requirement()),
+                Self::Clang => ("clang", crate::gpu_faults::compiler().is_none().then(|| "clang".into())),
                 Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
                 Self::PackageTools => ("EasyBuild, ReFrame and maturin", missing_python_program()),

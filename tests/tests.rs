@@ -61,6 +61,7 @@
 //! - `identity`: changes that make samples stale
 //! - `disturbance`: what is recorded while a kernel's clock runs, what it costs, verdicts
 //! - `gpu`: kernels on a device of OpenCL, against the host's; machines without a device
+//! - `gpu_faults`: devices that fail, several devices, and what a compiler for GPUs makes of the kernels
 //! - `fuzz`: readers on arbitrary bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
 //! - `damage`: results with files that are damaged, copied or written by others: readable data are read, the rest is
@@ -200,6 +201,7 @@ mod fuzz;
 mod gf2;
 mod goal;
 mod gpu;
+mod gpu_faults;
 mod hardware;
 mod hardware_trees;
 mod harnesses;

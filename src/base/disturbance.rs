@@ -63,6 +63,10 @@ facts! {
         "time of a fixed number of random reads of memory just before the run, on the slowest rank";
     BarrierCanary, "canary_barrier_seconds", Seconds, Smallest,
         "time of a barrier of all ranks just before the run: how far the ranks are from each other";
+    DeviceCanary, "canary_device_seconds", Seconds, Largest,
+        "time of a fixed amount of arithmetic on a device just before the run, on the slowest device";
+    DeviceMemoryCanary, "canary_device_memory_seconds", Seconds, Largest,
+        "time of reading 64 MiB of a device's memory just before the run, on the slowest device";
     EnergyJoules, "energy_joules", None, Sum, "energy of the packages of all nodes while the clock ran, in joules";
     CoreCycles, "core_cycles", Cycles, Sum, "core cycles while the clock ran, by hardware counters";
     CacheMisses, "cache_misses", None, Sum, "last-level cache misses while the clock ran, by hardware counters";

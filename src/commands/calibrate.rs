@@ -10,6 +10,7 @@ use apexmap_base::terminal::{can_answer, note, print};
 use apexmap_cluster::cluster::Cluster;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
+use apexmap_measure::kernels::gpu::device::Device;
 use apexmap_measure::provenance;
 use apexmap_pages::report;
 use apexmap_results::disk::Folder;
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   apexmap calibrate                                     this machine, messages between threads
   apexmap calibrate --card models/mine.toml
+  apexmap calibrate --device gpu0                       a GPU, as apexmap devices lists it
   apexmap calibrate --launcher srun --ranks-per-node 1 \\
       --worker target/release/apexmap-worker --out results/network
   apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024
@@ -37,9 +39,12 @@ pub struct Arguments {
     /// Also write the machine card to this file, next to card.toml in the result folder
     #[arg(long, value_name = "FILE")]
     card: Option<PathBuf>,
-    /// Folder for the samples [default: results/calibrate]
+    /// Folder for the samples [default: results/calibrate, results/calibrate-gpu0 of a device]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// Measure this device instead of the machine: gpu0 is the first that `apexmap devices` lists
+    #[arg(long, value_name = "DEVICE", value_parser = device_number, conflicts_with_all = ["launcher", "export"])]
+    device: Option<u64>,
     /// Measure over MPI, with this launcher
     #[arg(long, value_name = "LAUNCHER", value_parser = mpi_launcher())]
     launcher: Option<&'static LauncherEntry>,
@@ -95,13 +100,43 @@ const STAGES_OF_MPI: [&str; 2] =
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.from_card {
         Some(card) => export_network(&Card::find(card)?, arguments, &result_folder(arguments)),
-        None => measure(arguments),
+        None => match arguments.device {
+            Some(number) => measure_device(arguments, number),
+            None => measure(arguments),
+        },
     }
+}
+
+/// Reads `gpu0` or `0`.
+fn device_number(text: &str) -> std::result::Result<u64, String> {
+    let number = text.strip_prefix("gpu").unwrap_or(text).parse();
+    number.map_err(|_| "write gpu and the number of a device, such as gpu0; `apexmap devices` lists them".to_owned())
+}
+
+/// Measures a device and writes its card.
+fn measure_device(arguments: &Arguments, number: u64) -> Result<()> {
+    let device = Device::open(number)?.about.clone();
+    let (host, mut stages) = (provenance::host(), Stages::new(arguments));
+    let probes = calibrate::device::probes(&device);
+    let stage = "stage 1 of 1: caches and memory of the device";
+    let (_, measured) = stages.measure(&probes, &calibrate::device::blocks(&device), stage)?;
+    let samples = stages.samples()?.current();
+    if samples.is_empty() {
+        return measured;
+    }
+    if !stages.allows_disturbed {
+        calibrate::require_quiet(&samples)?;
+    }
+    let card = calibrate::device::card(&device, &probes, &samples, &host)?;
+    // The caches of the host are not those of the device.
+    write(&card, &Host { caches: Vec::new(), ..host }, arguments, &stages.folder)?;
+    measured
 }
 
 /// Returns the folder of the samples.
 fn result_folder(arguments: &Arguments) -> PathBuf {
-    arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"))
+    let name = arguments.device.map_or("calibrate".to_owned(), |number| format!("calibrate-gpu{number}"));
+    arguments.out.clone().unwrap_or_else(|| Path::new("results").join(name))
 }
 
 /// Writes the network of a card for another simulator, if the user wants one.

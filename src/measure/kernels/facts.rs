@@ -67,6 +67,8 @@ pub enum Bounded {
     Accesses,
     /// Updates of a table, with the parameters of RandomAccess.
     Updates,
+    /// Accesses to blocks of a device's memory.
+    DeviceAccesses,
     /// Messages in windows.
     Messages,
 }

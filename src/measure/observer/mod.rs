@@ -37,6 +37,8 @@ struct Observation {
     started: Option<Reading>,
     /// The facts of the latest timed region.
     facts: Option<Facts>,
+    /// The canary of the device that the run uses.
+    device: Facts,
 }
 
 struct Reading {
@@ -94,6 +96,12 @@ pub fn replace_facts(facts: Facts) {
     });
 }
 
+/// Adds the times of a device's canary to the facts of this rank's run.
+pub fn add_device_canary(facts: Facts) {
+    OBSERVATION
+        .with_borrow_mut(|observation| observation.iter_mut().for_each(|observation| observation.device = facts));
+}
+
 /// Observes the runs of one rank.
 pub struct Observer {
     canary: Canary,
@@ -111,7 +119,7 @@ impl Observer {
         let energy = if is_first { Energy::open(Path::new("/")) } else { None };
         // If ranks share a core, every context switch would have to save and restore the counters.
         let counters = if comm.is_oversubscribed() { None } else { Counters::hardware() };
-        OBSERVATION.set(Some(Observation { counters, energy, started: None, facts: None }));
+        OBSERVATION.set(Some(Observation { counters, energy, started: None, facts: None, device: Facts::default() }));
         Self {
             canary: Canary::new(),
             host: is_first.then(|| HostWatch::new(comm.ranks_on_node(), Hardware::this_machine().threads.len())),
@@ -128,7 +136,7 @@ impl Observer {
         self.throttled_before = self.throttled_seconds();
         OBSERVATION.with_borrow_mut(|observation| {
             if let Some(observation) = observation {
-                observation.facts = None;
+                (observation.facts, observation.device) = (None, Facts::default());
                 observation.start();
             }
         });
@@ -141,9 +149,13 @@ impl Observer {
             if observation.facts.is_none() {
                 observation.stop();
             }
-            observation.facts.take()
+            Some((observation.facts.take()?, observation.device))
         });
-        let mut facts = watched_facts.unwrap_or_default().with_fact(Fact::HertzAfter, core_hertz());
+        let (watched_facts, device) = watched_facts.unwrap_or_default();
+        let mut facts = watched_facts.with_fact(Fact::HertzAfter, core_hertz());
+        for fact in [Fact::DeviceCanary, Fact::DeviceMemoryCanary] {
+            facts.set(fact, device.get(fact));
+        }
         for fact in [Fact::HertzBefore, Fact::CacheCanary, Fact::MemoryCanary, Fact::BarrierCanary] {
             facts.set(fact, self.canary_facts.get(fact));
         }

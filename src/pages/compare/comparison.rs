@@ -279,6 +279,7 @@ impl Comparison<'_> {
     fn conditions(&self) -> Vec<Warning> {
         let unequal = |difference: &Difference| Warning::new("UNEQUAL CONDITIONS", &difference.text);
         let mut warnings: Vec<Warning> = self.differences.iter().map(unequal).collect();
+        warnings.extend(self.different_things().map(|text| Warning::new("DIFFERENT THINGS", text)));
         let cards: Vec<String> =
             self.machines.iter().filter_map(|machine| machine.samples.simulated_machine()).collect();
         warnings.extend((!cards.is_empty()).then(|| Warning::new("SIMULATED, not measured", cards.join(" and "))));
@@ -312,6 +313,30 @@ impl Comparison<'_> {
             );
         }
         warnings
+    }
+
+    /// Describes which of one process, one node and one device is compared; `None` without devices.
+    fn different_things(&self) -> Option<String> {
+        let devices = &self.points.devices;
+        let describe = |(index, machine): (usize, &Machine)| {
+            if devices.contains(&index) {
+                return format!("{} is one device, without transfers to it", machine.name);
+            }
+            let node = machine.host().and_then(|host| host.processors.cores).map(f64::from);
+            let matched = self.matched.iter().map(|&point| self.point(point));
+            let mut ranks: Vec<f64> =
+                matched.filter_map(|point| point.by_machine[index].as_ref()).map(|data| data.ranks).collect();
+            ranks.sort_by(f64::total_cmp);
+            ranks.dedup();
+            let each = ranks.into_iter().map(|ranks| match ranks {
+                1.0 => "one process at P = 1".to_owned(),
+                ranks if Some(ranks) == node => format!("one node at P = {ranks}"),
+                ranks => format!("{ranks} processes at P = {ranks}"),
+            });
+            format!("{} is {}", machine.name, each.collect::<Vec<_>>().join(", "))
+        };
+        let each = || self.machines.iter().enumerate().map(describe).collect::<Vec<_>>().join("; ");
+        (!devices.is_empty()).then(each)
     }
 
     /// Describes results whose ranks were at different distances from each other.

@@ -4,6 +4,7 @@
 //! by the role of the rank count. Sizes that the sweep adapts to the machine (M beyond its caches, a table of half its memory)
 //! may then differ. Ratios on all cores are given for the whole machines and per core.
 
+use super::devices;
 use super::machine::{Machine, Origin};
 use super::points::{Facts, Part, Point, PointData, Points, Roles};
 use apexmap_base::error::{Error, Result};
@@ -87,29 +88,29 @@ pub struct Matching {
 /// # Errors
 /// If a point would mix samples of one machine that differ in another parameter. The message names the machine and the parameter.
 pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points> {
+    let devices = devices::find(machines);
     let mut result = Points {
         points: Vec::new(),
         classes: BTreeMap::new(),
         headlines: BTreeMap::new(),
         unreported: Vec::new(),
         unusable: vec![0; machines.len()],
-        roles: roles(machines, matching.ranks)?,
+        roles: if devices.is_empty() { roles(machines, matching.ranks)? } else { None },
         own_sizes: BTreeSet::new(),
+        devices,
     };
-    let mut classes: BTreeMap<String, Vec<&'static Kernel>> = BTreeMap::new();
     let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(group_by_kernel).collect();
-    for kernel in
-        kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|groups| groups.contains_key(kernel.id)))
-    {
-        let class = if matching.allowed.kernel { kernels::family(kernel.id) } else { kernel.id };
-        classes.entry(class.to_owned()).or_default().push(kernel);
-    }
-    for (class, kernels) in classes {
+    let classes = classes(&by_kernel, matching.allowed.kernel, !result.devices.is_empty());
+    for (class, mut kernels) in classes {
         let of_class = |(machine, by_kernel): (&Machine, &HashMap<&'static str, Samples>)| {
             let rows = kernels.iter().filter_map(|kernel| by_kernel.get(kernel.id)).flat_map(|samples| samples.rows());
             machine.samples.with_rows(rows.copied().collect())
         };
-        let samples: Vec<Samples> = machines.iter().zip(&by_kernel).map(of_class).collect();
+        let mut samples: Vec<Samples> = machines.iter().zip(&by_kernel).map(of_class).collect();
+        let on_devices = take_devices(&mut samples, &result.devices);
+        if !on_devices.is_empty() {
+            kernels.retain(|kernel| devices::experiment(kernel).is_none());
+        }
         let mut columns = matching_columns(machines, &samples, &kernels, matching, &class, &mut result.unreported);
         if result.roles.is_some() {
             for size in own_sizes(&samples, &kernels, &columns) {
@@ -120,6 +121,7 @@ pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points>
         let of_kernel = samples.iter().find(|samples| !samples.is_empty());
         let headline = of_kernel.map_or(kernels[0].headline, |samples| samples.headline(kernels[0]));
         result.classes.insert(class.clone(), kernels[0].id);
+        let headline = if on_devices.is_empty() { headline } else { devices::total(headline) };
         result.headlines.insert(class.clone(), headline);
         let mut indices: HashMap<Vec<Part>, usize> = HashMap::new();
         for (machine_index, machine) in machines.iter().enumerate().filter(|(index, _)| !samples[*index].is_empty()) {
@@ -142,9 +144,53 @@ pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points>
                 result.points[index].by_machine[machine_index] = Some(data);
             }
         }
+        let shared = devices::shared_columns(&columns);
+        for (device, samples) in on_devices {
+            for (values, data, unusable) in point_data(&machines[device], &samples, &shared, headline, matching)? {
+                result.unusable[device] += unusable;
+                let numbers = shared.iter().cloned().zip(values.iter().map(Value::as_f64)).collect::<Vec<_>>();
+                devices::add(&mut result, &class, device, &numbers, data);
+            }
+        }
     }
     result.points.sort_by(|a, b| a.class.cmp(&b.class).then_with(|| cells::compare(&values(a), &values(b))));
     Ok(result)
+}
+
+/// Returns the kernels of each class that some machine has. With devices, a class has the kernels that repeat its experiment, too.
+fn classes(
+    by_kernel: &[HashMap<&'static str, Samples>],
+    by_family: bool,
+    with_devices: bool,
+) -> BTreeMap<String, Vec<&'static Kernel>> {
+    let mut classes: BTreeMap<String, Vec<&'static Kernel>> = BTreeMap::new();
+    let is_used = |kernel: &&Kernel| by_kernel.iter().any(|groups| groups.contains_key(kernel.id));
+    for kernel in kernels::ALL.iter().copied().filter(is_used) {
+        let family = devices::experiment(kernel).filter(|_| with_devices);
+        // Kernels of processors come first.
+        let mut is_new = true;
+        for kernels in classes.values_mut().filter(|kernels| Some(kernels::family(kernels[0].id)) == family) {
+            kernels.push(kernel);
+            is_new = false;
+        }
+        if is_new {
+            let class = if by_family { kernels::family(kernel.id) } else { kernel.id };
+            classes.entry(class.to_owned()).or_default().push(kernel);
+        }
+    }
+    classes
+}
+
+/// Takes the samples of devices out of those of a class, if processors have some too.
+fn take_devices(samples: &mut [Samples], devices: &[usize]) -> Vec<(usize, Samples)> {
+    if (0..samples.len()).all(|index| devices.contains(&index) || samples[index].is_empty()) {
+        return Vec::new();
+    }
+    let take = |&index: &usize| {
+        let none = samples[index].with_rows(Vec::new());
+        (index, std::mem::replace(&mut samples[index], none))
+    };
+    devices.iter().map(take).filter(|(_, samples)| !samples.is_empty()).collect()
 }
 
 fn values(point: &Point) -> Vec<Value> {

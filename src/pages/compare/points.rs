@@ -152,6 +152,8 @@ pub struct Points {
     pub roles: Option<Roles>,
     /// Names of parameters that matching ignores because each machine has its own size.
     pub own_sizes: BTreeSet<String>,
+    /// Machines that are devices, if others are processors.
+    pub devices: Vec<usize>,
 }
 
 impl Points {

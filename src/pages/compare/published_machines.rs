@@ -3,6 +3,7 @@
 use super::machine::{Machine, Origin, Source};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
+use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::kernels::{self, Kernel, Pattern};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
@@ -109,7 +110,11 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
             });
         }
     }
-    for model in models::ALL {
+    if given == DEVICE_SURFACE.0 {
+        rates.extend(device_surface()?);
+    }
+    // Models predict processors and networks.
+    for model in models::ALL.iter().filter(|_| given != DEVICE_SURFACE.0) {
         let Ok(numbers) = Numbers::new(*model, &card, &[]) else { continue };
         for id in model.about().explains {
             let Ok(kernel) = kernels::find(id) else { continue };
@@ -127,6 +132,24 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         run: None,
         refused,
     })
+}
+
+/// The device with a published surface of Apex-Map, its table, and the words of its memory.
+const DEVICE_SURFACE: (&str, &str, f64) = ("h100", "h100-apex-map", 134_217_728.0);
+
+/// Returns the rates of the surface of a device.
+fn device_surface() -> Result<Vec<Rate>> {
+    let (_, name, words) = DEVICE_SURFACE;
+    let table = table(name)?;
+    let [alphas, blocks] = ["alpha", "l"].map(|axis| table.pairs(axis, "gwords"));
+    let rate = |((alpha, gwords), (block, _)): ((f64, f64), (f64, f64))| {
+        let parameters =
+            vec![("ranks", 1.0), (columns::resolve("M"), words), (ALPHA, alpha), (columns::resolve("L"), block)];
+        let (rate, source) = (gwords * 1e9 * WORD_BYTES as f64, Source::Printed);
+        let origin = "measured: a CUDA program, 2026-11-26".to_owned();
+        Rate { kernel: "gpu.apex_map", parameters, column: "bytes_per_second_per_rank", rate, source, origin }
+    };
+    Ok(alphas.into_iter().zip(blocks).map(rate).collect())
 }
 
 /// A published rate.
@@ -150,6 +173,9 @@ fn samples(rates: &[Rate]) -> Samples {
             table.set(name, &if whole { Value::Integer(*value as u64) } else { Value::Real(*value) });
         }
         table.set(rate.column, &Value::Real(rate.rate));
+        if rate.kernel == "gpu.apex_map" {
+            table.set("bytes_per_second", &Value::Real(rate.rate));
+        }
         table.set("status", &Value::from("ok"));
         table.set(Source::COLUMN, &Value::from(rate.source.word()));
         table.set("origin", &Value::from(rate.origin.as_str()));

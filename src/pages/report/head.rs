@@ -6,12 +6,14 @@ use super::failures::{self, Failure};
 use crate::html::{self, Banner};
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
+use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::samples::stamp::Stamp;
 use apexmap_study::answers::declared::{self, Declared};
+use apexmap_theory::bounds::DEVICE_NAME;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -51,7 +53,7 @@ impl<'a> Head<'a> {
         let embedded = Embedded::from_folder(folder, manifest)?;
         Ok(Self {
             manifest,
-            machine: manifest.plain_machine(),
+            machine: device(samples).unwrap_or_else(|| manifest.plain_machine()),
             declared: declared::answer(samples, &manifest.sweep)?,
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
@@ -86,4 +88,11 @@ fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
         }
     }
     Some(Banner { line, disturbed, details })
+}
+
+/// Returns the name of the device of all samples, if they ran on one.
+fn device(samples: &Samples) -> Option<String> {
+    let is_on_device = samples.kernels().iter().all(|(kernel, _)| kernels::family(kernel.id) == "gpu");
+    let names = samples.words(DEVICE_NAME);
+    (is_on_device && !names.is_empty()).then(|| names.join(" and "))
 }

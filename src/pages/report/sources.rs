@@ -14,6 +14,8 @@ pub struct Sources {
     rates: Vec<String>,
     /// Whether some kernels could have bounds, which hold only for real ranks, and no card gave them.
     unbounded: bool,
+    /// Whether all kernels run on devices, which have cards of their own.
+    on_device: bool,
 }
 
 impl Sources {
@@ -32,6 +34,7 @@ impl Sources {
             unbounded: samples.describe_origin().is_none()
                 && samples.column(SHARE).is_none()
                 && used.iter().any(|kernel| kernel.bounded.is_some()),
+            on_device: used.iter().all(|kernel| kernels::family(kernel.id) == "gpu"),
         }
     }
 }

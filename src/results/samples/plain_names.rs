@@ -21,6 +21,7 @@ pub fn plain_name(key: &[(String, Value)], node: &PlainNode) -> String {
         Some(way) => rest.extend((!way.is_empty()).then(|| way.to_owned())),
         None => first.extend(id.map(caption)),
     }
+    let on_device = id.is_some_and(|id| kernels::family(id) == "gpu");
     let is_threaded = kernel.is_some_and(|kernel| kernel.is_threaded);
     for (column, value) in key {
         match (column.as_str(), value) {
@@ -28,7 +29,8 @@ pub fn plain_name(key: &[(String, Value)], node: &PlainNode) -> String {
             ("ranks", Value::Integer(ranks)) => {
                 let is_cores =
                     !is_threaded && (*ranks == 1 || node.cores.is_some_and(|cores| *ranks <= u64::from(cores)));
-                first.push(plural(*ranks as usize, if is_cores { "core" } else { "rank" }));
+                let one = if is_cores { "core" } else { "rank" };
+                first.push(plural(*ranks as usize, if on_device { "device" } else { one }));
             }
             ("pages", Value::Text(word)) => rest.push(page_name(node, word).unwrap_or_else(|| caption(word))),
             (_, Value::Text(word)) => rest.push(caption(word)),

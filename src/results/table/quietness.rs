@@ -52,11 +52,12 @@ pub enum Cause {
     CacheCanary,
     MemoryCanary,
     BarrierCanary,
+    DeviceCanary,
 }
 
 impl Cause {
     /// All causes, in the order of their evaluation.
-    pub const ALL: [Cause; 10] = [
+    pub const ALL: [Cause; 11] = [
         Cause::RunDelay,
         Cause::OffCore,
         Cause::Steal,
@@ -67,6 +68,7 @@ impl Cause {
         Cause::CacheCanary,
         Cause::MemoryCanary,
         Cause::BarrierCanary,
+        Cause::DeviceCanary,
     ];
 
     /// Returns whether this is a condition that need not cost time. Before the first sample, only waits and canaries show a cost.
@@ -106,6 +108,11 @@ impl Cause {
                 1.0,
                 "factor between the time of a barrier of all ranks and that of most runs, longer or shorter, minus 1",
             ),
+            Cause::DeviceCanary => (
+                "slow device",
+                0.15,
+                "fraction by which a device took longer for its canary than in quiet runs, for arithmetic or for memory",
+            ),
         }
     }
 
@@ -130,6 +137,7 @@ impl Cause {
             Cause::CacheCanary => "the cores were slower than in quiet runs",
             Cause::MemoryCanary => "memory was slower than in quiet runs",
             Cause::BarrierCanary => "the time of a barrier of all ranks changed",
+            Cause::DeviceCanary => "the device was slower than in quiet runs",
         }
     }
 
@@ -163,6 +171,7 @@ impl Cause {
             Cause::BarrierCanary => {
                 format!("the time of a barrier changed by a factor of {}", short_number(1.0 + amount))
             }
+            Cause::DeviceCanary => format!("a fixed amount of work on the device took {percent} longer"),
         }
     }
 }
@@ -183,6 +192,8 @@ pub struct Reference {
     pub memory_seconds: Option<f64>,
     pub hertz: Option<f64>,
     pub barrier_seconds: Option<f64>,
+    pub device_seconds: Option<f64>,
+    pub device_memory_seconds: Option<f64>,
 }
 
 /// Minimum number of values for a reference.
@@ -204,6 +215,8 @@ pub struct ReferenceValues {
     memory: Vec<f64>,
     hertz: Vec<f64>,
     barrier: Vec<f64>,
+    device: Vec<f64>,
+    device_memory: Vec<f64>,
 }
 
 impl ReferenceValues {
@@ -213,6 +226,8 @@ impl ReferenceValues {
         self.memory.extend(facts.get(Fact::MemoryCanary));
         self.hertz.extend(facts.get(Fact::HertzBefore));
         self.barrier.extend(facts.get(Fact::BarrierCanary));
+        self.device.extend(facts.get(Fact::DeviceCanary));
+        self.device_memory.extend(facts.get(Fact::DeviceMemoryCanary));
     }
 
     /// Computes the reference: the lower quartile of times, the upper quartile of clocks. For barriers it is the median,
@@ -227,6 +242,8 @@ impl ReferenceValues {
             memory_seconds: quantile_if_enough(self.memory, 0.25),
             hertz: quantile_if_enough(self.hertz, 0.75),
             barrier_seconds: quantile_if_enough(self.barrier, 0.5),
+            device_seconds: quantile_if_enough(self.device, 0.25),
+            device_memory_seconds: quantile_if_enough(self.device_memory, 0.25),
         }
     }
 }
@@ -246,7 +263,14 @@ pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Op
     let read = facts.get(Fact::MajorFaults).filter(|&faults| faults > 0.0).map(|_| 1.0);
     let clock = [fallen(Fact::HertzBefore), fallen(Fact::HertzAfter)].into_iter().flatten().reduce(f64::max);
     let barrier = || Some(facts.get(Fact::BarrierCanary)? / reference.barrier_seconds?);
+    let device_times = || {
+        let memory = slower(Fact::DeviceMemoryCanary, reference.device_memory_seconds);
+        [slower(Fact::DeviceCanary, reference.device_seconds), memory].into_iter().flatten().reduce(f64::max)
+    };
+    let is_on_device = facts.get(Fact::DeviceCanary).is_some();
     Some(Cause::ALL.map(|cause| match cause {
+        // The host's thread only waits for the device.
+        _ if is_on_device && cause != Cause::DeviceCanary => None,
         Cause::RunDelay => facts.get(Fact::RunDelayShare),
         Cause::OffCore => facts.get(Fact::OffCoreShare),
         Cause::Steal => facts.get(Fact::StealShare),
@@ -257,6 +281,7 @@ pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Op
         Cause::CacheCanary => slower(Fact::CacheCanary, reference.cache_seconds),
         Cause::MemoryCanary => slower(Fact::MemoryCanary, reference.memory_seconds),
         Cause::BarrierCanary => barrier().map(|ratio| ratio.max(1.0 / ratio) - 1.0),
+        Cause::DeviceCanary => device_times(),
     }))
 }
 

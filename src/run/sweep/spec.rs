@@ -122,7 +122,7 @@ pub enum Scalar {
 }
 
 /// The values of a parameter: one, a list, or a range. `ranks` and `ranks_per_node` also take the words "cores", "hardware
-/// threads" and "node".
+/// threads", "node" and "devices".
 #[derive(Debug, JsonSchema)]
 #[schemars(untagged)]
 pub enum Axis {

@@ -8,7 +8,7 @@ use apexmap_base::name_lookup::{nearest_name, suggest};
 use apexmap_base::point::Value;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::{self, Unit};
-use apexmap_measure::kernels::{self, Domain, Kernel, Parameter};
+use apexmap_measure::kernels::{self, Domain, Kernel, Parameter, gpu};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -21,7 +21,7 @@ pub const RANKS: Parameter = Parameter {
     column: "ranks",
     unit: Unit::None,
     meaning: "number of processes, the papers' P; \"cores\" means one per core that this process may use, \"hardware threads\" \
-              one per hardware thread of these, \"node\" one per core of one NUMA node",
+              one per hardware thread of these, \"node\" one per core of one NUMA node, \"devices\" one per GPU or other device of OpenCL",
     domain: Domain::Integer { min: 1, max: 1 << 24, default: 1 },
 };
 
@@ -141,8 +141,9 @@ impl Values<'_> {
                 })?;
                 (count, Amount::OneNumaNode)
             }
+            Scalar::Text(word) if word == "devices" => (gpu::platforms::devices()?.len(), Amount::Total),
             _ => {
-                let advice = "write a whole number, \"cores\", \"hardware threads\" or \"node\"";
+                let advice = "write a whole number, \"cores\", \"hardware threads\", \"node\" or \"devices\"";
                 return read_value(parameter, scalar).map_err(|message| self.page.error_at(span, message, advice));
             }
         };

@@ -8,6 +8,7 @@ use super::node::{STREAM_RULE, last_caches};
 use apexmap_base::provenance::Host;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit, WORD_BYTES, amount, plural, short_number};
+use apexmap_theory::bounds::DEVICE_NAME;
 use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};
 use apexmap_theory::machine::{Card, DISTURBED, Entry, NumberName, Word};
 use serde::Serialize;
@@ -32,7 +33,7 @@ const ARRAYS: &str = "stream_array_bytes";
 const LAST_CACHES: &str = "last_cache_bytes";
 
 /// Keys in a card's provenance: bytes of the tables of all ranks together, each with its number.
-const TABLES: [(&str, &Entry, Option<Word>); 3] = [
+pub(super) const TABLES: [(&str, &Entry, Option<Word>); 3] = [
     ("star_table_bytes", catalogue::NODE_UPDATES_PER_SECOND, Some(Word::Star)),
     ("shared_table_bytes", catalogue::NODE_UPDATES_PER_SECOND, Some(Word::Shared)),
     ("single_table_bytes", catalogue::LOCAL_SECONDS, None),
@@ -159,6 +160,9 @@ fn spread((low, high): (f64, f64), unit: Unit) -> String {
 }
 
 fn all_cores(card: &Card) -> String {
+    if card.provenance.contains_key(DEVICE_NAME) {
+        return "the device".into();
+    }
     card.get(catalogue::CORES.name)
         .map_or_else(|| "all cores".into(), |cores| format!("all {}", plural(cores as usize, "core")))
 }
@@ -206,8 +210,9 @@ fn gups(card: &Card) -> Vec<Row> {
     };
     let [own, common, single] = TABLES.map(|(name, _, _)| tables(name));
     let star = number(card, &name(Word::Star), "GUPS, own tables", format!("{cores} together, tables {own}; {RULES}"));
+    let protection = if card.provenance.contains_key(DEVICE_NAME) { "by atomics" } else { "unprotected" };
     let shared =
-        number(card, &name(Word::Shared), "GUPS, one table", format!("{cores}, updates unprotected, table {common}"));
+        number(card, &name(Word::Shared), "GUPS, one table", format!("{cores}, updates {protection}, table {common}"));
     let single = card.get(catalogue::LOCAL_SECONDS.name).map(|seconds| {
         let unit = Unit::UpdatesPerSecond;
         let inverse = |(low, high): (f64, f64)| spread((1.0 / high, 1.0 / low), unit);

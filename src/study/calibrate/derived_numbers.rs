@@ -31,9 +31,11 @@ pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
     Ok(unseen)
 }
 
-/// Returns the times of dependent random reads of whole regions.
+/// Returns the times of dependent reads of whole regions: on huge pages, or of a device, whose pages are unknown.
 pub fn lines(card: &Card) -> Vec<Rung> {
-    rungs(card, catalogue::READ_SECONDS.name, &[Word::Huge, Word::Dependent])
+    let with = |words: &[Word]| rungs(card, catalogue::READ_SECONDS.name, words);
+    let of_machine = with(&[Word::Huge, Word::Dependent]);
+    if of_machine.is_empty() { with(&[Word::Dependent]) } else { of_machine }
 }
 
 fn number(step: &Step, measurement: &str) -> Number {

@@ -4,6 +4,7 @@ mod card_text;
 pub mod classic;
 pub mod counts;
 pub mod derived_numbers;
+pub mod device;
 mod fitted;
 pub mod ladders;
 pub(crate) mod levels;

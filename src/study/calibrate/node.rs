@@ -48,17 +48,18 @@ pub fn node_probes(host: &Host, cores: usize) -> Vec<Probe> {
     let shared = super::previous_power_of_two(own * cores as u64);
     // HPCC's definition has four updates per word.
     let updates = |words: u64, count: u64| (count as f64 / words as f64).min(4.0);
-    let gups = |word, kernel, ranks| Probe {
-        factor: 1e-9,
-        ..Probe::from_number(NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with_qualifier([word]), kernel, ranks)
-            .read_column("operations_per_second")
-    };
     let star = gups(Word::Star, "random_access.star", cores);
     probes.push(star.set("N_words", own).set("updates", updates(own, 1 << 22)));
     let shared_probe = gups(Word::Shared, "random_access.shared", 1).set("N_words", shared).set("cores", cores as u64);
     probes.push(shared_probe.set("updates", updates(shared, (cores as u64) << 22)).set("updates_by", "unlocked"));
     probes.extend(core_to_core(cores));
     probes
+}
+
+/// Returns the probe of the updates per second of all cores or of a device.
+pub(super) fn gups(word: Word, kernel: &'static str, ranks: usize) -> Probe {
+    let number = NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with_qualifier([word]);
+    Probe { factor: 1e-9, ..Probe::from_number(number, kernel, ranks).read_column("operations_per_second") }
 }
 
 /// Returns a probe for each pair of the measured cores.

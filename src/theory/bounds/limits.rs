@@ -1,6 +1,6 @@
 //! Numbers of a machine card that limit rates.
 
-use super::{L2, L3, Ladder, MEMORY};
+use super::{DEVICE_NAME, L2, L3, Ladder, MEMORY};
 use crate::machine::{Card, Entry, NumberName, Word, catalogue};
 use crate::models::Model;
 use crate::models::apex_map::Surface;
@@ -24,6 +24,10 @@ pub struct Limits {
     pub cpu_model: Option<String>,
     /// Reason why the card is used for another host: [`Limits::BY_NAME`] or [`Limits::BY_FORCE`].
     pub accepted: Option<String>,
+    /// The device whose card it is, if it is no machine's.
+    pub device: Option<String>,
+    /// Smallest part of its memory that the device reads, in bytes.
+    pub sector: Option<f64>,
     carrier: Option<(String, String)>,
     /// Cores of a node.
     pub cores: Option<f64>,
@@ -120,7 +124,11 @@ impl Limits {
         let reads = |pages: Word, order: Word| ladder(card, catalogue::READ_SECONDS.name, &[pages, order]);
         let best = |pages: Word| reads(pages.clone(), Word::Independent).min_with(&reads(pages, Word::Prefetched));
         let (on_huge, on_base) = (best(Word::Huge), best(Word::Base));
-        let latency = reads(Word::Huge, Word::Dependent);
+        let mut latency = reads(Word::Huge, Word::Dependent);
+        if latency.is_empty() {
+            // The memory of a device.
+            latency = ladder(card, catalogue::READ_SECONDS.name, &[Word::Dependent]);
+        }
         let first = latency.min_cost().unwrap_or(0.0);
         let latencies = Ladder::new(latency.rungs().iter().map(|&(size, cost)| (size, cost - first)).collect());
         let line_bytes = card.granularity().line_bytes as f64;
@@ -145,6 +153,8 @@ impl Limits {
             host: text("host"),
             cpu_model: text("cpu_model"),
             accepted: text(Self::ACCEPTED),
+            device: text(DEVICE_NAME),
+            sector: card.best(catalogue::SECTOR_BYTES.name),
             carrier: text("transport").zip(text("library")),
             cores: card.get(catalogue::CORES.name),
             core_clock: card.best(catalogue::CORE_CLOCK_HZ.name),

@@ -9,6 +9,7 @@
 //! A family of kernels has one file of bounds and one line in [`family`]. A new kind of limit is one line in [`NAMES`].
 
 mod apex_map;
+mod gpu;
 mod ladder;
 mod law;
 mod limits;
@@ -46,6 +47,9 @@ names! {
     BISECTION = "bisection";
     POLLS = "polls";
 }
+
+/// Column of samples, and key in the provenance of a card: the device.
+pub const DEVICE_NAME: &str = "device_name";
 
 /// Kernels with the same limits.
 pub struct Family {
@@ -154,8 +158,11 @@ impl Terms {
 /// Returns all limits at a point; `None` for kernels without a family.
 pub fn terms(case: &Case) -> Option<Terms> {
     let kernel = kernels::find(&case.point.kernel).ok()?;
-    let mut terms = Terms::default();
-    (family(kernel)?.terms)(case, kernel, &mut terms);
+    let (family, mut terms) = (family(kernel)?, Terms::default());
+    // A card is that of a machine or of a device.
+    if case.limits.device.is_some() == (kernel.bounded == Some(Bounded::DeviceAccesses)) {
+        (family.terms)(case, kernel, &mut terms);
+    }
     Some(terms)
 }
 
@@ -164,6 +171,7 @@ pub fn family(kernel: &Kernel) -> Option<&'static Family> {
     Some(match kernel.bounded? {
         Bounded::Accesses => &apex_map::FAMILY,
         Bounded::Updates => &random_access::FAMILY,
+        Bounded::DeviceAccesses => &gpu::FAMILY,
         Bounded::Messages => &message_rate::FAMILY,
     })
 }

@@ -153,6 +153,12 @@ catalogue! {
         "size of the third-level cache, from the latency of random reads");
     READ_BANDWIDTH_BYTES_PER_SECOND = entry("read_bandwidth_bytes_per_second", Unit::BytesPerSecond,
         "reading a region of this size from end to end");
+    SECTOR_BYTES = entry("sector_bytes", Unit::Bytes, "smallest part of its memory that a device reads");
+    LAUNCH_SECONDS = entry("launch_seconds", Unit::Seconds, "a launch of an empty kernel on a device, until the host knows its end");
+    TO_DEVICE_BYTES_PER_SECOND = entry("to_device_bytes_per_second", Unit::BytesPerSecond,
+        "from pinned memory of the host to a device");
+    TO_HOST_BYTES_PER_SECOND = entry("to_host_bytes_per_second", Unit::BytesPerSecond,
+        "from a device to pinned memory of the host");
     // Apex-Map on a core: numbers of its model
     ISSUE_SECONDS = entry("issue_seconds", Unit::Seconds, "issuing a read of a word that hits the first level");
     ISSUE_SECONDS_PER_BYTE = entry("issue_seconds_per_byte", Unit::SecondsPerByte,

@@ -41,9 +41,14 @@ kernel void sum_blocks(
             slot -= slot >= count ? count : 0;
         }
         for (ulong word = lane; word < L; word += LANES) {
+            // All loads before the first use, so that they are in flight together.
+            ulong read[IN_FLIGHT];
             #pragma unroll
             for (int load = 0; load < IN_FLIGHT; load++)
-                sum += memory[first[load] + word];
+                read[load] = memory[first[load] + word];
+            #pragma unroll
+            for (int load = 0; load < IN_FLIGHT; load++)
+                sum += read[load];
         }
     }
     for (; access < total; access += teams) {

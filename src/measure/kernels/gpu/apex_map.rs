@@ -9,12 +9,15 @@
 //! DIFFERENCES from the paper: one array of indices per launch. The words of a pass exceed the caches, so that a further pass finds
 //!   none of them there.
 
-use super::device::{Argument, Device, Memory};
+use super::device::{Device, Memory};
 use super::{DEVICE, FAMILY, WORK_ITEMS, open, output, time_passes, with_outputs};
 use crate::choice::choice;
+use crate::comm::World;
 use crate::kernels::shared::accesses::draw::Draws;
 use crate::kernels::shared::accesses::{ALPHA, HEADLINE, I as ARRAY, L, M as MEMORY, SEED};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work, choice_key, key, parameters};
+use crate::kernels::{
+    Bounded, Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work, choice_key, key, parameters,
+};
 use crate::numerics::mix::{mix, seed};
 use crate::refusal;
 use apexmap_base::error::{Error, Result};
@@ -34,15 +37,16 @@ pub const KERNEL: Kernel = Kernel {
         `lanes` work items share a block, and each keeps `in_flight` loads outstanding. The block numbers lie in the device's memory, 4 \
         bytes each, or are generated. A sample is one launch, timed by the device's clock; it passes through the I accesses as often \
         as takes milliseconds. The sum of all words was compared with the sum that the blocks imply.",
+    bounded: Some(Bounded::DeviceAccesses),
     refuse,
     work: |point| {
-        let operations = I.of(point) as f64;
+        let operations = (I.of(point) * point.ranks as u64) as f64;
         let bytes = operations * (L.of(point) * WORD_BYTES) as f64;
         Work { operations, operation: "access", bytes, byte_definition: "words read and summed, 8 L bytes per access" }
     },
     // The indices, and a part of them as the host draws them.
     buffer_bytes: |point| 4 * I.of(point) + DRAWN as u64 * WORD_BYTES,
-    run: |point, stream, _| run(point, stream),
+    run,
     ..FAMILY
 };
 
@@ -150,8 +154,8 @@ impl Problem {
     }
 }
 
-fn run(point: &Point, stream: u64) -> Result<Outcome> {
-    let (device, problem) = (open(point)?, Problem::new(point, stream));
+fn run(point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+    let (device, problem) = (open(point, world)?, Problem::new(point, stream));
     let is_generated = INDICES.of(point) == Indices::Generated;
     if is_generated && !device.about.has_doubles {
         let name = &device.about.name;
@@ -166,20 +170,18 @@ fn run(point: &Point, stream: u64) -> Result<Outcome> {
     let program = device.program(SOURCE, &definitions)?;
     let items = device.work_items(WORK_ITEMS.of(point)).next_multiple_of(lanes);
     let memory = device.allocate::<u64>(M.of(point))?;
-    device.run(&program, "fill", &[Argument::Words(&memory), Argument::Number(memory.count)], device.work_items(0))?;
+    device.run(&program, "fill", &[memory.argument()], &[memory.count], device.work_items(0))?;
     let mut stored = device.allocate::<u32>(problem.count)?;
     let blocks = blocks(&device, point, stream, &mut stored, |stored, problem| {
-        let numbers = [problem.count, problem.blocks, problem.seed, problem.exponent.to_bits()].map(Argument::Number);
-        let arguments: Vec<Argument> = std::iter::once(Argument::Indices(stored)).chain(numbers).collect();
-        device.run(&program, "store_blocks", &arguments, items).map(drop)
+        let numbers = [problem.count, problem.blocks, problem.seed, problem.exponent.to_bits()];
+        device.run(&program, "store_blocks", &[stored.argument()], &numbers, items).map(drop)
     })?;
     let sums = device.allocate::<u64>(items)?;
-    let timed = time_passes(|passes| {
+    let memories = [memory.argument(), stored.argument(), sums.argument()];
+    let timed = time_passes(world, |passes| {
         let &Problem { count, block, blocks, seed, exponent } = &problem;
-        let numbers = [count, count * passes, block, blocks, seed, exponent.to_bits()].map(Argument::Number);
-        let memories = [Argument::Words(&memory), Argument::Indices(&stored), Argument::Words(&sums)];
-        let arguments: Vec<Argument> = memories.into_iter().chain(numbers).collect();
-        device.run(&program, "sum_blocks", &arguments, items)
+        let numbers = [count, count * passes, block, blocks, seed, exponent.to_bits()];
+        device.run(&program, "sum_blocks", &memories, &numbers, items)
     })?;
     let sum_read = device.read(&sums)?.into_iter().fold(0, u64::wrapping_add);
     let sum = problem.pass_sum(&blocks);

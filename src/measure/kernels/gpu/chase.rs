@@ -6,9 +6,9 @@
 //!   starts, `steps` accesses each. An operation is one step of all chases.
 //! CHECK: the end of each chase, against the generator's jump.
 
-use super::device::Argument;
 use super::{DEVICE, FAMILY, Timed, open, output, with_outputs};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work, key, parameters};
+use crate::comm::World;
+use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Ranks, Refusal, Work, key, parameters};
 use crate::numerics::gf2::lcg;
 use crate::refusal;
 use apexmap_base::error::Result;
@@ -33,7 +33,8 @@ pub const KERNEL: Kernel = Kernel {
         let bytes = operations * (CHASES.of(point) * WORD_BYTES) as f64;
         Work { operations, operation: "step", bytes, byte_definition: "8 per access" }
     },
-    run: |point, _, _| run(point),
+    ranks: Ranks::One,
+    run: |point, _, world| run(point, world),
     ..FAMILY
 };
 
@@ -92,28 +93,22 @@ fn places(point: &Point) -> u64 {
     BYTES.of(point) / LINE_BYTES.of(point)
 }
 
-fn run(point: &Point) -> Result<Outcome> {
-    let device = open(point)?;
+fn run(point: &Point, world: &World) -> Result<Outcome> {
+    let device = open(point, world)?;
     let program = device.program(SOURCE, &[])?;
     let (places, stride, chases) = (places(point), LINE_BYTES.of(point) / WORD_BYTES, CHASES.of(point));
     let memory = device.allocate::<u64>(BYTES.of(point) / WORD_BYTES)?;
     let items = device.work_items(0);
-    let numbers = [places, stride, lcg::MULTIPLIER, lcg::INCREMENT].map(Argument::Number);
-    let arguments: Vec<Argument> = std::iter::once(Argument::Words(&memory)).chain(numbers).collect();
-    device.run(&program, "link", &arguments, items)?;
+    device.run(&program, "link", &[memory.argument()], &[places, stride, lcg::MULTIPLIER, lcg::INCREMENT], items)?;
     let sums = device.allocate::<u64>(items)?;
-    let touched = [Argument::Words(&memory), Argument::Words(&sums), Argument::Number(memory.count)];
-    device.run(&program, "touch", &touched, items)?;
+    device.run(&program, "touch", &[memory.argument(), sums.argument()], &[memory.count], items)?;
     // Equally spaced on the cycle, not in memory.
     let starts: Vec<u64> = (0..chases).map(|chase| places / chases * chase).collect();
     let place = |start: u64, steps: u64| jump(start + steps, places) * stride;
     let mut ends = device.allocate::<u64>(chases)?;
     device.write(&mut ends, &starts.iter().map(|&start| place(start, 0)).collect::<Vec<u64>>())?;
     let steps = STEPS.of(point);
-    let launch = || {
-        let arguments = [Argument::Words(&memory), Argument::Words(&ends), Argument::Number(steps)];
-        device.run(&program, "chase", &arguments, chases)
-    };
+    let launch = || device.run(&program, "chase", &[memory.argument(), ends.argument()], &[steps], chases);
     let mut timed = Timed { passes: 1, times: launch()?, warm_up: 0.0 };
     for _ in 1..LAUNCHES {
         timed.warm_up += timed.times.device;

@@ -56,11 +56,11 @@ pub struct Memory<T> {
     pub count: u64,
 }
 
-/// An argument of a kernel.
-pub enum Argument<'a> {
-    Words(&'a Memory<u64>),
-    Indices(&'a Memory<u32>),
-    Number(u64),
+impl<T> Memory<T> {
+    /// Returns the memory as an argument of kernels.
+    pub fn argument(&self) -> cl_mem {
+        self.buffer.get()
+    }
 }
 
 impl Device {
@@ -165,13 +165,20 @@ impl Device {
         Ok(program)
     }
 
-    /// Runs a kernel of a program and waits for it.
+    /// Runs a kernel of a program and waits for it. Kernels take memories, then numbers.
     ///
     /// # Errors
     /// Fails if the driver does.
-    pub fn run(&self, program: &Program, name: &str, arguments: &[Argument], items: u64) -> Result<Times> {
+    pub fn run(
+        &self,
+        program: &Program,
+        name: &str,
+        memories: &[cl_mem],
+        numbers: &[u64],
+        items: u64,
+    ) -> Result<Times> {
         let start = Instant::now();
-        let event = self.start(program, name, arguments, items)?;
+        let event = self.start(program, name, memories, numbers, items)?;
         self.finish(&[event], start)
     }
 
@@ -179,19 +186,24 @@ impl Device {
     ///
     /// # Errors
     /// Fails if the driver does.
-    pub fn start(&self, program: &Program, name: &str, arguments: &[Argument], items: u64) -> Result<Event> {
+    pub fn start(
+        &self,
+        program: &Program,
+        name: &str,
+        memories: &[cl_mem],
+        numbers: &[u64],
+        items: u64,
+    ) -> Result<Event> {
         let failed = |code| failure(&format!("start the kernel {name}"), &code);
         let kernel = Kernel::create(program, name).map_err(failed)?;
-        for (number, argument) in (0..).zip(arguments) {
-            // SAFETY: the kernels of this family take buffers and 64-bit numbers in this order; the driver checks the sizes.
-            let set = unsafe {
-                match argument {
-                    Argument::Words(memory) => kernel.set_arg::<cl_mem>(number, &memory.buffer.get()),
-                    Argument::Indices(memory) => kernel.set_arg::<cl_mem>(number, &memory.buffer.get()),
-                    Argument::Number(value) => kernel.set_arg::<u64>(number, value),
-                }
-            };
-            set.map_err(failed)?;
+        // SAFETY: the kernels of this family take buffers and 64-bit numbers in this order; the driver checks the sizes.
+        unsafe {
+            for (place, memory) in (0..).zip(memories) {
+                kernel.set_arg(place, memory).map_err(failed)?;
+            }
+            for (place, number) in (memories.len() as u32..).zip(numbers) {
+                kernel.set_arg(place, number).map_err(failed)?;
+            }
         }
         let sizes = [items as usize, GROUP as usize];
         let group = if items.is_multiple_of(GROUP) { &raw const sizes[1] } else { std::ptr::null() };

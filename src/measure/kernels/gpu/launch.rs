@@ -4,9 +4,10 @@
 //!   device's clock. Then each of as many launches is awaited before the next; `round_trip_seconds` is its mean time by the host's clock.
 //! CHECK: the word holds the number of launches.
 
-use super::device::{Argument, Device, Times};
+use super::device::{Device, Memory, Times};
 use super::{DEVICE, FAMILY, Timed, open, output, with_outputs};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Work, key, parameters};
+use crate::comm::World;
+use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Ranks, Work, key, parameters};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
@@ -30,7 +31,8 @@ pub const KERNEL: Kernel = Kernel {
         let operations = LAUNCHES.of(point) as f64;
         Work { operations, operation: "launch", bytes: 8.0 * operations, byte_definition: "8 per launch" }
     },
-    run: |point, _, _| run(point),
+    ranks: Ranks::One,
+    run: |point, _, world| run(point, world),
     ..FAMILY
 };
 
@@ -42,17 +44,16 @@ const OUTPUTS: [Output; 2] = [
 ];
 const ALL_OUTPUTS: [Output; 8] = with_outputs(OUTPUTS);
 
-fn run(point: &Point) -> Result<Outcome> {
-    let (device, launches) = (open(point)?, LAUNCHES.of(point));
+fn run(point: &Point, world: &World) -> Result<Outcome> {
+    let (device, launches) = (open(point, world)?, LAUNCHES.of(point));
     let program = device.program(include_str!("launch.cl"), &[])?;
     let mut word = device.allocate::<u64>(1)?;
     device.write(&mut word, &[0])?;
-    let arguments = [Argument::Words(&word)];
-    let warm_up = queue_all(&device, &program, &arguments, launches)?.device;
-    let times = queue_all(&device, &program, &arguments, launches)?;
+    let warm_up = queue_all(&device, &program, &word, launches)?.device;
+    let times = queue_all(&device, &program, &word, launches)?;
     let start = Instant::now();
     for _ in 0..launches {
-        device.run(&program, "count", &arguments, 1)?;
+        device.run(&program, "count", &[word.argument()], &[], 1)?;
     }
     let round_trip = start.elapsed().as_secs_f64() / launches as f64;
     let counted = device.read(&word)?[0];
@@ -64,9 +65,9 @@ fn run(point: &Point) -> Result<Outcome> {
 }
 
 /// Queues all launches at once. Returns the time from the start of the first to the end of the last.
-fn queue_all(device: &Device, program: &Program, arguments: &[Argument], launches: u64) -> Result<Times> {
+fn queue_all(device: &Device, program: &Program, word: &Memory<u64>, launches: u64) -> Result<Times> {
     let start = Instant::now();
-    let events = (0..launches).map(|_| device.start(program, "count", arguments, 1));
+    let events = (0..launches).map(|_| device.start(program, "count", &[word.argument()], &[], 1));
     let events: Vec<Event> = events.collect::<Result<_>>()?;
     device.finish(&events, start)
 }

@@ -3,9 +3,11 @@
 //! CLOCK: the device's own, by the events of its launches. The host's clock must not contradict it: a launch must not take longer
 //!   on the device than for the host that waits for it.
 //! WARM-UP: the first launches compile the kernel and raise the clocks. Their seconds are in the sample, but not in its time.
+//! QUIETNESS: before each run, a compute and a memory kernel of fixed size show whether the device does other work.
 //! CHECK: every word of the result or an exact sum of all, against a recomputation that shares no code with the timed kernel.
 
 pub mod apex_map;
+mod canary;
 pub mod chase;
 pub mod device;
 pub mod launch;
@@ -14,8 +16,9 @@ pub mod random_access;
 pub mod stream;
 pub mod transfer;
 
-use super::{Domain, Kernel, Key, Outcome, Output, Ranks, key, output};
-use crate::comm::World;
+use super::{Domain, Kernel, Key, Outcome, Output, key, output};
+use crate::comm::{Collectives, Comm, World};
+use crate::{observer, on_transport};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::Unit;
@@ -26,7 +29,7 @@ use std::rc::Rc;
 const DEVICE: Key<u64> = key(
     "device",
     "device_number",
-    "number of the device, as `apexmap devices` lists them",
+    "number of the device, as `apexmap devices` lists them; that of the first of a node's ranks, which have one device each",
     Domain::Integer { min: 0, max: 1023, default: 0 },
 );
 const WORK_ITEMS: Key<u64> = key(
@@ -56,7 +59,6 @@ const OUTPUTS: [Output; 6] = [
 
 /// What kernels on devices have in common.
 const FAMILY: Kernel = Kernel {
-    ranks: Ranks::One,
     outputs: &OUTPUTS,
     headline: "bytes_per_second",
     // A launch may do the point's work several times.
@@ -81,9 +83,10 @@ const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; 
     outputs
 }
 
-/// Runs a kernel, adds the device to its outcome, and rejects times that the host's clock contradicts.
+/// Runs a kernel after the canary, adds the device to its outcome, and rejects times that the host's clock contradicts.
 fn run(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-    let device = open(point)?;
+    let device = open(point, world)?;
+    observer::add_device_canary(canary::measure(&device)?);
     device.take_contradiction();
     let mut outcome = (kernel.run)(point, stream, world)?;
     let about = &device.about;
@@ -95,12 +98,29 @@ fn run(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result
             format!("the device's clock shows {device} s for a launch that took {host} s by the host's clock");
         outcome.verdict = outcome.verdict.and(Err(message));
     }
-    Ok(outcome)
+    Ok(on_transport!(world.transport, comm => combine(comm, outcome)))
 }
 
-/// Opens the device of a point.
-fn open(point: &Point) -> Result<Rc<Device>> {
-    Device::open(DEVICE.of(point))
+/// Gives an outcome the time of the slowest rank, and the fault of another rank if this one has none.
+fn combine<C: Collectives>(comm: &C, mut outcome: Outcome) -> Outcome {
+    let gathered = comm.gather(&[outcome.seconds.to_bits(), u64::from(outcome.verdict.is_err())]).unwrap_or_default();
+    for (rank, words) in gathered.as_chunks::<2>().0.iter().enumerate() {
+        outcome.seconds = outcome.seconds.max(f64::from_bits(words[0]));
+        let fault = if words[1] == 0 { Ok(()) } else { Err(format!("the device of rank {rank} had wrong results")) };
+        outcome.verdict = outcome.verdict.and(fault);
+    }
+    outcome
+}
+
+/// Opens this rank's device. The ranks of a node have consecutive devices.
+fn open(point: &Point, world: &World) -> Result<Rc<Device>> {
+    let place = on_transport!(world.transport, comm => comm.rank() % comm.ranks_on_node());
+    Device::open(DEVICE.of(point) + place as u64)
+}
+
+/// Returns when all ranks have called it, so that their timed launches start together.
+fn wait_for_all(world: &World) {
+    on_transport!(world.transport, comm => comm.barrier());
 }
 
 /// Passes and time of a launch, and the seconds of the launches before.
@@ -115,8 +135,9 @@ const AIM: f64 = 4e-3;
 /// Largest number of passes of a launch.
 const MAX_PASSES: f64 = 65536.0;
 
-/// Times a launch of as many passes as take milliseconds. At least one launch comes before, for compilation and clocks.
-fn time_passes(mut launch: impl FnMut(u64) -> Result<Times>) -> Result<Timed> {
+/// Times a launch of as many passes as take milliseconds, equally many on all ranks. At least one launch comes before, for compilation
+/// and clocks.
+fn time_passes(world: &World, mut launch: impl FnMut(u64) -> Result<Times>) -> Result<Timed> {
     let (mut passes, mut latest) = (1, launch(1)?.device);
     let mut warm_up = latest;
     // The first estimate is that of cold clocks and of a launch whose start counts.
@@ -128,6 +149,7 @@ fn time_passes(mut launch: impl FnMut(u64) -> Result<Times>) -> Result<Timed> {
         latest = launch(passes)?.device;
         warm_up += latest;
     }
+    passes = on_transport!(world.transport, comm => comm.all_reduce_sum(passes) / comm.size() as u64);
     Ok(Timed { passes, times: launch(passes)?, warm_up })
 }
 

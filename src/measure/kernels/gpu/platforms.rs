@@ -6,6 +6,7 @@ use opencl3::error_codes::ClError;
 use opencl3::platform::get_platforms;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The extension of 64-bit atomic XOR.
 const ATOMICS: &str = "cl_khr_int64_extended_atomics";
@@ -44,6 +45,9 @@ pub struct Description {
 /// # Errors
 /// Fails if there is no device, with the reason and the package to install.
 pub fn devices() -> Result<Vec<(Description, cl_device_id)>> {
+    // pocl finds no device or a part of them while another thread makes its first call.
+    static LISTS: Mutex<()> = Mutex::new(());
+    let _lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut listed = Vec::new();
     for platform in get_platforms().map_err(|code| no_platform(&code))? {
         let name = platform.name().unwrap_or_default();

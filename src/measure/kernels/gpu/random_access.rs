@@ -8,9 +8,10 @@
 //!   by another number of work items and with the index by division, which must restore `T[i] = i`. Words that differ are counted; the
 //!   unprotected variant may have some.
 
-use super::device::{Argument, Device, Memory, Times};
-use super::{DEVICE, FAMILY, Timed, WORK_ITEMS, open, output, with_outputs};
+use super::device::{Device, Memory, Times};
+use super::{DEVICE, FAMILY, Timed, WORK_ITEMS, open, output, wait_for_all, with_outputs};
 use crate::choice::choice;
+use crate::comm::World;
 use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work, choice_key, key, parameters};
 use crate::numerics::gf2;
 use crate::refusal;
@@ -35,11 +36,11 @@ pub const KERNEL: Kernel = Kernel {
         concurrent updates of a word may lose one; `errors` counts the words that differ.",
     refuse,
     work: |point| {
-        let operations = updates(point) as f64;
+        let operations = (updates(point) * point.ranks as u64) as f64;
         let bytes = operations * WORD_BYTES as f64;
         Work { operations, operation: "update", bytes, byte_definition: "words updated, 8 bytes per update" }
     },
-    run: |point, _, _| run(point),
+    run: |point, _, world| run(point, world),
     ..FAMILY
 };
 
@@ -109,8 +110,8 @@ struct Parts {
     items: u64,
 }
 
-fn run(point: &Point) -> Result<Outcome> {
-    let (device, is_atomic) = (open(point)?, PROTECTION.of(point) == Protection::Atomic);
+fn run(point: &Point, world: &World) -> Result<Outcome> {
+    let (device, is_atomic) = (open(point, world)?, PROTECTION.of(point) == Protection::Atomic);
     if !device.about.has_atomics {
         return Err(Error::input(
             format!(
@@ -129,6 +130,7 @@ fn run(point: &Point) -> Result<Outcome> {
     table.number()?;
     let warm_up = table.apply("update", table.table.count - 1, &parts)?.device;
     table.number()?;
+    wait_for_all(world);
     let times = table.apply("update", table.table.count - 1, &parts)?;
     // Another division, so that no fault of a start or of an index undoes itself.
     let checked = table.divide((items / 2).max(1))?;
@@ -170,8 +172,8 @@ impl Table<'_> {
 
     /// Sets `T[i] = i`.
     fn number(&self) -> Result<()> {
-        let arguments = [Argument::Words(&self.table), Argument::Number(self.table.count), Argument::Number(0)];
-        self.device.run(self.program, "number", &arguments, self.device.work_items(0)).map(drop)
+        let (items, numbers) = (self.device.work_items(0), [self.table.count, 0]);
+        self.device.run(self.program, "number", &[self.table.argument()], &numbers, items).map(drop)
     }
 
     /// Applies all updates with a kernel. `bound` is its mask or divisor of values.
@@ -180,10 +182,8 @@ impl Table<'_> {
     }
 
     fn run_on_values(&self, kernel: &str, target: &Memory<u64>, bound: u64, parts: &Parts) -> Result<Times> {
-        let numbers = [bound, self.updates / parts.items, self.updates % parts.items].map(Argument::Number);
-        let memories = [target, &parts.starts].map(Argument::Words);
-        let arguments: Vec<Argument> = memories.into_iter().chain(numbers).collect();
-        self.device.run(self.program, kernel, &arguments, parts.items)
+        let numbers = [bound, self.updates / parts.items, self.updates % parts.items];
+        self.device.run(self.program, kernel, &[target.argument(), parts.starts.argument()], &numbers, parts.items)
     }
 
     fn hash_of_values(&self, parts: &Parts) -> Result<u64> {
@@ -205,10 +205,7 @@ impl Table<'_> {
     fn over_table(&self, kernel: &str, numbers: &[u64]) -> Result<Vec<u64>> {
         let items = self.device.work_items(0);
         let results = self.device.allocate(items)?;
-        let numbers = numbers.iter().copied().map(Argument::Number);
-        let arguments: Vec<Argument> =
-            [&self.table, &results].map(Argument::Words).into_iter().chain(numbers).collect();
-        self.device.run(self.program, kernel, &arguments, items)?;
+        self.device.run(self.program, kernel, &[self.table.argument(), results.argument()], numbers, items)?;
         self.device.read(&results)
     }
 }

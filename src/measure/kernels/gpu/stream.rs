@@ -7,9 +7,10 @@
 //!   accesses 16 bytes at once. The launch passes over the region as often as takes milliseconds.
 //! CHECK: the sum, against that of the contents; every word of the result, against a number that follows from its index.
 
-use super::device::{Argument, Device, Memory};
+use super::device::{Device, Memory};
 use super::{DEVICE, FAMILY, OUTPUTS, WORK_ITEMS, open, time_passes};
 use crate::choice::choice;
+use crate::comm::World;
 use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Work, choice_key, parameters};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -30,12 +31,12 @@ pub const KERNEL: Kernel = Kernel {
         read and written.",
     accesses_in_order: true,
     work: |point| {
-        let operations = words(point) as f64;
+        let operations = (words(point) * point.ranks as u64) as f64;
         let bytes = operations * (arrays(point) * WORD_BYTES) as f64;
         let byte_definition = "8 per word read; 16 per word of copy and scale, 24 of add and triad";
         Work { operations, operation: "word", bytes, byte_definition }
     },
-    run: |point, _, _| run(point),
+    run: |point, _, world| run(point, world),
     ..FAMILY
 };
 
@@ -69,18 +70,19 @@ fn words(point: &Point) -> u64 {
     BYTES.of(point) / WORD_BYTES / arrays / 2 * 2
 }
 
-fn run(point: &Point) -> Result<Outcome> {
-    let (device, words) = (open(point)?, words(point));
+fn run(point: &Point, world: &World) -> Result<Outcome> {
+    let (device, words) = (open(point, world)?, words(point));
     let access = [Access::Read, Access::Copy, Access::Scale, Access::Add, Access::Triad];
     let number = access.iter().position(|&access| access == ACCESS.of(point)).unwrap_or(0) as u64;
     let program = device.program(SOURCE, &[("ACCESS", number)])?;
     // A work item that has nothing to do would only start.
     let items = device.work_items(WORK_ITEMS.of(point)).min(words / 2);
-    let run = Arrays { device: &device, program: &program, words, items, counts: device.allocate(items)? };
+    let run = Arrays { world, device: &device, program: &program, words, items, counts: device.allocate(items)? };
     if ACCESS.of(point) == Access::Read { run.read() } else { run.write(ACCESS.of(point)) }
 }
 
 struct Arrays<'a> {
+    world: &'a World<'a>,
     device: &'a Device,
     program: &'a Program,
     words: u64,
@@ -93,8 +95,7 @@ impl Arrays<'_> {
     /// Allocates an array whose words are their index plus `first`.
     fn number_words(&self, first: u64) -> Result<Memory<u64>> {
         let array = self.device.allocate(self.words)?;
-        let arguments = [Argument::Words(&array), Argument::Number(self.words), Argument::Number(first)];
-        self.device.run(self.program, "number", &arguments, self.items)?;
+        self.device.run(self.program, "number", &[array.argument()], &[self.words, first], self.items)?;
         Ok(array)
     }
 
@@ -105,11 +106,9 @@ impl Arrays<'_> {
     fn read(&self) -> Result<Outcome> {
         let array = self.number_words(0)?;
         let pairs = self.words / 2;
-        let timed = time_passes(|passes| {
-            let memories = [Argument::Words(&self.counts), Argument::Words(&array)];
-            let numbers = [pairs, pairs * passes].map(Argument::Number);
-            let arguments: Vec<Argument> = memories.into_iter().chain(numbers).collect();
-            self.device.run(self.program, "sum", &arguments, self.items)
+        let memories = [&self.counts, &array].map(Memory::argument);
+        let timed = time_passes(self.world, |passes| {
+            self.device.run(self.program, "sum", &memories, &[pairs, pairs * passes], self.items)
         })?;
         // n (n - 1) / 2 for an even n.
         let expected = pairs.wrapping_mul(self.words - 1).wrapping_mul(timed.passes);
@@ -121,10 +120,9 @@ impl Arrays<'_> {
         // No result has this content, so a loop that writes nothing is wrong.
         let (a, b, c) = (self.number_words(u64::MAX / 2)?, self.number_words(1)?, self.number_words(2)?);
         let pairs = self.words / 2;
-        let timed = time_passes(|passes| {
-            let numbers = [pairs, pairs * passes].map(Argument::Number);
-            let arguments: Vec<Argument> = [&a, &b, &c].map(Argument::Words).into_iter().chain(numbers).collect();
-            self.device.run(self.program, "pass", &arguments, self.items)
+        let memories = [&a, &b, &c].map(Memory::argument);
+        let timed = time_passes(self.world, |passes| {
+            self.device.run(self.program, "pass", &memories, &[pairs, pairs * passes], self.items)
         })?;
         // b[i] = i + 1 and c[i] = i + 2.
         let (first, slope) = match access {
@@ -133,9 +131,8 @@ impl Arrays<'_> {
             Access::Add => (3, 2),
             Access::Triad => (7, 4),
         };
-        let numbers = [self.words, first, slope].map(Argument::Number);
-        let arguments: Vec<Argument> = [&a, &self.counts].map(Argument::Words).into_iter().chain(numbers).collect();
-        self.device.run(self.program, "count_wrong", &arguments, self.items)?;
+        let memories = [&a, &self.counts].map(Memory::argument);
+        self.device.run(self.program, "count_wrong", &memories, &[self.words, first, slope], self.items)?;
         let wrong = self.total_count()?;
         Ok(timed.outcome((wrong > 0).then(|| format!("{wrong} words of the result are wrong"))))
     }

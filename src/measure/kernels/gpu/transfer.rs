@@ -6,9 +6,10 @@
 //!   first command to the end of the last by the device's clock.
 //! CHECK: every word that arrived.
 
-use super::device::{Argument, Device, Memory, Times, failure};
-use super::{DEVICE, FAMILY, OUTPUTS, Timed, open};
+use super::device::{Device, Memory, Times, failure};
+use super::{DEVICE, FAMILY, OUTPUTS, Timed, open, wait_for_all};
 use crate::choice::choice;
+use crate::comm::World;
 use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Work, choice_key, parameters};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -30,7 +31,7 @@ pub const KERNEL: Kernel = Kernel {
         The time is that from the start of the first to the end of the last by the device's clock, after one copy that does not count. \
         Every word that arrived was compared.",
     work: |point| {
-        let directions = if DIRECTION.of(point) == Direction::Both { 2 } else { 1 };
+        let directions = if DIRECTION.of(point) == Direction::Both { 2 } else { 1 } * point.ranks as u64;
         let bytes = (directions * words(point) * WORD_BYTES) as f64;
         Work {
             operations: directions as f64,
@@ -40,7 +41,7 @@ pub const KERNEL: Kernel = Kernel {
         }
     },
     buffer_bytes: |point| 2 * BYTES.of(point),
-    run: |point, _, _| run(point),
+    run: |point, _, world| run(point, world),
     ..FAMILY
 };
 
@@ -68,15 +69,13 @@ fn words(point: &Point) -> u64 {
 /// The contents that travel to the device and to the host begin with these numbers.
 const FIRST: [u64; 2] = [1 << 40, 1 << 41];
 
-fn run(point: &Point) -> Result<Outcome> {
-    let (device, words) = (open(point)?, words(point));
+fn run(point: &Point, world: &World) -> Result<Outcome> {
+    let (device, words) = (open(point, world)?, words(point));
     let program = device.program(include_str!("common.cl"), &[])?;
     let (incoming, outgoing) = (device.allocate::<u64>(words)?, device.allocate::<u64>(words)?);
     let items = device.work_items(0).min(words);
-    let number = |memory: &Memory<u64>, first: u64| {
-        let arguments = [Argument::Words(memory), Argument::Number(words), Argument::Number(first)];
-        device.run(&program, "number", &arguments, items)
-    };
+    let number =
+        |memory: &Memory<u64>, first: u64| device.run(&program, "number", &[memory.argument()], &[words, first], items);
     number(&incoming, 0)?;
     number(&outgoing, FIRST[1])?;
     let is_pinned = HOST_MEMORY.of(point) == HostMemory::Pinned;
@@ -86,13 +85,13 @@ fn run(point: &Point) -> Result<Outcome> {
     let mut transfer = Transfer { device: &device, back: device.another_queue()?, incoming, outgoing };
     let direction = DIRECTION.of(point);
     let warm_up = transfer.run(direction, sent.words(), received.words())?.device;
+    wait_for_all(world);
     let times = transfer.run(direction, sent.words(), received.words())?;
     let mut wrong = 0;
     if direction != Direction::ToHost {
         let counts = device.allocate::<u64>(items)?;
-        let memories = [&transfer.incoming, &counts].map(Argument::Words);
-        let arguments: Vec<Argument> = memories.into_iter().chain([words, FIRST[0]].map(Argument::Number)).collect();
-        device.run(&program, "count_unnumbered", &arguments, items)?;
+        let memories = [&transfer.incoming, &counts].map(Memory::argument);
+        device.run(&program, "count_unnumbered", &memories, &[words, FIRST[0]], items)?;
         wrong += device.read(&counts)?.into_iter().sum::<u64>();
     }
     if direction != Direction::ToDevice {

@@ -1,0 +1,52 @@
+//! Comparisons of processors with devices: one process, one node and one device are three things.
+//!
+//! A kernel of a device repeats the experiment of a processor's kernel. Its points are matched by the locality of their accesses,
+//! alpha and L, with all points of the processor: any number of processes, pages and memory size. Rates are totals.
+
+use super::machine::Machine;
+use super::points::{PointData, Points};
+use apexmap_measure::kernels::{self, Kernel};
+use apexmap_results::table::columns::{ALPHA, BLOCK};
+
+/// The family of kernels on devices.
+const FAMILY: &str = "gpu";
+
+/// Returns the family of processors' kernels whose experiment a device's kernel repeats: `apex_map` for `gpu.apex_map`.
+pub fn experiment(kernel: &Kernel) -> Option<&'static str> {
+    (kernels::family(kernel.id) == FAMILY).then(|| kernel.id.split('.').next_back()).flatten()
+}
+
+/// Returns the machines that are devices; none if all are, or if none is.
+pub fn find(machines: &[Machine]) -> Vec<usize> {
+    let is_device = |&index: &usize| {
+        let kernels = machines[index].samples.kernels();
+        !kernels.is_empty() && kernels.iter().all(|(kernel, _)| kernels::family(kernel.id) == FAMILY)
+    };
+    let found: Vec<usize> = (0..machines.len()).filter(is_device).collect();
+    if found.len() == machines.len() { Vec::new() } else { found }
+}
+
+/// Returns the columns that match a device's points with those of processors.
+pub fn shared_columns(columns: &[String]) -> Vec<String> {
+    columns.iter().filter(|column| [ALPHA, BLOCK].contains(&column.as_str())).cloned().collect()
+}
+
+/// Returns the rate of all processes together instead of that of each.
+pub fn total(headline: &'static str) -> &'static str {
+    if headline == "bytes_per_second_per_rank" { "bytes_per_second" } else { headline }
+}
+
+/// Adds the data of a device to all points of a class with these values.
+pub fn add(points: &mut Points, class: &str, device: usize, shared: &[(String, Option<f64>)], mut data: PointData) {
+    // Transport, measuring code and kernel of a device differ from those of a processor by their nature.
+    data.facts.transports.clear();
+    data.facts.builds.clear();
+    data.facts.kernels.clear();
+    data.facts.oversubscribed = None;
+    data.ranks = 1.0;
+    for point in points.points.iter_mut().filter(|point| point.class == class) {
+        if shared.iter().all(|(column, value)| point.number(column) == *value) {
+            point.by_machine[device] = Some(data.clone());
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The card of a device: STREAM, updates, latency and size of each level, the size of a sector, launches and transfers.
+
+use super::classic::TABLES;
+use super::node::gups;
+use super::staircase::places;
+use super::{Probe, derived_numbers, previous_power_of_two, set_numbers};
+use apexmap_base::error::Result;
+use apexmap_base::provenance::Host;
+use apexmap_base::units::{self, WORD_BYTES};
+use apexmap_measure::kernels::gpu::platforms::Description;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::health::Health;
+use apexmap_theory::bounds::DEVICE_NAME;
+use apexmap_theory::machine::catalogue::{self, CACHES};
+use apexmap_theory::machine::{Card, DISTURBED, Entry, Number, NumberName, Word};
+
+/// Words of the blocks that show the size of a sector.
+const BLOCKS: [u64; 6] = [1, 2, 4, 8, 16, 32];
+/// A block within a sector costs at most this multiple of a word.
+const WITHIN_SECTOR: f64 = 1.4;
+
+/// Returns the largest region. Processors need a second for what a GPU reads in a millisecond.
+fn largest(device: &Description) -> u64 {
+    let wanted = if device.kind == "CPU" { 32 << 20 } else { 1 << 30 };
+    previous_power_of_two(device.allocation_bytes.min(wanted))
+}
+
+/// Returns regions from `least` on, each `factor` times the one before.
+fn regions(device: &Description, least: u64, factor: u64) -> impl Iterator<Item = u64> {
+    let most = largest(device);
+    std::iter::successors(Some(least), move |bytes| Some(factor * bytes)).take_while(move |bytes| *bytes <= most)
+}
+
+/// Returns the probes of a device, whose numbers are on its card.
+pub fn probes(device: &Description) -> Vec<Probe> {
+    let most = largest(device);
+    let new = |entry: &'static Entry, kernel| Probe::new(entry, kernel, 1).set("device", device.number);
+    let stream = |entry, access: &str| {
+        new(entry, "gpu.stream").set("access", access).set("bytes", most).read_column("bytes_per_second")
+    };
+    let transfer = |entry, direction: &str| {
+        new(entry, "gpu.transfer").set("direction", direction).set("bytes", most / 4).read_column("bytes_per_second")
+    };
+    let mut probes = vec![
+        stream(catalogue::STREAM_COPY_BYTES_PER_SECOND, "copy"),
+        stream(catalogue::STREAM_SCALE_BYTES_PER_SECOND, "scale"),
+        stream(catalogue::STREAM_ADD_BYTES_PER_SECOND, "add"),
+        stream(catalogue::STREAM_TRIAD_BYTES_PER_SECOND, "triad"),
+        stream(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "read"),
+        gups(Word::Shared, "gpu.random_access", 1).set("device", device.number).set("N_words", most / WORD_BYTES),
+        Probe { number: NumberName::new(catalogue::MEMORY_ACCESS_SECONDS), ..block(device, 1) },
+        new(catalogue::LAUNCH_SECONDS, "gpu.launch").read_column("round_trip_seconds"),
+        transfer(catalogue::TO_DEVICE_BYTES_PER_SECOND, "to_device"),
+        transfer(catalogue::TO_HOST_BYTES_PER_SECOND, "to_host"),
+    ];
+    let sized = |entry, bytes, word: Option<Word>, kernel| {
+        let name = NumberName::new(entry).with_qualifier([Word::Bytes(bytes)].into_iter().chain(word));
+        Probe::from_number(name, kernel, 1).set("device", device.number).set("bytes", bytes)
+    };
+    let chase = |bytes| sized(catalogue::READ_SECONDS, bytes, Some(Word::Dependent), "gpu.chase");
+    probes.extend(regions(device, 16 << 10, 2).map(chase));
+    let read = |bytes| sized(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND, bytes, None, "gpu.stream");
+    probes.extend(regions(device, 256 << 10, 4).map(|bytes| read(bytes).read_column("bytes_per_second")));
+    probes
+}
+
+/// Returns the points that show the size of a sector: random blocks of several lengths.
+pub fn blocks(device: &Description) -> Vec<Probe> {
+    BLOCKS[1..].iter().map(|&words| block(device, words)).collect()
+}
+
+/// Returns the probe of the time of an access to a random block.
+fn block(device: &Description, words: u64) -> Probe {
+    let probe = Probe::new(catalogue::SECTOR_BYTES, "gpu.apex_map", 1).set("device", device.number);
+    // A pass reads as much as the region, in sectors of 32 bytes.
+    let (memory, accesses) = (largest(device) / WORD_BYTES, largest(device) / WORD_BYTES / words.max(4));
+    let probe = probe.set("M", memory).set("I", accesses).set("alpha", 1.0).set("L", words);
+    Probe { inverse: true, ..probe.read_column("operations_per_second") }
+}
+
+/// Makes the card of a device from the samples of its probes.
+///
+/// # Errors
+/// If a measured value is not valid on a card.
+pub fn card(device: &Description, probes: &[Probe], samples: &Samples, host: &Host) -> Result<Card> {
+    let summary =
+        format!("{} of {} compute units, {} {}", device.kind, device.compute_units, device.platform, device.driver);
+    let mut card = Card::new(&device.name, &summary, "measured by apexmap calibrate");
+    card.provenance.insert(TABLES[1].0.into(), (largest(device) as i64).into());
+    for (name, text) in [("host", &host.name), ("cpu_model", &host.cpu_model), (DEVICE_NAME, &device.name)] {
+        card.provenance.insert(name.into(), text.as_str().into());
+    }
+    if let Some(banner) = Health::from_samples(samples).banner() {
+        card.provenance.insert(DISTURBED.into(), banner.to_string().into());
+    }
+    let reported = "as reported by the driver";
+    card.set(catalogue::MEMORY_BYTES.name, Number::new(device.memory_bytes as f64, "B", reported))?;
+    if let Some(hertz) = device.clock_hertz {
+        card.set(catalogue::CLOCK_HZ.name, Number::new(hertz, "Hz", reported))?;
+    }
+    set_numbers(&mut card, probes, samples)?;
+    set_levels(&mut card)?;
+    set_sector(&mut card, device, samples)?;
+    Ok(card)
+}
+
+/// Sets sizes and latencies of the levels between the steps of the latency.
+fn set_levels(card: &mut Card) -> Result<()> {
+    let rungs = derived_numbers::lines(card);
+    let (Some(first), Some(last)) = (rungs.first().copied(), rungs.last().copied()) else { return Ok(()) };
+    let latencies = [catalogue::L1_LATENCY_SECONDS, catalogue::L2_LATENCY_SECONDS, catalogue::L3_LATENCY_SECONDS];
+    let mut nearer = first.size;
+    for (size, (cache, entry)) in places(&rungs).into_iter().zip(CACHES.into_iter().zip(latencies)) {
+        let middle = (nearer * size).sqrt();
+        let distance = |size: f64| (size / middle).ln().abs();
+        let inside = rungs.iter().min_by(|a, b| distance(a.size).total_cmp(&distance(b.size))).unwrap_or(&first);
+        copy(card, entry, inside.size)?;
+        let how = "where the latency of a chain of dependent accesses rises; regions are powers of two";
+        for entry in [cache.size, cache.measured] {
+            card.set(entry.name, Number { reported: Some(0.0), ..Number::new(size, "B", how) })?;
+        }
+        nearer = size;
+    }
+    copy(card, catalogue::MEMORY_LATENCY_SECONDS, last.size)
+}
+
+/// Sets a latency to that of a region.
+fn copy(card: &mut Card, entry: &Entry, bytes: f64) -> Result<()> {
+    let region = [Word::Bytes(bytes as u64), Word::Dependent];
+    let name = NumberName::new(catalogue::READ_SECONDS).with_qualifier(region).to_string();
+    match card.numbers().get(&name).cloned() {
+        Some(number) => card.set(entry.name, number),
+        None => Ok(()),
+    }
+}
+
+/// Sets the size of a sector: that of the longest random block that costs about as much as a word.
+fn set_sector(card: &mut Card, device: &Description, samples: &Samples) -> Result<()> {
+    let seconds = |words: u64| Some(block(device, words).estimate(samples)?.value);
+    let Some(word) = seconds(1) else { return Ok(()) };
+    let cheap = |words: &&u64| seconds(**words).is_some_and(|block| block <= WITHIN_SECTOR * word);
+    let sector = BLOCKS.iter().take_while(cheap).last().map_or(WORD_BYTES, |words| words * WORD_BYTES);
+    let how = format!(
+        "random blocks of up to {} cost at most {WITHIN_SECTOR} times as much as a word",
+        units::bytes(sector as f64)
+    );
+    card.set(catalogue::SECTOR_BYTES.name, Number::new(sector as f64, "B", how))
+}
