@@ -9,6 +9,7 @@ mod mailbox;
 mod messages;
 mod node;
 mod pool;
+mod receives;
 mod window;
 
 use super::arena::Arena;
@@ -25,10 +26,14 @@ use mpi::traits::{AsRaw, Communicator, CommunicatorCollectives, Root};
 use nix::libc;
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
+use std::os::raw::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::thread::panicking;
 use std::time::Duration;
+
+/// The MPI tag of all messages: each kind of message has a separate communicator.
+const MESSAGE_TAG: c_int = 0;
 
 /// `MPI_COMM_WORLD`.
 pub struct MpiComm {

@@ -10,9 +10,6 @@ use std::os::raw::c_int;
 use std::rc::Rc;
 use std::thread::panicking;
 
-/// The MPI tag of all messages: each kind of message has a separate communicator.
-const MESSAGE_TAG: c_int = 0;
-
 impl PointToPoint for MpiComm {
     type Messages<'m> = MpiMessages<'m>;
 
