@@ -1,6 +1,6 @@
 //! Point-to-point messages of MPI: non-blocking sends and receives in place, completed together.
 
-use super::{Channel, MpiComm};
+use super::{Channel, MESSAGE_TAG, MpiComm};
 use crate::comm::{Buffer, Collectives, Comm, Messages, PointToPoint, Tag};
 use apexmap_base::error::Result;
 use mpi::ffi;
