@@ -39,21 +39,32 @@ fn after_help() -> String {
     format!("{EXAMPLES}\n\nExit codes:{}", EXIT_CODES.iter().map(code).collect::<String>())
 }
 
-/// Wraps the examples and exit codes of all commands with hanging indents.
+/// Wraps the examples and exit codes of all commands with hanging indents. Wrapped commands stay commands of a shell.
 fn indent_help(command: clap::Command) -> clap::Command {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let lines = text.lines().map(|line| {
-        // A meaning that follows its code or command continues below itself.
-        let column = line.rfind("  ").map_or(0, |gap| gap + 2);
-        let indent = if (3..50).contains(&column) { column } else { 6 };
-        let is_listed = line.starts_with("  ");
-        textwrap::fill(
-            line,
-            textwrap::Options::new(80).subsequent_indent(&" ".repeat(if is_listed { indent } else { 0 })),
-        )
-    });
-    let text = lines.collect::<Vec<_>>().join("\n");
+    let text = text.lines().map(indent_line).collect::<Vec<_>>().join("\n");
     command.after_help(text).mut_subcommands(indent_help)
+}
+
+fn indent_line(line: &str) -> String {
+    // A meaning that follows its code or command continues below itself.
+    let column = line.rfind("  ").map_or(0, |gap| gap + 2);
+    let has_meaning = (3..60).contains(&column);
+    let is_command = line.starts_with("  apexmap") && !has_meaning;
+    let indent = if has_meaning { column } else { 6 } * usize::from(line.starts_with("  "));
+    // Spaces in the quotes of a command do not divide arguments.
+    const GLUE: char = '\u{a0}';
+    let mut is_quoted = false;
+    let glue = |letter: char| {
+        is_quoted ^= is_command && letter == '\'';
+        if is_quoted && letter == ' ' { GLUE } else { letter }
+    };
+    let continues = if line.ends_with(" \\") { " \\" } else { "" };
+    let glued: String = line.trim_end_matches(" \\").chars().map(glue).collect();
+    let indent = " ".repeat(indent);
+    let width = textwrap::Options::new(if is_command { 78 } else { 80 }).subsequent_indent(&indent).break_words(false);
+    let lines = textwrap::wrap(&glued, width).join(if is_command { " \\\n" } else { "\n" });
+    lines.replace(GLUE, " ") + continues
 }
 
 #[derive(Subcommand)]

@@ -78,6 +78,11 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
         let host = &launch.launch.host;
         format!(" ({}, {}, memory {})", host.cpu_model, host.processors, host.memory())
     });
+    let measured = samples.good().words("key").len();
+    let points = match measured < manifest.points && samples.has("key") {
+        true => format!("{measured} of {} points", manifest.points),
+        false => plural(manifest.points, "point"),
+    };
     let good = samples.good().len();
     let failed = samples.len() - good;
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
@@ -88,7 +93,7 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
         list(&kernels),
         list(&ranks),
         if is_single { "" } else { "s" },
-        plural(manifest.points, "point"),
+        points,
         plural(good, "valid sample"),
     )
 }

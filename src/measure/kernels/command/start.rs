@@ -139,6 +139,8 @@ impl Prepared<'_> {
             dup2_stdin(self.input)?;
             dup2_stdout(&self.output)?;
             dup2_stderr(&self.errors)?;
+            // Files that this process inherited. SAFETY: the child has its own table of open files. Older systems do not know the call.
+            unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0) };
             // SAFETY: the default of a signal runs no code of this process.
             unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl)? };
             sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)

@@ -114,7 +114,7 @@ fn points(name: &str, verdict: &Verdict) -> String {
     };
     let certain = if verdict.mean.basis == Basis::Exact { "faster" } else { "certain" };
     match (*agreeing, *opposite) {
-        (0, 0) if total > 1 => "; no single point is certain".to_owned(),
+        (0, 0) if total > 1 => format!("; none of the {total} points is certain alone"),
         (agreeing, 0) if agreeing == total || total == 1 => String::new(),
         (agreeing, 0) => format!("; {certain} at {agreeing} of {total} points"),
         (agreeing, opposite) => format!("; {certain} at {agreeing} of {total} points, the opposite at {opposite}"),
