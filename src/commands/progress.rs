@@ -7,7 +7,7 @@ use apexmap_base::sample::{Launch, Phase, Sample, Status};
 use apexmap_base::terminal::{error_width, note, to_printable, wrap_lines};
 use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::kernels::command;
+use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::table::columns::point_label;
 use apexmap_results::table::quietness::Quietness;
@@ -274,7 +274,7 @@ impl Watcher for Progress {
             self.due = Instant::now();
         }
         let good = sample.status == Status::Ok;
-        let measured = sample.seconds.zip(command::repeated_value(sample));
+        let measured = sample.seconds.zip(kernels::repeated_value(sample));
         self.forecast.add_sample(sample.block, &sample.key, measured, finished, self.elapsed_seconds());
         if !good {
             let label = point_label(&sample.point, |_| true);

@@ -4,7 +4,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, Status};
-use apexmap_measure::kernels::command;
+use apexmap_measure::kernels;
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_run::sweep::driver::Watcher;
@@ -107,7 +107,7 @@ impl Tail {
                 let seconds = by_type.entry(journal.node_type.clone()).or_default();
                 watcher.report_start(&sample.point, seconds);
                 let is_good = sample.status == Status::Ok;
-                seconds.extend(command::repeated_value(&sample));
+                seconds.extend(kernels::repeated_value(&sample));
                 journal.watch.add_sample(&sample);
                 self.samples += usize::from(is_good);
                 watcher.report_sample(&sample, !is_good || plan.repeat.is_satisfied(seconds), &journal.watch);

@@ -67,6 +67,8 @@ pub struct Kernel {
     pub work: fn(&Point) -> Work,
     /// Returns the work of a run with these outputs, for kernels that may do less than the point asks.
     pub work_done: fn(&Kernel, &Point, &BTreeMap<String, Value>) -> Work,
+    /// Returns the column of the output whose interval repetitions narrow; `None` for the time of a run.
+    pub repeated_output: fn(&Point) -> Option<String>,
     /// Returns the words (8 bytes) per rank that come from the arena, which is allocated and filled once per launch, for the
     /// largest point.
     pub arena_words: fn(&Point) -> u64,
@@ -114,6 +116,7 @@ impl Kernel {
         refuse: |_| Ok(()),
         work: |point| panic!("{} has no work", point.kernel),
         work_done: |kernel, point, _| kernel.work(point),
+        repeated_output: |_| None,
         arena_words: |_| 0,
         buffer_bytes: |_| 0,
         verification_bytes: |_, _| 0,

@@ -31,6 +31,7 @@ pub use crate::parameters;
 use crate::refusal;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{NODE, Point, Value};
+use apexmap_base::sample::{Sample, Status};
 use apexmap_base::units::{Unit, plural};
 use std::collections::BTreeMap;
 
@@ -117,6 +118,14 @@ pub fn find(id: &str) -> Result<&'static Kernel> {
         let ids: Vec<_> = ALL.iter().map(|kernel| kernel.id).collect();
         Error::input(format!("there is no kernel \"{id}\""), format!("use one of {}", ids.join(", ")))
     })
+}
+
+/// Returns the number of a good sample that repetitions narrow: its time, or of a command the value that figures show.
+pub fn repeated_value(sample: &Sample) -> Option<f64> {
+    let seconds = sample.seconds.filter(|_| sample.status == Status::Ok)?;
+    let column = find(&sample.point.kernel).ok().and_then(|kernel| (kernel.repeated_output)(&sample.point));
+    let printed = column.and_then(|column| sample.outputs.get(&column)?.as_f64());
+    Some(printed.unwrap_or(seconds))
 }
 
 /// Parameters that points of every kernel may have: the distribution of a launch's ranks over nodes (both parameters or neither),

@@ -2,7 +2,7 @@
 
 use super::schedule::Schedule;
 use super::{Job, unix_seconds, write_event};
-use crate::kernels::{self, command};
+use crate::kernels;
 use crate::progress;
 use crate::provenance;
 use apexmap_base::disturbance::Facts;
@@ -118,7 +118,7 @@ impl<'a> Root<'a> {
             seconds,
             outputs,
         };
-        self.schedule.record(index, command::repeated_value(&sample));
+        self.schedule.record(index, kernels::repeated_value(&sample));
         write_event(&Event::Sample(Box::new(sample)))
     }
 }

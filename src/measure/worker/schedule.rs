@@ -16,7 +16,7 @@ pub struct Repeat {
     /// Maximum number of samples per point; equal to `min` without `width`.
     pub max: u32,
     /// Requested width of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min` samples. The median
-    /// is that of the times, or of the value that a command prints ([`repeated_value`](crate::kernels::command::repeated_value)).
+    /// is that of the times, or of the value that a command prints ([`repeated_value`](crate::kernels::repeated_value)).
     pub width: Option<f64>,
     /// Time after which this launch ends, in seconds, even if points are not precise enough.
     pub budget_seconds: Option<f64>,

@@ -5,7 +5,7 @@ use apexmap_base::error::Error;
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::sample::{Launch, Sample, Status};
 use apexmap_base::units::plural;
-use apexmap_measure::kernels::command;
+use apexmap_measure::kernels;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -105,7 +105,7 @@ pub trait Run {
     fn block(&self) -> u32;
     fn repetition(&self) -> u32;
     fn status(&self) -> Status;
-    /// Returns the number that repetitions narrow: see [`command::repeated_value`].
+    /// Returns the number that repetitions narrow: see [`kernels::repeated_value`].
     fn repeated_value(&self) -> Option<f64>;
 }
 
@@ -143,7 +143,7 @@ macro_rules! run {
         }
     })* };
 }
-run!(Sample: command::repeated_value, SampleOutcome: |outcome: &Self| outcome.repeated_value);
+run!(Sample: kernels::repeated_value, SampleOutcome: |outcome: &Self| outcome.repeated_value);
 
 impl From<Sample> for SampleOutcome {
     fn from(sample: Sample) -> Self {
@@ -152,7 +152,7 @@ impl From<Sample> for SampleOutcome {
             block: sample.block,
             repetition: sample.repetition,
             status: sample.status,
-            repeated_value: command::repeated_value(&sample),
+            repeated_value: kernels::repeated_value(&sample),
             unix_seconds: sample.unix_seconds,
             failure: (sample.status != Status::Ok).then(|| Box::new(sample)),
         }

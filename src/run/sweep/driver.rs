@@ -19,7 +19,7 @@ use apexmap_base::new_file;
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::LaunchSize;
 use apexmap_base::sample::{Event, Sample, Status};
-use apexmap_measure::kernels::command;
+use apexmap_measure::kernels;
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
@@ -319,7 +319,7 @@ fn record_event(
         (Event::Sample(sample), Some(pending)) => {
             attempt.samples += 1;
             pending.next_repetition = sample.repetition + 1;
-            match (sample.status, command::repeated_value(sample)) {
+            match (sample.status, kernels::repeated_value(sample)) {
                 (Status::Ok, Some(value)) => pending.values.push(value),
                 _ => {
                     pending.failed = true;

@@ -5,7 +5,7 @@
 //! ```
 
 use apexmap_base::sample::{Event, Launch, Sample, Status};
-use apexmap_measure::kernels::command;
+use apexmap_measure::kernels;
 use apexmap_measure::worker::{Job, Task};
 
 /// Follows the lines of one launch.
@@ -126,7 +126,7 @@ impl Protocol {
             return Err("a sample of another run than the one that was started".into());
         }
         progress.next_repetition = repetition + 1;
-        match (sample.status, command::repeated_value(sample)) {
+        match (sample.status, kernels::repeated_value(sample)) {
             (Status::Ok, Some(value)) => progress.values.push(value),
             (Status::Ok, None) => return Err("a sample without a time".into()),
             _ => progress.failed = true,

@@ -31,7 +31,6 @@ use crate::observer;
 use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
-use apexmap_base::sample::{Sample, Status};
 use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,6 +62,7 @@ pub const KERNEL: Kernel = Kernel {
     plain_way: Some("a program"),
     refuse,
     work: |_| Work { operations: 1.0, operation: "run", bytes: 0.0, byte_definition: "none" },
+    repeated_output: |point| Some(specification(point).ok()?.value.first()?.column()),
     run: |point, _, _| run(point),
     ..Kernel::DEFAULT
 };
@@ -140,18 +140,6 @@ pub fn measure(point: &Point) -> std::result::Result<Outcome, String> {
         }
     }
     Ok(Outcome { seconds: finished.wall, outputs, verdict: Ok(()) })
-}
-
-/// Returns the number of a good sample that repetitions narrow: its time, or of a command the value that figures show.
-pub fn repeated_value(sample: &Sample) -> Option<f64> {
-    let seconds = sample.seconds.filter(|_| sample.status == Status::Ok);
-    let specification = match sample.point.params.get(COMMAND) {
-        Some(Value::Text(text)) if sample.point.kernel == KERNEL.id => serde_json::from_str(text).ok(),
-        _ => None,
-    };
-    let column = specification.and_then(|specification: Specification| Some(specification.value.first()?.column()));
-    let printed = column.and_then(|column| sample.outputs.get(&column)?.as_f64());
-    seconds.map(|seconds| printed.unwrap_or(seconds))
 }
 
 /// Returns a name that lives as long as the process. Outputs of all other kernels have names in the source; those of commands are few, so
