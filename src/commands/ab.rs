@@ -106,10 +106,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         result.write(&comparison.names, &measured)?;
     }
     if arguments.json {
-        print_data(&comparison.json()?)?
+        print_data(&comparison.json()?)?;
     } else {
-        print(&comparison.text())?
-    };
+        print(&comparison.text())?;
+    }
     limit.map_or(Ok(()), |limit| judge(&comparison.ratio, limit))
 }
 

@@ -22,8 +22,8 @@ pub fn find(machines: &[Machine]) -> Vec<usize> {
         let kernels = machines[index].samples.kernels();
         !kernels.is_empty() && kernels.iter().all(|(kernel, _)| kernels::family(kernel.id) == FAMILY)
     };
-    let found: Vec<usize> = (0..machines.len()).filter(is_device).collect();
-    if found.len() == machines.len() { Vec::new() } else { found }
+    let devices: Vec<usize> = (0..machines.len()).filter(is_device).collect();
+    if devices.len() == machines.len() { Vec::new() } else { devices }
 }
 
 /// Returns the columns that match a device's points with those of processors.

@@ -29,8 +29,8 @@ pub fn plain_name(key: &[(String, Value)], node: &PlainNode) -> String {
             ("ranks", Value::Integer(ranks)) => {
                 let is_cores =
                     !is_threaded && (*ranks == 1 || node.cores.is_some_and(|cores| *ranks <= u64::from(cores)));
-                let one = if is_cores { "core" } else { "rank" };
-                first.push(plural(*ranks as usize, if on_device { "device" } else { one }));
+                let noun = if is_cores { "core" } else { "rank" };
+                first.push(plural(*ranks as usize, if on_device { "device" } else { noun }));
             }
             ("pages", Value::Text(word)) => rest.push(page_name(node, word).unwrap_or_else(|| caption(word))),
             (_, Value::Text(word)) => rest.push(caption(word)),

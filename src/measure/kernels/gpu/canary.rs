@@ -31,8 +31,8 @@ struct Canary {
 /// Fails if the device does.
 pub fn measure(device: &Device) -> Result<Facts> {
     let (program, items) = (device.program(SOURCE, &[])?, device.work_items(0));
-    let known = PREPARED.with_borrow(|prepared| prepared.get(&device.about.number).cloned());
-    let canary = known.map_or_else(|| prepare(device, &program, items), Ok)?;
+    let earlier = PREPARED.with_borrow(|prepared| prepared.get(&device.about.number).cloned());
+    let canary = earlier.map_or_else(|| prepare(device, &program, items), Ok)?;
     let memories = [&canary.memory, &canary.results].map(Memory::argument);
     let (mut compute, mut memory) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..LAUNCHES {
