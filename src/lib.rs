@@ -13,7 +13,7 @@
 //!                compare: machines; validation: models and papers
 //! src/study      calibrate: the numbers of a machine card; model_fit: fits of models to samples; validate: models against papers;
 //!                answers: answers to the questions of sweeps; nodes: nodes of a cluster against each other;
-//!                paired: two commands in turn
+//!                paired: two commands, or two variants of a sweep, in turn
 //! src/cluster    batch: batch systems; submit: batch jobs; site: site files; manual: launches by hand on other machines;
 //!                carriers: a campaign as batch jobs or by hand
 //! src/run        sweep: specification, plan, driver; launch: launchers; campaign: a sweep from plan to result on this machine
