@@ -6,23 +6,17 @@
 use super::machine::Machine;
 use super::points::{PointData, Points};
 use apexmap_measure::kernels::{self, Kernel};
+use apexmap_results::samples::plain_names::DEVICE_FAMILY;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
-
-/// The family of kernels on devices.
-const FAMILY: &str = "gpu";
 
 /// Returns the family of processors' kernels whose experiment a device's kernel repeats: `apex_map` for `gpu.apex_map`.
 pub fn experiment(kernel: &Kernel) -> Option<&'static str> {
-    (kernels::family(kernel.id) == FAMILY).then(|| kernel.id.split('.').next_back()).flatten()
+    (kernels::family(kernel.id) == DEVICE_FAMILY).then(|| kernel.id.split('.').next_back()).flatten()
 }
 
 /// Returns the machines that are devices; none if all are, or if none is.
 pub fn find(machines: &[Machine]) -> Vec<usize> {
-    let is_device = |&index: &usize| {
-        let kernels = machines[index].samples.kernels();
-        !kernels.is_empty() && kernels.iter().all(|(kernel, _)| kernels::family(kernel.id) == FAMILY)
-    };
-    let devices: Vec<usize> = (0..machines.len()).filter(is_device).collect();
+    let devices: Vec<usize> = (0..machines.len()).filter(|&index| machines[index].samples.is_on_device()).collect();
     if devices.len() == machines.len() { Vec::new() } else { devices }
 }
 

@@ -6,7 +6,6 @@ use super::failures::{self, Failure};
 use crate::html::{self, Banner};
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
-use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -92,7 +91,6 @@ fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
 
 /// Returns the name of the device of all samples, if they ran on one.
 fn device(samples: &Samples) -> Option<String> {
-    let is_on_device = samples.kernels().iter().all(|(kernel, _)| kernels::family(kernel.id) == "gpu");
     let names = samples.words(DEVICE_NAME);
-    (is_on_device && !names.is_empty()).then(|| names.join(" and "))
+    (samples.is_on_device() && !names.is_empty()).then(|| names.join(" and "))
 }

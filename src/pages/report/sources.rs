@@ -34,7 +34,7 @@ impl Sources {
             unbounded: samples.describe_origin().is_none()
                 && samples.column(SHARE).is_none()
                 && used.iter().any(|kernel| kernel.bounded.is_some()),
-            on_device: used.iter().all(|kernel| kernels::family(kernel.id) == "gpu"),
+            on_device: samples.is_on_device(),
         }
     }
 }

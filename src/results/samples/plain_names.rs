@@ -1,11 +1,23 @@
 //! Names of groups, limits and disturbances in plain words, for first screens and first pages.
 
+use crate::samples::Samples;
 use crate::samples::groups::SampleGroup;
 use crate::table::columns::{NODE_TYPE, caption, label};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::{Granularity, PlainNode};
 use apexmap_base::units::{bytes, plural};
 use apexmap_measure::kernels;
+
+/// The family of kernels that run on devices.
+pub const DEVICE_FAMILY: &str = "gpu";
+
+impl Samples {
+    /// Returns whether all kernels of the samples run on devices.
+    pub fn is_on_device(&self) -> bool {
+        let kernels = self.kernels();
+        !kernels.is_empty() && kernels.iter().all(|(kernel, _)| kernels::family(kernel.id) == DEVICE_FAMILY)
+    }
+}
 
 /// Returns the name of a group in plain words: `1 core, 2 MiB pages`, `2 cores, by messages`. `key` has the columns that
 /// distinguish the group, as [`SampleGroup::key`]. Use [`SampleGroup::label`] where the name must show the values of the columns.
@@ -21,7 +33,7 @@ pub fn plain_name(key: &[(String, Value)], node: &PlainNode) -> String {
         Some(way) => rest.extend((!way.is_empty()).then(|| way.to_owned())),
         None => first.extend(id.map(caption)),
     }
-    let on_device = id.is_some_and(|id| kernels::family(id) == "gpu");
+    let on_device = id.is_some_and(|id| kernels::family(id) == DEVICE_FAMILY);
     let is_threaded = kernel.is_some_and(|kernel| kernel.is_threaded);
     for (column, value) in key {
         match (column.as_str(), value) {
