@@ -334,6 +334,11 @@ fn one_line_writes_the_sweep_and_runs_it() {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let text = std::fs::read_to_string(out.join("sweep.toml")).unwrap();
     assert!(text.contains("kind = \"heat\"\nx = \"bytes\"\ny = \"pages\""), "{text}");
+    let answer = "least {least} at bytes {least_bytes}, pages {least_pages}; most {most} at bytes {most_bytes}, pages {most_pages}";
+    assert!(text.contains(answer), "{text}");
+    let report = successful_stdout(&["report", out.to_str().unwrap()]);
+    let answer = "How does this program depend on bytes and pages?\n  least 1.02 GB/s at bytes 1 KiB, pages ";
+    assert!(report.contains(answer) && report.contains("; most 4.1 GB/s at bytes 4 KiB, pages "), "{report}");
     assert!(text.starts_with("# Written by: ") && sweep(&text).unwrap().points.len() == 6, "{text}");
     let faults = [
         (vec!["--axis", "bytes"], "there is no ="),

@@ -337,7 +337,7 @@ fn the_simulated_nic_has_rates_in_the_headline_unit_of_kernels() {
     assert_eq!(comparison.matched.len(), 2);
     for point in comparison.matched_points() {
         let bytes = point.number("message_bytes").unwrap();
-        let rate = scan_point(model, &numbers, vec![bytes, 1.0, 0.0], &|_| None).unwrap().prediction.value;
+        let rate = scan_point(model, &numbers, vec![bytes, 1.0, 0.0], &|_| Vec::new()).unwrap().prediction.value;
         let speed = point.by_machine[0].as_ref().unwrap().speed().unwrap();
         assert!((speed / (rate * bytes) - 1.0).abs() < 1e-12, "{speed} at {bytes}");
     }

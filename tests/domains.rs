@@ -191,7 +191,7 @@ fn a_fitted_card_predicts_for_its_own_look_ahead_and_options() {
     let rows = scan(model, &numbers, &[("P".into(), vec![8.0, 16.0])]).expect("rates");
     assert_eq!(rows[0].x, [8.0, 64.0]);
     assert!(rows[0].extrapolations.is_empty() && rows[1].extrapolations.len() == 1);
-    let option = |name: &str| (name == "receives").then(|| Value::from("on_demand"));
+    let option = |name: &str| Vec::from_iter((name == "receives").then(|| Value::from("on_demand")));
     let error = models::scan::scan_point(model, &numbers, vec![8.0, 64.0], &option).expect_err("another option");
     assert!(error.message.contains("receives = ahead, not for receives = on_demand"), "{error}");
     // Numbers from the command line are the user's own.

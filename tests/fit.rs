@@ -726,7 +726,7 @@ fn bands_of_a_fitted_card_use_the_covariance_of_the_fit() {
     let card = fit.card("Red Storm", "fit of Table 2", &at_q_1024()).expect("a card");
     let numbers = Numbers::new(model, &card, &[]).expect("all numbers");
     for point in &fit.points {
-        let predicted = scan::scan_point(model, &numbers, point.x.clone(), &|_| None).expect("the Q of the fit");
+        let predicted = scan::scan_point(model, &numbers, point.x.clone(), &|_| Vec::new()).expect("the Q of the fit");
         let (low, high) = predicted.band.expect("a band");
         near(low, point.low, 1e-6);
         near(high, point.high, 1e-6);
@@ -736,7 +736,8 @@ fn bands_of_a_fitted_card_use_the_covariance_of_the_fit() {
     alone.joint = None;
     let alone = Numbers::new(model, &alone, &[]).expect("all numbers");
     let width = |numbers: &Numbers| {
-        let predicted = scan::scan_point(model, numbers, vec![64.0, 1024.0], &|_| None).expect("the Q of the fit");
+        let predicted =
+            scan::scan_point(model, numbers, vec![64.0, 1024.0], &|_| Vec::new()).expect("the Q of the fit");
         let (low, high) = predicted.band.expect("a band");
         high / low
     };

@@ -257,7 +257,7 @@ fn a_saved_formula_predicts_as_the_fit_and_says_where_it_holds() {
     card.set_base("memory_bandwidth_bytes_per_second", 1e10, "made up").expect("a number");
     let numbers = Numbers::new(&read, &card, &[]).expect("numbers");
     for point in &fit.points {
-        let row = scan_point(&read, &numbers, point.x.clone(), &|_| None).expect("a prediction");
+        let row = scan_point(&read, &numbers, point.x.clone(), &|_| Vec::new()).expect("a prediction");
         assert!((row.prediction.value / point.predicted - 1.0).abs() < 1e-12 && row.extrapolations.is_empty());
         let (low, high) = row.band.expect("a band");
         assert!((low / point.low - 1.0).abs() < 1e-3 && (high / point.high - 1.0).abs() < 1e-3, "{row:?} {point:?}");
@@ -279,16 +279,17 @@ fn a_saved_formula_predicts_as_the_fit_and_says_where_it_holds() {
     }
 }
 
-/// Writes a result with times of 3 us + L * 2 ns per access, in three launches.
-fn result(scratch: &Scratch) -> String {
-    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+/// Writes a result with times of 3 us + L * 2 ns per access, in three launches, over M words.
+fn result_of(words: u64, path: &Path) -> String {
+    let folder = Folder::create(path).expect("a folder");
     let mut points = Vec::new();
     for (number, factor) in [0.99, 1.0, 1.01].into_iter().enumerate() {
         let name = format!("{number:04}");
         let mut journal = Journal::create(&folder.journal(&name)).expect("a journal");
         journal.append(&Event::Hello(Box::new(launch(&name, 1, "b1")))).expect("a line");
         for power in 0..12 {
-            let point = small_point("apex_map.sequential", 1).with_parameter("L", 1u64 << power);
+            let point =
+                small_point("apex_map.sequential", 1).with_parameter("L", 1u64 << power).with_parameter("M", words);
             let seconds = factor * (3e-6 + f64::from(1u32 << power) * 2e-9);
             let mut sample = sample(&point, &point.label(), 0, seconds);
             sample.block = number as u32;
@@ -302,6 +303,29 @@ fn result(scratch: &Scratch) -> String {
     manifest.with_records(&records).write(&folder).expect("a manifest");
     folder.compact().expect("a table");
     folder.path.to_str().expect("a path").to_owned()
+}
+
+fn result(scratch: &Scratch) -> String {
+    result_of(4096, &scratch.join("result"))
+}
+
+#[test]
+fn a_saved_formula_holds_for_the_parameters_and_the_condition_of_its_samples() {
+    let scratch = Scratch::new();
+    let (path, larger) = (result(&scratch), result_of(8192, &scratch.join("larger")));
+    let file = scratch.join("mine.toml").to_str().expect("a path").to_owned();
+    let fit = ["fit", &path, "--formula", "seconds = a + b * L", "--fit", "a,b", "--where", "L >= 4 && M == 4096"];
+    successful_stdout(&[&fit[..], &["--save", &file]].concat());
+    let saved = FormulaModel::read(Path::new(&file)).expect("a model").file().expect("a file").clone();
+    assert!(saved.source.contains("--where 'L >= 4 && M == 4096'"), "{}", saved.source);
+    let extent = |name: &str| saved.domain.extent(name).map(ToString::to_string);
+    assert_eq!(["L", "M", "P", "I"].map(extent), ["4 to 2048", "4096", "1", "64"].map(|text| Some(text.to_owned())));
+    assert_eq!(extent("seed"), None);
+    let text = successful_stdout(&["fit", &path, "--model", &file]);
+    assert!(text.contains("extrapolated from L = 4 to 2048"), "{text}");
+    let error = refusal_message(&["fit", &larger, "--model", &file]);
+    assert!(error.contains("no term for M: a and b hold for M = 4096, not for M = 8192"), "{error}");
+    assert!(error.contains("or fit mine.toml to a result with M = 8192"), "{error}");
 }
 
 #[test]

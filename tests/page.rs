@@ -4,7 +4,7 @@
 use crate::browser;
 use crate::common::Scratch;
 use apexmap_base::units::Unit;
-use apexmap_draw::figure::legend::{Legend, names};
+use apexmap_draw::figure::legend::{Item, Legend, items, names};
 use apexmap_draw::figure::*;
 use apexmap_pages::html::{self, Picture, Viewer, ViewerSurface};
 use ndarray::Array2;
@@ -516,4 +516,18 @@ fn times_are_written_as_calendar_dates() {
     ] {
         assert_eq!(html::utc(seconds), text);
     }
+}
+
+#[test]
+fn a_legend_names_the_parts_of_all_groups_once() {
+    let labels = ["a = 1", "a = 1 limit", "a = 1 attainable", "a = 2", "a = 2 limit", "a = 2 attainable"];
+    let item = |(series, name, is_shared): (usize, &str, bool)| Item { series, name: name.to_owned(), is_shared };
+    let grouped = [(0, "a = 1", false), (3, "a = 2", false), (1, "limit", true), (2, "attainable", true)].map(item);
+    assert_eq!(items(&labels, 3), grouped);
+    let each = |labels: &[&str]| Vec::from_iter(labels.iter().enumerate().map(|(k, name)| item((k, name, false))));
+    assert_eq!(items(&labels, 1), each(&labels), "no groups");
+    assert_eq!(items(&labels[..3], 3), each(&labels[..3]), "one group");
+    let different = ["a = 1", "a = 1 limit", "a = 2", "a = 2 bound"];
+    assert_eq!(items(&different, 2), each(&different), "groups with other parts");
+    assert_eq!(items(&[], 2), []);
 }

@@ -10,7 +10,7 @@ use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::amount;
+use apexmap_base::units::{Unit, amount};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit::{self, Data, figures};
@@ -117,7 +117,8 @@ fn fit_and_print(
     let words = RateWords::new(data.simulated.as_deref());
     let result = arguments.result.display();
     let chosen = own.map_or_else(|| format!("--model {}", fit.model), |_| arguments.formula.command());
-    let source = format!("apexmap fit {result} {chosen}, of {} rates", words.rates);
+    let of_all = arguments.selection.argument();
+    let source = format!("apexmap fit {result} {chosen}{of_all}, of {} rates", words.rates);
     let saved = own.map(|own| fit.to_saved(own, &manifest.machine, &source, &data.domain));
     saved.as_ref().map_or(Ok(()), |saved| arguments.formula.write(saved))?;
     match arguments.format {
@@ -284,14 +285,18 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
 
 /// Returns the table of the machine's parameters: estimates with intervals, or the reason why an estimate is missing.
 fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
-    let unit = |name| models::scan::parameter(model, name).map_or(apexmap_base::units::Unit::None, |p| p.unit());
+    let unit = |name: &str| models::scan::parameter(model, name).map_or(Unit::None, |p| p.unit());
+    let with_unit = |name: &str, value: f64| {
+        let compound = model.formula().and_then(|own| own.compound_unit(name));
+        compound.map_or_else(|| amount(value, unit(name)), |unit| format!("{} {unit}", amount(value, Unit::None)))
+    };
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]);
     table.add_row(["number", "estimate", "95 % interval (profile)", BOOTSTRAP]);
     for estimate in &fit.estimates {
         let unit = unit(estimate.number);
         table.add_row([
             models::label(estimate.number, estimate.symbol),
-            amount(estimate.value, unit),
+            with_unit(estimate.number, estimate.value),
             format_interval((estimate.low, estimate.high), unit),
             estimate.bootstrap.map_or(String::new(), |ends| format_interval(ends, unit)),
         ]);
@@ -302,7 +307,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
             (_, true) => model_fit::ASSUMED,
             _ => "given",
         };
-        table.add_row([*name, &amount(*value, unit(name)), how]);
+        table.add_row([*name, &with_unit(name, *value), how]);
     }
     for hidden in &fit.at_most {
         let most = format!("at most {}", amount(hidden.most, unit(hidden.number)));

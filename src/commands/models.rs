@@ -49,6 +49,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         return print(&(text + &table.to_string()));
     };
+    if machine::PUBLISHED.iter().any(|(name, _)| name == wanted) {
+        let help =
+            format!("`apexmap card {wanted}` shows its numbers; `apexmap models` lists the models that use them");
+        return Err(Error::input(format!("{wanted} is a machine, not a model"), help));
+    }
     let entries = match look_up("model", wanted, &lines)? {
         NameMatch::Entries(entries) => entries,
         NameMatch::Mentioned(lines) => return print(&family_index(&lines)),

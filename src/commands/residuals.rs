@@ -6,6 +6,7 @@ use apexmap_base::units::amount;
 use apexmap_study::model_fit;
 use apexmap_theory::fit;
 use apexmap_theory::models::Model;
+use std::cmp::Ordering;
 use std::fmt::Write;
 
 /// Maximum number of points in the table of residuals.
@@ -21,6 +22,7 @@ pub fn residuals(model: &dyn Model, measured: &[fit::Point], rates: &'static str
         points.truncate(MAX_POINTS);
         let _ = writeln!(text, "\nThe {MAX_POINTS} of {} points with the largest deviation:", measured.len());
     } else {
+        points.sort_by(|a, b| a.x.partial_cmp(&b.x).unwrap_or(Ordering::Equal).then(a.launch.cmp(&b.launch)));
         text.push('\n');
     }
     let about = model.about();

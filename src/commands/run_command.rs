@@ -4,6 +4,7 @@ use super::shell_words;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell::command_line;
+use apexmap_measure::kernels::command::ValueSpec;
 use apexmap_run::sweep::{self, Sweep, command};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -69,13 +70,15 @@ impl CommandOptions {
                 return Err(Error::input(format!("--axis gives {name} twice"), "name each parameter once"));
             }
         }
+        let values = fixed.get("value").map_or_else(Vec::new, |values| values.as_array().cloned().unwrap_or_default());
         let repeat = Table::from_iter([("width".to_owned(), 0.05.into())]);
         let tables = [("fixed", fixed), ("axes", axes), ("repeat", repeat)];
         let mut file = Table::from_iter(
-            [("title".to_owned(), Value::from(command))]
+            [("title".to_owned(), Value::from(shortened(command)))]
                 .into_iter()
                 .chain(tables.map(|(name, table)| (name.to_owned(), table.into()))),
         );
+        file.extend(answer(&varied, values.first()));
         // The report of two parameters begins with their map.
         if let [x, y] = varied.as_slice() {
             let figure = [("kind", "heat"), ("x", x), ("y", y)].map(|(key, text)| (key.to_owned(), text.into()));
@@ -111,6 +114,49 @@ impl ValueOptions {
         }
         Ok((!list.is_empty()).then(|| list.into()))
     }
+}
+
+/// Maximum characters of a title.
+const MAX_TITLE: usize = 80;
+
+/// Returns a command as a title. Its result has the whole.
+fn shortened(command: &str) -> String {
+    let cut = || format!("{}\u{2026}", command.chars().take(MAX_TITLE - 1).collect::<String>());
+    if command.chars().count() > MAX_TITLE { cut() } else { command.to_owned() }
+}
+
+/// Returns the question about these parameters and its answer: the least and the most of a value, which is the wall time if none is given.
+/// The places of more than two parameters would be too long a sentence.
+fn answer(varied: &[String], value: Option<&Value>) -> Table {
+    let column = match value.map(|value| value.clone().try_into::<ValueSpec>()) {
+        None => "seconds".to_owned(),
+        Some(Ok(value)) => value.column(),
+        Some(Err(_)) => return Table::new(),
+    };
+    if varied.is_empty() {
+        return Table::new();
+    }
+    let statistic = |kind: &str| Table::from_iter([(kind.to_owned(), Value::from(column.as_str()))]);
+    let mut values = Table::new();
+    let mut end = |name: &str, kind: &str| {
+        values.insert(name.to_owned(), statistic(kind).into());
+        let shown = if varied.len() > 2 { &[] } else { varied };
+        let places: Vec<String> = shown
+            .iter()
+            .map(|parameter| {
+                let mut at = statistic(kind);
+                at.insert("at".to_owned(), parameter.as_str().into());
+                values.insert(format!("{name}_{parameter}"), at.into());
+                format!("{parameter} {{{name}_{parameter}}}")
+            })
+            .collect();
+        let at = if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
+        format!("{name} {{{name}}}{at}")
+    };
+    let text = format!("{}; {}", end("least", "min"), end("most", "max"));
+    let answer = Table::from_iter([("text".to_owned(), text.into()), ("values".to_owned(), values.into())]);
+    let question = format!("How does this program depend on {}?", varied.join(" and "));
+    Table::from_iter([("question".to_owned(), question.into()), ("answer".to_owned(), answer.into())])
 }
 
 /// Reads `threads=1,2` or `bytes=1MiB..256MiB`.

@@ -29,6 +29,12 @@ impl Selection {
             .map(|conditions| condition::join(conditions)))
     }
 
+    /// Returns the argument that repeats the selection, behind a blank; nothing without a condition.
+    pub fn argument(&self) -> String {
+        let own = || format!(" --where '{}'", condition::join(&self.conditions).replace('\'', "'\\''"));
+        if self.is_empty() { String::new() } else { own() }
+    }
+
     /// Returns the current samples of a result that meet all conditions.
     pub fn choose(&self, samples: &Samples) -> Result<Samples> {
         samples.choose(self.condition(samples)?.as_deref())
@@ -51,7 +57,7 @@ impl Selection {
         let own = condition::join(&others.chain([""]).map(str::to_owned).collect::<Vec<_>>()).replace('\'', "'\\''");
         let help = error.help.replace("--where '", &format!("--where '{own}"));
         // Whole commands that an error suggests keep the conditions.
-        let own = format!(" --where '{}'", condition::join(&self.conditions).replace('\'', "'\\''"));
+        let own = self.argument();
         let help = help.replace("RESULT curves", &format!("{path} curves{own}"));
         let help = help.replace("fit RESULT", &format!("fit {path}{own}"));
         Error { help: help.replace("RESULT", &path), ..error }

@@ -238,7 +238,8 @@ fn describe(name: &str, family: &[&Kernel], parameters_before: &mut Earlier, out
     text
 }
 
-/// Returns a table of contents: the headings of a page, those of the third level on the line of the second.
+/// Returns a table of contents: the headings of a page, those of the third level on the line of the second. Lists of parameters and
+/// outputs, which end each family, are left out.
 fn contents(page: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let text = std::fs::read_to_string(path).expect("a page");
@@ -249,7 +250,11 @@ fn contents(page: &str) -> String {
         let link = format!("[{heading}](#{})", super::anchor(heading));
         match (marks, sections.last_mut()) {
             ("#", _) => sections.push((link, Vec::new())),
-            ("##", Some((_, parts))) => parts.push(link),
+            ("##", Some((_, parts)))
+                if !["Parameters of ", "Outputs of "].iter().any(|list| heading.starts_with(list)) =>
+            {
+                parts.push(link)
+            }
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use super::frame::{self, Frame, FrameAxis};
 use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
 use super::landmark::Landmark;
-use super::legend::{self, Legend};
+use super::legend::{self, Item, Legend};
 use super::series_style::{Distinction, Part, SeriesStyle};
 use super::sheet::{Room, Style};
 use super::table::{FigureTable, column, in_words};
@@ -108,7 +108,8 @@ impl Drawable for CurvePlot<'_> {
         let top = canvas
             .header(&curves.title, &if beyond { explain_arrows(&curves.subtitle) } else { curves.subtitle.clone() })?;
         let sheet = canvas.sheet;
-        let labels = curves.labels();
+        let items = self.items(sheet.style);
+        let labels: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
         let legend = match sheet.legend_below {
             true => Legend::rows(&labels, sheet.legend_width()),
             false => Legend::column(&labels, sheet.height - sheet.below - top),
@@ -144,7 +145,11 @@ impl Drawable for CurvePlot<'_> {
             true => (sheet.margin, sheet.height - legend.height()),
             false => (frame.area.right + 14.0, frame.area.top),
         };
-        draw_legend(canvas, curves, &styles, &legend, corner)
+        let with_style = |item: Item| {
+            let style = styles[item.series];
+            (curves.series[item.series].has_intervals(), if item.is_shared { style.with_colour(GREY) } else { style })
+        };
+        draw_legend(canvas, &items.into_iter().map(with_style).collect::<Vec<_>>(), &legend, corner)
     }
 
     fn table(&self) -> FigureTable {
@@ -199,9 +204,12 @@ impl Drawable for CurvePlot<'_> {
         )
     }
 
-    fn room(&self, width: f64) -> Room {
-        let labels = self.curves.labels();
-        Room::Legend { height: Legend::rows(&labels, width).height(), column: Legend::column(&labels, f64::MAX).size }
+    fn room(&self, width: f64, style: Style) -> Room {
+        let items = self.items(style);
+        let labels: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
+        // Its names are then as close as they may be.
+        let column = Legend::column(&labels, 0.0);
+        Room::Legend { height: Legend::rows(&labels, width).height(), column: column.size }
     }
 }
 
@@ -211,11 +219,17 @@ impl CurvePlot<'_> {
         let distinction = Distinction { count, group_size: self.group_size, ordered: self.curves.ordered };
         (0..count).map(|k| SeriesStyle::new(k, distinction, style)).collect()
     }
+
+    /// Returns the items of the legend. On paper, lines of one kind differ in dashes, so each has its own.
+    fn items(&self, style: Style) -> Vec<Item> {
+        let labels: Vec<&str> = self.curves.series.iter().map(|series| series.label.as_str()).collect();
+        legend::items(&labels, if style == Style::Paper { 1 } else { self.group_size })
+    }
 }
 
-impl Curves {
-    fn labels(&self) -> Vec<&str> {
-        self.series.iter().map(|series| series.label.as_str()).collect()
+impl Series {
+    fn has_intervals(&self) -> bool {
+        self.points.iter().any(|p| p.low.is_finite() && p.high.is_finite())
     }
 }
 
@@ -283,22 +297,16 @@ fn draw_line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: S
     Ok(())
 }
 
-/// Draws the legend outside the area of the data.
-fn draw_legend(
-    canvas: &mut Canvas,
-    curves: &Curves,
-    styles: &[SeriesStyle],
-    legend: &Legend,
-    corner: Xy,
-) -> Result<()> {
+/// Draws the legend outside the area of the data. Each entry has the style of a curve, and whether it has intervals.
+fn draw_legend(canvas: &mut Canvas, styles: &[(bool, SeriesStyle)], legend: &Legend, corner: Xy) -> Result<()> {
     let font = Font::new(text::TICK);
     for (k, line) in legend.title.iter().enumerate() {
         let position = (corner.0, corner.1 + legend::LINE_HEIGHT * (k as f64 + 0.5));
         canvas.text(line, position, Side::Left, font.with_colour(GREY))?;
     }
-    for ((series, entry), style) in curves.series.iter().zip(&legend.entries).zip(styles) {
+    for (entry, (has_intervals, style)) in legend.entries.iter().zip(styles) {
         let position = (corner.0 + entry.sample.0, corner.1 + entry.sample.1);
-        if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
+        if *has_intervals {
             canvas.veil(Rect::from_centre(position, 2.0 * legend::HALF_SAMPLE, 12.0), style.colour, 0.2)?;
         }
         if style.part != Part::Markers {

@@ -1,7 +1,7 @@
 //! The interface of every figure.
 
 use super::canvas::Canvas;
-use super::sheet::Room;
+use super::sheet::{Room, Style};
 use super::table::FigureTable;
 use apexmap_base::error::Result;
 
@@ -19,7 +19,7 @@ pub trait Drawable {
     fn description(&self) -> String;
 
     /// Returns the space that the figure needs on a sheet of this width.
-    fn room(&self, _width: f64) -> Room {
+    fn room(&self, _width: f64, _style: Style) -> Room {
         Room::Flat
     }
 }

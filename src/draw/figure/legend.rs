@@ -27,6 +27,35 @@ pub fn names(labels: &[&str]) -> Names {
     Names { common: join(first, &shared), own: parts.iter().map(|label| join(label, &own)).collect() }
 }
 
+/// What an entry of a legend stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Index of the curve that it looks like.
+    pub series: usize,
+    pub name: String,
+    /// Whether it stands for this part of all groups, whatever their colours.
+    pub is_shared: bool,
+}
+
+/// Returns an item for each curve. If curves come in groups, such as a measurement, its limit and its model, and are called `NAME`,
+/// `NAME limit` and `NAME model` in all of them, a name gets one item and so does each part.
+pub fn items(labels: &[&str], group_size: usize) -> Vec<Item> {
+    let item = |series: usize, name: &str, is_shared| Item { series, name: name.to_owned(), is_shared };
+    let each = || labels.iter().enumerate().map(|(series, name)| item(series, name, false)).collect();
+    let mut groups = labels.chunks(group_size);
+    let part = |group: &[&'_ str], part: usize| {
+        let rest = group.get(part)?.strip_prefix(group[0])?.trim_start_matches([',', ' ']).to_owned();
+        (!rest.is_empty()).then_some(rest)
+    };
+    let parts = |group: &[&'_ str]| (1..group_size).map(|k| part(group, k)).collect::<Option<Vec<String>>>();
+    let Some(shared) = groups.next().and_then(parts).filter(|shared| !shared.is_empty()) else { return each() };
+    if groups.len() == 0 || groups.any(|group| parts(group).as_ref() != Some(&shared)) {
+        return each();
+    }
+    let names = labels.iter().enumerate().step_by(group_size).map(|(series, name)| item(series, name, false));
+    names.chain(shared.iter().enumerate().map(|(k, name)| item(k + 1, name, true))).collect()
+}
+
 /// A curve's name in lines, and the centre of its line sample relative to the legend's corner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LegendEntry {

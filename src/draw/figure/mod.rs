@@ -188,7 +188,7 @@ fn draw(figure: &Figure, painter: &mut dyn Painter, sheet: Sheet) -> Result<Vec<
 fn sheet(figure: &Figure, style: Style) -> Result<Sheet> {
     text::register()?;
     let drawable = figure.as_drawable();
-    Ok(Sheet::new(style, |width| drawable.room(width)))
+    Ok(Sheet::new(style, |width| drawable.room(width, style)))
 }
 
 /// Returns the figure as an SVG document, with the positions of its values.

@@ -9,7 +9,7 @@ use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Mark};
 use super::geometry::Rect;
 use super::grid::{Grid, Quantity};
-use super::sheet::Room;
+use super::sheet::{Room, Style};
 use super::solid::Look;
 use super::surface;
 use super::table::{self, FigureTable};
@@ -125,7 +125,7 @@ impl Drawable for RatioFigure<'_> {
         format!("Ratios. {}{open}", table::extremes(&self.ratios.grid))
     }
 
-    fn room(&self, _width: f64) -> Room {
+    fn room(&self, _width: f64, _style: Style) -> Room {
         if matches!(self.form, RatioForm::Surface(_)) { Room::Solid } else { Room::Flat }
     }
 }

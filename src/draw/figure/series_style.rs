@@ -71,6 +71,10 @@ impl SeriesStyle {
         Self { colour, shape, dashes, part }
     }
 
+    pub fn with_colour(self, colour: RGBColor) -> Self {
+        Self { colour, ..self }
+    }
+
     pub fn line(self, canvas: &mut Canvas, points: &[Xy]) -> Result<()> {
         canvas.dashed_line(points, self.colour, 1.8, self.dashes)
     }

@@ -11,7 +11,7 @@ use super::drawable::Drawable;
 use super::frame::{self, Ticks};
 use super::geometry::{Rect, Xy};
 use super::grid::{Grid, Quantity};
-use super::sheet::Room;
+use super::sheet::{Room, Style};
 use super::solid::{self, Look, Solid};
 use super::table::{self, FigureTable};
 use super::text::{self, Font, Side};
@@ -54,7 +54,7 @@ impl Drawable for Surface<'_> {
         format!("3-D surface{below}. {}", table::extremes(self.grid))
     }
 
-    fn room(&self, _width: f64) -> Room {
+    fn room(&self, _width: f64, _style: Style) -> Room {
         Room::Solid
     }
 }
@@ -79,19 +79,20 @@ pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [S
     let edge = canvas.sheet.margin - 4.0;
     let (width, height) = (canvas.sheet.width, canvas.sheet.height);
     // A slide is wide, and the surface is limited by its height: the text is beside it.
-    let (left, top) = if canvas.sheet.is_wide() {
+    let (left, top, below_text) = if canvas.sheet.is_wide() {
         let column = 0.28 * width;
-        canvas.narrow_header(&grid.title, &grid.subtitle, (column, 8))?;
-        (column + canvas.sheet.margin, edge)
+        let below_text = canvas.narrow_header(&grid.title, &grid.subtitle, (column, 8))?;
+        (column + canvas.sheet.margin, edge, below_text)
     } else {
-        (edge, canvas.header(&grid.title, &grid.subtitle)? + 4.0)
+        let below_text = canvas.header(&grid.title, &grid.subtitle)? + 4.0;
+        (edge, below_text, below_text)
     };
     let room = Rect { left, top, right: width - edge, bottom: height - edge };
     let (camera, edges) = fit_box(view, &axes, room);
     draw_panels(canvas, &camera, &axes, &edges)?;
     solid::draw(canvas, &camera, &solid)?;
     if let Some(bounds) = solid.look.bounds {
-        solid::draw_net(canvas, &camera, top, (&solid.x, &solid.y, &solid::heights(bounds, &z)))?;
+        solid::draw_net(canvas, &camera, below_text, (&solid.x, &solid.y, &solid::heights(bounds, &z)))?;
     }
     for side in &edges {
         side.draw(canvas, &camera)?;

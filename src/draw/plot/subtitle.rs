@@ -3,6 +3,7 @@
 use super::{CellValue, FigureKind, Request};
 use apexmap_base::point::Value;
 use apexmap_base::units;
+use apexmap_measure::kernels::command::COMMAND;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 
@@ -18,8 +19,11 @@ pub fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> S
     let names = if samples.describe_origin().is_some() { &["kernel"][..] } else { &["host", "cpu_model", "kernel"] };
     let mut parts: Vec<String> = names.iter().copied().filter_map(same).map(text).collect();
     parts.extend(samples.has_mixed_nodes().then(|| "MIXED NODES".into()));
-    parts.extend(same("ranks").map(|ranks| format!("P = {ranks}")));
-    parts.extend(same("transport").map(text));
+    // A program is started once, whatever threads and processes it has.
+    if samples.words("kernel") != [COMMAND] {
+        parts.extend(same("ranks").map(|ranks| format!("P = {ranks}")));
+        parts.extend(same("transport").map(text));
+    }
     parts.extend(number("memory_words").map(|words| format!("M = {}", units::bytes(words * 8.0))));
     parts.extend(number("page_bytes").map(|bytes| format!("{} pages", units::bytes(bytes))));
     let held = samples.held_parameters().into_iter().filter(|(name, _)| !ALWAYS_SHOWN.contains(name));

@@ -293,8 +293,8 @@ impl<'a> Predictor<'a> {
     fn rate(&mut self, x: &[f64], other: Option<&Machine>) -> Option<(f64, Source, String)> {
         let samples = other.map(|other| other.samples.with_kernel(self.kernel.id));
         let option = |name: &str| match name {
-            KERNEL => Some(Value::from(self.kernel.id)),
-            _ => samples.as_ref().and_then(|samples| samples.common_value(columns::resolve(name))),
+            KERNEL => vec![Value::from(self.kernel.id)],
+            _ => samples.iter().filter_map(|samples| samples.common_value(columns::resolve(name))).collect(),
         };
         match scan_point(self.model, self.numbers, x.to_vec(), &option) {
             Ok(row) => {

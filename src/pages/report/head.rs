@@ -3,6 +3,7 @@
 use super::embedded::Embedded;
 use super::facts;
 use super::failures::{self, Failure};
+use super::overview;
 use crate::html::{self, Banner};
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
@@ -50,10 +51,12 @@ impl<'a> Head<'a> {
         redrawn: Option<&'a str>,
     ) -> Result<Self> {
         let embedded = Embedded::from_folder(folder, manifest)?;
+        let declared = declared::answer(samples, &manifest.sweep)?;
+        let partial = overview::count_of_partial(manifest, samples);
         Ok(Self {
             manifest,
             machine: device(samples).unwrap_or_else(|| manifest.plain_machine()),
-            declared: declared::answer(samples, &manifest.sweep)?,
+            declared: declared.map(|declared| partial.iter().fold(declared, |all, count| all.of_part(count))),
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),

@@ -6,6 +6,7 @@ use crate::html::capitalize;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::{NumberStyle, Unit, number, plural, quantity, short_number};
+use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::SampleGroup;
@@ -59,6 +60,12 @@ fn list(words: &[String]) -> String {
     }
 }
 
+/// Returns `34 of 126 points` for a result that lacks some of its points.
+pub fn count_of_partial(manifest: &Manifest, samples: &Samples) -> Option<String> {
+    let measured = samples.good().words("key").len();
+    (measured < manifest.points && samples.has("key")).then(|| format!("{measured} of {} points", manifest.points))
+}
+
 fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     let kernels: Vec<String> = samples.values("kernel").iter().map(Value::to_string).collect();
     let ranks = samples.distinct_numbers("ranks");
@@ -78,11 +85,7 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
         let host = &launch.launch.host;
         format!(" ({}, {}, memory {})", host.cpu_model, host.processors, host.memory())
     });
-    let measured = samples.good().words("key").len();
-    let points = match measured < manifest.points && samples.has("key") {
-        true => format!("{measured} of {} points", manifest.points),
-        false => plural(manifest.points, "point"),
-    };
+    let points = count_of_partial(manifest, samples).unwrap_or_else(|| plural(manifest.points, "point"));
     let good = samples.good().len();
     let failed = samples.len() - good;
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
@@ -121,7 +124,7 @@ fn surface_on_huge_pages<'a>(input: &'a Input, group: &SampleGroup) -> Option<&'
     input.groups.iter().find(|surface| surface.is_surface() && key != group.key && surface.key == key)
 }
 
-/// Compares the rates on base pages with those on huge pages, for groups that were measured for this comparison.
+/// Compares the rates on huge pages with those on base pages, for groups that were measured for this comparison.
 fn describe_pages(input: &Input) -> Result<Option<String>> {
     let mut parts = Vec::new();
     let is_rate = |group: &&SampleGroup| group.samples.describe(group.headline).unit != Unit::Seconds;
@@ -130,7 +133,7 @@ fn describe_pages(input: &Input) -> Result<Option<String>> {
         let on_huge = surface.measured_cells(surface.headline)?;
         let ratio = |(cell, summary): &(Cell, Summary)| {
             let (_, huge) = on_huge.iter().find(|(other, _)| surface.axes == group.axes && other.by == cell.by)?;
-            Some(summary.median / huge.median)
+            Some(huge.median / summary.median)
         };
         let mut ratios: Vec<f64> = group.measured_cells(group.headline)?.iter().filter_map(ratio).collect();
         ratios.sort_by(f64::total_cmp);
@@ -144,7 +147,7 @@ fn describe_pages(input: &Input) -> Result<Option<String>> {
         parts.push(format!("{} to {} on {name}{place}", short_number(*least), short_number(*most)));
     }
     let [base, huge] = ["base", "huge"].map(|word| plain_name(&[("pages".to_owned(), Value::from(word))], &input.node));
-    Ok((!parts.is_empty()).then(|| format!("Rate on {base} / rate on {huge}: {}.", parts.join("; "))))
+    Ok((!parts.is_empty()).then(|| format!("Rate on {huge} / rate on {base}: {}.", parts.join("; "))))
 }
 
 /// Returns the extremes of every group without corners, and without a surface to compare it with. Groups of one cell each, such

@@ -283,6 +283,13 @@ impl Found {
 }
 
 impl Declared {
+    /// Says that only some points gave the answer: `count` is `34 of 126 points`.
+    #[must_use]
+    pub fn of_part(self, count: &str) -> Self {
+        let text = if self.is_known { format!("{} ({count})", self.text) } else { self.text };
+        Self { text, ..self }
+    }
+
     /// Returns the question and the answer for a terminal.
     pub fn lines(&self) -> String {
         let question = if self.question.is_empty() { String::new() } else { format!("{}\n", self.question) };

@@ -38,7 +38,8 @@ pub struct CardPrediction {
 pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
     let data = observations(samples, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;
-    let option = |name: &str| samples.common_value(columns::resolve(name));
+    let samples = super::select_kernels(samples, model.about().explains);
+    let option = |name: &str| samples.values(columns::resolve(name));
     let (mut points, mut extrapolations, mut extrapolated) = (Vec::new(), Vec::<Extrapolation>::new(), 0);
     for Observation { x, y, launch } in &data.observations {
         let row = scan_point(model, &numbers, x.clone(), &option)?;

@@ -93,7 +93,8 @@ pub fn no_sample_error(model: &dyn Model) -> Error {
     Error::input(format!("the result has no successful sample of a kernel that {} models", about.id), next)
 }
 
-/// Returns the kernels, the options and the ranges of the model's variables.
+/// Returns the kernels, the options and the ranges of the model's variables. A model of this program knows which other numbers make no
+/// difference; a formula does not, so that its domain has the ranges of all parameters.
 fn domain(samples: &Samples, model: &dyn Model, observations: &[Observation]) -> Domain {
     let mut domain = Domain::default();
     for (index, variable) in
@@ -103,9 +104,12 @@ fn domain(samples: &Samples, model: &dyn Model, observations: &[Observation]) ->
     }
     let is_option = |name: &&str| columns::describe(name).role == columns::Role::Parameter;
     for name in columns::point_columns(samples.table()).into_iter().filter(is_option).chain([KERNEL]) {
+        let short = columns::short(name);
         let words = samples.words(name);
         if !words.is_empty() {
-            domain.include_words(columns::short(name), &words);
+            domain.include_words(short, &words);
+        } else if model.formula().is_some() && model.about().variable_index(short).is_none() && name != SEED {
+            samples.numbers(name).into_iter().for_each(|value| domain.include(short, value));
         }
     }
     domain
@@ -174,6 +178,9 @@ fn kernels(samples: &Samples) -> String {
     names.join(" with ")
 }
 
+/// Parameter that only chooses among equal accesses.
+const SEED: &str = "seed";
+
 /// Columns that identify the machine of a sample and its transport.
 const OF_MACHINES: [&str; 3] = ["host", NODE_TYPE, "transport"];
 
@@ -182,7 +189,7 @@ const OF_MACHINES: [&str; 3] = ["host", NODE_TYPE, "transport"];
 fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Result<()> {
     // The model knows the size of the granted pages; then the requested kind makes no difference.
     let knows_pages = model.about().variables.iter().any(|variable| variable.name == "page_bytes");
-    let ignored: &[&str] = if knows_pages { &["seed", "pages"] } else { &["seed"] };
+    let ignored: &[&str] = if knows_pages { &[SEED, "pages"] } else { &[SEED] };
     for name in samples.mixed_columns(ignored) {
         let separates = OF_MACHINES.contains(&name) || model.fixed_variables().contains(&columns::short(name));
         let whole = name == "kernel" && !spans_kernels(model) || separates;

@@ -252,7 +252,7 @@ pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Pr
     let model = models::find(id)?;
     let numbers = Numbers::new(model, &Card::find(card)?, &[])?;
     let value = |name: &str| given.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-    Ok(scan_point(model, &numbers, model.variables(&value)?, &|_| None)?.prediction)
+    Ok(scan_point(model, &numbers, model.variables(&value)?, &|_| Vec::new())?.prediction)
 }
 
 impl Validation {

@@ -69,8 +69,8 @@ fn domains_of(card: &Card, number: &str) -> Vec<Domain> {
     names.into_iter().filter_map(|name| card.domain(name)).cloned().collect()
 }
 
-/// Returns the variables in which the model extrapolates at `x`. `option` returns the kernel and the options of the point by name;
-/// options without a value are not compared.
+/// Returns the variables in which the model extrapolates at `x`. `option` returns the values of the kernel and of the options at
+/// the point by name; options without a value are not compared.
 ///
 /// # Errors
 /// If the point is outside of a domain in a variable or an option that the model has no term for. The error names a model that has it.
@@ -78,14 +78,14 @@ pub fn extrapolations(
     model: &dyn Model,
     domains: &[NumberDomain],
     x: &[f64],
-    option: &dyn Fn(&str) -> Option<Value>,
+    option: &dyn Fn(&str) -> Vec<Value>,
 ) -> Result<Vec<Extrapolation>> {
     let about = model.about();
     let mut extrapolations: Vec<Extrapolation> = Vec::new();
     for (name, extent) in domains.iter().flat_map(|number| number.domain.extents()) {
         let variable = about.variable_index(name).map(|place| (&about.variables[place], x[place]));
-        let value = variable.map(|(variable, value)| value_of(variable, value)).or_else(|| option(name));
-        let Some(value) = value.filter(|value| !holds(extent, value)) else { continue };
+        let values = variable.map_or_else(|| option(name), |(variable, value)| vec![value_of(variable, value)]);
+        let Some(value) = values.into_iter().find(|value| !holds(extent, value)) else { continue };
         match variable.filter(|_| !model.fixed_variables().contains(&name)) {
             None => return Err(refusal(model, domains, name, extent, &value)),
             Some((variable, _)) => {

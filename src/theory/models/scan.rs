@@ -168,7 +168,7 @@ pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) 
         points =
             points.iter().flat_map(|point| values.iter().map(|value| replace_value(point, index, *value))).collect();
     }
-    let predict = |point| require_rate(model, numbers, scan_point(model, numbers, point, &|_| None)?);
+    let predict = |point| require_rate(model, numbers, scan_point(model, numbers, point, &|_| Vec::new())?);
     points.into_iter().map(predict).collect()
 }
 
@@ -202,8 +202,8 @@ fn replace_value(point: &[f64], index: usize, value: f64) -> Vec<f64> {
 
 /// Predicts a rate and a band at one point. Numbers from one fit of this model contribute their covariance and the spread of
 /// the measurements about the model; the band then holds 95 % of further measurements. All other numbers are treated as
-/// independent: the changes of the logarithm at the ends of their intervals are added in quadrature. `option` returns the kernel and the
-/// options of the point by name.
+/// independent: the changes of the logarithm at the ends of their intervals are added in quadrature. `option` returns the values of the
+/// kernel and of the options at the point by name.
 ///
 /// # Errors
 /// If the model has no term for a variable or an option in which the point is outside of the domains of the numbers.
@@ -211,7 +211,7 @@ pub fn scan_point(
     model: &dyn Model,
     numbers: &Numbers,
     x: Vec<f64>,
-    option: &dyn Fn(&str) -> Option<Value>,
+    option: &dyn Fn(&str) -> Vec<Value>,
 ) -> Result<ScanPoint> {
     let extrapolations = domains::extrapolations(model, &numbers.domains, &x, option)?;
     let prediction = model.predict(&x, &numbers.values);

@@ -148,6 +148,12 @@ impl FormulaModel {
         self.units.parameters.iter().find(|(name, _)| name == parameter).map(|(_, unit)| unit.to_string())
     }
 
+    /// Returns the unit of a parameter that no prefix fits, such as s/word.
+    pub fn compound_unit(&self, parameter: &str) -> Option<String> {
+        let compound = |(name, unit): &&(String, Dimension)| name == parameter && unit.unit().is_none();
+        self.units.parameters.iter().find(compound).map(|(_, unit)| unit.to_string())
+    }
+
     /// Sets the first guesses, in the order of the parameters, and whether the prediction itself or its reciprocal is linear in the
     /// fitted parameters.
     #[must_use]
