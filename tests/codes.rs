@@ -1,14 +1,19 @@
-//! Tests of known codes: alpha and L of `models/codes.toml` against traces of the codes, files of codes, interpolation on maps,
-//! and codes in figures, in `apexmap codes` and in comparisons.
+//! Tests of known codes: alpha and L of `models/codes.toml` against traces of the codes, their sites against the demonstration, files of
+//! codes, interpolation on maps, and codes in figures, in `apexmap codes` and in comparisons.
 
 mod traces;
 
 use crate::common::{self, Scratch, refusal_message, sample, successful_stdout};
+use crate::locate_tracer::options;
 use apexmap_base::point::Point;
 use apexmap_base::sample::Sample;
+use apexmap_locate::analysis::Analysis;
+use apexmap_locate::located::Located;
+use apexmap_locate::tracer::{TraceOptions, trace};
+use apexmap_locate::{code, demo};
 use apexmap_measure::kernels;
 use apexmap_measure::numerics::power_law::PowerLaw;
-use apexmap_theory::codes::{self, Accesses, Code, Reading, interpolate, weighted_ratio};
+use apexmap_theory::codes::{self, Accesses, Code, CodeSite, Kind, Reading, interpolate, weighted_ratio};
 use apexmap_theory::models::apex_map::lru::AccessPattern;
 use rand::SeedableRng;
 use rand_distr::Distribution;
@@ -209,6 +214,52 @@ fn the_known_codes_have_the_alpha_and_l_of_their_loops() {
 }
 
 #[test]
+fn the_sites_of_the_known_codes_have_the_shares_of_their_loops() {
+    // Loads and stores per innermost trip, as compilers leave them: sums stay in a register, the tile's factor does not.
+    let expected = [
+        ("STREAM triad", vec![(Kind::Sweep, 1.0)]),
+        ("matrix product, tiled", vec![(Kind::Sweep, 0.75), (Kind::Local, 0.25)]),
+        ("matrix product, naive", vec![(Kind::Sweep, 0.5), (Kind::Strided, 0.5)]),
+        ("SpMV, five-point", vec![(Kind::Sweep, 11.0 / 16.0), (Kind::Random, 5.0 / 16.0)]),
+        ("list walk", vec![(Kind::Chain, 0.5), (Kind::Pointer, 0.5)]),
+        ("GUPS", vec![(Kind::Random, 1.0)]),
+    ];
+    for (code, (name, kinds)) in codes::list_known().iter().zip(expected) {
+        assert_eq!(code.name, name);
+        for (kind, share) in kinds {
+            let listed: f64 = code.sites.iter().filter(|site| site.kind == kind).map(|site| site.share).sum();
+            assert!((listed - share).abs() < 0.01, "{name}: {kind} {listed}");
+        }
+    }
+}
+
+#[test]
+fn the_sites_of_the_known_codes_are_those_of_the_demonstration() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let program = demo::build(&scratch).unwrap();
+    let listed_codes = codes::list_known();
+    for (name, function) in demo::CODES {
+        let options = TraceOptions { from: Some(function.into()), ..options() };
+        let mut analysis = Analysis::default();
+        let traced = trace(&[program.clone().into(), function.into()], &options, &mut analysis).unwrap();
+        let located =
+            Located::new(&traced.sites, analysis, [("second-level cache", 1 << 20), ("last cache", 32 << 20)]);
+        let listed = &listed_codes.iter().find(|code| code.name == name).expect(name).sites;
+        let sites = code::sites(&located);
+        assert_eq!(sites.len(), listed.len(), "{name}: {sites:?}");
+        for listed in listed {
+            let is_same = |site: &&CodeSite| (&site.line, site.kind) == (&listed.line, listed.kind);
+            let site = sites.iter().find(is_same).unwrap_or_else(|| panic!("{name}: {listed:?} {sites:?}"));
+            let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
+            let numbers = |site: &CodeSite| [site.share, site.alpha, site.block_words, site.stride, site.bytes];
+            let is_near = numbers(site).into_iter().zip(numbers(listed)).all(|(a, b)| near(a, b));
+            assert!(is_near, "{name}: {site:?}, listed {listed:?}");
+        }
+    }
+}
+
+#[test]
 fn a_map_is_interpolated_in_logarithms_and_never_extrapolated() {
     // A power law is a plane in logarithms: 3 x^0.5 y^2 at (4, 8) is 3 * 2 * 64.
     let (xs, ys) = ([1.0, 16.0, 64.0], [1.0, 10.0, 100.0]);
@@ -330,6 +381,8 @@ fn the_command_lists_codes_and_reads_their_rates_from_a_map() {
     // 1e6 16^0.5 0.1^-0.25.
     assert!(row_of(&result, &more, "my solver").ends_with(" 7.11 MB/s"));
     assert!(row_of(&result, &more, "STREAM triad").ends_with(" outside the map"));
+    let read = successful_stdout(&["codes", result.to_str().unwrap()]);
+    assert!(read.contains("No measured map for:") && read.contains("pointer (50 % of list walk)"), "{read}");
 }
 
 /// Returns the row of a code on the map of a result.
@@ -341,20 +394,29 @@ fn row_of(result: &Path, more: &[&str], name: &str) -> String {
 #[test]
 fn the_table_marks_what_a_map_cannot_say() {
     let (scratch, other) = (Scratch::new(), Scratch::new());
+    let own = scratch.join("mine.toml");
+    let code = |name: &str, accesses: &str| {
+        format!("[[code]]\nname = \"{name}\"\nalpha = 1\nL = 2\naccesses = \"{accesses}\"\n")
+    };
+    std::fs::write(&own, [code("mixed", "mixed"), code("waits", "dependent")].concat()).unwrap();
+    let more = ["--codes", own.to_str().unwrap()];
     let independent = map(&scratch, 1e6);
-    let walk = row_of(&independent, &[], "list walk");
-    assert!(row_of(&independent, &[], "SpMV").ends_with("  too low: mixed streams"));
+    let walk = row_of(&independent, &more, "waits");
+    assert!(row_of(&independent, &more, "mixed").ends_with("  too low: mixed streams"));
     assert!(!walk.contains("B/s") && walk.contains("apexmap run memory-concurrency"), "{walk}");
     // A dependent map at alpha = 1 alone, a tenth as fast: the walk is read from it, and the others are not.
     let samples = [plane("apex_map.sequential", &[0.01, 0.1, 1.0], 1e6), plane("apex_map.chains", &[1.0], 1e5)];
     let both = common::file(&other, samples.concat());
-    let walk = row_of(&both, &[], "list walk");
+    let walk = row_of(&both, &more, "waits");
     assert!(walk.contains("\u{2013}") && walk.ends_with(" 141 kB/s"), "1e5 2^0.5: {walk}");
     assert!(row_of(&both, &[], "GUPS").ends_with(" \u{2013}"));
+    // The map has the jumps of the known walk, but no alpha below 1.
+    let walk = row_of(&both, &[], "list walk");
+    assert!(walk.ends_with(" outside the map"), "{walk}");
 }
 
 #[test]
-fn times_of_sites_add_up_and_kinds_without_a_map_are_named() {
+fn times_of_sites_add_up_and_without_a_map_the_rate_is_a_bound() {
     let (scratch, other) = (Scratch::new(), Scratch::new());
     let own = scratch.join("mine.toml");
     let site = |kind: &str, place: &str| {
@@ -363,12 +425,18 @@ fn times_of_sites_add_up_and_kinds_without_a_map_are_named() {
     let sites = [site("random", "alpha = 0.1\nL = 16"), site("chain", "alpha = 1\nL = 1")].concat();
     std::fs::write(&own, format!("{OWN}{sites}")).unwrap();
     let more = ["--codes", own.to_str().unwrap()];
-    let row = row_of(&map(&scratch, 1e6), &more, "my solver");
-    assert!(row.contains("no measured map for this kind: chain"), "{row}");
+    let result = map(&scratch, 1e6);
+    let read = successful_stdout(&["codes", result.to_str().unwrap(), more[0], more[1]]);
+    assert!(read.contains("chain (50 % of my solver)") && read.contains("Apex-Map (sweep, random)"), "{read}");
+    // Half of the words at 1e6 16^0.5 0.1^-0.25 bytes per second.
+    assert!(row_of(&result, &more, "my solver").ends_with(" < 14.2 MB/s"), "{read}");
+    std::fs::write(&own, format!("{OWN}{}", site("sweep", "alpha = 1\nL = 256"))).unwrap();
+    assert!(row_of(&result, &more, "my solver").ends_with(" 16 MB/s"), "long blocks are sweeps");
+    std::fs::write(&own, format!("{OWN}{sites}")).unwrap();
     let samples = [plane("apex_map.sequential", &[0.01, 0.1, 1.0], 1e6), plane("apex_map.chains", &[1.0], 1e5)];
     let row = row_of(&common::file(&other, samples.concat()), &more, "my solver");
     // Half of the words at 1e6 16^0.5 0.1^-0.25 bytes per second, half at 1e5.
-    assert!(row.contains(" 197 kB/s ") && row.ends_with("sum of 2 sites"), "{row}");
+    assert!(row.contains(" 197 kB/s ") && row.ends_with("\u{2013}"), "{row}");
     std::fs::write(&own, format!("{OWN}{}", site("chain", "alpha = 1\nL = 0"))).unwrap();
     assert!(refusal_message(&["codes", "--codes", own.to_str().unwrap()]).contains("out of range"));
 }

@@ -220,6 +220,33 @@ fn beyond_the_limit_the_rate_halves_and_all_sampled_accesses_obey_it() {
     assert!(whole.last_site < exact.sites.len());
 }
 
+#[test]
+fn many_accesses_to_few_lines_halve_the_rate_too() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let source = r#"
+        #include <stdlib.h>
+        __attribute__((noinline)) long jump(long *words, long n) {
+            unsigned long state = 88172645463325252ul;
+            for (long i = 0; i < 3000000; i++) {
+                state ^= state << 13; state ^= state >> 7; state ^= state << 17;
+                words[state % n] += i;
+            }
+            return words[0];
+        }
+        int main(void) { long n = 1 << 19; return jump(malloc(8 * n), n) == 7; }"#;
+    let program = compile(&scratch, "jumps", source, &["-O1"]);
+    let limits = [options().line_limit, None];
+    let levels = limits.map(|line_limit| {
+        let from = TraceOptions { from: Some("jump".into()), line_limit, ..options() };
+        let mut recorder = Recorder::default();
+        trace_program(&[&program], &from, &mut recorder);
+        recorder.level
+    });
+    // Fewer lines than the limit, but three words for each of 3 million jumps.
+    assert_eq!(levels, [1, 0]);
+}
+
 /// A program's output, errors and exit, alone and traced. The program writes to the files `out` and `err` of its argument.
 fn both_ways(scratch: &Scratch, source: &str, flags: &[&str]) -> ExitStatus {
     let start = r#"

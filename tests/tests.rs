@@ -92,7 +92,7 @@
 //! - `protocol`: lines cut from arbitrary bytes, and the order of a launch's events
 //! - `figure`: surfaces, contours, curves
 //! - `pictures`: PDF files and slides, colours of many curves, first views of surfaces
-//! - `codes`: places of known codes, against exact traces; files of own codes; marks and ratios
+//! - `codes`: places of known codes, against exact traces; sites, against the demonstration; files of own codes; marks and ratios
 //! - `locate`: stack distances, kinds and places of programs, text traces, the first screen
 //! - `locate_tracer`: programs under the valgrind tool: unchanged behaviour, counters with known values, sampling, refusals
 //! - `locate_kinds`: kinds of loops with known answers in C, C++, Fortran and Rust, at several levels of optimisation

@@ -2,12 +2,12 @@
 
 use super::opened::Opened;
 use super::plot;
-use super::site_sums::{CodeMap, SiteSums, reading_words};
+use super::site_sums::{CodeMap, SiteNotes, SiteSums, reading_words};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::PlainNode;
-use apexmap_base::terminal::{print, print_in_red, terminal_width};
+use apexmap_base::terminal::{print, print_in_red, terminal_width, wrap_lines};
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::{plural, short_number};
+use apexmap_base::units::short_number;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
@@ -22,8 +22,9 @@ use std::path::PathBuf;
   apexmap codes results/quickstart              their rates on this machine, read from the measured map
   apexmap codes results/quickstart --codes mine.toml
 
-Alpha and L are estimates. A rate is interpolated between the measured points; nothing is extrapolated. Codes that wait for each
-address are read from a map of dependent accesses (apex_map.chains with chains = 1).")]
+Alpha and L are estimates. A rate is interpolated between the measured points; nothing is extrapolated. The times of a code's sites
+add up: sweeps and strided walks are read from calibrate.stride, chains and pointers from apex_map.chains with one chain, and all
+others from Apex-Map. apexmap run codes measures these maps.")]
 pub struct Arguments {
     /// A result: folder, archive, report.html or Parquet file of samples [default: none, list the codes]
     result: Option<PathBuf>,
@@ -82,28 +83,26 @@ fn rates(samples: &Samples, codes: &[Code], node: &PlainNode) -> Result<String> 
     let head = ["code", "alpha", "L"].map(str::to_owned).into_iter().chain(labels);
     table.add_row(head.chain([String::new()]));
     let maps = groups.iter().map(|group| CodeMap::new(group, [ALPHA, BLOCK])).collect::<Result<Vec<_>>>()?;
-    let sums = SiteSums::new(samples)?;
+    let (sums, mut notes) = (SiteSums::new(samples)?, SiteNotes::default());
     for code in codes {
         let mut cells = vec![code.name.clone(), short_number(code.alpha), short_number(code.block_words)];
+        let is_shown = groups.iter().any(|group| code.is_on_map(group.samples.chains()));
         for (group, map) in groups.iter().zip(&maps) {
             let unit = group.samples.describe(group.headline).unit;
-            cells.push(if !code.sites.is_empty() {
-                // The sum has parts of all maps, and is printed where the map of its random accesses is.
-                if group.samples.chains().is_none() { sums.cell(code, group, unit) } else { "\u{2013}".into() }
-            } else if code.is_on_map(group.samples.chains()) {
-                reading_words(map.read([code.alpha, code.block_words]), unit)
-            } else {
-                "\u{2013}".into()
+            // A sum has parts of all maps, and is printed where the place of the whole code is.
+            cells.push(match code.is_on_map(group.samples.chains()) {
+                is_here if !code.sites.is_empty() && (is_here || !is_shown) => sums.cell(code, group, unit, &mut notes),
+                true => reading_words(map.read([code.alpha, code.block_words]), unit),
+                false => "\u{2013}".into(),
             });
         }
-        let is_shown = groups.iter().any(|group| code.is_on_map(group.samples.chains()));
         cells.push(match code.accesses {
-            _ if !code.sites.is_empty() => format!("sum of {}", plural(code.sites.len(), "site")),
+            _ if !code.sites.is_empty() => String::new(),
             Accesses::Mixed if is_shown => "too low: mixed streams".to_owned(),
             Accesses::Dependent if !is_shown => "waits: apexmap run memory-concurrency".to_owned(),
             _ => String::new(),
         });
         table.add_row(cells);
     }
-    Ok(table.to_string())
+    Ok(format!("{table}{}", wrap_lines(&notes.to_string(), terminal_width())))
 }

@@ -6,6 +6,8 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_theory::codes::{self, Code, CodeSite, Kind, Reading};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// A map over two columns.
 pub struct CodeMap {
@@ -62,45 +64,83 @@ impl SiteSums {
         Ok(sums)
     }
 
-    /// Returns the rate of a code on the ranks of a group, or the kind of a site that no map has.
-    pub fn cell(&self, code: &Code, group: &SampleGroup, unit: Unit) -> String {
-        let (mut time, mut total) = (0.0, 0.0);
+    /// Returns the rate of a code on the ranks of a group: an upper bound if kinds of its sites have no map, a dash if none has one, and
+    /// words if a site is outside of its map.
+    pub fn cell(&self, code: &Code, group: &SampleGroup, unit: Unit, notes: &mut SiteNotes) -> String {
+        let (mut time, mut missing) = (0.0, BTreeMap::new());
         for site in &code.sites {
             match self.read(site, group) {
-                None => return format!("no measured map for this kind: {}", site.kind),
-                Some(Reading::Value(rate)) => {
+                Some((map, Reading::Value(rate))) => {
                     time += site.share / rate;
-                    total += site.share;
+                    notes.maps.entry(map).or_default().insert(site.kind);
                 }
-                Some(other) => return format!("{} {}", site.line, reading_words(other, unit)),
+                Some((_, other)) => return reading_words(other, unit),
+                None => *missing.entry(site.kind).or_insert(0.0) += site.share,
             }
         }
-        quantity(total / time, unit)
+        let total: f64 = code.sites.iter().map(|site| site.share).sum();
+        let part = |(kind, share): (&Kind, &f64)| format!("{kind} ({:.0} % of {})", 100.0 * share / total, code.name);
+        notes.missing.extend(missing.iter().map(part));
+        match quantity(total / time, unit) {
+            _ if time == 0.0 => "\u{2013}".into(),
+            rate if missing.is_empty() => rate,
+            rate => format!("< {rate}"),
+        }
     }
 
-    /// Returns the rate in bytes per second of all ranks at the place of a site.
-    fn read(&self, site: &CodeSite, group: &SampleGroup) -> Option<Reading> {
+    /// Returns a map and the rate in bytes per second of all ranks that it has at the place of a site.
+    fn read(&self, site: &CodeSite, group: &SampleGroup) -> Option<(&'static str, Reading)> {
         let ranks = ranks(group);
         let of_ranks = |maps: &'_ [(f64, CodeMap)]| maps.iter().position(|(count, _)| *count == ranks);
-        match site.kind {
-            Kind::Sweep | Kind::Strided => {
-                let (ranks, map) = &self.strides[of_ranks(&self.strides)?];
+        let at_place = |map: &CodeMap| map.read([site.alpha, site.block_words]);
+        let on_surface = || {
+            let (_, map) = self.surfaces.iter().find(|(label, _)| *label == group.label())?;
+            Some(("Apex-Map", at_place(map)))
+        };
+        match (site.kind, of_ranks(&self.strides)) {
+            (Kind::Sweep | Kind::Strided, Some(index)) => {
+                let (ranks, map) = &self.strides[index];
                 // The headline of calibrate.stride is a rate per rank.
                 let ranks = if group.headline.ends_with("_per_rank") { 1.0 } else { *ranks };
-                Some(match map.read([site.stride, site.bytes]) {
+                let reading = match map.read([site.stride, site.bytes]) {
                     Reading::Value(rate) => Reading::Value(rate * ranks),
                     other => other,
-                })
+                };
+                Some(("calibrate.stride", reading))
             }
-            Kind::Chain | Kind::Pointer => {
+            (Kind::Strided, None) => None,
+            (Kind::Chain | Kind::Pointer, _) => {
                 let (_, map) = &self.chains[of_ranks(&self.chains)?];
-                Some(map.read([site.alpha, site.block_words]))
+                Some(("apex_map.chains", at_place(map)))
             }
-            Kind::Local | Kind::Random => {
-                let (_, map) = self.surfaces.iter().find(|(label, _)| *label == group.label())?;
-                Some(map.read([site.alpha, site.block_words]))
-            }
+            // Long blocks of Apex-Map are sweeps.
+            (Kind::Sweep | Kind::Local | Kind::Random, _) => on_surface(),
         }
+    }
+}
+
+/// The maps that sites were read from, and sites on none.
+#[derive(Default)]
+pub struct SiteNotes {
+    maps: BTreeMap<&'static str, BTreeSet<Kind>>,
+    missing: BTreeSet<String>,
+}
+
+impl fmt::Display for SiteNotes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let join = |kinds: &BTreeSet<Kind>| kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(", ");
+        let maps: Vec<String> = self.maps.iter().map(|(map, kinds)| format!("{map} ({})", join(kinds))).collect();
+        if !maps.is_empty() {
+            writeln!(f, "Rates add up the times of sites, from the maps of {}.", maps.join(", "))?;
+        }
+        if !self.missing.is_empty() {
+            let missing = self.missing.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            writeln!(
+                f,
+                "No measured map for: {missing}. Without them, < is an upper bound. All maps: apexmap run codes"
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use crate::located::{Located, Part};
 use crate::place::Place;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::WORD_BYTES;
-use apexmap_theory::codes::{CodeSite, Kind};
+use apexmap_theory::codes::{Accesses, CodeSite, Kind};
 use serde::Serialize;
 
 /// The smallest share of a site of a code; smaller ones are joined.
@@ -23,6 +23,7 @@ struct Entry {
     alpha: f64,
     #[serde(rename = "L")]
     block_words: f64,
+    accesses: Option<Accesses>,
     how: String,
     site: Vec<CodeSite>,
 }
@@ -37,7 +38,9 @@ pub fn toml(located: &Located, name: &str) -> Result<String> {
     );
     let name = name.chars().take(MAX_NAME).collect();
     let (alpha, block_words) = (round_to_four_digits(place.alpha), round_to_four_digits(place.block_words));
-    let file = File { code: [Entry { name, alpha, block_words, how, site: sites(located) }] };
+    let waiting = whole.kinds.iter().filter(|(kind, _)| matches!(kind, Kind::Chain | Kind::Pointer));
+    let accesses = (waiting.map(|(_, share)| share).sum::<f64>() > 0.5).then_some(Accesses::Dependent);
+    let file = File { code: [Entry { name, alpha, block_words, accesses, how, site: sites(located) }] };
     toml::to_string(&file).map_err(|e| Error::internal(format!("a code is not TOML: {e}")))
 }
 

@@ -23,18 +23,15 @@ pub fn text(located: &Located, width: usize) -> String {
 
 /// Returns a table of the largest lines of several programs.
 pub fn programs(programs: &[(&str, Located)]) -> String {
-    let aligns =
-        [Align::Left, Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+    let aligns = [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     let mut table = TextTable::new(aligns);
-    table.add_row(["code", "share", "misses", "kind", "data", "alpha", "L", "line"]);
+    table.add_row(["share", "misses", "kind", "data", "alpha", "L", "line"]);
     for (name, located) in programs {
-        let shares = shares(&located.lines);
-        for (row, part) in located.lines.iter().filter(|part| part.share >= 0.1).take(3).enumerate() {
+        table.add_heading(*name);
+        let shown = &located.lines[..rows(&located.lines)];
+        for (part, [share, misses]) in shown.iter().zip(shares(shown)).filter(|(part, _)| part.share >= 0.1) {
             let [alpha, block] = place(part);
-            let [share, misses] = shares[row].clone();
-            let name = if row == 0 { *name } else { "" };
-            let size = bytes(part.footprint);
-            table.add_row([name.into(), share, misses, kind(part), size, alpha, block, part.name.clone()]);
+            table.add_row([share, misses, kind(part), bytes(part.footprint), alpha, block, part.name.clone()]);
         }
     }
     table.to_string()

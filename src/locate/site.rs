@@ -6,7 +6,8 @@ use crate::reuse::{Displaced, YOUNGEST};
 pub const LINE_BYTES: u64 = 64;
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
-/// The largest number of different lines whose accesses are all kept. Beyond, the rate of sampling halves.
+/// The largest number of different lines whose accesses are all kept. Beyond, the rate of sampling halves. The tool also halves it after
+/// some million messages, down to 2^13 lines.
 pub const SAMPLE_LIMIT: usize = 1 << 17;
 
 /// A load or store instruction, keyed by address, size and direction; or the loads or stores of one size in a text trace.

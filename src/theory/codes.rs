@@ -35,7 +35,7 @@ const KNOWN: &str = include_str!("data/codes.toml");
 const MAX_NAME: usize = 40;
 
 /// How a code's accesses differ from those of Apex-Map with addresses that are known in advance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accesses {
     /// Their addresses are known in advance, too.

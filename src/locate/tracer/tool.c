@@ -27,8 +27,9 @@ extern Int VG_(safe_fd)(Int old_fd);
 extern Int VG_(write_socket)(Int socket, const void *data, Int bytes);
 
 enum { SCALES = 5, RECENT = 8, YOUNGEST = 8, SITE_BITS = 20, NUMBER_BITS = 42, LINE_BITS = 6, SLOT_BITS = 21, SLOTS = 1 << SLOT_BITS };
-/* Accesses between two checks of the limits, and the words that these accesses and the check put at most. */
-enum { INTERVAL = 1 << 10, MOST_WORDS = 2 * INTERVAL + 1, BUFFER_WORDS = 1 << 13 };
+/* Accesses that are recorded until they are counted, and the words that they put at most. */
+enum { RECORDS = 1 << 8, MOST_WORDS = 2 * RECORDS + 1, BUFFER_WORDS = 1 << 13 };
+enum { LEVEL_WORDS = 1 << 22, MANY_LINES = 1 << 14 }; /* The rate halves after so many words of a level, while it has many lines. */
 
 typedef struct {
     VgHashNode node; /* key: see `find_site` */
@@ -48,6 +49,9 @@ typedef struct {
     ULong young[YOUNGEST]; /* accesses to the youngest lines, by their place, times 2^level */
 } Site;
 
+/* Counting at once would fill a core's window with our instructions, so that it waits for each of the program's cache misses alone. */
+typedef struct { Site *site; Addr address; ULong value; /* that is loaded, if it may be an address or index */ } Record;
+
 enum { ACCESSES = 1, HALVE, SITE, END };
 /* Words of ACCESSES: 2 bits, then 20 bits of the site and 42 of the line's number. An old line, or a new one, is followed by a word:
    bit 63 and 42 bits are the line that it displaces among the youngest, bits 42 to 45 their number before. */
@@ -58,25 +62,27 @@ enum { PROGRAM_ENDED, PROGRAM_REPLACED, ACCESSES_REACHED, SECONDS_REACHED };
    There are so many slots that counting them undercounts lines by a few percent at most. */
 static UChar slots[SLOTS];
 static Int max_lines; /* 0 keeps all */
-static UInt level, line_count, young_count;
+static UInt level, level_words, line_count, young_count;
 static ULong young[YOUNGEST]; /* the youngest lines of the sample, the last accessed one first */
 static VgHashTable *sites;
 static Site *shared_site; /* of all further code when the indices are used up */
-static UInt site_count, recent_next;
+static UInt site_count, recent_next, buffered = 1, start_ms;
 static ULong recent_values[RECENT];
 static const UInt scales[SCALES] = { 1, 4, 8, 16, 32 };
+static const ULong NUMBER_MASK = (1ull << NUMBER_BITS) - 1;
 static ULong buffer[BUFFER_WORDS]; /* a message */
-static UInt buffered = 1, start_ms;
 static Int socket = -1, log_fd = -1, max_seconds;
 static Bool is_tracing;
 static const HChar *from_function;
-static ULong max_accesses, accesses, interval, until_check; /* `interval` accesses are not counted yet */
+static ULong max_accesses, accesses;
+static Record records[RECORDS];
+static UInt recorded, wanted; /* records, and the number at which they are counted */
+static IRSB *block; /* that is being translated */
+static Addr code; /* of its present instruction */
 
 static void stop_tracing(void) {
     if (socket >= 0) VG_(close)(socket);
-    socket = -1;
-    is_tracing = False;
-    buffered = 1;
+    socket = -1, is_tracing = False, buffered = 1;
 }
 
 /* Sends a message whose first word is free for the header. */
@@ -89,12 +95,11 @@ static void send(UInt kind, ULong *message, UInt bytes) {
         next += written, bytes -= written;
     }
 }
-
 static void flush(void) {
     if (buffered > 1) send(ACCESSES, buffer, buffered * sizeof buffer[0]);
+    level_words += buffered;
     buffered = 1;
 }
-
 /* Returns the highest level at which a line is in the sample: see site.rs. */
 static inline UInt highest_level(ULong line) {
     ULong first = line * 0x9E3779B97F4A7C15ull;
@@ -107,23 +112,29 @@ static void halve(void) {
     flush();
     send(HALVE, message, sizeof message);
     level++;
-    line_count = 0;
+    level_words = line_count = 0;
     for (UInt slot = 0; slot < SLOTS; slot++) line_count += slots[slot] > level;
     for (UInt place = 0; place < young_count; place++)
         if (highest_level(young[place]) >= level) young[kept++] = young[place];
     young_count = kept;
 }
 
-/* Counts a line, and halves the rate if the sample has too many. */
-static void add_line(ULong line) {
-    UChar *slot = &slots[line * 0x9E3779B97F4A7C15ull >> (64 - SLOT_BITS)], highest = highest_level(line);
-    line_count += *slot <= level;
-    if (*slot <= highest) *slot = highest + 1;
-    while (line_count > max_lines) halve();
+/* Counts the lines among some words, and halves the rate if the sample has too many or has sent much. Slots are far apart: a short
+   loop waits for several of them at once. */
+static void add_lines(UInt first, UInt end) {
+    for (UInt word = first; word < end; word++) {
+        if (buffer[word] >> 62 != OLD_LINE) continue;
+        ULong line = buffer[word++] & NUMBER_MASK;
+        UChar *slot = &slots[line * 0x9E3779B97F4A7C15ull >> (64 - SLOT_BITS)], highest = highest_level(line);
+        line_count += highest >= level && *slot <= level;
+        if (*slot <= highest) *slot = highest + 1;
+        while (UNLIKELY(line_count > max_lines)) halve();
+    }
+    if (level_words > LEVEL_WORDS && line_count > MANY_LINES) halve();
 }
 
 static inline void put(UInt kind, ULong site, ULong number) {
-    buffer[buffered++] = ((ULong)kind << 62) | (site << NUMBER_BITS) | (number & (((ULong)1 << NUMBER_BITS) - 1));
+    buffer[buffered++] = (ULong)kind << 62 | site << NUMBER_BITS | (number & NUMBER_MASK);
 }
 
 /* Makes a line of the sample the youngest one. The reader is told of old ones, and of young ones that the site enters. */
@@ -132,18 +143,16 @@ static inline void touch(Site *site, ULong line, Bool enters) {
     for (UInt place = 0; place < young_count; place++) {
         ULong next = young[place];
         young[place] = moved;
-        if (next == line) {
-            site->young[place] += 1ull << level;
-            if (enters) put(YOUNG_LINE, site->index, line);
-            return;
-        }
         moved = next;
+        if (next != line) continue;
+        site->young[place] += 1ull << level;
+        if (enters) put(YOUNG_LINE, site->index, line);
+        return;
     }
     Bool is_full = young_count == YOUNGEST;
     put(OLD_LINE, site->index, line);
     put(is_full ? 2 : 0, young_count, is_full ? moved : 0);
     if (!is_full) young[young_count++] = moved;
-    if (max_lines) add_line(line);
 }
 
 /* Adds the steps since the stride began, which all equal it. */
@@ -156,14 +165,13 @@ static void settle(Site *site) {
     if (distance <= 64) site->run_bytes += kept * distance;
     else site->runs += kept;
 }
-
 static void begin_stride(Site *site, Addr address, Long step) {
     if (site->new_strides++ == 0) return;
     settle(site);
     site->stride = step;
     if (step > 0 && step <= (site->size > 8 ? site->size : 8)) site->run_bytes += step;
     else site->runs++;
-    for (UInt i = 0; i < SCALES; i++) {
+    for (UInt i = 0; i < SCALES && !site->is_store; i++) {
         ULong base = address - scales[i] * site->value;
         site->chained[i] += base == site->bases[i];
         site->bases[i] = base;
@@ -173,18 +181,40 @@ static void begin_stride(Site *site, Addr address, Long step) {
     site->pointed += is_pointed;
 }
 
+static inline void count(Site *site, Addr address, ULong value) {
+    Long step = address - site->address;
+    Bool same_line = (address ^ site->address) < 1 << LINE_BITS;
+    if (LIKELY(step == site->stride)) site->same_stride++;
+    else if (step == 0) site->same_address++;
+    else begin_stride(site, address, step);
+    site->address = address;
+    site->same_line += same_line;
+    if (level == 0 || highest_level(address >> LINE_BITS) >= level) touch(site, address >> LINE_BITS, !same_line);
+    site->value = value;
+    if (value > 0xFFFF) recent_values[recent_next++ % RECENT] = value; /* Smaller values are no pointers. */
+}
+
+static void count_records(void) {
+    if (recorded == 0) return;
+    UInt first = buffered;
+    for (UInt i = 0; i < recorded; i++) count(records[i].site, records[i].address, records[i].value);
+    accesses += recorded;
+    recorded = 0;
+    if (max_lines) add_lines(first, buffered);
+    put(TIME, 0, accesses);
+    if (buffered > BUFFER_WORDS - MOST_WORDS) flush();
+}
+
 static VG_REGPARM(0) void begin_trace(void) {
     if (is_tracing || socket < 0) return;
-    is_tracing = True;
+    is_tracing = True, wanted = 1;
     start_ms = VG_(read_millisecond_timer)();
-    interval = until_check = 1;
 }
 
 /* Writes the object, and a line for the function and each caller into which it is inlined. */
 static void write_name(const Site *site, HChar *text, SizeT room) {
-    const HChar *object = "";
-    VG_(get_objname)(site->epoch, site->code, &object);
-    VG_(strlcpy)(text, object, 4096);
+    const HChar *object;
+    VG_(strlcpy)(text, VG_(get_objname)(site->epoch, site->code, &object) ? object : "", 4096);
     InlIPCursor *cursor = VG_(new_IIPC)(site->epoch, site->code);
     do {
         const HChar *frame = VG_(describe_IP)(site->epoch, site->code, cursor);
@@ -211,51 +241,29 @@ static void send_site(Site *site) {
 static void report(ULong reason) {
     ULong end[] = { 0, reason };
     if (socket < 0) return;
+    count_records();
     flush();
     VG_(HT_ResetIter)(sites);
     for (Site *site; (site = VG_(HT_Next)(sites)) != NULL;)
         if (site->new_strides > 0) send_site(site);
     send(END, end, sizeof end);
 }
-
 static void check_limits(void) {
-    accesses += interval;
-    put(TIME, 0, accesses);
-    if (buffered > BUFFER_WORDS - MOST_WORDS) flush();
+    count_records();
     Bool is_late = max_seconds && VG_(read_millisecond_timer)() - start_ms >= (ULong)max_seconds * 1000;
     if (is_late || accesses == max_accesses) {
         report(is_late ? SECONDS_REACHED : ACCESSES_REACHED);
         stop_tracing();
     }
     ULong left = max_accesses - accesses;
-    interval = until_check = max_accesses && left < INTERVAL ? left : INTERVAL;
+    wanted = max_accesses && left < RECORDS ? left : RECORDS;
 }
 
-static inline __attribute__((always_inline)) void count(Site *site, Addr address) {
+static VG_REGPARM(3) void record(Site *site, Addr address, ULong value) {
     if (UNLIKELY(!is_tracing)) return;
-    Long step = address - site->address;
-    Bool same_line = (address ^ site->address) < 1 << LINE_BITS;
-    if (LIKELY(step == site->stride)) site->same_stride++;
-    else if (step == 0) site->same_address++;
-    else begin_stride(site, address, step);
-    site->address = address;
-    site->same_line += same_line;
-    ULong line = address >> LINE_BITS;
-    if (level == 0 || highest_level(line) >= level) touch(site, line, !same_line);
-    if (UNLIKELY(--until_check == 0)) check_limits();
+    records[recorded++] = (Record){ site, address, value };
+    if (UNLIKELY(recorded == wanted)) check_limits();
 }
-
-static VG_REGPARM(2) void count_access(Site *site, Addr address) { count(site, address); }
-static VG_REGPARM(3) void count_load(Site *site, Addr address, ULong value) {
-    count(site, address);
-    site->value = value;
-    if (value > 0xFFFF) recent_values[recent_next++ % RECENT] = value; /* Smaller values are no pointers. */
-}
-
-/* The block that is being translated, and the address of its present instruction. */
-static IRSB *block;
-static Addr code;
-
 static Site *find_site(UInt size, Bool is_store) {
     UWord key = code | ((UWord)size << 48) | ((UWord)is_store << 62);
     DiEpoch epoch = VG_(current_DiEpoch)();
@@ -273,23 +281,18 @@ static Site *find_site(UInt size, Bool is_store) {
     return site;
 }
 
-/* Adds the call that counts an access. `loaded` is where a load puts its value, which is passed on if it may be an address or index. */
+/* Adds the call that records an access. `loaded` is where a load puts its value. */
 static void add_access(Bool is_store, IRExpr *address, UInt size, IRTemp loaded, IRExpr *guard) {
-    IRExpr *site = mkIRExpr_HWord((HWord)find_site(size, is_store)), *value = IRExpr_RdTmp(loaded);
+    IRExpr *value = IRExpr_RdTmp(loaded);
     IRType type = loaded == IRTemp_INVALID || size < 4 ? Ity_INVALID : typeOfIRTemp(block->tyenv, loaded);
     if (type == Ity_I32) {
         value = IRExpr_RdTmp(newIRTemp(block->tyenv, Ity_I64));
         addStmtToIRSB(block, IRStmt_WrTmp(value->Iex.RdTmp.tmp, IRExpr_Unop(Iop_32Uto64, IRExpr_RdTmp(loaded))));
-    }
-    IRDirty *call = type == Ity_I32 || type == Ity_I64
-        ? unsafeIRDirty_0_N(3, "count_load", VG_(fnptr_to_fnentry)(count_load), mkIRExprVec_3(site, address, value))
-        : unsafeIRDirty_0_N(2, "count_access", VG_(fnptr_to_fnentry)(count_access), mkIRExprVec_2(site, address));
+    } else if (type != Ity_I64) value = mkIRExpr_HWord(0);
+    IRExpr **arguments = mkIRExprVec_3(mkIRExpr_HWord((HWord)find_site(size, is_store)), address, value);
+    IRDirty *call = unsafeIRDirty_0_N(3, "record", VG_(fnptr_to_fnentry)(record), arguments);
     if (guard) call->guard = guard;
     addStmtToIRSB(block, IRStmt_Dirty(call));
-}
-
-static void add_load(IRExpr *address, IRType type, IRTemp loaded, IRExpr *guard) {
-    add_access(False, address, sizeofIRType(type), loaded, guard);
 }
 static void add_store(IRExpr *address, const IRExpr *data, IRExpr *guard) {
     add_access(True, address, sizeofIRType(typeOfIRExpr(block->tyenv, data)), IRTemp_INVALID, guard);
@@ -313,7 +316,8 @@ static void add_accesses(const IRStmt *statement) {
     switch (statement->tag) {
     case Ist_WrTmp: {
         const IRExpr *load = statement->Ist.WrTmp.data;
-        if (load->tag == Iex_Load) add_load(load->Iex.Load.addr, load->Iex.Load.ty, statement->Ist.WrTmp.tmp, NULL);
+        if (load->tag == Iex_Load)
+            add_access(False, load->Iex.Load.addr, sizeofIRType(load->Iex.Load.ty), statement->Ist.WrTmp.tmp, NULL);
         break;
     }
     case Ist_Store: add_store(statement->Ist.Store.addr, statement->Ist.Store.data, NULL); break;
@@ -321,14 +325,12 @@ static void add_accesses(const IRStmt *statement) {
         const IRLoadG *load = statement->Ist.LoadG.details;
         IRType result, loaded;
         typeOfIRLoadGOp(load->cvt, &result, &loaded);
-        add_load(load->addr, loaded, load->dst, load->guard);
+        add_access(False, load->addr, sizeofIRType(loaded), load->dst, load->guard);
         break;
     }
-    case Ist_StoreG: {
-        const IRStoreG *store = statement->Ist.StoreG.details;
-        add_store(store->addr, store->data, store->guard);
+    case Ist_StoreG:
+        add_store(statement->Ist.StoreG.details->addr, statement->Ist.StoreG.details->data, statement->Ist.StoreG.details->guard);
         break;
-    }
     case Ist_CAS: {
         const IRCAS *cas = statement->Ist.CAS.details;
         UInt size = sizeofIRType(typeOfIRExpr(block->tyenv, cas->dataLo)) * (cas->dataHi ? 2 : 1);
@@ -344,7 +346,6 @@ static void add_accesses(const IRStmt *statement) {
     case Ist_Dirty: {
         const IRDirty *helper = statement->Ist.Dirty.details;
         if (helper->mFx != Ifx_None) add_access(helper->mFx != Ifx_Read, helper->mAddr, helper->mSize, IRTemp_INVALID, helper->guard);
-        break;
     }
     }
 }
@@ -358,8 +359,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
         addStmtToIRSB(block, statement);
         if (statement->tag == Ist_IMark) code = statement->Ist.IMark.addr;
         if (statement->tag == Ist_IMark && from_function && !is_tracing && is_wanted_begin())
-            addStmtToIRSB(block, IRStmt_Dirty(
-                unsafeIRDirty_0_N(0, "begin_trace", VG_(fnptr_to_fnentry)(begin_trace), mkIRExprVec_0())));
+            addStmtToIRSB(block, IRStmt_Dirty(unsafeIRDirty_0_N(0, "begin", VG_(fnptr_to_fnentry)(begin_trace), mkIRExprVec_0())));
         add_accesses(statement);
     }
     return block;
@@ -385,7 +385,6 @@ static void start(void) {
     VG_(close)(log_fd);
     if (!from_function) begin_trace();
 }
-
 static void before_options(void) {
     VG_(details_name)("apexmap");
     VG_(details_description)("records how each load and store walks through memory");

@@ -34,6 +34,7 @@ pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "memory-mountain",
     "memory-writes",
     "memory-concurrency",
+    "codes",
     "memory-loaded",
     "stream",
     "core-to-core",
