@@ -64,7 +64,7 @@ fn card(name: &str, source: Source, speed: impl Fn(u64) -> f64) -> Machine {
     let samples = table.finish().into();
     let origin = Origin::Published;
     let (name, given, refused) = (name.into(), name.into(), Vec::new());
-    Machine { name, given, origin, samples, manifest: None, card: None, run: None, refused }
+    Machine { name, given, origin, samples, manifest: None, card: None, run: None, transfer: None, refused }
 }
 
 fn compare_machines(machines: &[Machine]) -> Comparison<'_> {

@@ -2,6 +2,7 @@
 
 use super::common::{Scratch, apexmap, output, successful_stdout};
 use apexmap_base::point::{Point, Value};
+use apexmap_base::units::exact_bytes;
 use apexmap_measure::kernels::gpu::device::Device;
 use apexmap_measure::kernels::gpu::platforms::devices;
 use apexmap_measure::kernels::{self, Outcome};
@@ -168,7 +169,9 @@ fn sizes_that_the_device_refuses_name_the_limit() {
     let words = (limit / 8 + 1).next_power_of_two();
     let point = point("gpu.random_access", &format!("N_words = {words}"));
     let error = kernels::run_embedded(&point, 0).unwrap_err();
-    assert!(error.message.contains("allocates at once"), "{error}");
+    let sizes = [8 * words, limit].map(exact_bytes);
+    assert!(sizes.iter().all(|size| error.message.contains(size)), "{sizes:?}: {error}");
+    assert!(error.help.contains("use a smaller size"), "{error}");
     let refused = |kernel: &str, name: &str, value: u64| {
         let point = Point::new(kernel, 1).with_parameter(name, value);
         kernels::complete(point).unwrap_err().message
@@ -280,11 +283,19 @@ fn a_comparison_says_what_is_one_device_and_maps_the_ratio() {
     }
     let [processor, device] =
         ["processor", "device"].map(|name| scratch.join(name).to_str().expect("a path").to_owned());
+    // 1 MB/s to the device: slower than a processor.
+    let mut card = Card::new("a device", "", "");
+    card.set("to_device_bytes_per_second", Number::new(1e6, "B/s", "given")).expect("a number");
+    let card_file = scratch.join("card.toml");
+    std::fs::write(&card_file, card.to_toml()).expect("written");
+    let cards = format!(",{}", card_file.to_str().expect("a path"));
+    let with_card = ["compare", "--cards", &cards];
     for (other, name) in [(device.as_str(), "device"), ("h100", "NVIDIA H100")] {
         let out = scratch.join(format!("{name} compared"));
         let mut compare = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        compare.args(if name == "device" { &with_card[..] } else { &with_card[..1] });
         let compared =
-            output(compare.args(["compare", &processor, other, "--names", &format!("host,{name}"), "--out"]).arg(&out));
+            output(compare.args([processor.as_str(), other, "--names", &format!("host,{name}"), "--out"]).arg(&out));
         let text =
             [compared.stdout, compared.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         assert_eq!(compared.status.code(), Some(0), "{text}");
@@ -292,6 +303,13 @@ fn a_comparison_says_what_is_one_device_and_maps_the_ratio() {
         let sentence = format!("{name} is one device, without transfers to it");
         assert!(page.contains("host is one process at P = 1") && page.contains(&sentence), "{text}");
         assert!(page.contains(&format!("Speed of {name} relative to host")), "{text}");
+        if name == "device" {
+            assert!(page.contains("Speed of device with transfers relative to host"), "{text}");
+            assert!(page.contains("moves each word there, at 1 MB/s, each time that it is read"), "{text}");
+            assert!(text.contains("times as fast as device with transfers"), "{text}");
+        } else {
+            assert!(page.contains("without transfers to it, whose rate was not measured"), "{text}");
+        }
     }
 }
 
@@ -321,4 +339,18 @@ fn the_bound_of_a_device_counts_sectors_beyond_its_largest_cache() {
         assert!((bound * bytes * 0.875 / 3.2e9 - 1.0).abs() < 1e-3, "{words}: {bound}");
     }
     assert_eq!(rate(1, "another device"), None);
+}
+
+#[test]
+fn a_device_whose_caches_are_unknown_has_no_bound_by_its_memory() {
+    let mut card = Card::new("a device", "", "");
+    card.provenance.insert(bounds::DEVICE_NAME.into(), "a device".into());
+    for (name, value, unit) in [("sector_bytes", 32.0, "B"), ("node_bandwidth_bytes_per_second", 3.2e9, "B/s")] {
+        card.set(name, Number::new(value, unit, "given")).expect("a number");
+    }
+    let (limits, point) = (Limits::from_card(&card), point("gpu.apex_map", "M = 1048576"));
+    let outputs = BTreeMap::from([(bounds::DEVICE_NAME.to_owned(), Value::from("a device"))]);
+    let case = Case { limits: &limits, point: &point, outputs: &outputs, carrier: ("threads", ""), nodes: 1 };
+    let terms = bounds::terms(&case).expect("a family");
+    assert!(terms.missing.contains(&bounds::MEMORY) && terms.bottleneck().is_none(), "{terms:?}");
 }

@@ -1,5 +1,5 @@
-//! Tests of predictions drawn without a result, of compact models of Apex-Map in fits and reports, and of cards without
-//! some numbers.
+//! Tests of predictions drawn without a result, of compact models of Apex-Map in fits and reports, of the published surface of a
+//! device, and of cards without some numbers.
 
 use super::common::{Scratch, refusal_message, successful_stdout};
 use crate::synthetic_machines;
@@ -7,9 +7,10 @@ use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit;
 use apexmap_theory::fit::quality::geometric_spread;
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, Number};
 use apexmap_theory::models;
 use apexmap_theory::models::scan::{Numbers, scan};
+use apexmap_theory::paper_tables::table;
 use std::cell::RefCell;
 use std::path::Path;
 
@@ -216,4 +217,46 @@ fn each_further_sender_costs_two_polls_and_its_share_of_handles() {
     let hidden = share * (number("request_alone_seconds") - number("request_seconds"));
     let expected = 2.0 * 14.0 * poll + share * (2.0 * (14.0 * line + 14.0 * poll) / 16.0 + 14.0 / 15.0 * hidden);
     assert!((added / expected - 1.0).abs() < 1e-6, "{added} {expected}");
+}
+
+/// The cell that gives the issue time on the card is left out.
+#[test]
+fn the_published_surface_of_a_device_is_predicted_from_its_card() {
+    let model = models::find("apex_map.device").expect("a model");
+    let card = Card::find("h100").expect("a card");
+    let numbers = model.parameters(&card).expect("all numbers");
+    let table = table("h100-apex-map").expect("a table");
+    let measured = table.pairs("alpha", "gwords").into_iter().zip(table.pairs("l", "gwords"));
+    let errors = measured.filter(|((alpha, _), (block, _))| (*alpha, *block) != (0.001, 64.0)).map(
+        |((alpha, gwords), (block, _))| {
+            let predicted = model.predict(&[alpha, block, 134_217_728.0, 0.0], &numbers).value / 8e9;
+            2.0 * (predicted - gwords).abs() / (predicted + gwords)
+        },
+    );
+    let errors: Vec<f64> = errors.collect();
+    assert_eq!(errors.len(), 41);
+    let smape = errors.iter().sum::<f64>() / errors.len() as f64;
+    assert!((0.04..0.055).contains(&smape), "{smape}: docs/gpu.md says 5 %");
+    assert!(errors.iter().all(|error| *error < 0.4), "{errors:?}");
+    let variables = |source: f64| {
+        let given = [("alpha", 0.1), ("L", 1.0), ("M", 1e8), ("index_source", source)];
+        model.variables(&|name| given.iter().find(|(given, _)| *given == name).map(|(_, value)| *value))
+    };
+    assert!(variables(0.0).is_ok() && variables(1.0).is_err(), "no number is that of generated indices");
+    let mut lacking = Card::new("a device", "", "");
+    lacking.set("l1_bytes", Number::new(1e5, "B", "given")).expect("a number");
+    let error = model.parameters(&lacking).expect_err("numbers are missing");
+    assert!(error.message.contains("l2_bytes") && error.message.contains("sector_bytes"), "{error}");
+}
+
+#[test]
+fn the_published_surface_of_a_device_is_plotted_with_its_origin() {
+    let scratch = Scratch::new();
+    let file = scratch.join("h100.svg");
+    successful_stdout(&["plot", "h100", "surface", "--out", file.to_str().expect("a path")]);
+    let drawn = std::fs::read_to_string(&file).expect("a figure");
+    for text in ["NVIDIA H100", "per device", "measured: a CUDA program, 2026-11-26"] {
+        assert!(drawn.contains(text), "{text}: {drawn}");
+    }
+    assert!(refusal_message(&["plot", "seaborg"]).contains("seaborg"), "a machine without rates");
 }

@@ -12,6 +12,7 @@ use apexmap_base::shell;
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::plural;
 use apexmap_draw::figure::Style;
+use apexmap_pages::compare::devices;
 use apexmap_pages::compare::limit::Conditions;
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
@@ -129,6 +130,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let Conditions { limit, noisy } = Conditions::parse(&arguments.fail_if)?;
     if arguments.json && limit.is_none() {
         return Err(Error::input("--json prints the check of slower=", "add slower=5% to --fail-if, for example"));
+    }
+    // A check has two sides.
+    if limit.is_none() {
+        devices::add_with_transfers(&mut machines);
     }
     let comparison = with_choices(arguments, compare(&machines, matching)?)?;
     if let (Some(_), Some([first, second])) = (&limit, comparison.same_samples()) {

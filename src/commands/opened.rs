@@ -1,8 +1,11 @@
-//! Opens a result that a user names: a folder, its `samples.parquet`, an archive of `apexmap archive`, or a report.
+//! Opens a result that a user names: a folder, its `samples.parquet`, an archive of `apexmap archive`, a report, or the printed rates of a
+//! published machine.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
+use apexmap_pages::compare::machine::Machine;
+use apexmap_pages::compare::published_machines;
 use apexmap_pages::report::embedded::Embedded;
 use apexmap_results::disk::{Folder, archive, parquet};
 use apexmap_results::import::recognise::{ResultFile, result_file};
@@ -19,6 +22,8 @@ pub struct Opened {
     folder: Option<Folder>,
     /// The folder into which an archive or a report was unpacked.
     unpacked: Option<TemporaryFolder>,
+    /// A published machine with its printed rates.
+    pub published: Option<Machine>,
     /// Version of the program that made the report that was opened.
     pub page_version: Option<String>,
 }
@@ -26,7 +31,14 @@ pub struct Opened {
 impl Opened {
     /// Opens a result. Archives and reports are unpacked into a temporary folder.
     pub fn open(named: &Path) -> Result<Self> {
-        let mut opened = Self { named: named.to_owned(), folder: None, unpacked: None, page_version: None };
+        let mut opened =
+            Self { named: named.to_owned(), folder: None, unpacked: None, published: None, page_version: None };
+        if !named.exists() {
+            opened.published = published_machines::printed(&named.to_string_lossy())?;
+        }
+        if opened.published.is_some() {
+            return Ok(opened);
+        }
         if !named.is_file() {
             opened.folder = Some(Folder::open(named)?);
             return Ok(opened);
@@ -74,6 +86,9 @@ impl Opened {
 
     /// Reads all samples. Prints notes on standard error about samples that are lost or were not checked.
     pub fn samples(&self) -> Result<Samples> {
+        if let Some(machine) = &self.published {
+            return Ok(machine.samples.clone());
+        }
         match &self.folder {
             Some(folder) => read_folder(folder).map_err(|error| self.name_error(error)),
             None => {

@@ -21,13 +21,14 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart surface --where 'P == 1'
   apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
   apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
+  apexmap plot h100 surface --out h100.svg
   apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card)
   apexmap plot results/quickstart elasticity --x alpha --y L --where 'P == 1'
   apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.pdf
   apexmap plot results/quickstart contour --where 'P == 1' --codes        (mark STREAM, GUPS and other codes)
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {
-    /// A result: folder, archive, report.html or Parquet file of samples
+    /// A result: folder, archive, report.html or Parquet file of samples; or a published machine with printed rates, such as h100
     result: PathBuf,
     /// surface, contour, heat, curves; bottleneck: the limit that is the bottleneck at each point, and the fraction of it that
     /// was reached; elasticity: the power of --x with which --z grows, 1 if doubling --x doubles it
@@ -94,7 +95,10 @@ fn draw(arguments: &Arguments) -> Result<()> {
         None => share.or_else(headline).or_else(|| samples.first_imported_value()).unwrap_or("seconds"),
     };
     let (x, by) = axes(arguments, kind, &samples)?;
-    let title = arguments.title.clone().unwrap_or_else(|| plot::title(&samples, kind, &x, z));
+    let title = arguments.title.clone().unwrap_or_else(|| {
+        let title = plot::title(&samples, kind, &x, z);
+        opened.published.as_ref().map_or(title.clone(), |machine| format!("{}: {title}", machine.name))
+    });
     let request = Request { kind, title, x, by, z: z.into() }.orient();
     let selected = selection::select(&samples, &request)?;
     let samples = selected.samples;
@@ -107,7 +111,9 @@ fn draw(arguments: &Arguments) -> Result<()> {
     selected.notes.iter().for_each(|line| note(&format!("note: {line}")));
     let files = match &arguments.out {
         Some(out) => vec![out.clone()],
-        None if arguments.result.is_file() => vec![PathBuf::from(&arguments.kind).with_extension("svg")],
+        None if arguments.result.is_file() || opened.published.is_some() => {
+            vec![PathBuf::from(&arguments.kind).with_extension("svg")]
+        }
         None => {
             let figures = Folder::open(&arguments.result)?.figures();
             ["svg", "png"].map(|end| figures.join(&arguments.kind).with_extension(end)).to_vec()

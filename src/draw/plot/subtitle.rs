@@ -16,7 +16,8 @@ pub fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> S
     let same = |name: &str| samples.common_value(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());
     let text = |value: Value| columns::caption(&value.to_string());
-    let names = if samples.describe_origin().is_some() { &["kernel"][..] } else { &["host", "cpu_model", "kernel"] };
+    let names =
+        if samples.describe_origin().is_some() { &["kernel"][..] } else { &["host", "cpu_model", "kernel", "origin"] };
     let mut parts: Vec<String> = names.iter().copied().filter_map(same).map(text).collect();
     parts.extend(samples.has_mixed_nodes().then(|| "MIXED NODES".into()));
     // A program is started once, whatever threads and processes it has.

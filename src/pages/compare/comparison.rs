@@ -1,6 +1,7 @@
 //! Machines with matched points, their groups and ratios, and the warnings of every page and figure.
 
 use super::comparability::{self, Difference};
+use super::devices;
 use super::groups::{self, MatchedGroup};
 use super::machine::{Machine, Origin, Source};
 use super::matching::{self, Matching};
@@ -228,8 +229,11 @@ impl Comparison<'_> {
         let machines = 0..self.machines.len();
         let pairs = machines.clone().flat_map(|a| machines.clone().skip(a + 1).map(move |b| (a, b)));
         let measured = |k: usize| {
-            let Machine { origin, samples, .. } = &self.machines[k];
-            *origin == Origin::Measured && !samples.is_empty() && samples.describe_origin().is_none()
+            let Machine { origin, samples, transfer, .. } = &self.machines[k];
+            *origin == Origin::Measured
+                && transfer.is_none()
+                && !samples.is_empty()
+                && samples.describe_origin().is_none()
         };
         let mut same = pairs.filter(|&(a, b)| measured(a) && measured(b) && seconds(a).eq(seconds(b)));
         same.next().map(|(a, b)| [a, b].map(|k| self.machines[k].name.as_str()))
@@ -320,7 +324,7 @@ impl Comparison<'_> {
         let devices = &self.points.devices;
         let describe = |(index, machine): (usize, &Machine)| {
             if devices.contains(&index) {
-                return format!("{} is one device, without transfers to it", machine.name);
+                return devices::describe(machine);
             }
             let node = machine.host().and_then(|host| host.processors.cores).map(f64::from);
             let matched = self.matched.iter().map(|&point| self.point(point));

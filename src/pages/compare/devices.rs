@@ -5,9 +5,11 @@
 
 use super::machine::Machine;
 use super::points::{PointData, Points};
+use apexmap_base::units::{Unit, amount};
 use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::samples::plain_names::DEVICE_FAMILY;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
+use apexmap_theory::machine::catalogue;
 
 /// Returns the family of processors' kernels whose experiment a device's kernel repeats: `apex_map` for `gpu.apex_map`.
 pub fn experiment(kernel: &Kernel) -> Option<&'static str> {
@@ -18,6 +20,42 @@ pub fn experiment(kernel: &Kernel) -> Option<&'static str> {
 pub fn find(machines: &[Machine]) -> Vec<usize> {
     let devices: Vec<usize> = (0..machines.len()).filter(|&index| machines[index].samples.is_on_device()).collect();
     if devices.len() == machines.len() { Vec::new() } else { devices }
+}
+
+/// Adds each device whose card has transfers once more: Apex-Map with a transfer of each word each time that it is read.
+pub fn add_with_transfers(machines: &mut Vec<Machine>) {
+    let devices = find(machines);
+    let runs_apex_map = |machine: &Machine| machine.words("kernel").iter().any(|id| kernels::family(id) == "apex_map");
+    if !machines.iter().any(runs_apex_map) {
+        return;
+    }
+    for device in devices {
+        let machine = &machines[device];
+        let samples = machine.samples.with_kernel("gpu.apex_map");
+        if let (Some(rate), false) = (to_device(machine), samples.is_empty()) {
+            let name = format!("{} with transfers", machine.name);
+            // Models and cards have no transfers.
+            machines.push(Machine { name, samples, card: None, transfer: Some(rate), ..machine.clone() });
+        }
+    }
+}
+
+/// Describes a device as a side of a comparison.
+pub fn describe(machine: &Machine) -> String {
+    let name = &machine.name;
+    match (machine.transfer, to_device(machine)) {
+        (Some(rate), _) => {
+            let rate = amount(rate, Unit::BytesPerSecond);
+            format!("{name} moves each word there, at {rate}, each time that it is read")
+        }
+        (None, Some(_)) => format!("{name} is one device, without transfers to it"),
+        (None, None) => format!("{name} is one device, without transfers to it, whose rate was not measured"),
+    }
+}
+
+/// Returns the bandwidth from the host to a device; `None` if its card does not have it.
+fn to_device(machine: &Machine) -> Option<f64> {
+    machine.card.as_ref()?.get(catalogue::TO_DEVICE_BYTES_PER_SECOND.name)
 }
 
 /// Returns the columns that match a device's points with those of processors.

@@ -63,6 +63,8 @@ pub struct Machine {
     pub card: Option<Card>,
     /// The run that measured the samples, or `None` if unknown. Results of the same run share their launches.
     pub run: Option<Arc<str>>,
+    /// Bytes per second to a device, whose speeds then contain a transfer of each word once per read.
+    pub transfer: Option<f64>,
     /// Why models do not predict some points of the others from the numbers of a published machine, with the next step.
     pub refused: Vec<String>,
 }
@@ -106,6 +108,7 @@ impl Machine {
             manifest,
             card,
             run: None,
+            transfer: None,
             refused: Vec::new(),
         })
     }

@@ -275,7 +275,11 @@ fn point_data(
             format!("choose one: '{}[{}]'", machine.given, mixed.choice),
         )
     })?;
-    let speed = |value: f64| if smaller_is_better { 1.0 / value } else { value };
+    let speed = |value: f64| match machine.transfer {
+        _ if smaller_is_better => 1.0 / value,
+        Some(rate) => 1.0 / (1.0 / value + 1.0 / rate),
+        None => value,
+    };
     let exact = machine.origin == Origin::Published || machine.samples.describe_simulation().is_some();
     let (widening, total) = (samples.widening(), is_total(headline));
     let machine_point = |cell: cells::Cell| {

@@ -12,7 +12,7 @@
 pub mod comparability;
 pub mod comparison;
 pub mod control;
-mod devices;
+pub mod devices;
 pub mod groups;
 pub mod limit;
 pub mod machine;

@@ -9,7 +9,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::table::TableBuilder;
 use apexmap_results::table::columns::{self, ALPHA};
-use apexmap_theory::machine::{Card, KERNEL};
+use apexmap_theory::machine::{Card, KERNEL, PUBLISHED};
 use apexmap_theory::models::scan::{Numbers, scan_point};
 use apexmap_theory::models::{self, Model, domains};
 use apexmap_theory::paper_tables::table;
@@ -130,8 +130,22 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         manifest: None,
         card: Some(card),
         run: None,
+        transfer: None,
         refused,
     })
+}
+
+/// Returns a published machine with its printed rates; `None` if there is none of this name, or if it has no such rates.
+///
+/// # Errors
+/// If a published table cannot be read; this is an internal error.
+pub fn printed(name: &str) -> Result<Option<Machine>> {
+    if !PUBLISHED.iter().any(|(published, _)| *published == name) {
+        return Ok(None);
+    }
+    let machine = machine(name, Card::find(name)?, &[])?;
+    let samples = machine.samples.with_word(Source::COLUMN, &[Source::Printed.word()]);
+    Ok((!samples.is_empty()).then_some(Machine { samples, ..machine }))
 }
 
 /// The device with a published surface of Apex-Map, its table, and the words of its memory.

@@ -247,6 +247,9 @@ pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>)
         described.unit = Unit::UpdatesPerSecond;
         described.label = described.label.replace("rate of operations", "rate of updates");
     }
+    if is_all("gpu") {
+        described.label = described.label.replace("per process", "per device");
+    }
     if column == "seconds" && is_all(COMMAND) {
         described.label = "wall time".into();
     }

@@ -159,12 +159,13 @@ fn spread((low, high): (f64, f64), unit: Unit) -> String {
     }
 }
 
-fn all_cores(card: &Card) -> String {
+/// Returns what measured the numbers of a whole machine, and how its updates of one table were protected.
+fn whole_machine(card: &Card) -> (String, &'static str) {
     if card.provenance.contains_key(DEVICE_NAME) {
-        return "the device".into();
+        return ("the device".into(), "by atomics");
     }
-    card.get(catalogue::CORES.name)
-        .map_or_else(|| "all cores".into(), |cores| format!("all {}", plural(cores as usize, "core")))
+    let cores = card.get(catalogue::CORES.name).map(|cores| format!("all {}", plural(cores as usize, "core")));
+    (cores.unwrap_or_else(|| "all cores".into()), "unprotected")
 }
 
 fn stream(card: &Card) -> Vec<Row> {
@@ -178,6 +179,7 @@ fn stream(card: &Card) -> Vec<Row> {
         });
         format!(", arrays of {}{rule}", units::bytes(arrays))
     });
+    let (whole, _) = whole_machine(card);
     let four = [
         (catalogue::STREAM_COPY_BYTES_PER_SECOND, "copy"),
         (catalogue::STREAM_SCALE_BYTES_PER_SECOND, "scale"),
@@ -185,12 +187,12 @@ fn stream(card: &Card) -> Vec<Row> {
         (catalogue::STREAM_TRIAD_BYTES_PER_SECOND, "triad"),
     ];
     let to_row = |(k, (entry, name)): (usize, (&'static Entry, &str))| {
-        let note = if k == 0 { format!("{}{arrays}", all_cores(card)) } else { String::new() };
+        let note = if k == 0 { format!("{whole}{arrays}") } else { String::new() };
         number(card, &NumberName::new(entry), name, note)
     };
     let mut rows: Vec<Row> = four.into_iter().enumerate().filter_map(to_row).collect();
     let read = |name, cores: String| number(card, &NumberName::new(name), "read only", cores);
-    rows.extend(read(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, all_cores(card)));
+    rows.extend(read(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, whole));
     rows.extend(read(catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND, "one core".into()));
     rows
 }
@@ -198,7 +200,7 @@ fn stream(card: &Card) -> Vec<Row> {
 /// Returns the rows of random updates. HPCC's rules require larger tables, so the rows do not bear its name.
 fn gups(card: &Card) -> Vec<Row> {
     let name = |word| NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with_qualifier([word]);
-    let cores = all_cores(card);
+    let (cores, protection) = whole_machine(card);
     let tables = |name: &str| {
         let table_bytes = card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
         table_bytes.zip(card.get(catalogue::MEMORY_BYTES.name)).map_or_else(
@@ -210,7 +212,6 @@ fn gups(card: &Card) -> Vec<Row> {
     };
     let [own, common, single] = TABLES.map(|(name, _, _)| tables(name));
     let star = number(card, &name(Word::Star), "GUPS, own tables", format!("{cores} together, tables {own}; {RULES}"));
-    let protection = if card.provenance.contains_key(DEVICE_NAME) { "by atomics" } else { "unprotected" };
     let shared =
         number(card, &name(Word::Shared), "GUPS, one table", format!("{cores}, updates {protection}, table {common}"));
     let single = card.get(catalogue::LOCAL_SECONDS.name).map(|seconds| {

@@ -16,6 +16,10 @@ use apexmap_theory::machine::{Card, DISTURBED, Entry, Number, NumberName, Word};
 
 /// Words of the blocks that show the size of a sector.
 const BLOCKS: [u64; 6] = [1, 2, 4, 8, 16, 32];
+/// Words of the blocks that show the bandwidth of a cache.
+const LONG_BLOCK: u64 = 64;
+/// Regions within the first and within the second level of most GPUs.
+const REGIONS: [u64; 2] = [16 << 10, 4 << 20];
 /// A block within a sector costs at most this multiple of a word.
 const WITHIN_SECTOR: f64 = 1.4;
 
@@ -49,6 +53,11 @@ pub fn probes(device: &Description) -> Vec<Probe> {
         stream(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "read"),
         gups(Word::Shared, "gpu.random_access", 1).set("device", device.number).set("N_words", most / WORD_BYTES),
         Probe { number: NumberName::new(catalogue::MEMORY_ACCESS_SECONDS), ..block(device, 1) },
+        Probe {
+            inverse: true,
+            ..random_blocks(device, catalogue::ISSUE_SECONDS_PER_BYTE, REGIONS[0], LONG_BLOCK)
+                .read_column("bytes_per_second")
+        },
         new(catalogue::LAUNCH_SECONDS, "gpu.launch").read_column("round_trip_seconds"),
         transfer(catalogue::TO_DEVICE_BYTES_PER_SECOND, "to_device"),
         transfer(catalogue::TO_HOST_BYTES_PER_SECOND, "to_host"),
@@ -64,18 +73,30 @@ pub fn probes(device: &Description) -> Vec<Probe> {
     probes
 }
 
-/// Returns the points that show the size of a sector: random blocks of several lengths.
+/// Returns the points whose meaning depends on those of the other probes: random blocks of several lengths, which show the size of a
+/// sector, and those of a region that may lie in the second-level cache.
 pub fn blocks(device: &Description) -> Vec<Probe> {
-    BLOCKS[1..].iter().map(|&words| block(device, words)).collect()
+    BLOCKS[1..].iter().map(|&words| block(device, words)).chain([l2_bandwidth(device)]).collect()
 }
 
 /// Returns the probe of the time of an access to a random block.
 fn block(device: &Description, words: u64) -> Probe {
-    let probe = Probe::new(catalogue::SECTOR_BYTES, "gpu.apex_map", 1).set("device", device.number);
-    // A pass reads as much as the region, in sectors of 32 bytes.
-    let (memory, accesses) = (largest(device) / WORD_BYTES, largest(device) / WORD_BYTES / words.max(4));
-    let probe = probe.set("M", memory).set("I", accesses).set("alpha", 1.0).set("L", words);
+    let probe = random_blocks(device, catalogue::SECTOR_BYTES, largest(device), words);
     Probe { inverse: true, ..probe.read_column("operations_per_second") }
+}
+
+/// Returns the probe of the bandwidth of the second-level cache.
+fn l2_bandwidth(device: &Description) -> Probe {
+    let probe = random_blocks(device, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND, REGIONS[1], LONG_BLOCK);
+    probe.read_column("bytes_per_second")
+}
+
+/// Returns a probe that reads random blocks of a region.
+fn random_blocks(device: &Description, entry: &'static Entry, region: u64, words: u64) -> Probe {
+    // A pass reads as much as the largest region, in sectors of 32 bytes.
+    let accesses = largest(device) / WORD_BYTES / words.max(4);
+    let probe = Probe::new(entry, "gpu.apex_map", 1).set("device", device.number);
+    probe.set("M", region / WORD_BYTES).set("I", accesses).set("alpha", 1.0).set("L", words)
 }
 
 /// Makes the card of a device from the samples of its probes.
@@ -100,6 +121,10 @@ pub fn card(device: &Description, probes: &[Probe], samples: &Samples, host: &Ho
     }
     set_numbers(&mut card, probes, samples)?;
     set_levels(&mut card)?;
+    let [l1, l2] = [catalogue::L1_BYTES, catalogue::L2_BYTES].map(|entry| card.get(entry.name));
+    if l1.zip(l2).is_some_and(|(l1, l2)| (4.0 * l1..=l2).contains(&(REGIONS[1] as f64))) {
+        set_numbers(&mut card, [&l2_bandwidth(device)], samples)?;
+    }
     set_sector(&mut card, device, samples)?;
     Ok(card)
 }

@@ -253,6 +253,8 @@ pub fn roles(
     held: &[(&'static str, f64)],
     free: &[&str],
 ) -> Vec<Role> {
+    // The caches of the host are not those of a device.
+    let host = host.filter(|_| !samples.is_on_device());
     let reported = |number: &str| host.and_then(|host| reported_by_os(host, number)).or_else(|| loads(samples, number));
     let role = |parameter: &Parameter| {
         let name = parameter.number;

@@ -36,6 +36,8 @@ fn terms(case: &Case, _: &Kernel, terms: &mut Terms) {
     let in_flight = point.params.get("in_flight").and_then(Value::as_f64);
     let loads = case.output("items_used").zip(in_flight).map(|(items, each)| items * each);
     terms.add(OUTSTANDING, devices, loads.map(|loads| words * limits.latencies.mean_cost(&law) / loads));
-    let beyond = 1.0 - law.max_share_within(limits.caches.last().copied().unwrap_or(0.0));
-    terms.add(MEMORY, devices, read.zip(limits.node_bandwidth).map(|(read, rate)| read * beyond / rate));
+    // Without the size of a cache, all accesses could hit one.
+    let beyond = limits.caches.last().map(|cache| 1.0 - law.max_share_within(*cache));
+    let bytes = read.zip(beyond).map(|(read, beyond)| read * beyond);
+    terms.add(MEMORY, devices, bytes.zip(limits.node_bandwidth).map(|(bytes, rate)| bytes / rate));
 }

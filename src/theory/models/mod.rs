@@ -40,6 +40,7 @@ pub const ALL: &[&dyn Model] = &[
     &apex_map::Surface,
     &apex_map::Reads,
     &apex_map::Requests,
+    &apex_map::DeviceSurface,
     &apex_map::TWO_LEVEL,
     &apex_map::LINEAR,
     &apex_map::TWO_LEVEL_LINEAR,

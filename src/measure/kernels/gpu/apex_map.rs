@@ -31,7 +31,7 @@ pub const KERNEL: Kernel = Kernel {
     source: &source::APEX_MAP,
     place: "Section 2, Table 1",
     parameters: parameters![M, ALPHA, L, I, INDICES, LANES, IN_FLIGHT, WORK_ITEMS, DEVICE, SEED],
-    outputs: &ALL_OUTPUTS,
+    outputs: &OUTPUTS,
     headline: HEADLINE,
     method: "Apex-Map sums blocks of L consecutive words of the device's memory. Their starts follow a power law of shape alpha. \
         `lanes` work items share a block, and each keeps `in_flight` loads outstanding. The block numbers lie in the device's memory, 4 \
@@ -89,12 +89,11 @@ const IN_FLIGHT: Key<u64> = key(
     "loads that each work item keeps outstanding",
     Domain::Integer { min: 1, max: 32, default: 8 },
 );
-const OUTPUTS: [Output; 3] = [
+const OUTPUTS: [Output; 9] = with_outputs([
     output("items_used", Unit::None, "work items of the launch"),
     output("pass_sum", Unit::None, "sum of the words of a pass, modulo 2^64; the same for the same blocks"),
     output("draws_rounded", Unit::None, "generated blocks that differ by one from the host's"),
-];
-const ALL_OUTPUTS: [Output; 9] = with_outputs(OUTPUTS);
+]);
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("apex_map.cl"));
 /// Accesses that the host draws at once.
 const DRAWN: usize = 1 << 16;

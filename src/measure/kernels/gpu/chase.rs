@@ -6,7 +6,7 @@
 //!   starts, `steps` accesses each. An operation is one step of all chases.
 //! CHECK: the end of each chase, against the generator's jump.
 
-use super::{DEVICE, FAMILY, Timed, open, output, with_outputs};
+use super::{DEVICE, FAMILY, Timed, open, output, region_bytes, with_outputs};
 use crate::comm::World;
 use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Ranks, Refusal, Work, key, parameters};
 use crate::numerics::gf2::lcg;
@@ -22,7 +22,7 @@ pub const KERNEL: Kernel = Kernel {
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,
     place: "lat_mem_rd of lmbench",
     parameters: parameters![BYTES, LINE_BYTES, CHASES, STEPS, DEVICE],
-    outputs: &ALL_OUTPUTS,
+    outputs: &OUTPUTS,
     headline: "operation_seconds",
     method: "Work items follow a cycle through the lines of a region of the device's memory; each line holds the place of the next one. \
         The region was read once before, and the chases continue in launches of the same length; the third one counts, by the device's \
@@ -38,13 +38,7 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const BYTES: Key<u64> = Key::new(Parameter {
-    name: "bytes",
-    column: "region_bytes",
-    unit: Unit::Bytes,
-    meaning: "size of the region on the device, a power of two",
-    domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 256 << 20 },
-});
+const BYTES: Key<u64> = region_bytes("size of the region on the device, a power of two", 1 << 10, 256 << 20);
 const LINE_BYTES: Key<u64> = Key::new(Parameter {
     name: "line_bytes",
     column: "line_bytes",
@@ -64,8 +58,8 @@ const STEPS: Key<u64> = key(
     "accesses per chase in each launch",
     Domain::Integer { min: 1, max: 1 << 32, default: 1 << 15 },
 );
-const OUTPUTS: [Output; 1] = [output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank")];
-const ALL_OUTPUTS: [Output; 7] = with_outputs(OUTPUTS);
+const OUTPUTS: [Output; 7] =
+    with_outputs([output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank")]);
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("chase.cl"));
 /// Launches of a run; the last one counts.
 const LAUNCHES: u64 = 3;

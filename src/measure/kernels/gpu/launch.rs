@@ -22,7 +22,7 @@ pub const KERNEL: Kernel = Kernel {
     source: &source::LOG_GP,
     place: "Section 2, overhead and gap, of launches instead of messages",
     parameters: parameters![LAUNCHES, DEVICE],
-    outputs: &ALL_OUTPUTS,
+    outputs: &OUTPUTS,
     headline: "operation_seconds",
     method: "Launches of a kernel with one work item, which adds 1 to a word, are queued at once and timed by the device's clock from the \
         start of the first to the end of the last. As many are then each awaited by the host, which times them by its clock. The word had \
@@ -38,11 +38,10 @@ pub const KERNEL: Kernel = Kernel {
 
 const LAUNCHES: Key<u64> =
     key("launches", "launches", "launches of a run", Domain::Integer { min: 1, max: 1 << 20, default: 1000 });
-const OUTPUTS: [Output; 2] = [
+const OUTPUTS: [Output; 8] = with_outputs([
     output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank"),
     output("round_trip_seconds", Unit::Seconds, "mean time of a launch that the host waits for, by its clock"),
-];
-const ALL_OUTPUTS: [Output; 8] = with_outputs(OUTPUTS);
+]);
 
 fn run(point: &Point, world: &World) -> Result<Outcome> {
     let (device, launches) = (open(point, world)?, LAUNCHES.of(point));

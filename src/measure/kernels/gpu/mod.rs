@@ -16,7 +16,7 @@ pub mod random_access;
 pub mod stream;
 pub mod transfer;
 
-use super::{Domain, Kernel, Key, Outcome, Output, key, output};
+use super::{Domain, Kernel, Key, Outcome, Output, Parameter, key, output};
 use crate::comm::{Collectives, Comm, World};
 use crate::{observer, on_transport};
 use apexmap_base::error::Result;
@@ -38,6 +38,12 @@ const WORK_ITEMS: Key<u64> = key(
     "work items of a launch; 0 means 2048 per compute unit of the device",
     Domain::Integer { min: 0, max: 1 << 32, default: 0 },
 );
+
+/// Returns the parameter of a region's size.
+const fn region_bytes(meaning: &'static str, min: u64, default: u64) -> Key<u64> {
+    let domain = Domain::Integer { min, max: 1 << 40, default };
+    Key::new(Parameter { name: "bytes", column: "region_bytes", unit: Unit::Bytes, meaning, domain })
+}
 
 /// The outputs of all kernels of the family.
 const OUTPUTS: [Output; 6] = [

@@ -8,14 +8,14 @@
 //! CHECK: the sum, against that of the contents; every word of the result, against a number that follows from its index.
 
 use super::device::{Device, Memory};
-use super::{DEVICE, FAMILY, OUTPUTS, WORK_ITEMS, open, time_passes};
+use super::{DEVICE, FAMILY, OUTPUTS, WORK_ITEMS, open, region_bytes, time_passes};
 use crate::choice::choice;
 use crate::comm::World;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Work, choice_key, parameters};
+use crate::kernels::{Kernel, Key, Outcome, Work, choice_key, parameters};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_base::units::WORD_BYTES;
 use opencl3::program::Program;
 
 pub const KERNEL: Kernel = Kernel {
@@ -46,13 +46,7 @@ const ACCESS: Key<Access> = choice_key(
     "access: sum of the words read, triad a = b + 3 c, copy a = b, scale a = 3 b, or add a = b + c",
 );
 choice! { enum Access { Read = "read", Triad = "triad", Copy = "copy", Scale = "scale", Add = "add" } }
-const BYTES: Key<u64> = Key::new(Parameter {
-    name: "bytes",
-    column: "region_bytes",
-    unit: Unit::Bytes,
-    meaning: "size of the region on the device",
-    domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 1 << 30 },
-});
+const BYTES: Key<u64> = region_bytes("size of the region on the device", 1 << 10, 1 << 30);
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("stream.cl"));
 
 /// Returns the number of arrays that an operation reads or writes.

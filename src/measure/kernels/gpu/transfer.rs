@@ -7,14 +7,14 @@
 //! CHECK: every word that arrived.
 
 use super::device::{Device, Memory, Times, failure};
-use super::{DEVICE, FAMILY, OUTPUTS, Timed, open, wait_for_all};
+use super::{DEVICE, FAMILY, OUTPUTS, Timed, open, region_bytes, wait_for_all};
 use crate::choice::choice;
 use crate::comm::World;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Work, choice_key, parameters};
+use crate::kernels::{Kernel, Key, Outcome, Work, choice_key, parameters};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_base::units::WORD_BYTES;
 use opencl3::command_queue::CommandQueue;
 use opencl3::memory::{Buffer, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, ClMem};
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING};
@@ -45,13 +45,7 @@ pub const KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const BYTES: Key<u64> = Key::new(Parameter {
-    name: "bytes",
-    column: "region_bytes",
-    unit: Unit::Bytes,
-    meaning: "size of a transfer",
-    domain: Domain::Integer { min: 8, max: 1 << 40, default: 256 << 20 },
-});
+const BYTES: Key<u64> = region_bytes("size of a transfer", 8, 256 << 20);
 const DIRECTION: Key<Direction> = choice_key(
     "direction",
     "direction",

@@ -129,7 +129,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
 /// Fits the model to the kernel's samples of a machine; returns `None` if there are none.
 fn fit_machine(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
     let samples = machine.samples.with_kernel(kernel);
-    if samples.is_empty() || machine.origin == Origin::Published {
+    if samples.is_empty() || machine.origin == Origin::Published || machine.transfer.is_some() {
         return None;
     }
     let roles = model_fit::roles(model, (&samples, machine.host()), machine.card.as_ref(), &formula::held(model), &[]);

@@ -86,7 +86,9 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
 /// Returns a warning if results of one host were measured one after the other, because the variation between launches does not
 /// include changes in between.
 fn one_after_the_other(comparison: &Comparison) -> Option<String> {
-    let is_measured = |machine: &&Machine| machine.origin == Origin::Measured && machine.host().is_some();
+    let is_measured = |machine: &&Machine| {
+        machine.origin == Origin::Measured && machine.transfer.is_none() && machine.host().is_some()
+    };
     let measured = comparison.machines.iter().filter(is_measured);
     let mut when: Vec<_> = measured.filter_map(|machine| Some((machine, machine.time_range()?))).collect();
     when.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));

@@ -145,7 +145,8 @@ impl PointHits {
     }
 }
 
-fn cached_ratios(accesses: AccessPattern, room: f64) -> Ratios {
+/// Returns the hit ratios of a cache of `room` lines or pages.
+pub fn cached_ratios(accesses: AccessPattern, room: f64) -> Ratios {
     let AccessPattern { alpha, lines, ranks, block, once, others } = accesses;
     let key = [alpha, lines, ranks, block, once, others, room].map(f64::to_bits);
     KNOWN_RATIOS.with_borrow_mut(|cache| {

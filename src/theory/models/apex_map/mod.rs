@@ -10,6 +10,7 @@
 
 mod compact;
 mod costs;
+mod device;
 pub mod hits;
 mod linear;
 pub mod lru;
@@ -20,6 +21,7 @@ mod senders;
 mod two_level;
 mod two_level_linear;
 
+pub use device::DeviceSurface;
 pub use linear::LINEAR;
 pub use own_blocks::{BlockSeconds, missing_memory_numbers, own_block_seconds};
 pub use reads::Reads;

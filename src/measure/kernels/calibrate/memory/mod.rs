@@ -39,7 +39,7 @@ const BYTES: Key<u64> = Key::new(Parameter {
     name: "bytes",
     column: "region_bytes",
     unit: Unit::Bytes,
-    meaning: "size of the region traversed per rank, a power of two",
+    meaning: "size of the region, one per rank, a power of two",
     domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 256 << 20 },
 });
 const PAGES: Key<Pages> = choice_key("pages", "pages", "page size requested: huge (2 MiB on x86_64) or base (4 KiB)");
