@@ -131,6 +131,37 @@ fn a_card_contains_only_measured_numbers() {
     assert_eq!(again.numbers(), card.numbers());
 }
 
+/// Three runs from end to end and two in blocks: the median is that of the first kernel, the best that of all.
+#[test]
+fn the_best_read_of_a_region_is_that_of_all_loops_over_it() {
+    let (host, mut table) = (small_host(), TableBuilder::default());
+    let bytes = 1u64 << 14;
+    let complete = |kernel: &str, settings: &[(&'static str, Value)]| {
+        let point = Point::new(kernel, 1).with_parameter("bytes", bytes);
+        let point = settings.iter().fold(point, |point, (name, value)| point.with_parameter(*name, value.clone()));
+        kernels::complete(point).expect("a point")
+    };
+    let passes = Value::Integer((1 << 26) / bytes);
+    let stream = complete("calibrate.stream", &[("access", Value::from("read")), ("passes", passes)]);
+    let blocks = complete("calibrate.blocks", &[]);
+    for (point, rate) in [(&stream, 10.0), (&stream, 12.0), (&stream, 11.0), (&blocks, 9.0), (&blocks, 14.0)] {
+        table.begin_row();
+        table.set("kernel", &Value::from(&*point.kernel));
+        table.set("ranks", &Value::Integer(1));
+        table.set("status", &Value::from("ok"));
+        for parameter in kernels::find(&point.kernel).unwrap().parameters {
+            table.set(parameter.column, &point.params[parameter.name]);
+        }
+        table.set("bytes_per_second", &Value::Real(rate * 1e9));
+    }
+    let card = card(&probes(&host, 1), &table.finish().into(), "small", &host).expect("a card");
+    let number = &card.numbers()["read_bandwidth_bytes_per_second--16KiB"];
+    assert_eq!((number.value, number.best), (11e9, Some(14e9)), "{}", number.how);
+    assert!(number.how.contains("best of 5 runs"), "{}", number.how);
+    let limits = apexmap_theory::bounds::Limits::from_card(&card);
+    assert_eq!(limits.byte_seconds, Some(1.0 / 14e9));
+}
+
 #[test]
 fn a_card_listing_shows_all_ladder_steps_on_one_line() {
     let mut card = Card::new("mine", "two cores", "made up");

@@ -5,23 +5,31 @@
 use super::atomics::{AtomicUsize, Ordering, UnsafeCell};
 use std::mem::MaybeUninit;
 
-/// Number of items that were put into a ring, or taken out, since the beginning. Its alignment gives it cache lines of its
-/// own: x86-64 fetches pairs of 64 bytes, POWER lines of 128 bytes, the A64FX lines of 256 bytes.
+/// Number of items that were taken out of a ring since the beginning. Its alignment gives it cache lines of its own: x86-64 fetches
+/// pairs of 64 bytes, POWER lines of 128 bytes, the A64FX lines of 256 bytes.
 #[repr(align(256))]
 #[derive(Default)]
 pub struct Count(AtomicUsize);
 
-/// Storage for one item.
-pub type RingSlot<T> = UnsafeCell<MaybeUninit<T>>;
+/// Storage for one item, beside its number: 1 for the first that was ever put into the ring. So one cache line can bring a receiver
+/// both the item and the news of it. All bytes are zero before the first item.
+pub struct Place<T> {
+    number: AtomicUsize,
+    item: UnsafeCell<MaybeUninit<T>>,
+}
+
+impl<T> Default for Place<T> {
+    fn default() -> Self {
+        Self { number: AtomicUsize::new(0), item: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+}
 
 /// The location of a ring in memory.
 pub struct Ring<T> {
-    /// Written by the sender.
-    pub put: *const Count,
     /// Written by the receiver.
     pub taken: *const Count,
-    /// The first of `capacity` places.
-    pub places: *const RingSlot<T>,
+    /// The first of `capacity` places, written by the sender.
+    pub places: *const Place<T>,
     pub capacity: usize,
 }
 
@@ -31,17 +39,17 @@ impl<T> Ring<T> {
         if index + 1 == self.capacity { 0 } else { index + 1 }
     }
 
+    /// Returns the place at `index`, which is less than the capacity.
     #[inline]
-    fn put_counter(&self) -> &AtomicUsize {
+    fn place(&self, index: usize) -> &Place<T> {
         // SAFETY: only the ring's ends own `Ring` values, and they keep the memory alive, as `Producer::new` and `Consumer::new`
-        // require.
-        unsafe { &(*self.put).0 }
+        // require. Their indices are less than the capacity.
+        unsafe { &*self.places.add(index) }
     }
 
     #[inline]
     fn taken_counter(&self) -> &AtomicUsize {
-        // SAFETY: only the ring's ends own `Ring` values, and they keep the memory alive, as `Producer::new` and `Consumer::new`
-        // require.
+        // SAFETY: as in `place`.
         unsafe { &(*self.taken).0 }
     }
 }
@@ -63,19 +71,17 @@ pub struct Consumer<T, K> {
     taken: usize,
     /// Index of the place of the next item.
     index: usize,
-    /// Minimum number of items put in, from the latest read of the count.
-    put: usize,
     _memory: K,
 }
 
-// SAFETY: it is the ring's only producer, on whichever thread, and the counts order the accesses of both ends to the places.
+// SAFETY: it is the ring's only producer, on whichever thread, and the atomics order the accesses of both ends to the places.
 unsafe impl<T: Send, K: Send> Send for Producer<T, K> {}
-// SAFETY: it is the ring's only consumer, on whichever thread, and the counts order the accesses of both ends to the places.
+// SAFETY: it is the ring's only consumer, on whichever thread, and the atomics order the accesses of both ends to the places.
 unsafe impl<T: Send, K: Send> Send for Consumer<T, K> {}
 
 impl<T: Copy, K> Producer<T, K> {
     /// # Safety
-    /// The ring exists as long as `memory` lives. Both counts are zero, and the ring has no other producer.
+    /// The ring exists as long as `memory` lives. Its bytes are zero, and the ring has no other producer.
     pub unsafe fn new(ring: Ring<T>, memory: K) -> Self {
         Self { ring, put: 0, index: 0, taken: 0, _memory: memory }
     }
@@ -83,14 +89,16 @@ impl<T: Copy, K> Producer<T, K> {
     /// Returns the number of items in the ring.
     #[inline]
     pub fn waiting(&mut self) -> usize {
-        // Pairs with the Release in `pop`: the receiver has read a place before the sender fills it again.
-        self.taken = self.ring.taken_counter().load(Ordering::Acquire);
+        // The receiver writes the count. Read it only if the ring may hold items.
+        if self.put != self.taken {
+            // Pairs with the Release in `free`: the receiver has read a place before the sender fills it again.
+            self.taken = self.ring.taken_counter().load(Ordering::Acquire);
+        }
         self.put.wrapping_sub(self.taken)
     }
 
     #[inline]
     pub fn is_full(&mut self) -> bool {
-        // The receiver writes the count that `waiting` reads. Read it only if the ring seems full.
         self.put.wrapping_sub(self.taken) == self.ring.capacity && self.waiting() == self.ring.capacity
     }
 
@@ -100,59 +108,70 @@ impl<T: Copy, K> Producer<T, K> {
         if self.is_full() {
             return false;
         }
-        // SAFETY: `index` is less than the capacity. The ring is not full, so the receiver has taken the place's previous item.
-        unsafe { (*self.ring.places.add(self.index)).with_mut(|slot| (*slot).write(item)) };
-        self.index = self.ring.index_after(self.index);
         self.put = self.put.wrapping_add(1);
-        // Pairs with the Acquire in `pop`: the item is in its place before it is counted.
-        self.ring.put_counter().store(self.put, Ordering::Release);
+        let place = self.ring.place(self.index);
+        // SAFETY: the ring is not full, so the receiver has taken the place's previous item.
+        place.item.with_mut(|slot| unsafe { (*slot).write(item) });
+        // Pairs with the Acquire in `has_item`: the item is in its place before its number.
+        place.number.store(self.put, Ordering::Release);
+        self.index = self.ring.index_after(self.index);
         true
     }
 }
 
 impl<T: Copy, K> Consumer<T, K> {
     /// # Safety
-    /// The ring exists as long as `memory` lives. Both counts are zero, and the ring has no other consumer.
+    /// The ring exists as long as `memory` lives. Its bytes are zero, and the ring has no other consumer.
     pub unsafe fn new(ring: Ring<T>, memory: K) -> Self {
-        Self { ring, taken: 0, index: 0, put: 0, _memory: memory }
+        Self { ring, taken: 0, index: 0, _memory: memory }
     }
 
-    /// Takes the oldest item out.
+    /// Returns whether the ring holds an item.
     #[inline]
-    pub fn pop(&mut self) -> Option<T> {
-        // The sender writes the count. Read it only if the ring seems empty.
-        if self.put == self.taken {
-            self.put = self.ring.put_counter().load(Ordering::Acquire);
-            if self.put == self.taken {
-                return None;
-            }
+    pub fn has_item(&self) -> bool {
+        self.ring.place(self.index).number.load(Ordering::Acquire) == self.taken.wrapping_add(1)
+    }
+
+    /// Passes the oldest item to `read`, then takes it out. Returns `None` if the ring is empty.
+    #[inline]
+    pub fn pop<R>(&mut self, read: impl FnOnce(&T) -> R) -> Option<R> {
+        if !self.has_item() {
+            return None;
         }
-        let item = self.read();
-        // Pairs with the Acquire in `waiting`.
-        self.ring.taken_counter().store(self.taken, Ordering::Release);
-        Some(item)
+        let result = self.read_next(read);
+        self.free();
+        Some(result)
     }
 
-    /// Takes up to `max` items out, frees their places with one store, and returns their number.
+    /// Passes up to `max` items to `read`, then takes them out with one store. Returns their number.
     #[inline]
-    pub fn pop_together(&mut self, max: usize, mut take: impl FnMut(T)) -> usize {
-        self.put = self.ring.put_counter().load(Ordering::Acquire);
-        let count = self.put.wrapping_sub(self.taken).min(max);
+    pub fn pop_together(&mut self, max: usize, mut read: impl FnMut(&T)) -> usize {
+        let mut count = 0;
+        while count < max && self.has_item() {
+            self.read_next(&mut read);
+            count += 1;
+        }
         if count > 0 {
-            (0..count).for_each(|_| take(self.read()));
-            self.ring.taken_counter().store(self.taken, Ordering::Release);
+            self.free();
         }
         count
     }
 
-    /// Reads an item that is in the ring, without freeing its place.
+    /// Passes the next item, which is in the ring, to `read`, without freeing its place.
     #[inline]
-    fn read(&mut self) -> T {
-        // SAFETY: `index` is less than the capacity. The callers have checked that fewer items were taken out than put in. So the
-        // sender has put an item into this place, and leaves it there until the count of taken items has advanced.
-        let item = unsafe { (*self.ring.places.add(self.index)).with(|slot| (*slot).assume_init_read()) };
+    fn read_next<R>(&mut self, read: impl FnOnce(&T) -> R) -> R {
+        // SAFETY: the callers have seen the item's number, so the sender has put the item into the place, and leaves it there until the
+        // count of taken items has advanced.
+        let result = self.ring.place(self.index).item.with(|slot| read(unsafe { (*slot).assume_init_ref() }));
         self.index = self.ring.index_after(self.index);
         self.taken = self.taken.wrapping_add(1);
-        item
+        result
+    }
+
+    /// Frees the places of all items read.
+    #[inline]
+    fn free(&self) {
+        // Pairs with the Acquire in `waiting`.
+        self.ring.taken_counter().store(self.taken, Ordering::Release);
     }
 }

@@ -1,10 +1,13 @@
 //! Where the rings between ranks that share memory lie: each rank owns one part of the memory.
 
-use super::ring::{Count, Ring, RingSlot};
+use super::ring::{Count, Place, Ring};
 use std::marker::PhantomData;
 
-/// The layout of a rank's part. It begins with the counts that this rank reads: items put into the rings to it, and items taken out
-/// of the rings from it. Then follow the places of the rings from it.
+/// Number of different offsets of the places in their sender's part. All of them together are a page.
+const SHIFTS: usize = 16;
+
+/// The layout of a rank's part. It begins with the counts that this rank reads: items taken out of the rings from it. Then follow the
+/// places of these rings.
 pub(super) struct RingLayout<T> {
     pub ranks: usize,
     /// Places of a ring.
@@ -19,26 +22,32 @@ impl<T> RingLayout<T> {
 
     /// Returns the size of a ring's places in bytes, rounded up so that two rings share no pair of cache lines.
     fn ring_bytes(&self) -> usize {
-        (self.capacity * size_of::<T>()).next_multiple_of(size_of::<Count>())
+        (self.capacity * size_of::<Place<T>>()).next_multiple_of(size_of::<Count>())
     }
 
-    /// Returns the size of the counts at the beginning of a part. They must be zero before the first use of a ring.
+    /// Returns the size of the counts at the beginning of a part.
     pub fn count_bytes(&self) -> usize {
-        2 * self.ranks * size_of::<Count>()
+        self.ranks * size_of::<Count>()
     }
 
-    /// Returns the size of a part.
+    /// Returns the size of a part. All bytes must be zero before the first use of a ring.
     pub fn bytes(&self) -> usize {
-        self.count_bytes() + self.ranks * self.ring_bytes()
+        self.count_bytes() + self.ranks * self.ring_bytes() + SHIFTS * size_of::<Count>()
+    }
+
+    /// Returns the offset of the places in a sender's part. It differs between senders: parts may begin at pages, and a receiver polls
+    /// one line of each, which would all be in the same set of its first-level cache.
+    fn shift(sender: usize) -> usize {
+        sender % SHIFTS * size_of::<Count>()
     }
 
     /// Returns the ring from a rank to another. `part` returns the start of a rank's part, which is aligned as [`Count`] is.
     pub fn ring(&self, part: impl Fn(usize) -> *const u8, sender: usize, receiver: usize) -> Ring<T> {
-        let count = size_of::<Count>();
+        let part = part(sender);
+        let places = self.count_bytes() + Self::shift(sender) + receiver * self.ring_bytes();
         Ring {
-            put: part(receiver).wrapping_add(sender * count).cast(),
-            taken: part(sender).wrapping_add((self.ranks + receiver) * count).cast(),
-            places: part(sender).wrapping_add(self.count_bytes() + receiver * self.ring_bytes()).cast::<RingSlot<T>>(),
+            taken: part.wrapping_add(receiver * size_of::<Count>()).cast(),
+            places: part.wrapping_add(places).cast::<Place<T>>(),
             capacity: self.capacity,
         }
     }

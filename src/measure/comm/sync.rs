@@ -97,11 +97,15 @@ impl Exposure {
     }
 }
 
-/// A buffer for a long message. Its sender owns it, and its receiver reads it in place.
+/// A flag in cache lines of its own. See [`Count`](super::ring::Count) about their size.
 #[repr(align(256))]
+struct Flag(AtomicBool);
+
+/// A buffer for a long message. Its sender owns it, and its receiver reads it in place.
 pub struct Slot {
-    /// Whose turn it is: clear, the sender may write; set, the receiver may read.
-    busy: AtomicBool,
+    /// Whose turn it is: clear, the sender may write; set, the receiver may read. The receiver finds the words without waiting
+    /// for this line.
+    busy: Flag,
     words: UnsafeCell<Box<[u64]>>,
 }
 
@@ -112,12 +116,12 @@ unsafe impl Sync for Slot {}
 
 impl Slot {
     pub fn new(words: usize) -> Self {
-        Self { busy: AtomicBool::new(false), words: UnsafeCell::new(vec![0; words].into()) }
+        Self { busy: Flag(AtomicBool::new(false)), words: UnsafeCell::new(vec![0; words].into()) }
     }
 
     #[inline]
     pub fn is_free(&self) -> bool {
-        !self.busy.load(Ordering::Acquire)
+        !self.busy.0.load(Ordering::Acquire)
     }
 
     /// Copies a message into the slot, which must be large enough. The notification of the receiver must publish the copy
@@ -128,7 +132,7 @@ impl Slot {
     #[inline]
     pub unsafe fn fill(&self, words: &[u64]) {
         // Only the sender looks at `busy` until the notification, which publishes it.
-        self.busy.store(true, Ordering::Relaxed);
+        self.busy.0.store(true, Ordering::Relaxed);
         // SAFETY: the caller has a free slot, which no thread reads, and no other thread fills it.
         self.words.with_mut(|own| unsafe { (&mut *own)[..words.len()].copy_from_slice(words) });
     }
@@ -142,7 +146,7 @@ impl Slot {
         // SAFETY: the caller has a filled slot, which its sender leaves unchanged until `busy` is cleared.
         let result = self.words.with(|own| read(unsafe { &(&*own)[..words] }));
         // Pairs with the Acquire in `is_free`: all words are read before the sender writes again.
-        self.busy.store(false, Ordering::Release);
+        self.busy.0.store(false, Ordering::Release);
         result
     }
 }

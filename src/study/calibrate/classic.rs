@@ -365,8 +365,9 @@ fn core_to_core(card: &Card) -> Vec<Row> {
     };
     let add_note = |row: Option<Row>| {
         let total = card.get(catalogue::CORES.name).filter(|&cores_in_all| cores_in_all > cores.len() as f64);
-        let note =
-            total.map_or_else(String::new, |total| format!(" of {} cores, evenly spread over {total}", cores.len()));
+        let note = total.map_or_else(String::new, |total| {
+            format!(" of {} cores, in pairs evenly spread over {total}", cores.len())
+        });
         row.map(|row| Row { note: format!("{}; {}{note}", row.note, plural(pairs.len(), "pair")), ..row })
     };
     match pairs.len() {

@@ -9,7 +9,7 @@ use apexmap_theory::machine::{NumberName, Word, catalogue};
 pub const STREAM_RULE: u64 = 4;
 /// Maximum bytes of the arrays or tables of a core; it fills and checks its own, and larger ones take long.
 const MAX_BYTES_PER_CORE: u64 = 1 << 30;
-/// Maximum number of cores whose pairs are measured. Larger nodes use this many evenly spread cores.
+/// Maximum number of cores whose pairs are measured. Larger nodes use this many, in pairs of neighbours that are evenly spread.
 pub const MAX_CORES: usize = 16;
 
 /// Returns the bytes of the last-level caches of a node.
@@ -65,7 +65,7 @@ pub(super) fn gups(word: Word, kernel: &'static str, ranks: usize) -> Probe {
 /// Returns a probe for each pair of the measured cores.
 fn core_to_core(cores: usize) -> Vec<Probe> {
     let looked_at = cores.min(MAX_CORES);
-    let rank = |k: usize| (k * cores / looked_at.max(1)) as u64;
+    let rank = |k: usize| if cores <= MAX_CORES { k } else { k / 2 * cores / (MAX_CORES / 2) + k % 2 } as u64;
     let pairs = (0..looked_at).flat_map(|second| (0..second).map(move |first| (first, second)));
     let to_probe = |(first, second): (usize, usize)| {
         let (first, second) = (rank(first), rank(second));

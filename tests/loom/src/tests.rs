@@ -1,4 +1,4 @@
-use crate::ring::{Consumer, Count, RingSlot, Producer, Ring};
+use crate::ring::{Consumer, Count, Place, Producer, Ring};
 use crate::sync::{Arrivals, Barrier, Deliveries, Exposure, Failure, Slot};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -184,7 +184,8 @@ fn delivered_memory_may_be_rewritten() {
 }
 
 /// The memory of a ring of two places.
-struct RingMemory([Count; 2], [RingSlot<u64>; 2]);
+#[derive(Default)]
+struct RingMemory(Count, [Place<u64>; 2]);
 
 // SAFETY: loom reports places that both ends access at once.
 unsafe impl Send for RingMemory {}
@@ -192,7 +193,7 @@ unsafe impl Sync for RingMemory {}
 
 impl RingMemory {
     fn ring(&self) -> Ring<u64> {
-        Ring { put: &self.0[0], taken: &self.0[1], places: self.1.as_ptr(), capacity: 2 }
+        Ring { taken: &self.0, places: self.1.as_ptr(), capacity: 2 }
     }
 }
 
@@ -200,8 +201,7 @@ impl RingMemory {
 fn a_ring_delivers_every_item_once_in_order() {
     for together in [false, true] {
         check_interleavings(move || {
-            let place = || RingSlot::new(std::mem::MaybeUninit::uninit());
-            let memory = Arc::new(RingMemory(Default::default(), [place(), place()]));
+            let memory = Arc::new(RingMemory::default());
             run_team(2, move |me| {
                 if me == 0 {
                     // SAFETY: the memory lives, and this is the only producer.
@@ -217,11 +217,11 @@ fn a_ring_delivers_every_item_once_in_order() {
                     let mut next = 1;
                     while next <= 3 {
                         if together {
-                            consumer.pop_together(2, |item| {
+                            consumer.pop_together(2, |&item| {
                                 assert_eq!(item, next);
                                 next += 1;
                             });
-                        } else if let Some(item) = consumer.pop() {
+                        } else if let Some(item) = consumer.pop(|&item| item) {
                             assert_eq!(item, next);
                             next += 1;
                         }

@@ -124,14 +124,12 @@ pub struct NodeInbox {
 
 impl NodeInbox {
     pub fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        let (sender, places, mut read, mut result) = (self.sender, &mut self.places, Some(read), None);
-        self.ring.pop_together(1, |words| {
+        let (sender, places) = (self.sender, &mut self.places);
+        self.ring.pop(|words| {
             // SAFETY: the sender has written this many words into this place before it put the message into the ring, and leaves
             // them there until the message is taken out of it, after this read.
-            let words = unsafe { std::slice::from_raw_parts(places.advance(), words) };
-            result = read.take().map(|read| read(sender, words));
-        });
-        result
+            read(sender, unsafe { std::slice::from_raw_parts(places.advance(), *words) })
+        })
     }
 }
 

@@ -6,22 +6,23 @@
 
 use super::rings::{Consumer, Producer, create_rings};
 use super::{Shared, ThreadComm};
+use crate::comm::ring::Place;
 use crate::comm::sync::Slot;
 use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
 use std::sync::Arc;
 
-/// A message in a ring. A short message is in the parcel itself; for a long one, the parcel points to a slot of its sender.
+/// A message in a ring.
 #[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Parcel {
-    words: usize,
-    /// Null if the message is short.
-    slot: *const Slot,
-    short_words: [u64; MAX_SHORT_WORDS],
+enum Parcel {
+    /// Its number of words, and the words.
+    Short(u32, [u64; MAX_SHORT_WORDS]),
+    /// Its number of words, and a slot of its sender.
+    Long(usize, *const Slot),
 }
 
-/// Maximum number of words that travel in the ring. With length and slot they fill a cache line.
+/// Maximum number of words that travel in the ring. With them, a place of a ring is a cache line.
 const MAX_SHORT_WORDS: usize = 6;
+const _: () = assert!(size_of::<Place<Parcel>>() == 64);
 
 // SAFETY: a slot stays in place until the receiver has freed it (see Drop of ThreadOutbox). The ring that carries the parcel
 // orders the sender's writes before the receiver's reads.
@@ -79,41 +80,40 @@ pub struct ThreadInbox {
     next: usize,
 }
 
+impl ThreadInbox {
+    /// Returns the next ring with a message, the rings in turn.
+    #[inline]
+    fn next_ring(&mut self) -> Option<&mut (usize, Consumer<Parcel>)> {
+        let find = |rings: &[(usize, Consumer<Parcel>)]| rings.iter().position(|(_, ring)| ring.has_item());
+        let (before, rest) = self.senders.split_at(self.next);
+        let index = find(rest).map(|index| self.next + index).or_else(|| find(before))?;
+        self.next = if index + 1 == self.senders.len() { 0 } else { index + 1 };
+        Some(&mut self.senders[index])
+    }
+}
+
 /// Passes a parcel's words to `read`.
 #[inline]
 fn read_parcel<R>(parcel: &Parcel, read: impl FnOnce(&[u64]) -> R) -> R {
-    if parcel.slot.is_null() {
-        return read(&parcel.short_words[..parcel.words]);
+    match parcel {
+        Parcel::Short(words, short) => read(&short[..*words as usize]),
+        // SAFETY: `send` filled the slot with the parcel's words; a parcel is read once; the slot lives until `read` frees it.
+        Parcel::Long(words, slot) => unsafe { (**slot).read(*words, read) },
     }
-    // SAFETY: `send` filled the slot with the parcel's words; a parcel is read once; the slot lives until `read` frees it.
-    unsafe { (*parcel.slot).read(parcel.words, read) }
 }
 
 impl Inbox for ThreadInbox {
     #[inline]
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        for _ in 0..self.senders.len() {
-            let index = self.next;
-            self.next = if index + 1 == self.senders.len() { 0 } else { index + 1 };
-            let (sender, ring) = &mut self.senders[index];
-            let Some(parcel) = ring.pop() else { continue };
-            return Some(read_parcel(&parcel, |words| read(*sender, words)));
-        }
-        None
+        let (sender, ring) = self.next_ring()?;
+        ring.pop(|parcel| read_parcel(parcel, |words| read(*sender, words)))
     }
 
     /// Takes messages of one sender only, so that their places in the ring are freed with one store.
     fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
-        for _ in 0..self.senders.len() {
-            let index = self.next;
-            self.next = if index + 1 == self.senders.len() { 0 } else { index + 1 };
-            let (sender, ring) = &mut self.senders[index];
-            let taken = ring.pop_together(max, |parcel| read_parcel(&parcel, |words| read(*sender, words)));
-            if taken > 0 {
-                return taken;
-            }
-        }
-        0
+        self.next_ring().map_or(0, |(sender, ring)| {
+            ring.pop_together(max, |parcel| read_parcel(parcel, |words| read(*sender, words)))
+        })
     }
 }
 
@@ -168,17 +168,16 @@ impl Outbox for ThreadOutbox {
         if !self.ready() || self.receivers[receiver].is_full() {
             return false;
         }
-        let mut parcel = Parcel { words: words.len(), slot: std::ptr::null(), short_words: [0; MAX_SHORT_WORDS] };
-        if words.len() <= MAX_SHORT_WORDS {
-            parcel.short_words[..words.len()].copy_from_slice(words);
-        } else {
-            let slot = &self.slots[self.next];
-            // SAFETY: `ready` has found a free slot, and only this outbox fills its slots.
-            unsafe { slot.fill(words) };
-            parcel.slot = slot;
-        }
         self.in_flight += 1;
-        self.receivers[receiver].push(parcel)
+        if words.len() <= MAX_SHORT_WORDS {
+            let mut short = [0; MAX_SHORT_WORDS];
+            short[..words.len()].copy_from_slice(words);
+            return self.receivers[receiver].push(Parcel::Short(words.len() as u32, short));
+        }
+        let slot = &self.slots[self.next];
+        // SAFETY: `ready` has found a free slot, and only this outbox fills its slots.
+        unsafe { slot.fill(words) };
+        self.receivers[receiver].push(Parcel::Long(words.len(), slot))
     }
 }
 

@@ -4,25 +4,26 @@
 
 use super::ThreadComm;
 use super::rings::{Consumer, Producer, create_rings};
+use crate::comm::ring::Place;
 use crate::comm::sync::Deliveries;
 use crate::comm::{Buffer, Comm, Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
 use apexmap_base::error::Result;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Maximum number of items that travel in the ring. With length and address they fill a cache line.
+/// Maximum number of items that travel in the ring. With them, a place of a ring is a cache line.
 const MAX_SHORT_ITEMS: usize = 12;
+const _: () = assert!(size_of::<Place<Parcel>>() == 64);
 
 #[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Parcel {
-    items: usize,
-    /// Null if the message is short.
-    start: *const u32,
-    short_items: [u32; MAX_SHORT_ITEMS],
+enum Parcel {
+    /// Its number of items, and the items.
+    Short(u32, [u32; MAX_SHORT_ITEMS]),
+    /// Its number of items, and the first in the buffer of its sender.
+    Long(usize, *const u32),
 }
 
-// SAFETY: the items at `start` stay unchanged until the receiver has counted the message as delivered. The ring orders the
+// SAFETY: the items of a long message stay unchanged until the receiver has counted the message as delivered. The ring orders the
 // sender's writes before the receiver's reads. The count orders the reads before the sender's next writes.
 unsafe impl Send for Parcel {}
 
@@ -77,19 +78,16 @@ impl<'m> ThreadMessages<'m> {
         let awaited_before = self.awaited;
         for peer in &mut self.senders {
             while let Some(&(offset, max_items)) = peer.posted.front() {
-                let Some(parcel) = peer.ring.pop() else { break };
-                assert!(parcel.items <= max_items, "a message of {} items for a receive of {max_items}", parcel.items);
-                let target = self.incoming.item_pointer(offset, parcel.items);
+                let Some(parcel) = peer.ring.pop(|parcel| *parcel) else { break };
+                let (items, source, delivered) = match &parcel {
+                    Parcel::Short(items, short) => (*items as usize, short.as_ptr(), None),
+                    Parcel::Long(items, start) => (*items, *start, Some(&peer.delivered)),
+                };
+                assert!(items <= max_items, "a message of {items} items for a receive of {max_items}");
                 // SAFETY: the source is in the parcel, or stays unchanged until the delivery is counted (see `Parcel`).
                 // `item_pointer` has checked the target, which belongs to this rank.
-                unsafe {
-                    if parcel.start.is_null() {
-                        target.copy_from_nonoverlapping(parcel.short_items.as_ptr(), parcel.items);
-                    } else {
-                        target.copy_from_nonoverlapping(parcel.start, parcel.items);
-                        peer.delivered.count();
-                    }
-                }
+                unsafe { self.incoming.item_pointer(offset, items).copy_from_nonoverlapping(source, items) };
+                delivered.inspect(|delivered| delivered.count());
                 peer.posted.pop_front();
                 self.awaited -= 1;
             }
@@ -123,15 +121,15 @@ impl Messages for ThreadMessages<'_> {
     fn isend(&mut self, offset: usize, items: usize, receiver: usize) {
         assert_ne!(receiver, self.comm.rank, "messages go to other ranks");
         let start: *const u32 = self.outgoing.item_pointer(offset, items);
-        let mut parcel = Parcel { items, start, short_items: [0; MAX_SHORT_ITEMS] };
-        if items <= MAX_SHORT_ITEMS {
-            parcel.start = std::ptr::null();
-            // SAFETY: `item_pointer` has checked the items, `short_items` has room for them, and only `outgoing` lends them
-            // mutably.
-            unsafe { parcel.short_items.as_mut_ptr().copy_from_nonoverlapping(start, items) };
+        let parcel = if items <= MAX_SHORT_ITEMS {
+            let mut short = [0; MAX_SHORT_ITEMS];
+            // SAFETY: `item_pointer` has checked the items, `short` has room for them, and only `outgoing` lends them mutably.
+            unsafe { short.as_mut_ptr().copy_from_nonoverlapping(start, items) };
+            Parcel::Short(items as u32, short)
         } else {
             self.sent += 1;
-        }
+            Parcel::Long(items, start)
+        };
         if self.receivers[receiver].is_full() {
             self.wait_until(|messages| !messages.receivers[receiver].is_full());
         }

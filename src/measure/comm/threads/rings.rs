@@ -71,8 +71,8 @@ impl Rings {
 
     /// Returns the maximum number of bytes in use of a rank's part.
     pub fn bytes(self, ranks: usize) -> u64 {
-        // Each place is one cache line. Each ring also has two counts, and its ends keep 192 bytes.
-        const BYTES_PER_RING: u64 = 2 * size_of::<Count>() as u64 + 192;
+        // Each place is one cache line. Each ring also has a count, and its ends keep 192 bytes.
+        const BYTES_PER_RING: u64 = size_of::<Count>() as u64 + 192;
         let (ranks, bytes_per_ring) = (ranks as u64, self.places.saturating_mul(64));
         let bytes_in_use = self.receivers.min(ranks).saturating_mul(bytes_per_ring.next_multiple_of(base_page_bytes()));
         ranks.saturating_mul(BYTES_PER_RING).saturating_add(bytes_in_use.min(ranks.saturating_mul(bytes_per_ring)))
