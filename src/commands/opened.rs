@@ -34,7 +34,7 @@ impl Opened {
         let mut opened =
             Self { named: named.to_owned(), folder: None, unpacked: None, published: None, page_version: None };
         if !named.exists() {
-            opened.published = published_machines::printed(&named.to_string_lossy())?;
+            opened.published = published_machines::find_printed(&named.to_string_lossy())?;
         }
         if opened.published.is_some() {
             return Ok(opened);

@@ -74,7 +74,7 @@ impl CommandOptions {
         let repeat = Table::from_iter([("width".to_owned(), 0.05.into())]);
         let tables = [("fixed", fixed), ("axes", axes), ("repeat", repeat)];
         let mut file = Table::from_iter(
-            [("title".to_owned(), Value::from(shortened(command)))]
+            [("title".to_owned(), Value::from(shorten(command)))]
                 .into_iter()
                 .chain(tables.map(|(name, table)| (name.to_owned(), table.into()))),
         );
@@ -120,7 +120,7 @@ impl ValueOptions {
 const MAX_TITLE: usize = 80;
 
 /// Returns a command as a title. Its result has the whole.
-fn shortened(command: &str) -> String {
+fn shorten(command: &str) -> String {
     let cut = || format!("{}\u{2026}", command.chars().take(MAX_TITLE - 1).collect::<String>());
     if command.chars().count() > MAX_TITLE { cut() } else { command.to_owned() }
 }
@@ -144,14 +144,14 @@ fn answer(varied: &[String], value: Option<&Value>) -> Table {
         let places: Vec<String> = shown
             .iter()
             .map(|parameter| {
-                let mut at = statistic(kind);
-                at.insert("at".to_owned(), parameter.as_str().into());
-                values.insert(format!("{name}_{parameter}"), at.into());
+                let mut place = statistic(kind);
+                place.insert("at".to_owned(), parameter.as_str().into());
+                values.insert(format!("{name}_{parameter}"), place.into());
                 format!("{parameter} {{{name}_{parameter}}}")
             })
             .collect();
-        let at = if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
-        format!("{name} {{{name}}}{at}")
+        let ending = if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
+        format!("{name} {{{name}}}{ending}")
     };
     let text = format!("{}; {}", end("least", "min"), end("most", "max"));
     let answer = Table::from_iter([("text".to_owned(), text.into()), ("values".to_owned(), values.into())]);

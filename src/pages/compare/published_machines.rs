@@ -139,7 +139,7 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
 ///
 /// # Errors
 /// If a published table cannot be read; this is an internal error.
-pub fn printed(name: &str) -> Result<Option<Machine>> {
+pub fn find_printed(name: &str) -> Result<Option<Machine>> {
     if !PUBLISHED.iter().any(|(published, _)| *published == name) {
         return Ok(None);
     }

@@ -56,7 +56,7 @@ impl<'a> Head<'a> {
         Ok(Self {
             manifest,
             machine: device(samples).unwrap_or_else(|| manifest.plain_machine()),
-            declared: declared.map(|declared| partial.iter().fold(declared, |all, count| all.of_part(count))),
+            declared: declared.map(|declared| partial.iter().fold(declared, |answer, count| answer.of_part(count))),
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),
