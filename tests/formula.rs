@@ -325,7 +325,7 @@ fn a_saved_formula_holds_for_the_parameters_and_the_condition_of_its_samples() {
     assert!(text.contains("extrapolated from L = 4 to 2048"), "{text}");
     let error = refusal_message(&["fit", &larger, "--model", &file]);
     assert!(error.contains("no term for M: a and b hold for M = 4096, not for M = 8192"), "{error}");
-    assert!(error.contains("or fit mine.toml to a result with M = 8192"), "{error}");
+    assert!(error.contains("use apex_map.surface, which has M as a variable, or M = 4096"), "{error}");
 }
 
 #[test]
