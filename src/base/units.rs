@@ -216,11 +216,12 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// Formats a rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`. GUPS take no prefix: `0.0182 GUPS`.
+/// Formats a rate, count or time with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`, `82 ns`. GUPS take no prefix: `0.0182 GUPS`.
 /// Prefixes of words are binary, as in sweeps: 1 kword = 1024 words.
 pub fn quantity(value: f64, unit: Unit) -> String {
     match unit {
         Unit::UpdatesPerSecond => return format!("{} GUPS", short_number(value / 1e9)),
+        Unit::Seconds => return seconds(value),
         Unit::Words => return format_with_prefix(value, KIBI, &["words", "kwords", "Mwords", "Gwords", "Twords"]),
         _ => {}
     }

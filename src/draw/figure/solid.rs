@@ -164,5 +164,7 @@ pub fn draw_net(
     }
     let position = (canvas.sheet.margin, top + 8.0);
     canvas.line(&[position, (position.0 + 28.0, position.1)], BOUND_COLOUR, 1.8)?;
-    canvas.text("bound of the machine", (position.0 + 36.0, position.1), Side::Left, Font::new(text::TICK))
+    // Beside the text of a slide is little space.
+    let name = if canvas.sheet.is_wide() { "bound" } else { "bound of the machine" };
+    canvas.text(name, (position.0 + 36.0, position.1), Side::Left, Font::new(text::TICK))
 }
