@@ -138,7 +138,7 @@ fn the_best_read_of_a_region_is_that_of_all_loops_over_it() {
     let bytes = 1u64 << 14;
     let complete = |kernel: &str, settings: &[(&'static str, Value)]| {
         let point = Point::new(kernel, 1).with_parameter("bytes", bytes);
-        let point = settings.iter().fold(point, |point, (name, value)| point.with_parameter(*name, value.clone()));
+        let point = settings.iter().fold(point, |point, (name, value)| point.with_parameter(name, value.clone()));
         kernels::complete(point).expect("a point")
     };
     let passes = Value::Integer((1 << 26) / bytes);

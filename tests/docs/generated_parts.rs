@@ -253,7 +253,7 @@ fn contents(page: &str) -> String {
             ("##", Some((_, parts)))
                 if !["Parameters of ", "Outputs of "].iter().any(|list| heading.starts_with(list)) =>
             {
-                parts.push(link)
+                parts.push(link);
             }
             _ => {}
         }
