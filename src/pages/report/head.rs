@@ -56,7 +56,10 @@ impl<'a> Head<'a> {
         Ok(Self {
             manifest,
             machine: device(samples).unwrap_or_else(|| manifest.plain_machine()),
-            declared: declared.map(|declared| partial.iter().fold(declared, |answer, count| answer.of_part(count))),
+            declared: declared.map(|declared| match &partial {
+                Some(count) => declared.of_part(count),
+                None => declared,
+            }),
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),
