@@ -322,7 +322,7 @@ fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
 
 /// Returns the card if the input is a published machine or a card file.
 fn card(given: &str) -> Result<Option<Card>> {
-    let published = apexmap_theory::machine::PUBLISHED.iter().any(|(name, _)| *name == given);
+    let published = apexmap_theory::machine::is_published(given);
     let path = Path::new(given);
     match published || (path.is_file() && path.extension().is_some_and(|end| end == "toml")) {
         true => Card::find(given).map(Some),

@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         return print(&(text + &table.to_string()));
     };
-    if machine::PUBLISHED.iter().any(|(name, _)| name == wanted) {
+    if machine::is_published(wanted) {
         let help =
             format!("`apexmap card {wanted}` shows its numbers; `apexmap models` lists the models that use them");
         return Err(Error::input(format!("{wanted} is a machine, not a model"), help));

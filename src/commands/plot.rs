@@ -97,7 +97,10 @@ fn draw(arguments: &Arguments) -> Result<()> {
     let (x, by) = axes(arguments, kind, &samples)?;
     let title = arguments.title.clone().unwrap_or_else(|| {
         let title = plot::title(&samples, kind, &x, z);
-        opened.published.as_ref().map_or(title.clone(), |machine| format!("{}: {title}", machine.name))
+        match &opened.published {
+            Some(machine) => format!("{}: {title}", machine.name),
+            None => title,
+        }
     });
     let request = Request { kind, title, x, by, z: z.into() }.orient();
     let selected = selection::select(&samples, &request)?;

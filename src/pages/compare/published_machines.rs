@@ -9,7 +9,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::table::TableBuilder;
 use apexmap_results::table::columns::{self, ALPHA};
-use apexmap_theory::machine::{Card, KERNEL, PUBLISHED};
+use apexmap_theory::machine::{Card, KERNEL, is_published};
 use apexmap_theory::models::scan::{Numbers, scan_point};
 use apexmap_theory::models::{self, Model, domains};
 use apexmap_theory::paper_tables::table;
@@ -140,7 +140,7 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
 /// # Errors
 /// If a published table cannot be read; this is an internal error.
 pub fn find_printed(name: &str) -> Result<Option<Machine>> {
-    if !PUBLISHED.iter().any(|(published, _)| *published == name) {
+    if !is_published(name) {
         return Ok(None);
     }
     let machine = machine(name, Card::find(name)?, &[])?;

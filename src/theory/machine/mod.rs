@@ -123,6 +123,11 @@ struct File {
     numbers: BTreeMap<Spanned<String>, Spanned<Number>>,
 }
 
+/// Returns whether a published machine has this name.
+pub fn is_published(name: &str) -> bool {
+    PUBLISHED.iter().any(|(published, _)| *published == name)
+}
+
 impl Card {
     /// Creates a card without numbers, from the name of the machine, one line about it, and the source of its numbers.
     pub fn new(name: &str, summary: &str, source: &str) -> Self {

@@ -145,13 +145,16 @@ impl FormulaModel {
 
     /// Returns the unit of a parameter for people, if it follows from the formula.
     pub fn unit_text(&self, parameter: &str) -> Option<String> {
-        self.units.parameters.iter().find(|(name, _)| name == parameter).map(|(_, unit)| unit.to_string())
+        self.dimension(parameter).map(|unit| unit.to_string())
     }
 
     /// Returns the unit of a parameter that no prefix fits, such as s/word.
     pub fn compound_unit(&self, parameter: &str) -> Option<String> {
-        let compound = |(name, unit): &&(String, Dimension)| name == parameter && unit.unit().is_none();
-        self.units.parameters.iter().find(compound).map(|(_, unit)| unit.to_string())
+        self.dimension(parameter).filter(|unit| unit.unit().is_none()).map(|unit| unit.to_string())
+    }
+
+    fn dimension(&self, parameter: &str) -> Option<Dimension> {
+        self.units.parameters.iter().find(|(name, _)| name == parameter).map(|(_, unit)| *unit)
     }
 
     /// Sets the first guesses, in the order of the parameters, and whether the prediction itself or its reciprocal is linear in the
