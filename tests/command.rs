@@ -285,11 +285,46 @@ fn repetitions_narrow_the_printed_value_and_not_the_time() {
 }
 
 #[test]
-fn a_command_is_not_started_on_ranks() {
-    let mpi = format!("{BENCH}[launch]\ntransport = \"mpi\"\nlauncher = \"openmpi\"\n");
-    assert!(fault(&mpi).contains("a command runs once") && fault(&mpi).contains("mpirun"), "{}", fault(&mpi));
+fn threads_and_simulated_ranks_start_no_command() {
+    let simulated = format!("{BENCH}[launch]\ntransport = \"simulated\"\nsimulate = \"red-storm\"\n");
+    assert!(fault(&simulated).contains("a command cannot run on simulated ranks"), "{}", fault(&simulated));
     let ranks = BENCH.replace("threads = [1, 2]", "threads = [1, 2]\nranks = [1, 2]");
-    assert!(fault(&ranks).contains("runs on one rank, not on 2; start more processes"), "{}", fault(&ranks));
+    assert!(fault(&ranks).contains("a command runs once, not on 2 ranks; set transport"), "{}", fault(&ranks));
+}
+
+#[test]
+fn the_launcher_of_a_sweep_starts_a_command_on_its_ranks() {
+    for (launcher, variable) in [("openmpi", "OMPI_COMM_WORLD_SIZE"), ("mpich", "PMI_SIZE")] {
+        let scratch = Scratch::new();
+        let sweep = scratch.join("sweep.toml");
+        let text = format!(
+            r#"title = "Ranks of a program"
+[fixed]
+kernel = "command"
+command = ["/bin/sh", "-c", "echo size: ${variable} of {{ranks}}"]
+value = [{{ regex = 'size: ([0-9]+)', name = "size" }}, {{ regex = 'of ([0-9]+)', name = "known" }}]
+[axes]
+ranks = [1, 2, 3]
+[launch]
+transport = "mpi"
+launcher = "{launcher}"
+[repeat]
+min = 1
+"#
+        );
+        std::fs::write(&sweep, text).unwrap();
+        let out = scratch.join("out");
+        let done = run_sweep(&sweep, &out, &["--no-report"]);
+        assert!(done.status.success(), "{launcher}: {}", String::from_utf8_lossy(&done.stderr));
+        let samples = Samples::from(Folder::open(&out).unwrap().table().unwrap());
+        for column in ["ranks", "size", "known"] {
+            let mut values = samples.numbers(column);
+            values.sort_by(f64::total_cmp);
+            assert_eq!(values, [1.0, 2.0, 3.0], "{launcher}: {column}");
+        }
+        let launch = (samples.words("transport"), samples.words("launcher"), samples.words("library"));
+        assert_eq!(launch, (vec!["mpi"], vec![launcher], vec!["of the command"]));
+    }
 }
 
 #[test]

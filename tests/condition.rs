@@ -69,7 +69,25 @@ fn conditions_are_evaluated_correctly() {
     let condition = parse("L + P > 1 || L == P").expect("a condition");
     assert_eq!(condition.names(), ["L", "P"]);
     assert_eq!(condition.is_true_for(&|name| value_of(name).filter(|_| name == "L")), None, "P is absent");
-    assert_eq!(condition.is_true_for(&|_| Some("word".into())), None, "words instead of numbers");
+    let sum = parse("L + P > 1").expect("a condition");
+    assert_eq!(sum.is_true_for(&|_| Some("word".into())), None, "words instead of numbers");
+    // L is 4, and P is absent.
+    let with_l = |text: &str| {
+        let names = [("L", NameType::Number), ("P", NameType::Number)];
+        let condition = Condition::parse(text, &names).expect("a condition");
+        condition.is_true_for(&|name| (name == "L").then_some(Value::Integer(4)))
+    };
+    for (text, truth) in [
+        ("L == 4 || P == 1", Some(true)),
+        ("P == 1 || L == 4", Some(true)),
+        ("L == 5 || P == 1", None),
+        ("L == 5 && P == 1", Some(false)),
+        ("!(P == 1) && L == 5", Some(false)),
+        ("L == 4 && P == 1", None),
+        ("!(P == 1)", None),
+    ] {
+        assert_eq!(with_l(text), truth, "{text}");
+    }
 }
 
 /// The error must underline the text between the marks.

@@ -1,9 +1,11 @@
 //! A threads transport with faults in messages and puts, which kernels must detect.
 
 use apexmap_base::error::Result;
+use apexmap_measure::comm::lines::{LineInbox, LineOutbox};
 use apexmap_measure::comm::threads::ThreadComm;
 use apexmap_measure::comm::threads::mailbox::{ThreadInbox, ThreadMemoryOutbox, ThreadOutbox};
 use apexmap_measure::comm::threads::messages::ThreadMessages;
+use apexmap_measure::comm::threads::rings::Parts;
 use apexmap_measure::comm::threads::window::{ThreadGetWindow, ThreadRmaWindow};
 use apexmap_measure::comm::{
     Collectives, Comm, GetWindow, Item, MailboxCapacity, Mailboxes, Messages, Outbox, Path, PointToPoint, Posting, Rma,
@@ -72,6 +74,8 @@ impl Clock for FaultyClock {
 impl Mailboxes for Faulty<'_> {
     type Inbox = ThreadInbox;
     type Outbox = FaultyOutbox;
+    type PeerInbox = LineInbox<Parts>;
+    type PeerOutbox = LineOutbox<Parts>;
     type UnorderedInbox = ThreadInbox;
     type MemoryOutbox<'m> = ThreadMemoryOutbox<'m>;
 
@@ -90,9 +94,8 @@ impl Mailboxes for Faulty<'_> {
         posted: (Posting, Path),
         sends: usize,
         words: usize,
-    ) -> (Vec<ThreadInbox>, FaultyOutbox) {
-        let (inboxes, outbox) = self.comm.mailbox_per_peer(tag, peers, posted, sends, words);
-        (inboxes, FaultyOutbox { outbox, rank: self.rank(), fault: Fault::None, sent: 0 })
+    ) -> (Vec<LineInbox<Parts>>, LineOutbox<Parts>) {
+        self.comm.mailbox_per_peer(tag, peers, posted, sends, words)
     }
     fn memory_mailbox<R>(
         &self,

@@ -84,6 +84,16 @@ impl Job {
         }
     }
 
+    /// Returns whether the tasks are programs, which this worker starts on the ranks of the launch.
+    pub fn runs_commands(&self) -> bool {
+        self.tasks.iter().any(|task| task.point.kernel == kernels::command::KERNEL.id)
+    }
+
+    /// Returns the number of ranks of the worker itself.
+    pub fn worker_ranks(&self) -> usize {
+        if self.runs_commands() { 1 } else { self.ranks }
+    }
+
     /// Returns the values of the task's earlier samples that count on nodes of this type. Samples of other types do not.
     pub fn seconds_so_far(&self, task: &Task, node_type: &str) -> Vec<f64> {
         let is_other = self.node_type.as_deref().is_some_and(|earlier| earlier != node_type);
@@ -165,11 +175,12 @@ fn read_job(file: &Path) -> Result<Job> {
 }
 
 fn require_ranks(job: &Job, started: usize) -> Result<()> {
-    if job.ranks == started {
+    let ranks = job.worker_ranks();
+    if ranks == started {
         return Ok(());
     }
     Err(Error::input(
-        format!("the job is for {} ranks, but {started} were started", job.ranks),
+        format!("the job is for {ranks} ranks, but {started} were started"),
         "give the launcher the number of ranks that the job names",
     ))
 }
@@ -276,9 +287,13 @@ fn describe_launch<C: Collectives>(
 ) -> Launch {
     let record = job.launch_record();
     let threads = record.host.processors.machine_hardware_threads;
-    let is_crowded = threads.is_some_and(|threads| max_ranks_per_machine(&placement) > threads as usize);
+    // The ranks of a command are not known to this worker; on several nodes they are fewer on each.
+    let ranks = if job.runs_commands() { job.ranks } else { max_ranks_per_machine(&placement) };
+    let is_crowded = threads.is_some_and(|threads| ranks > threads as usize);
+    let library =
+        if job.ranks == job.worker_ranks() { comm::library(transport) } else { Some("of the command".into()) };
     Launch {
-        library: comm::library(transport).unwrap_or_default(),
+        library: library.unwrap_or_default(),
         place: placement_order,
         placement,
         node_types,

@@ -140,43 +140,44 @@ impl Condition {
 
     /// Returns whether the condition is true for the point whose parameters `lookup` returns.
     ///
-    /// Returns `None` if the point has no parameter with one of the condition's names, or has it with another type: the condition
-    /// does not apply to this point.
+    /// Returns `None` if that depends on a parameter that the point does not have, or has with another type: the condition does not
+    /// apply to this point. `kernel == "gpu.chase" || L > 4` is true for each point of that kernel.
     pub fn is_true_for(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
         self.evaluate(lookup, |operand| if let Operand::Truth(truth) = operand { Some(truth) } else { None })
     }
 
     fn evaluate<T>(&self, lookup: &dyn Fn(&str) -> Option<Value>, convert: impl Fn(Operand) -> Option<T>) -> Option<T> {
         use Operand::{Number, Truth};
-        let values: Vec<Value> = self.names.iter().map(|name| lookup(name)).collect::<Option<_>>()?;
-        let mut stack: Vec<Operand> = Vec::new();
+        let values: Vec<Option<Value>> = self.names.iter().map(|name| lookup(name)).collect();
+        // `None` is an unknown value.
+        let mut stack: Vec<Option<Operand>> = Vec::new();
         for step in &self.steps {
             let result = match step {
-                Step::Number(number) => Number(*number),
-                Step::Word(word) => Operand::Word(word),
-                Step::Truth(truth) => Truth(*truth),
-                Step::Name(index) => match &values[*index] {
-                    Value::Text(word) => Operand::Word(word),
-                    number => Number(number.as_f64()?),
-                },
+                Step::Number(number) => Some(Number(*number)),
+                Step::Word(word) => Some(Operand::Word(word)),
+                Step::Truth(truth) => Some(Truth(*truth)),
+                Step::Name(index) => values[*index].as_ref().and_then(|value| match value {
+                    Value::Text(word) => Some(Operand::Word(word)),
+                    number => number.as_f64().map(Number),
+                }),
                 Step::Negate => match stack.pop()? {
-                    Number(number) => Number(-number),
-                    _ => return None,
+                    Some(Number(number)) => Some(Number(-number)),
+                    _ => None,
                 },
                 Step::Not => match stack.pop()? {
-                    Truth(truth) => Truth(!truth),
-                    _ => return None,
+                    Some(Truth(truth)) => Some(Truth(!truth)),
+                    _ => None,
                 },
                 Step::Binary(operator) => {
                     let (right, left) = (stack.pop()?, stack.pop()?);
-                    operator.apply(left, right)?
+                    operator.apply(left, right)
                 }
                 // Conditions have no functions.
                 Step::Call(_) => return None,
             };
             stack.push(result);
         }
-        convert(stack.pop()?)
+        convert(stack.pop()??)
     }
 }
 
@@ -245,10 +246,16 @@ impl Formula {
 }
 
 impl Operator {
-    /// Applies the operator. Returns `None` for operands of a wrong type.
-    fn apply<'a>(&self, left: Operand<'a>, right: Operand<'a>) -> Option<Operand<'a>> {
+    /// Applies the operator. Returns `None` for operands of a wrong type, and for unknown ones unless the other one decides.
+    fn apply<'a>(&self, left: Option<Operand<'a>>, right: Option<Operand<'a>>) -> Option<Operand<'a>> {
         use Operand::{Number, Truth, Word};
-        Some(match (&self.rule, left, right) {
+        if let (OperatorRule::Logic(compute), (Some(Truth(known)), None) | (None, Some(Truth(known)))) =
+            (&self.rule, (left, right))
+        {
+            let result = compute(known, true);
+            return (result == compute(known, false)).then_some(Truth(result));
+        }
+        Some(match (&self.rule, left?, right?) {
             (OperatorRule::Arithmetic(compute), Number(a), Number(b)) => Number(compute(a, b)),
             (OperatorRule::Logic(compute), Truth(a), Truth(b)) => Truth(compute(a, b)),
             (OperatorRule::Equality(accept), a, b) if a.kind() == b.kind() => Truth(accept(a == b)),

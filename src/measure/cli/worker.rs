@@ -2,6 +2,7 @@
 
 use crate::comm::TransportKind;
 use crate::hardware::PlacementOrder;
+use crate::kernels::command;
 use crate::worker;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::fatal_signal;
@@ -21,6 +22,9 @@ pub struct Arguments {
     /// Number of ranks expected; any other number is refused
     #[arg(long, required_unless_present = "info")]
     ranks: Option<usize>,
+    /// Words that start each program of a command on the ranks of the launch, as a JSON list
+    #[arg(long, value_parser = words)]
+    start_with: Option<Words>,
     /// Order for placing ranks on the hardware threads: spread, compact or smt [default: spread for threads, else the launcher's]
     #[arg(long, value_parser = place)]
     place: Option<PlacementOrder>,
@@ -34,8 +38,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, arguments.transport, arguments.ranks) else {
         return Err(Error::input("a worker needs --job, --transport and --ranks", "start it with `apexmap run`"));
     };
+    if let Some(Words(words)) = &arguments.start_with {
+        command::start_with(words.clone());
+    }
     fatal_signal::catch();
     worker::work(job, transport, ranks, arguments.place)
+}
+
+/// Clap would take a list as several values.
+#[derive(Clone)]
+struct Words(Vec<String>);
+
+fn words(text: &str) -> std::result::Result<Words, String> {
+    serde_json::from_str(text).map(Words).map_err(|error| format!("it is not a JSON list of words: {error}"))
 }
 
 fn transport(name: &str) -> std::result::Result<TransportKind, String> {

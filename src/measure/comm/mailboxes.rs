@@ -7,6 +7,8 @@ use crate::choice::choice;
 pub trait Mailboxes: Collectives {
     type Inbox: Inbox;
     type Outbox: Outbox;
+    type PeerInbox: Inbox;
+    type PeerOutbox: Outbox;
     type UnorderedInbox: Inbox;
     type MemoryOutbox<'m>: MemoryOutbox;
 
@@ -26,7 +28,7 @@ pub trait Mailboxes: Collectives {
         paths: (Posting, Path),
         sends: usize,
         words: usize,
-    ) -> (Vec<Self::Inbox>, Self::Outbox);
+    ) -> (Vec<Self::PeerInbox>, Self::PeerOutbox);
     /// Opens a mailbox like [`Mailboxes::mailbox`] for messages that are parts of `memory`, with messages read in any order.
     /// Returns after `work` has returned and its messages have left. Collective.
     fn memory_mailbox<R>(

@@ -8,6 +8,7 @@
 pub mod arena;
 mod atomics;
 mod buffer;
+pub mod lines;
 mod mailboxes;
 #[cfg(feature = "mpi")]
 pub mod mpi;

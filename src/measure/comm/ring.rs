@@ -31,6 +31,8 @@ pub struct Ring<T> {
     /// The first of `capacity` places, written by the sender.
     pub places: *const Place<T>,
     pub capacity: usize,
+    /// Bytes from one place to the next. What is left after a place is the payload of its item.
+    pub stride: usize,
 }
 
 impl<T> Ring<T> {
@@ -44,7 +46,13 @@ impl<T> Ring<T> {
     fn place(&self, index: usize) -> &Place<T> {
         // SAFETY: only the ring's ends own `Ring` values, and they keep the memory alive, as `Producer::new` and `Consumer::new`
         // require. Their indices are less than the capacity.
-        unsafe { &*self.places.add(index) }
+        unsafe { &*self.places.byte_add(index * self.stride) }
+    }
+
+    /// Returns the start of the payload of the place at `index`.
+    #[inline]
+    fn payload(&self, index: usize) -> *mut u8 {
+        self.places.wrapping_byte_add(index * self.stride).wrapping_add(1).cast::<u8>().cast_mut()
     }
 
     #[inline]
@@ -102,6 +110,12 @@ impl<T: Copy, K> Producer<T, K> {
         self.put.wrapping_sub(self.taken) == self.ring.capacity && self.waiting() == self.ring.capacity
     }
 
+    /// Returns the start of the next item's payload. While the ring is not full, only this end uses it.
+    #[inline]
+    pub fn payload(&self) -> *mut u8 {
+        self.ring.payload(self.index)
+    }
+
     /// Puts an item in. Returns `false` without effect if the ring is full.
     #[inline]
     pub fn push(&mut self, item: T) -> bool {
@@ -130,6 +144,12 @@ impl<T: Copy, K> Consumer<T, K> {
     #[inline]
     pub fn has_item(&self) -> bool {
         self.ring.place(self.index).number.load(Ordering::Acquire) == self.taken.wrapping_add(1)
+    }
+
+    /// Returns the start of the oldest item's payload. The sender leaves it unchanged while the item is in the ring.
+    #[inline]
+    pub fn payload(&self) -> *const u8 {
+        self.ring.payload(self.index)
     }
 
     /// Passes the oldest item to `read`, then takes it out. Returns `None` if the ring is empty.

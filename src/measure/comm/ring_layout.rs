@@ -4,7 +4,13 @@ use super::ring::{Count, Place, Ring};
 use std::marker::PhantomData;
 
 /// Number of different offsets of the places in their sender's part. All of them together are a page.
-const SHIFTS: usize = 16;
+pub(super) const SHIFTS: usize = 16;
+
+/// Returns the offset of the places in a sender's part. It differs between senders: parts may begin at pages, and a receiver polls
+/// one cache line of each, which would all be in the same set of its first-level cache.
+pub(super) fn shift(sender: usize) -> usize {
+    sender % SHIFTS * size_of::<Count>()
+}
 
 /// The layout of a rank's part. It begins with the counts that this rank reads: items taken out of the rings from it. Then follow the
 /// places of these rings.
@@ -35,20 +41,15 @@ impl<T> RingLayout<T> {
         self.count_bytes() + self.ranks * self.ring_bytes() + SHIFTS * size_of::<Count>()
     }
 
-    /// Returns the offset of the places in a sender's part. It differs between senders: parts may begin at pages, and a receiver polls
-    /// one line of each, which would all be in the same set of its first-level cache.
-    fn shift(sender: usize) -> usize {
-        sender % SHIFTS * size_of::<Count>()
-    }
-
     /// Returns the ring from a rank to another. `part` returns the start of a rank's part, which is aligned as [`Count`] is.
     pub fn ring(&self, part: impl Fn(usize) -> *const u8, sender: usize, receiver: usize) -> Ring<T> {
         let part = part(sender);
-        let places = self.count_bytes() + Self::shift(sender) + receiver * self.ring_bytes();
+        let places = self.count_bytes() + shift(sender) + receiver * self.ring_bytes();
         Ring {
             taken: part.wrapping_add(receiver * size_of::<Count>()).cast(),
             places: part.wrapping_add(places).cast::<Place<T>>(),
             capacity: self.capacity,
+            stride: size_of::<Place<T>>(),
         }
     }
 }

@@ -220,9 +220,6 @@ fn require_even_ranks(point: &Point) -> std::result::Result<(), Refusal> {
 fn suggest_multi_rank_kernels(kernel: &Kernel) -> String {
     let is_candidate = |other: &&&Kernel| family(other.id) == family(kernel.id) && other.ranks == Ranks::Any;
     let ids: Vec<&str> = ALL.iter().filter(is_candidate).map(|other| other.id).collect();
-    if kernel.has_own_parameters {
-        return "; start more processes in the command: [\"mpirun\", \"-n\", \"{processes}\", \"./app\"]".into();
-    }
     if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 

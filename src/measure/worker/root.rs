@@ -35,7 +35,7 @@ impl<'a> Root<'a> {
             repetitions: job.tasks.iter().map(|task| task.next_repetition).collect(),
             started: now,
             budget_spent: false,
-            memory: vec![None; job.ranks],
+            memory: vec![None; job.worker_ranks()],
         })
     }
 

@@ -27,6 +27,7 @@ use apexmap_base::provenance::Host;
 use apexmap_base::shell::command_words;
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
+use apexmap_measure::comm::TransportKind;
 use apexmap_measure::provenance;
 use apexmap_measure::seen_cache;
 use apexmap_measure::worker::unix_seconds;
@@ -137,6 +138,11 @@ pub struct Campaign {
 }
 
 impl Campaign {
+    /// Returns whether the launcher starts the sweep's command, and not the worker.
+    pub fn starts_commands(&self) -> bool {
+        self.sweep.runs_commands() && self.plan.context.transport == TransportKind::Mpi
+    }
+
     /// Returns the plan without the nodes that an earlier command measured and this one does not request. A budget of the command
     /// line also continues the points that an earlier budget left imprecise.
     pub fn wanted_plan(&self) -> Plan {

@@ -14,6 +14,8 @@ use crate::sweep::plan::Context;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::hardware::PlacementOrder;
 use apexmap_results::disk::Folder;
 use std::path::Path;
 use std::time::Duration;
@@ -36,7 +38,16 @@ impl Starter {
         let launcher = (campaign.sweep.launch.launcher.make)(&campaign.sweep.launch.command)?;
         let search_path = std::env::var_os("PATH").unwrap_or_default();
         let program = launch::check(launcher.as_ref(), &campaign.worker, &search_path)?;
-        Ok(Self { launcher, program })
+        let starter = Self { launcher, program };
+        let takes_command = campaign.sweep.launch.launcher.takes_command;
+        let has_place = campaign.sweep.launch.command.iter().any(|word| word == "{worker}");
+        if campaign.starts_commands() && takes_command && !has_place {
+            return Err(Error::input(
+                "the command of launcher \"custom\" has no \"{worker}\" as a word of its own, where a program could stand",
+                "write {worker} as one word of the command",
+            ));
+        }
+        Ok(starter)
     }
 
     /// Finds the launcher, and checks memory and nodes before any launch.
@@ -71,16 +82,16 @@ impl Starter {
         let site_variables = campaign.site.variables();
         let fallback = Fallback::new(campaign, folder)?;
         fallback.note().iter().for_each(|text| watcher.say(text));
-        let command = |job: &Path, size: LaunchSize| -> CommandLine {
-            let mut job = launch_job(
-                (&campaign.plan.context, &campaign.hosts),
-                (&self.program, &campaign.worker),
-                job,
-                size,
-                machine,
-            );
+        let command = |path: &Path, size: LaunchSize| -> CommandLine {
+            let context = &campaign.plan.context;
+            let mut job =
+                launch_job((context, &campaign.hosts), (&self.program, &campaign.worker), path, size, machine);
             job.variables.extend(site_variables.iter().map(|(name, _)| name.clone()));
-            let mut line = launcher.command(&job);
+            let mut line = if campaign.starts_commands() {
+                start_commands(launcher.as_ref(), &job, path)
+            } else {
+                launcher.command(&job)
+            };
             line.env.extend(plugin_variable.clone().into_iter().chain(fallback.variable()));
             line.env.extend(site_variables.clone());
             line
@@ -157,7 +168,7 @@ pub fn launch_job(
     LaunchJob {
         program: program.to_owned(),
         worker: worker.to_owned(),
-        arguments: worker_arguments(job, context, size.ranks),
+        arguments: worker_arguments(job, context.transport, context.place, size.ranks),
         ranks: size.ranks,
         nodes: size.nodes.or(size.node.map(|_| 1)),
         ranks_per_node: size.node.map(|_| size.ranks).or(size.ranks_per_node).or(context.ranks_per_node),
@@ -168,10 +179,22 @@ pub fn launch_job(
     }
 }
 
-fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {
+/// Returns the command line of a worker on this machine that starts each program by the launcher.
+fn start_commands(launcher: &dyn Launcher, job: &LaunchJob, path: &Path) -> CommandLine {
+    let worker = job.worker.to_string_lossy().into_owned();
+    let line = launcher.command(job);
+    let words: Vec<&String> = line.argv.iter().take_while(|word| **word != worker).collect();
+    let start_with = serde_json::to_string(&words).expect("words are JSON");
+    let mut argv = vec![worker];
+    argv.extend(worker_arguments(path, TransportKind::Threads, None, 1));
+    argv.extend(["--start-with".to_owned(), start_with]);
+    CommandLine { argv, env: line.env }
+}
+
+fn worker_arguments(job: &Path, transport: TransportKind, place: Option<PlacementOrder>, ranks: usize) -> Vec<String> {
     let (job, ranks) = (job.to_string_lossy().into_owned(), ranks.to_string());
-    let mut arguments = vec!["worker", "--job", &job, "--transport", context.transport.name(), "--ranks", &ranks];
-    if let Some(place) = context.place {
+    let mut arguments = vec!["worker", "--job", &job, "--transport", transport.name(), "--ranks", &ranks];
+    if let Some(place) = place {
         arguments.extend(["--place", place.name()]);
     }
     arguments.into_iter().map(str::to_owned).collect()

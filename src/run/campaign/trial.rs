@@ -160,7 +160,8 @@ pub fn run_before_sweep(
     let has_preflight = campaign.sweep.launch.preflight_seconds > 0.0;
     // If each launch waits in the queue, the trial would wait as long as a launch that measures.
     let waits = context.launcher.waits_in_queue();
-    if nodes < 2 || context.transport != TransportKind::Mpi || !has_preflight || waits {
+    if nodes < 2 || campaign.sweep.runs_commands() || context.transport != TransportKind::Mpi || !has_preflight || waits
+    {
         return Ok(());
     }
     if folder.trial()?.is_some_and(|trial| size.ranks <= trial.ranks) {

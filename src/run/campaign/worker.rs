@@ -29,7 +29,8 @@ pub fn find(worker_path: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> R
             (path, info)
         }
     };
-    check_info(&program, &info, sweep.launch.transport)?;
+    // The launcher starts the commands, and not the worker.
+    check_info(&program, &info, if sweep.runs_commands() { TransportKind::Threads } else { sweep.launch.transport })?;
     Ok((program, info))
 }
 

@@ -30,11 +30,10 @@ pub fn specification(file: &File, has_kernel: bool, page: &TomlSource) -> Result
         (Some(_), true) => {}
     }
     if let Some(transport) =
-        file.launch.transport.as_ref().filter(|transport| *transport.get_ref() != TransportKind::Threads)
+        file.launch.transport.as_ref().filter(|transport| *transport.get_ref() == TransportKind::Simulated)
     {
-        let message = format!("a command runs once, not on the ranks of transport = \"{}\"", transport.get_ref());
-        let help = "remove the transport, and start the ranks in the command: command = [\"mpirun\", \"-n\", \"{processes}\", \"./app\"]";
-        return Err(page.error_at(transport.span(), message, help));
+        let help = "remove the transport, or write transport = \"mpi\" and a launcher, which then starts the command on its ranks";
+        return Err(page.error_at(transport.span(), "a command cannot run on simulated ranks", help));
     }
     let place = keys.iter().find(|(name, _)| name.get_ref() == "command").unwrap_or(&keys[0]).0.span();
     let table = keys.iter().map(|(name, value)| (name.get_ref().clone(), value.clone())).collect();

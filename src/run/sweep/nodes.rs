@@ -5,7 +5,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::kernels::Refusal;
+use apexmap_measure::kernels::{Refusal, command};
 use apexmap_measure::refusal;
 use std::ops::Range;
 
@@ -62,6 +62,14 @@ pub fn check_point(point: Point, launch: &LaunchSpec) -> std::result::Result<Poi
             ["nodes"],
             "nodes = {nodes}, but threads of one process are all on this machine; several nodes need transport = \"mpi\""
         )),
+        _ if point.ranks > 1 && point.kernel == command::KERNEL.id && launch.transport == TransportKind::Threads => {
+            Err(refusal!(
+                ["ranks"],
+                "a command runs once, not on {} ranks; set transport = \"mpi\" and a launcher in [launch], which then starts it, or start \
+                 processes in the command: [\"mpirun\", \"-n\", \"{{processes}}\", \"./app\"]",
+                point.ranks
+            ))
+        }
         _ if point.ranks > MAX_THREADS && launch.transport == TransportKind::Threads => Err(refusal!(
             ["ranks"],
             "P = {} is more than {MAX_THREADS} ranks, the limit for threads of one process; more need transport = \"mpi\"",

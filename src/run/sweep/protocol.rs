@@ -75,7 +75,7 @@ impl Protocol {
             }
             (Event::Simulation { .. }, running @ Stage::Running { .. }) if self.job.machine.is_some() => running,
             (Event::Memory { ranks }, Stage::Running { index, repetition, memory: false })
-                if ranks.len() == self.job.ranks =>
+                if ranks.len() == self.job.worker_ranks() =>
             {
                 Stage::Running { index, repetition, memory: true }
             }
@@ -95,7 +95,7 @@ impl Protocol {
         let greeting = (launch.launch.as_str(), launch.block, launch.ranks, launch.transport.as_str());
         let expected = (self.job.launch.as_str(), self.job.block, self.job.ranks, self.job.transport.as_str());
         // Simulated ranks have no places on nodes.
-        let places = if self.job.machine.is_some() { 0 } else { self.job.ranks };
+        let places = if self.job.machine.is_some() { 0 } else { self.job.worker_ranks() };
         if greeting != expected || launch.placement.len() != places {
             return Err("a greeting of another launch".into());
         }

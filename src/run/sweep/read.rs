@@ -10,7 +10,7 @@ use apexmap_base::point::Point;
 use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels;
-use apexmap_measure::kernels::command::KEYS;
+use apexmap_measure::kernels::command::{KERNEL, KEYS};
 use apexmap_measure::worker::Repeat;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +36,11 @@ pub struct Sweep {
 }
 
 impl Sweep {
+    /// Returns whether the points are runs of a program that the user names.
+    pub fn runs_commands(&self) -> bool {
+        self.points.iter().any(|point| point.kernel == KERNEL.id)
+    }
+
     /// Returns the text as the source of errors with a place.
     pub fn source(&self) -> TomlSource<'_> {
         source(&self.text, &self.path)

@@ -193,7 +193,7 @@ unsafe impl Sync for RingMemory {}
 
 impl RingMemory {
     fn ring(&self) -> Ring<u64> {
-        Ring { taken: &self.0, places: self.1.as_ptr(), capacity: 2 }
+        Ring { taken: &self.0, places: self.1.as_ptr(), capacity: 2, stride: size_of::<Place<u64>>() }
     }
 }
 

@@ -13,6 +13,8 @@ use std::rc::Rc;
 impl Mailboxes for MpiComm {
     type Inbox = MpiInbox;
     type Outbox = MpiOutbox;
+    type PeerInbox = MpiInbox;
+    type PeerOutbox = MpiOutbox;
     type UnorderedInbox = MpiUnorderedInbox;
     type MemoryOutbox<'m> = MpiMemoryOutbox<'m>;
 
@@ -152,8 +154,8 @@ impl Outbox for MpiOutbox {
         if !self.ready() {
             return false;
         }
-        if let Some(sent) = self.node.as_mut().and_then(|node| node.send(receiver, words)) {
-            return sent;
+        if let Some(node) = self.node.as_mut().filter(|node| node.reaches(receiver)) {
+            return node.send(receiver, words);
         }
         let Some(slot) = self.sends.free.pop() else { return false };
         // SAFETY: a free slot has no active request; its buffer stays unchanged until the send completes.

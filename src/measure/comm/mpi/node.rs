@@ -1,13 +1,8 @@
-//! Messages between the ranks of a node through memory that they share.
-//!
-//! A sender copies a message once, into a place of its ring to the receiver, which reads it there. The rings are those of the threads
-//! transport. A rank's part of the memory holds its part of the rings, a table with the place of its messages for each receiver, and
-//! these messages.
+//! Memory that the ranks of a node share over MPI, and [`lines`](crate::comm::lines) in it.
 
 use super::MpiComm;
-use crate::comm::Collectives;
-use crate::comm::ring::{self, Count};
-use crate::comm::ring_layout::RingLayout;
+use crate::comm::lines::{LineInbox, LineOutbox, Lines, Neighbour};
+use crate::comm::ring::Count;
 use mpi::environment::Universe;
 use mpi::ffi;
 use mpi::topology::SimpleCommunicator;
@@ -38,8 +33,11 @@ impl Node {
     }
 }
 
+pub type NodeInbox = LineInbox<Rc<NodeMemory>>;
+pub type NodeOutbox = LineOutbox<Rc<NodeMemory>>;
+
 /// Memory that the ranks of a node share. Dropping it is collective.
-struct NodeMemory {
+pub struct NodeMemory {
     window: ffi::MPI_Win,
     /// The start of each rank's part in this process, by rank on the node.
     parts: Vec<*mut u8>,
@@ -97,119 +95,24 @@ impl Drop for NodeMemory {
     }
 }
 
-/// The places of the messages from one rank to another, which they use in turn.
-struct Places {
-    start: *mut u64,
-    /// Words of a place.
-    words: usize,
-    count: usize,
-    next: usize,
-}
-
-impl Places {
-    /// Returns the place of the next message, and advances.
-    fn advance(&mut self) -> *mut u64 {
-        let place = self.start.wrapping_add(self.next * self.words);
-        self.next = if self.next + 1 == self.count { 0 } else { self.next + 1 };
-        place
-    }
-}
-
-/// The receiving end for messages from one rank of this node. A message in the ring is its number of words.
-pub struct NodeInbox {
-    sender: usize,
-    ring: ring::Consumer<usize, Rc<NodeMemory>>,
-    places: Places,
-}
-
-impl NodeInbox {
-    pub fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        let (sender, places) = (self.sender, &mut self.places);
-        self.ring.pop(|words| {
-            // SAFETY: the sender has written this many words into this place before it put the message into the ring, and leaves
-            // them there until the message is taken out of it, after this read.
-            read(sender, unsafe { std::slice::from_raw_parts(places.advance(), *words) })
-        })
-    }
-}
-
-/// The sending end for messages to the ranks of this node.
-pub struct NodeOutbox {
-    /// By rank in the world.
-    lines: Vec<Option<Box<Line>>>,
-    /// Maximum number of messages that are not taken; the exact number may be smaller.
-    pub in_flight: usize,
-}
-
-struct Line {
-    ring: ring::Producer<usize, Rc<NodeMemory>>,
-    places: Places,
-}
-
-impl NodeOutbox {
-    pub fn reaches(&self, receiver: usize) -> bool {
-        self.lines[receiver].is_some()
-    }
-
-    /// Counts the messages that are not taken.
-    pub fn count(&mut self) -> usize {
-        self.in_flight = self.lines.iter_mut().flatten().map(|line| line.ring.waiting()).sum();
-        self.in_flight
-    }
-
-    /// Copies and sends a message. Returns `None` if the receiver is on another node, and whether the message was sent otherwise.
-    pub fn send(&mut self, receiver: usize, words: &[u64]) -> Option<bool> {
-        let line = self.lines[receiver].as_mut()?;
-        assert!(words.len() <= line.places.words, "a message longer than its mailbox allows");
-        if line.ring.is_full() {
-            return Some(false);
-        }
-        // SAFETY: a place has this many words. The ring has a place for each of these, so the receiver has read the last message here.
-        unsafe { line.places.advance().copy_from_nonoverlapping(words.as_ptr(), words.len()) };
-        self.in_flight += 1;
-        Some(line.ring.push(words.len()))
-    }
-}
-
-/// Opens rings of `capacity` messages of up to `words` words to and from those peers that are on this node. Returns the sending end, and
-/// for each peer the receiving end, or `None` for a peer on another node. Collective.
+/// Opens lines for up to `sends` messages of up to `words` words with those peers that are on this node. Returns the sending end, and for
+/// each peer the receiving end, or `None` for a peer on another node. Collective.
 pub(super) fn open(
     comm: &MpiComm,
     peers: &[usize],
-    capacity: usize,
+    sends: usize,
     words: usize,
 ) -> (Vec<Option<NodeInbox>>, NodeOutbox) {
-    let (own, ranks) = (comm.node.comm.rank() as usize, comm.node.ranks.len());
-    let layout = RingLayout::<usize>::new(ranks, capacity);
-    let line_bytes = (capacity * words * size_of::<u64>()).next_multiple_of(size_of::<Count>());
-    let first_line = (layout.bytes() + ranks * size_of::<u64>()).next_multiple_of(size_of::<Count>());
-    let local: Vec<(usize, usize)> = peers.iter().filter_map(|&peer| Some((peer, comm.node.place(peer)?))).collect();
-    let memory = Rc::new(NodeMemory::allocate(comm, first_line + local.len() * line_bytes));
-    let part = |rank: usize| memory.parts[rank].cast_const();
-    // In each part, the place of the messages to each rank.
-    let line_offset =
-        |sender: usize, receiver: usize| part(sender).wrapping_add(layout.bytes()).cast::<u64>().wrapping_add(receiver);
-    for (number, (_, place)) in local.iter().enumerate() {
-        // SAFETY: the table lies in this rank's part, and the others read it after the barrier.
-        unsafe { line_offset(own, *place).cast_mut().write((first_line + number * line_bytes) as u64) };
-    }
-    comm.barrier();
-    let places = |sender: usize, receiver: usize| {
-        // SAFETY: the sender has written the place before the barrier.
-        let offset = unsafe { line_offset(sender, receiver).read() } as usize;
-        Places { start: memory.parts[sender].wrapping_add(offset).cast(), words, count: capacity, next: 0 }
-    };
-    let mut lines: Vec<_> = (0..comm.size).map(|_| None).collect();
-    for &(peer, place) in &local {
-        // SAFETY: the memory holds the rings, was zeroed, and is aligned; each rank lists a peer once.
-        let ring = unsafe { ring::Producer::new(layout.ring(part, own, place), memory.clone()) };
-        lines[peer] = Some(Box::new(Line { ring, places: places(own, place) }));
-    }
-    let inbox = |&peer: &usize| {
-        let place = comm.node.place(peer)?;
-        // SAFETY: as above.
-        let ring = unsafe { ring::Consumer::new(layout.ring(part, place, own), memory.clone()) };
-        Some(NodeInbox { sender: peer, ring, places: places(place, own) })
-    };
-    (peers.iter().map(inbox).collect(), NodeOutbox { lines, in_flight: 0 })
+    let node = &comm.node;
+    let lines = Lines { ranks: node.ranks.len(), words, sends };
+    let neighbour = |&rank: &usize| node.place(rank).map(|place| Neighbour { rank, place });
+    let neighbours: Vec<Option<Neighbour>> = peers.iter().map(neighbour).collect();
+    let local: Vec<Neighbour> = neighbours.iter().flatten().copied().collect();
+    let memory = Rc::new(NodeMemory::allocate(comm, lines.part_bytes(local.len())));
+    let part = |rank: usize| memory.parts[rank];
+    // SAFETY: the memory is zeroed and new, and peers list each other once, as `mailbox_per_peer` requires.
+    let (inboxes, outbox) =
+        unsafe { lines.open(node.comm.rank() as usize, &local, (part, memory.clone()), || node.comm.barrier()) };
+    let mut inboxes = inboxes.into_iter();
+    (neighbours.iter().map(|neighbour| neighbour.and_then(|_| inboxes.next())).collect(), outbox)
 }

@@ -174,6 +174,8 @@ impl SimulatedComm {
 impl Mailboxes for SimulatedComm {
     type Inbox = SimulatedInbox;
     type Outbox = SimulatedOutbox;
+    type PeerInbox = SimulatedInbox;
+    type PeerOutbox = SimulatedOutbox;
     type UnorderedInbox = SimulatedInbox;
     type MemoryOutbox<'m> = SimulatedMemoryOutbox<'m>;
 

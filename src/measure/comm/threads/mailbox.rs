@@ -1,11 +1,12 @@
-//! Mailboxes of threads: one ring per pair of ranks.
+//! Mailboxes of threads: one ring per pair of ranks, or one line per pair of peers.
 //!
-//! A message is copied once, into a slot that its sender owns. A descriptor of the slot travels through the ring. The receiver
+//! A message in a ring is copied once, into a slot that its sender owns. A descriptor of the slot travels through the ring. The receiver
 //! reads the slot in place and frees it. Messages of up to six words travel in the ring itself. A send handle is busy until the
 //! receiver has taken its message, short or long.
 
-use super::rings::{Consumer, Producer, create_rings};
+use super::rings::{Consumer, Parts, Producer, create_rings, open_lines};
 use super::{Shared, ThreadComm};
+use crate::comm::lines::{LineInbox, LineOutbox};
 use crate::comm::ring::Place;
 use crate::comm::sync::Slot;
 use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
@@ -31,6 +32,8 @@ unsafe impl Send for Parcel {}
 impl Mailboxes for ThreadComm {
     type Inbox = ThreadInbox;
     type Outbox = ThreadOutbox;
+    type PeerInbox = LineInbox<Parts>;
+    type PeerOutbox = LineOutbox<Parts>;
     type UnorderedInbox = ThreadInbox;
     type MemoryOutbox<'m> = ThreadMemoryOutbox<'m>;
 
@@ -43,22 +46,16 @@ impl Mailboxes for ThreadComm {
         )
     }
 
-    /// Threads post no receives: a message waits in its sender's slot.
+    /// Threads post no receives: a message waits in its line.
     fn mailbox_per_peer(
         &self,
-        tag: Tag,
+        _tag: Tag,
         peers: &[usize],
         _: (Posting, Path),
         sends: usize,
         words: usize,
-    ) -> (Vec<ThreadInbox>, ThreadOutbox) {
-        let (mut inbox, outbox) = self.mailbox(tag, 1, sends, words);
-        let mut inbox_of_peer = |peer: &usize| {
-            let index =
-                inbox.senders.iter().position(|(rank, _)| rank == peer).expect("a peer is another rank, named once");
-            ThreadInbox { senders: vec![inbox.senders.swap_remove(index)], next: 0 }
-        };
-        (peers.iter().map(&mut inbox_of_peer).collect(), outbox)
+    ) -> (Vec<LineInbox<Parts>>, LineOutbox<Parts>) {
+        open_lines(self, peers, sends, words)
     }
 
     /// Messages are complete when they become visible, so no message delays another.

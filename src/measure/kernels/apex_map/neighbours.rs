@@ -71,7 +71,7 @@ pub const KERNEL: Kernel = Kernel {
     // A few messages and the random offsets, in blocks of L words.
     buffer_bytes: |point| buffer_bytes(point, Arrays::OneByOne, (16 * MESSAGE_WORDS as u64).div_ceil(L.of(point))),
     rings: |point| match NEIGHBOURS.of(point) {
-        Activity::Send => vec![Rings { places: 4, receivers: 1 }],
+        Activity::Send => vec![Rings::new(4, 1)],
         Activity::Stream | Activity::Probe | Activity::Idle => Vec::new(),
     },
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),

@@ -34,7 +34,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 /// Its description is the user's.
 const SOURCE: Source =
@@ -55,7 +55,8 @@ pub const KERNEL: Kernel = Kernel {
         Output { column: SYSTEM_SECONDS, unit: Unit::Seconds, meaning: "processor time of the system for the program" },
         Output { column: PEAK_BYTES, unit: Unit::Bytes, meaning: "largest resident memory of one of its processes" },
     ],
-    ranks: Ranks::One,
+    // More than one are started by a launcher, in front of the program.
+    ranks: Ranks::Any,
     headline: "seconds",
     method: "A sample is one run of the program, from its start to its end. The time of set-up, clean-up and warm-up runs does not \
         count. A run counts if its exit code is a success and its output has every value.",
@@ -78,10 +79,16 @@ pub fn specification(point: &Point) -> std::result::Result<Specification, String
     }
 }
 
+/// Returns the values that a command may name: its parameters, and the number of ranks.
+fn parameters(point: &Point) -> BTreeMap<String, Value> {
+    let ranks = ("ranks".to_owned(), Value::Integer(point.ranks as u64));
+    point.params.clone().into_iter().chain([ranks]).collect()
+}
+
 /// Refuses points whose command and parameters do not fit.
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     let specification = specification(point).map_err(|message| refusal!(["kernel"], "{message}"))?;
-    specification.resolve(&point.params).map_err(|message| refusal!(["kernel"], "{message}"))?;
+    specification.resolve(&parameters(point)).map_err(|message| refusal!(["kernel"], "{message}"))?;
     if point.params.contains_key(CORE_NODE.parameter.name) {
         return Err(refusal!(
             ["core_node"],
@@ -109,10 +116,20 @@ fn run(point: &Point) -> Result<Outcome> {
     Ok(measure(point).unwrap_or_else(failed))
 }
 
+/// The words in front of every program: a launcher that starts it on the ranks of this launch.
+static STARTER: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Puts a launcher in front of every program from now on. Set-up and clean-up commands run alone.
+pub fn start_with(words: Vec<String>) {
+    // A worker has one launch.
+    let _ = STARTER.set(words);
+}
+
 /// Runs the program of a point once. Returns why it has no value.
 pub fn measure(point: &Point) -> std::result::Result<Outcome, String> {
     let specification = specification(point)?;
-    let resolved = specification.resolve(&point.params)?;
+    let mut resolved = specification.resolve(&parameters(point))?;
+    resolved.program.arguments.splice(0..0, STARTER.get().into_iter().flatten().cloned());
     let run = |program: &Program| program.run(specification.time_limit);
     let help = |part: &str, why: String| format!("{part}: {why}");
     if let Some(setup) = &resolved.setup {

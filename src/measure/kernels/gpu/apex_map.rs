@@ -56,12 +56,12 @@ const M: Key<u64> = Key::new(Parameter {
     ..MEMORY.parameter
 });
 const I: Key<u64> = Key::new(Parameter {
-    meaning: "accesses of a pass, each with its own block number; by default they read 512 MiB, in sectors of 32 bytes",
+    meaning: "accesses of a pass, each with its own block number; by default they read 2 GiB, so that few are still in a cache in the next pass, but are at most 2^24",
     domain: Domain::Chosen {
         min: 1,
         max: 1 << 30,
         depends_on: "L",
-        choose: |point| ((64 << 20) / L.of(point).max(4)).max(1),
+        choose: |point| ((1 << 28) / L.of(point)).clamp(1, 1 << 24),
     },
     ..ARRAY.parameter
 });

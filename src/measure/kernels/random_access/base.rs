@@ -40,7 +40,7 @@ pub const KERNEL: Kernel = Kernel {
         let messages = (B.of(point) + SMSG.of(point)) * message_words(point) as u64;
         bytes(messages + 4 * Q.of(point) + 2 * point.ranks as u64)
     },
-    rings: |point| vec![Rings { places: B.of(point).max(SMSG.of(point)), receivers: point.ranks as u64 - 1 }],
+    rings: |point| vec![Rings::new(B.of(point).max(SMSG.of(point)), point.ranks as u64 - 1)],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
 };

@@ -10,7 +10,7 @@
 use super::grid::NodeGrid;
 use super::layout::Owners;
 use super::random_stream::Index;
-use super::table::Table;
+use super::table::{Pending, Placement, SpecialisedTable, Table};
 use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
     TIME_BOUND, Tally, UPDATES, WITHIN_NODE, bytes, measure, refuse_unusable_shift,
@@ -55,14 +55,14 @@ pub const KERNEL: Kernel = Kernel {
     buffer_bytes: |point| {
         let (grid, look_ahead) = (grid(point), Q.of(point));
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
-        // Values, their places, sorted values, kept values; messages; the place of each rank in each stage.
+        // Held values, the rank's own, buckets; messages; the place of each rank in each stage.
         let messages = (peers as u64 + SMSG.of(point)) * piece_words(&grid, look_ahead) as u64;
         bytes(7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64)
     },
     rings: |point| {
         let grid = grid(point);
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
-        vec![Rings { places: SMSG.of(point), receivers: peers as u64 }]
+        vec![Rings::lines(SMSG.of(point), peers as u64, piece_words(&grid, Q.of(point)))]
     },
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
@@ -79,6 +79,13 @@ fn grid(point: &Point) -> NodeGrid {
     NodeGrid::from_ranks(point.ranks, STAGES.of(point) as usize)
 }
 
+/// Returns the other ranks of a rank's line, beginning with the next one: the first messages of all ranks then go to different ranks.
+fn peers_after(grid: &NodeGrid, rank: usize, stage: usize) -> Vec<usize> {
+    let mut peers = grid.peers(rank, stage);
+    peers.rotate_left(grid.coordinate(rank, stage));
+    peers
+}
+
 /// Returns the maximum number of words of a message. It is computed for the shortest line, whose messages are the longest.
 fn piece_words(grid: &NodeGrid, look_ahead: u64) -> usize {
     let shortest = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len() + 1).min().unwrap_or(1);
@@ -88,7 +95,7 @@ fn piece_words(grid: &NodeGrid, look_ahead: u64) -> usize {
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let grid = grid(point);
-    let peers: Vec<Vec<usize>> = (0..grid.dimensions()).map(|stage| grid.peers(comm.rank(), stage)).collect();
+    let peers: Vec<Vec<usize>> = (0..grid.dimensions()).map(|stage| peers_after(&grid, comm.rank(), stage)).collect();
     let (piece, handles) = (piece_words(&grid, Q.of(point)), SMSG.of(point) as usize);
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers.concat(), (Posting::Ahead, WITHIN_NODE.of(point)), handles, piece);
@@ -99,7 +106,6 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         own: grid.coordinate(comm.rank(), number),
         unsent: vec![None; peers.len()],
         awaited: vec![false; peers.len()],
-        ends: vec![0; peers.len() + 1],
         peers,
     };
     let mut member = Member {
@@ -110,46 +116,95 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         index: problem.index,
         piece,
         held: Vec::with_capacity(2 * problem.look_ahead),
-        sorted: Vec::with_capacity(2 * problem.look_ahead),
-        slots: Vec::with_capacity(2 * problem.look_ahead),
+        buckets: Buckets::default(),
+        own: Pending::new(problem.look_ahead, 2 * problem.look_ahead),
         tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() },
     };
-    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| member.pass(&problem, table));
+    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
+        SpecialisedTable::LowBits(mut table) => member.pass(&problem, &mut table),
+        SpecialisedTable::HighBits(mut table) => member.pass(&problem, &mut table),
+        SpecialisedTable::AnyPart(mut table) => member.pass(&problem, &mut table),
+    });
     drop(member);
     outcome
 }
 
 /// One dimension of the exchange.
 struct Stage<I> {
-    /// The other ranks of this rank's line, in the order of their places in it.
+    /// The other ranks of this rank's line, in the order of their places in it, beginning after this rank's.
     peers: Vec<usize>,
     inboxes: Vec<I>,
     /// For each owner, its place in the line.
     places: Vec<u32>,
     own: usize,
-    /// For each peer, the range of sorted updates that are not sent yet. `Some` of an empty range is an empty message.
+    /// For each peer, the range of its updates in the buckets that are not sent yet. `Some` of an empty range is an empty message.
     unsent: Vec<Option<(usize, usize)>>,
     /// For each peer, whether another piece of its message is expected.
     awaited: Vec<bool>,
-    /// For each place, the end of its updates in the sorted ones.
-    ends: Vec<usize>,
+}
+
+/// Updates by their places in a line.
+#[derive(Default)]
+struct Buckets {
+    words: Vec<u64>,
+    /// First and number of each place's updates in `words`.
+    ranges: Vec<(usize, usize)>,
+    counts: Vec<usize>,
+}
+
+impl Buckets {
+    /// Puts each update into the bucket of its place, of `capacity` updates. If this is too small for one of them, or would be mostly
+    /// empty, sorts the updates instead.
+    fn fill(&mut self, values: &[u64], capacity: usize, place: impl Fn(u64) -> usize) {
+        let places = self.counts.len();
+        if values.len() < 4 * places || !self.scatter(values, capacity, &place) {
+            self.words.clear();
+            self.words.extend_from_slice(values);
+            self.words.sort_unstable_by_key(|&value| place(value));
+            let first = |number: usize| self.words.partition_point(|&value| place(value) < number);
+            self.ranges.clear();
+            self.ranges.extend((0..places).map(|number| (first(number), first(number + 1) - first(number))));
+        }
+    }
+
+    /// Returns `false` if a bucket is too small.
+    fn scatter(&mut self, values: &[u64], capacity: usize, place: impl Fn(u64) -> usize) -> bool {
+        self.words.resize(self.words.len().max(self.counts.len() * capacity), 0);
+        self.counts.fill(0);
+        // The compiler keeps the pointers of local slices in registers.
+        let (words, counts) = (&mut self.words[..], &mut self.counts[..]);
+        for &value in values {
+            let place = place(value);
+            let count = counts[place];
+            if count == capacity {
+                return false;
+            }
+            words[place * capacity + count] = value;
+            counts[place] = count + 1;
+        }
+        self.ranges.clear();
+        self.ranges.extend(self.counts.iter().enumerate().map(|(place, &count)| (place * capacity, count)));
+        true
+    }
 }
 
 struct Member<'a, C: Mailboxes> {
     comm: &'a C,
-    stages: Vec<Stage<C::Inbox>>,
-    outbox: C::Outbox,
+    stages: Vec<Stage<C::PeerInbox>>,
+    outbox: C::PeerOutbox,
     owners: Owners,
     index: Index,
     piece: usize,
+    /// Updates for the next stage.
     held: Vec<u64>,
-    sorted: Vec<u64>,
-    slots: Vec<u32>,
+    buckets: Buckets,
+    /// Updates of the rank's own words.
+    own: Pending,
     tally: Tally,
 }
 
 impl<C: Mailboxes> Member<'_, C> {
-    fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
+    fn pass(&mut self, problem: &Problem, table: &mut Table<impl Placement>) -> Tally {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
         for _ in 0..problem.rounds(problem.look_ahead) {
             let size = left.min(problem.look_ahead as u64) as usize;
@@ -159,62 +214,58 @@ impl<C: Mailboxes> Member<'_, C> {
             self.comm.charge(Computation::Generate, size);
             self.tally.store(size);
             for stage in 0..self.stages.len() {
-                self.sort(stage);
+                self.divide(stage);
                 self.exchange(stage);
-                self.tally.store(self.held.len());
+                self.tally.store(self.held.len() + self.own.count());
             }
-            table.apply(&self.held);
-            self.comm.charge(Computation::Update, self.held.len());
-            self.tally.applied += self.held.len() as u64;
-            self.tally.end_round(self.held.len(), problem.look_ahead);
+            // Without other ranks, all are left.
+            self.own.list_mut().append(&mut self.held);
+            let applied = self.own.apply_all(table);
+            self.comm.charge(Computation::Update, applied as usize);
+            self.tally.applied += applied;
+            self.tally.end_round(applied as usize, problem.look_ahead);
         }
         self.tally
     }
 
-    /// Sorts the held updates by their places in the line of this stage.
-    fn sort(&mut self, stage: usize) {
-        let Stage { places, ends, .. } = &mut self.stages[stage];
-        ends.fill(0);
-        self.slots.clear();
-        for &value in &self.held {
-            let place = places[self.owners.owner(self.index.word(value))];
-            self.slots.push(place);
-            ends[place as usize] += 1;
+    /// Divides the held updates by their places in the line of this stage, and keeps those for this rank's place.
+    fn divide(&mut self, stage: usize) {
+        let Self { stages, owners, index, piece, held, buckets, own: pending, comm, .. } = self;
+        let is_last = stage + 1 == stages.len();
+        let Stage { peers, places, own, unsent, awaited, .. } = &mut stages[stage];
+        buckets.counts.resize(peers.len() + 1, 0);
+        match *owners {
+            // A line of all ranks.
+            Owners::Shift(bits) if peers.len() + 1 == places.len() => {
+                buckets.fill(held, *piece, |value| (index.word(value) >> bits) as usize);
+            }
+            _ => buckets.fill(held, *piece, |value| places[owners.owner(index.word(value))] as usize),
         }
-        let mut start = 0;
-        for end in ends.iter_mut() {
-            (start, *end) = (start + *end, start);
-        }
-        self.sorted.resize(self.held.len(), 0);
-        for (&value, &place) in self.held.iter().zip(&self.slots) {
-            let end = &mut ends[place as usize];
-            self.sorted[*end] = value;
-            *end += 1;
-        }
-        self.comm.charge(Computation::Divide, self.held.len());
-    }
-
-    /// Sends each peer of the line the updates for its place. Afterwards the rank holds the updates for its own place and the received
-    /// ones.
-    fn exchange(&mut self, stage: usize) {
-        let Self { stages, outbox, sorted, held, tally, comm, piece, .. } = self;
-        let Stage { peers, inboxes, own, unsent, awaited, ends, .. } = &mut stages[stage];
-        let range = |place: usize| (if place == 0 { 0 } else { ends[place - 1] }, ends[place]);
+        comm.charge(Computation::Divide, held.len());
         for (peer, unsent) in unsent.iter_mut().enumerate() {
-            *unsent = Some(range(if peer < *own { peer } else { peer + 1 }));
+            let (start, count) = buckets.ranges[(*own + 1 + peer) % (peers.len() + 1)];
+            *unsent = Some((start, start + count));
         }
         awaited.fill(true);
         held.clear();
-        let (start, end) = range(*own);
-        held.extend_from_slice(&sorted[start..end]);
+        let (start, count) = buckets.ranges[*own];
+        let kept = if is_last { pending.list_mut() } else { held };
+        kept.extend_from_slice(&buckets.words[start..start + count]);
+    }
+
+    /// Sends each peer of the line the updates for its place, and receives those for this rank's place.
+    fn exchange(&mut self, stage: usize) {
+        let Self { stages, outbox, buckets, held, own, tally, comm, piece, .. } = self;
+        let received = if stage + 1 == stages.len() { own.list_mut() } else { held };
+        let Stage { peers, inboxes, unsent, awaited, .. } = &mut stages[stage];
         // One for each message to send, and one for each to receive.
         let mut incomplete = 2 * peers.len();
         while incomplete > 0 {
-            let before = (incomplete, tally.messages, held.len());
+            let before = (incomplete, tally.messages, received.len());
             for (unsent, &peer) in unsent.iter_mut().zip(peers.iter()) {
                 while let Some((start, end)) = *unsent {
                     let stop = end.min(start + *piece);
-                    if !outbox.send(peer, &sorted[start..stop]) {
+                    if !outbox.send(peer, &buckets.words[start..stop]) {
                         break;
                     }
                     tally.count_message(stop - start, outbox.path(peer));
@@ -225,7 +276,7 @@ impl<C: Mailboxes> Member<'_, C> {
             for (inbox, awaited) in inboxes.iter_mut().zip(awaited.iter_mut()) {
                 while *awaited {
                     let take = |_, words: &[u64]| {
-                        held.extend_from_slice(words);
+                        received.extend_from_slice(words);
                         words.len()
                     };
                     let Some(words) = inbox.take(take) else { break };
@@ -233,7 +284,7 @@ impl<C: Mailboxes> Member<'_, C> {
                     incomplete -= usize::from(!*awaited);
                 }
             }
-            if before == (incomplete, tally.messages, held.len()) {
+            if before == (incomplete, tally.messages, received.len()) {
                 comm.relax();
             }
         }

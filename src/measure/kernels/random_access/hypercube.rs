@@ -7,7 +7,7 @@
 //! DIFFERENCES: the dimensions are processed from the highest, so that powers of two are a special case of recursive
 //!   halving. A comparison with the first word of the upper half replaces the mask. We interpret Mod2 as follows: updates
 //!   that a rank generates for itself are applied after the exchange, with the received ones, instead of before. A buffer
-//!   holds 2 Q + 16 updates. A longer message is sent in pieces: a piece that fills the buffer is followed by another. With
+//!   holds 2 Q + 16 updates, or `message_words`. A longer message is sent in pieces: a piece that fills the buffer is followed by another. With
 //!   "deferred" and "late", the updates that a rank generates for itself are applied while it waits for the last message,
 //!   as in the authors' code in HPCC. The last of them, an eighth of Q and at most 128, are prefetched and wait for that
 //!   message. In a round a rank may receive more than Q updates by chance, which the paper's footnote 1 allows:
@@ -25,7 +25,7 @@ use crate::kernels::shared::updates::recursive_halving::{self, Stage};
 
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::kernels::{Computations, Divided, Kernel, Key, Outcome, Rings, choice_key, parameters};
+use crate::kernels::{Computations, Divided, Domain, Kernel, Key, Outcome, Rings, choice_key, key, parameters};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -46,6 +46,7 @@ pub const KERNEL: Kernel = Kernel {
         WAITS,
         SMSG,
         WITHIN_NODE,
+        MESSAGE_WORDS,
         STREAM,
         INDEX,
         OPERATION,
@@ -65,7 +66,7 @@ pub const KERNEL: Kernel = Kernel {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);
         bytes(11 * Q.of(point) + (stages + SMSG.of(point)) * piece_words(point) as u64)
     },
-    rings: |point| vec![Rings { places: SMSG.of(point), receivers: u64::from(point.ranks.ilog2()) + 1 }],
+    rings: |point| vec![Rings::lines(SMSG.of(point), u64::from(point.ranks.ilog2()) + 1, piece_words(point))],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY
 };
@@ -90,9 +91,20 @@ const WAITS: Key<Waits> = choice_key(
 );
 choice! { enum Waits { Late = "late", Early = "early" } }
 
+const MESSAGE_WORDS: Key<u64> = key(
+    "message_words",
+    "message_words",
+    "maximum number of updates in a message, such as what the MPI library sends eagerly; a longer one is sent in pieces; 0 means 2 Q + 16",
+    Domain::Integer { min: 0, max: 1 << 21, default: 0 },
+);
+
 /// Returns the maximum number of words of a message.
 fn piece_words(point: &Point) -> usize {
-    2 * Q.of(point) as usize + 16
+    let buffer = 2 * Q.of(point) as usize + 16;
+    match MESSAGE_WORDS.of(point) as usize {
+        0 => buffer,
+        words => words.min(buffer),
+    }
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
@@ -152,8 +164,8 @@ struct Cube<'a, C: Mailboxes> {
     comm: &'a C,
     stages: Vec<Stage>,
     /// One inbox per stage and peer.
-    inboxes: Vec<Vec<C::Inbox>>,
-    outbox: C::Outbox,
+    inboxes: Vec<Vec<C::PeerInbox>>,
+    outbox: C::PeerOutbox,
     index: Index,
     look_ahead: usize,
     piece: usize,

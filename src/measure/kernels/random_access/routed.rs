@@ -47,7 +47,7 @@ pub const KERNEL: Kernel = Kernel {
     rings: |point| {
         let (grid, places) = (grid(point, point.ranks), BUFFERS.of(point).max(SMSG.of(point)));
         let receivers = |dimension| grid.peers(0, dimension).len() as u64;
-        (0..grid.dimensions()).map(|dimension| Rings { places, receivers: receivers(dimension) }).collect()
+        (0..grid.dimensions()).map(|dimension| Rings::new(places, receivers(dimension))).collect()
     },
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
     ..FAMILY

@@ -29,7 +29,7 @@ pub const KERNEL: Kernel = Kernel {
     refuse: |point| require_pairs(point, WORD_BYTES),
     work: |point| work_per_rank(point, "message", "content of the messages, each counted once"),
     buffer_bytes: |point| (2 * HANDLES as u64 + 1) * BYTES.of(point),
-    rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
+    rings: |_| vec![Rings::new(HANDLES as u64, 1)],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
     ..FAMILY
 };

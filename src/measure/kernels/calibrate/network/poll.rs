@@ -28,7 +28,7 @@ pub const KERNEL: Kernel = Kernel {
         byte_definition: "none",
     },
     buffer_bytes: |_| 2 * HANDLES as u64 * 8,
-    rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
+    rings: |_| vec![Rings::new(HANDLES as u64, 1)],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
     ..FAMILY
 };

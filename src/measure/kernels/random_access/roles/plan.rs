@@ -112,5 +112,5 @@ impl RolePlan {
 pub(super) fn rings(point: &Point) -> Vec<Rings> {
     let sets = RolePlan::new(point).grid.dimensions().max(1);
     let places = BUFFERS.of(point).max(SMSG.of(point));
-    vec![Rings { places, receivers: point.ranks as u64 }; sets]
+    vec![Rings::new(places, point.ranks as u64); sets]
 }

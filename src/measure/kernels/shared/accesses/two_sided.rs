@@ -29,7 +29,7 @@ pub const POLL_EVERY: Key<u64> = key(
 /// Returns the rings for requests and for replies.
 pub(in crate::kernels) fn rings(point: &Point) -> Vec<Rings> {
     let places = B.of(point).max(SMSG.of(point));
-    vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2]
+    vec![Rings::new(places, point.ranks as u64 - 1); 2]
 }
 
 pub(in crate::kernels) fn run<C: Mailboxes>(

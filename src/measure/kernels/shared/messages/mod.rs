@@ -244,7 +244,7 @@ fn rings(pattern: Pattern, point: &Point) -> Vec<Rings> {
     // Random destinations may include all other ranks. Each receives a few messages at a time.
     if SEED.get(point).is_some() {
         let places = Rings::for_messages(0).places / 2;
-        return vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2];
+        return vec![Rings::new(places, point.ranks as u64 - 1); 2];
     }
     let mean = senders.saturating_mul(receivers).div_ceil(point.ranks as u64);
     vec![Rings::for_messages(mean); 2]
