@@ -290,8 +290,9 @@ fn describe_launch<C: Collectives>(
     // The ranks of a command are not known to this worker; on several nodes they are fewer on each.
     let ranks = if job.runs_commands() { job.ranks } else { max_ranks_per_machine(&placement) };
     let is_crowded = threads.is_some_and(|threads| ranks > threads as usize);
-    let library =
-        if job.ranks == job.worker_ranks() { comm::library(transport) } else { Some("of the command".into()) };
+    // A launcher starts commands, and not this worker.
+    let is_own = job.transport == transport.name();
+    let library = if is_own { comm::library(transport) } else { Some("of the command".into()) };
     Launch {
         library: library.unwrap_or_default(),
         place: placement_order,

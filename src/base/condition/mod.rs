@@ -249,11 +249,11 @@ impl Operator {
     /// Applies the operator. Returns `None` for operands of a wrong type, and for unknown ones unless the other one decides.
     fn apply<'a>(&self, left: Option<Operand<'a>>, right: Option<Operand<'a>>) -> Option<Operand<'a>> {
         use Operand::{Number, Truth, Word};
-        if let (OperatorRule::Logic(compute), (Some(Truth(known)), None) | (None, Some(Truth(known)))) =
+        if let (OperatorRule::Logic(compute), (Some(Truth(truth)), None) | (None, Some(Truth(truth)))) =
             (&self.rule, (left, right))
         {
-            let result = compute(known, true);
-            return (result == compute(known, false)).then_some(Truth(result));
+            let result = compute(truth, true);
+            return (result == compute(truth, false)).then_some(Truth(result));
         }
         Some(match (&self.rule, left?, right?) {
             (OperatorRule::Arithmetic(compute), Number(a), Number(b)) => Number(compute(a, b)),

@@ -6,12 +6,12 @@
 //!   SMSG = 1.
 //! DIFFERENCES: the dimensions are processed from the highest, so that powers of two are a special case of recursive
 //!   halving. A comparison with the first word of the upper half replaces the mask. We interpret Mod2 as follows: updates
-//!   that a rank generates for itself are applied after the exchange, with the received ones, instead of before. A buffer
-//!   holds 2 Q + 16 updates, or `message_words`. A longer message is sent in pieces: a piece that fills the buffer is followed by another. With
-//!   "deferred" and "late", the updates that a rank generates for itself are applied while it waits for the last message,
-//!   as in the authors' code in HPCC. The last of them, an eighth of Q and at most 128, are prefetched and wait for that
-//!   message. In a round a rank may receive more than Q updates by chance, which the paper's footnote 1 allows:
-//!   `excess_share` and `stored_max` report these updates.
+//!   that a rank generates for itself are applied after the exchange, with the received ones, instead of before. A
+//!   buffer holds 2 Q + 16 updates, or `message_words`. A longer message is sent in pieces: a piece that fills the
+//!   buffer is followed by another. With "deferred" and "late", the updates that a rank generates for itself are
+//!   applied while it waits for the last message, as in the authors' code in HPCC. The last of them, an eighth of Q
+//!   and at most 128, are prefetched and wait for that message. In a round a rank may receive more than Q updates by
+//!   chance, which the paper's footnote 1 allows: `excess_share` and `stored_max` report these updates.
 
 use super::random_stream::Index;
 use super::table::{Pending, Placement, SpecialisedTable, Table};
