@@ -86,7 +86,8 @@ impl Job {
 
     /// Returns whether the tasks are programs, which this worker starts on the ranks of the launch.
     pub fn runs_commands(&self) -> bool {
-        self.tasks.iter().any(|task| task.point.kernel == kernels::command::KERNEL.id)
+        let kernels = self.tasks.iter().map(|task| kernels::find(&task.point.kernel));
+        kernels.flatten().any(|kernel| kernel.has_own_parameters)
     }
 
     /// Returns the number of ranks of the worker itself.
@@ -291,8 +292,8 @@ fn describe_launch<C: Collectives>(
     let ranks = if job.runs_commands() { job.ranks } else { max_ranks_per_machine(&placement) };
     let is_crowded = threads.is_some_and(|threads| ranks > threads as usize);
     // A launcher starts commands, and not this worker.
-    let is_own = job.transport == transport.name();
-    let library = if is_own { comm::library(transport) } else { Some("of the command".into()) };
+    let is_of_command = job.runs_commands() && job.transport != transport.name();
+    let library = if is_of_command { Some("of the command".into()) } else { comm::library(transport) };
     Launch {
         library: library.unwrap_or_default(),
         place: placement_order,
