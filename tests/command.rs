@@ -323,7 +323,7 @@ min = 1
             assert_eq!(values, [1.0, 2.0, 3.0], "{launcher}: {column}");
         }
         let launch = (samples.words("transport"), samples.words("launcher"), samples.words("library"));
-        assert_eq!(launch, (vec!["mpi"], vec![launcher], vec!["of the command"]));
+        assert_eq!(launch, (vec!["mpi"], vec![launcher], vec!["the command's MPI"]));
     }
 }
 

@@ -293,7 +293,7 @@ fn describe_launch<C: Collectives>(
     let is_crowded = threads.is_some_and(|threads| ranks > threads as usize);
     // A launcher starts commands, and not this worker.
     let is_of_command = job.runs_commands() && job.transport != transport.name();
-    let library = if is_of_command { Some("of the command".into()) } else { comm::library(transport) };
+    let library = if is_of_command { Some("the command's MPI".into()) } else { comm::library(transport) };
     Launch {
         library: library.unwrap_or_default(),
         place: placement_order,
