@@ -16,7 +16,7 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
     (
         "base",
         &[
-            &["units", "source", "place", "regular_file", "parallel", "provenance"],
+            &["units", "source", "place", "regular_file", "parallel", "provenance", "reservation"],
             &["error", "disturbance", "name_lookup", "point"],
             &["text_table", "terminal"],
             &["new_file", "toml_file", "other_output", "sample", "crash", "fatal_signal", "shell"],

@@ -14,6 +14,7 @@ pub mod point;
 pub mod programs;
 pub mod provenance;
 pub mod regular_file;
+pub mod reservation;
 pub mod sample;
 pub mod shell;
 pub mod source;
