@@ -1,4 +1,4 @@
-//! The pictures of README and the guide are drawn from a recorded result: the quickstart on 16 cores of a Xeon.
+//! The pictures of README and the guide are drawn from the recorded quickstart on two cores of an AMD EPYC.
 //!
 //! `APEXMAP_WRITE_DOCS=1 cargo test --release doc_pictures` draws them again.
 
@@ -6,6 +6,7 @@ use super::cdp::Page;
 use super::common::{Scratch, successful_stdout};
 use super::live::Terminal;
 use super::pictures::{blocks, pixels};
+use super::published::recorded_results;
 use base64::prelude::*;
 use serde_json::json;
 use std::fs;
@@ -14,9 +15,9 @@ use std::path::Path;
 /// Pictures of docs/ and the figures of the report that they show.
 const FIGURES: [(&str, &str); 4] = [
     ("contours-1.png", "contours-1-core-2-MiB-pages.png"),
-    ("contours-2.png", "contours-16-cores-by-messages-2-MiB-pages.png"),
+    ("contours-2.png", "contours-2-cores-by-messages-2-MiB-pages.png"),
     ("surface-1.png", "performance-surface-1-core-2-MiB-pages.png"),
-    ("surface-2.png", "performance-surface-16-cores-by-messages-2-MiB-pages.png"),
+    ("surface-2.png", "performance-surface-2-cores-by-messages-2-MiB-pages.png"),
 ];
 /// Versions of a browser and of its fonts draw edges of letters in other greys. In blocks of this many pixels their mean stays.
 const BLOCK: usize = 20;
@@ -24,15 +25,9 @@ const MAX_DIFFERENCE: f64 = 20.0;
 /// The share of blocks that may differ: a line of the page with another text has more.
 const MAX_SHARE: f64 = 0.005;
 
-/// Copies the recorded result to `results/quickstart` in a folder and draws its report there.
+/// Draws the report of the recorded result in the folder of the guide's results.
 fn report(folder: &Scratch) -> String {
-    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/quickstart-xeon-16");
-    let result = folder.join("results/quickstart");
-    fs::create_dir_all(&result).expect("a folder");
-    for entry in fs::read_dir(recorded).expect("the recorded result").flatten() {
-        fs::copy(entry.path(), result.join(entry.file_name())).expect("a copy");
-    }
-    let result = result.to_str().expect("a path").to_owned();
+    let result = folder.join("results/quickstart").to_str().expect("a path").to_owned();
     successful_stdout(&["report", &result]);
     result
 }
@@ -90,7 +85,7 @@ fn terminal_page(screen: &vt100::Screen) -> String {
 
 #[test]
 fn pictures_of_figures_are_drawn_from_the_recorded_result() {
-    let folder = Scratch::new();
+    let folder = recorded_results();
     let result = report(&folder);
     for (name, figure) in FIGURES {
         check(name, &fs::read(Path::new(&result).join("figures").join(figure)).expect("a figure"));
@@ -100,7 +95,7 @@ fn pictures_of_figures_are_drawn_from_the_recorded_result() {
 #[test]
 fn pictures_of_the_report_and_of_the_terminal_show_the_recorded_result() {
     needs!(Browser);
-    let folder = Scratch::new();
+    let folder = recorded_results();
     let result = report(&folder);
     check("report.png", &photograph(&folder, &Path::new(&result).join("report.html"), (1280, 720)));
 

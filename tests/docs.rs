@@ -22,7 +22,7 @@ fn root() -> &'static Path {
 }
 
 /// Returns the pages: path from the repository's root, and text.
-fn pages() -> Vec<(PathBuf, String)> {
+pub fn pages() -> Vec<(PathBuf, String)> {
     let docs = std::fs::read_dir(root().join("docs")).expect("docs/").flatten();
     let docs = docs.map(|entry| Path::new("docs").join(entry.file_name()));
     let mut paths: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
@@ -47,7 +47,7 @@ fn prose(text: &str) -> String {
 }
 
 /// Splits a shell line into words, up to a comment, a pipe, a redirection or a connective.
-fn words(line: &str) -> Vec<String> {
+pub fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
         match (quote, c) {

@@ -5,6 +5,7 @@
 //! - `contributing`: the examples of docs/extending.md compile and run
 //! - `docs`: commands, snippets and links of README and guide work; generated parts are up to date; examples run
 //! - `doc_pictures`: the pictures of README and guide show what the program draws today
+//! - `published`: numbers and outputs of README and guide follow from samples in tests/recorded
 //! - `recipes`: recipes for Spack, EasyBuild, Apptainer and Python have this version and are accepted by their tools
 //! - `harnesses`: ReFrame and JUBE report the numbers of `apexmap query`
 //! - `licences`: licences of all dependencies
@@ -244,6 +245,7 @@ mod placement;
 mod predictions;
 mod processes;
 mod protocol;
+mod published;
 mod query;
 mod quickstart;
 mod random_access;
