@@ -103,6 +103,7 @@ impl fmt::Display for Reservation {
             }
             Self::NoDomain { numbers } => match numbers.as_slice() {
                 [number] => write!(f, "the card does not state where {number} holds"),
+                [_, _, _, _, _, ..] => write!(f, "the card does not state where {} of its numbers hold", numbers.len()),
                 numbers => write!(f, "the card does not state where {} hold", numbers.join(", ")),
             },
             Self::Disagrees { model, ratio } => {

@@ -29,7 +29,10 @@ pub fn check(about: &About, x: &mut [f64]) -> Result<Vec<Reservation>> {
     let mut point = Combination { about, x, reductions: Vec::new() };
     if let Some(ranks) = point.get(RANKS.name) {
         point.reduce("ranks_per_node", ranks, ranks);
-        // An exchange in more dimensions than the hypercube of P ranks has is that hypercube, which is d = 0.
+        // An exchange in as many dimensions as the hypercube of P ranks is that hypercube, which is d = 0. There are no more dimensions.
+        if let Some(index) = about.variable_index("d").filter(|&index| point.x[index] == ranks.log2()) {
+            point.x[index] = 0.0;
+        }
         point.reduce("d", ranks.log2().floor(), 0.0);
         if ranks == 1.0 && point.get("given_remote_share").is_some() {
             return Err(point.refuse("one rank has no remote accesses", "give at least two ranks"));

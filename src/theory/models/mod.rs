@@ -31,7 +31,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
-use variables::{count, single_choice, variable, variable_value};
+use variables::{cores, count, dimensions, single_choice, variable, variable_value};
 
 /// All models of the program.
 pub const ALL: &[&dyn Model] = &[

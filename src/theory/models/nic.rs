@@ -4,7 +4,7 @@
 
 use super::{
     About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, ValidNumbers, Variable, array, bound, card_number,
-    count, parameter_values, tightest_bound, variable,
+    cores, parameter_values, tightest_bound, variable,
 };
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
@@ -15,7 +15,7 @@ use apexmap_base::units::{Unit, WORD_BYTES};
 pub struct Nic;
 
 const BYTES: Variable = variable("message_bytes", Unit::Bytes, "payload of a message", None);
-const CORES: Variable = count("senders", Unit::None, "cores of the node that send", Some(1.0));
+const CORES: Variable = cores("senders", "cores of the node that send", Some(1.0));
 const PATTERN: Variable = Variable {
     words: EXPLAINS,
     ..variable("kernel", Unit::None, "the pattern: destination of each message, and how it is found", Some(0.0))

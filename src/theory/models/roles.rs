@@ -5,7 +5,7 @@
 //! multiplies.
 
 use super::{
-    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, count, tightest_bound, topology, variable,
+    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, cores, count, dimensions, tightest_bound, topology, variable,
     variable_value,
 };
 use crate::machine::catalogue;
@@ -134,10 +134,7 @@ const DIVISION: Parameter = optional(catalogue::DIVISION_SECONDS.name, "t_div", 
 /// t_r + t_u + t_op3, with t_r amortised over a bucket. A core that routes takes the loads of its dimensions.
 pub struct Roles;
 
-const CORES: Variable = Variable {
-    valid: ValidNumbers::Ranks,
-    ..variable("cores_per_node", Unit::None, "cores of a node, the paper's k", Some(4.0))
-};
+const CORES: Variable = cores("cores_per_node", "cores of a node, the paper's k", Some(4.0));
 const ROUTERS: Variable = Variable {
     valid: ValidNumbers::CountOrZero,
     ..variable(
@@ -147,10 +144,7 @@ const ROUTERS: Variable = Variable {
         Some(3.0),
     )
 };
-const DIMENSIONS: Variable = Variable {
-    valid: ValidNumbers::Ranks,
-    ..variable("dimensions", Unit::None, "dimensions of the torus of nodes, the paper's d", Some(3.0))
-};
+const DIMENSIONS: Variable = dimensions("dimensions", "dimensions of the torus of nodes, the paper's d", Some(3.0));
 
 /// Name of the bottleneck if the model chooses the number of routers.
 const BEST: [&str; 9] = [

@@ -30,6 +30,10 @@ pub enum ValidNumbers {
     Ranks,
     /// Whole numbers from 1.
     Count,
+    /// Whole numbers from 1 to 65536, more cores than any node has.
+    Cores,
+    /// Whole numbers from 1 to 64, more dimensions than any network has.
+    Dimensions,
     /// Whole numbers from 0, which has a meaning.
     CountOrZero,
     /// Above 0.
@@ -48,6 +52,12 @@ impl ValidNumbers {
             }
             ValidNumbers::Count if value < 1.0 || value.fract() != 0.0 => {
                 Err(("a whole number from 1", "correct the value"))
+            }
+            ValidNumbers::Cores if value < 1.0 || value.fract() != 0.0 || value > 65536.0 => {
+                Err(("a whole number of cores", "write 1 or more, at most 65536"))
+            }
+            ValidNumbers::Dimensions if value < 1.0 || value.fract() != 0.0 || value > 64.0 => {
+                Err(("a whole number of dimensions", "write 1 or more, at most 64"))
             }
             ValidNumbers::CountOrZero if value.fract() != 0.0 => Err(("a whole number", "correct the value")),
             ValidNumbers::Positive if value <= 0.0 => Err(("above 0", "correct the value")),
@@ -68,6 +78,16 @@ pub fn variable_value(about: &About, variable: &Variable, given: &dyn Fn(&str) -
 /// Creates a variable whose values are any numbers from 0.
 pub const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {
     Variable { name, unit, meaning, default, words: &[], valid: ValidNumbers::Any }
+}
+
+/// Creates a variable of the cores of a node.
+pub const fn cores(name: &'static str, meaning: &'static str, default: Option<f64>) -> Variable {
+    Variable { valid: ValidNumbers::Cores, ..variable(name, Unit::None, meaning, default) }
+}
+
+/// Creates a variable of the dimensions of a network.
+pub const fn dimensions(name: &'static str, meaning: &'static str, default: Option<f64>) -> Variable {
+    Variable { valid: ValidNumbers::Dimensions, ..variable(name, Unit::None, meaning, default) }
 }
 
 /// Creates a variable whose values are whole numbers from 1.
