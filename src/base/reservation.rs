@@ -1,7 +1,7 @@
 //! Reservations: what limits a statement. A headline, an answer, a verdict, a prediction or a dot is stated with them, in the same words
 //! on every medium.
 
-use crate::units::plural;
+use crate::units::{exact_number, plural};
 use serde::Serialize;
 use std::fmt;
 
@@ -15,6 +15,12 @@ pub enum Reservation {
     Disturbed { name: String, factor: Option<f64> },
     /// Some numbers are used outside of the values for which they hold: `P = 1 to 8192`.
     Extrapolated { from: String },
+    /// A value of a variable that no run can have was replaced by the nearest one that fits the other variables.
+    Reduced { variable: String, from: f64, to: f64, because: String },
+    /// The card does not state where these numbers hold.
+    NoDomain { numbers: Vec<String> },
+    /// Another model predicts this many times as much from the same card at the same point, which their errors do not explain.
+    Disagrees { model: String, ratio: f64 },
     /// The mean error of a model on measurements to which it was not fitted.
     TestedError { error: f64, machine: String, points: usize },
     /// No measurement tests the model on this kind of machine.
@@ -34,9 +40,52 @@ impl Reservation {
             Self::SingleLaunch { .. } | Self::Untested | Self::Disturbed { factor: None, .. } => true,
             Self::Disturbed { factor: Some(factor), .. } => factor.ln().abs() >= effect,
             Self::TestedError { error, .. } => error.ln_1p() >= effect,
-            Self::Extrapolated { .. } | Self::Simulated { .. } | Self::Partial { .. } => false,
+            Self::Disagrees { ratio, .. } => ratio.ln().abs() >= effect,
+            Self::Extrapolated { .. }
+            | Self::Reduced { .. }
+            | Self::NoDomain { .. }
+            | Self::Simulated { .. }
+            | Self::Partial { .. } => false,
         }
     }
+}
+
+/// Returns the reservations of several statements, each once, in the order of their first occurrence, with the number of statements that
+/// have it. Ratios to another model are one reservation, with their range.
+#[must_use]
+pub fn count<'a>(statements: impl Iterator<Item = &'a [Reservation]>) -> Vec<(String, usize)> {
+    let mut counts: Vec<(String, usize, Option<(f64, f64)>)> = Vec::new();
+    for reservation in statements.flatten() {
+        let (key, ratio) = match reservation {
+            Reservation::Disagrees { model, ratio } => (model.clone(), Some(*ratio)),
+            other => (other.to_string(), None),
+        };
+        match counts.iter_mut().find(|(other, ..)| *other == key) {
+            Some((_, count, range)) => {
+                *count += 1;
+                *range = range.zip(ratio).map(|((least, most), ratio)| (least.min(ratio), most.max(ratio)));
+            }
+            None => counts.push((key, 1, ratio.map(|ratio| (ratio, ratio)))),
+        }
+    }
+    let words = |(key, count, range): (String, usize, Option<(f64, f64)>)| match range {
+        Some((least, most)) if format!("{least:.2}") != format!("{most:.2}") => {
+            (format!("{key} predicts {least:.2} to {most:.2} times as much from the same card"), count)
+        }
+        Some((ratio, _)) => (Reservation::Disagrees { model: key, ratio }.to_string(), count),
+        None => (key, count),
+    };
+    counts.into_iter().map(words).collect()
+}
+
+/// Returns the reservations of `total` statements as clauses: those of some statements with the number of these.
+#[must_use]
+pub fn clauses(counts: &[(String, usize)], total: usize, noun: &str) -> Vec<String> {
+    let clause = |(words, count): &(String, usize)| match *count == total {
+        true => words.clone(),
+        false => format!("at {count} of {}: {words}", plural(total, noun)),
+    };
+    counts.iter().map(clause).collect()
 }
 
 impl fmt::Display for Reservation {
@@ -48,6 +97,18 @@ impl fmt::Display for Reservation {
             }
             Self::Disturbed { name, factor: None } => write!(f, "{name} was disturbed, by an unknown amount"),
             Self::Extrapolated { from } => write!(f, "extrapolated from {from}"),
+            Self::Reduced { variable, from, to, because } => {
+                let [from, to] = [from, to].map(|value| exact_number(*value));
+                write!(f, "{variable} = {to} instead of {from}, because {because}")
+            }
+            Self::NoDomain { numbers } => match numbers.as_slice() {
+                [number] => write!(f, "the card does not state where {number} holds"),
+                [_, _, _, _, _, ..] => write!(f, "the card does not state where {} of its numbers hold", numbers.len()),
+                numbers => write!(f, "the card does not state where {} hold", numbers.join(", ")),
+            },
+            Self::Disagrees { model, ratio } => {
+                write!(f, "{model} predicts {ratio:.2} times as much from the same card")
+            }
             Self::TestedError { error, machine, points } => {
                 write!(f, "tested error {:.0} % ({machine}, {})", 100.0 * error, plural(*points, "point"))
             }

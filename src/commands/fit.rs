@@ -18,6 +18,7 @@ use apexmap_theory::fit::baseline::{self, Baseline};
 use apexmap_theory::fit::{Fit, Options, RateWords, Role};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::formula::FormulaModel;
+use apexmap_theory::models::scan::BandBasis;
 use apexmap_theory::models::{self, Model};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -184,7 +185,7 @@ fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), folder
     let subtitle =
         samples.stamp_subtitle(format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples));
     let words = RateWords::new(data.simulated.as_deref());
-    for figure in figures::model_figures(model, &fit.points, words, &subtitle) {
+    for figure in figures::model_figures(model, &fit.points, (words, BandBasis::Fit), &subtitle) {
         for extension in ["svg", "png"] {
             let file = folder.join(format!("{}-{}.{extension}", fit.model, figure.name));
             apexmap_draw::figure::save(&figure.figure, &file)?;

@@ -4,6 +4,7 @@ use super::format::{Format, pretty, toml};
 use super::own_model;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
+use apexmap_base::reservation;
 use apexmap_base::terminal::{print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit, amount, is_informative};
@@ -11,9 +12,9 @@ use apexmap_study::model_fit;
 use apexmap_study::model_fit::predictions::{self, PredictedKind};
 use apexmap_theory::fit::RateWords;
 use apexmap_theory::machine::{Card, Domain, SIMULATED};
-use apexmap_theory::models::domains::{NumberDomain, label};
+use apexmap_theory::models::domains::NumberDomain;
 use apexmap_theory::models::scan::{self, Numbers, ScanPoint};
-use apexmap_theory::models::{self, Model, Variable};
+use apexmap_theory::models::{self, Model, Variable, rivals};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -87,18 +88,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             None => variables.push((name.to_owned(), values(variable(model, name)?, text)?)),
         }
     }
-    let numbers = Numbers::new(model, &card, &numbers).map_err(|error| match own {
+    let replaced = numbers;
+    let numbers = Numbers::new(model, &card, &replaced).map_err(|error| match own {
         Some(_) => Error { help: format!("{}; or name a card: --machine CARD", error.help), ..error },
         None => name_usable_machines(model, error),
     })?;
-    let rows = scan::scan(model, &numbers, &variables)?;
+    let mut rows = scan::scan(model, &numbers, &variables)?;
+    rivals::add_disagreements(model, &card, &replaced, &mut rows);
     if let (Some(kind), Some(out)) = (arguments.plot, &arguments.out) {
         let kind = match kind {
             PlotKind::Surface => PredictedKind::Surface,
             PlotKind::Contour => PredictedKind::Contour,
             PlotKind::Curves => PredictedKind::Curves,
         };
-        apexmap_draw::figure::save(&predictions::figure(model, &card.name, &rows, kind)?, out)?;
+        apexmap_draw::figure::save(&predictions::figure(model, (&card.name, &numbers), &rows, kind)?, out)?;
         return print(&format!("{}\n", out.display()));
     }
     match arguments.format {
@@ -162,9 +165,9 @@ pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
         }
         None => {
             let value = number(variable.unit, name, text)?;
-            let domain = variable.valid.check(value);
-            domain
-                .map_err(|(condition, next)| Error::input(format!("{name} must be {condition}, found {text}"), next))?;
+            variable.valid.check(value).map_err(|(condition, next)| {
+                Error::input(format!("{name} must be {condition}, found {text}"), next)
+            })?;
             Ok(value)
         }
     };
@@ -209,16 +212,25 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     }
     let _ = writeln!(text, "{parameters}the model assumes: {}", about.assumes);
     for (symbols, domain) in domains(numbers) {
-        let _ = writeln!(text, "{symbols} hold for: {domain}");
+        let hold = if symbols.contains(", ") { "hold" } else { "holds" };
+        let _ = writeln!(text, "{symbols} {hold} for: {domain}");
     }
+    let counts = reservation::count(rows.iter().map(|row| &row.reservations[..]));
+    let common: Vec<&str> =
+        counts.iter().filter(|(_, count)| *count == rows.len()).map(|(words, _)| words.as_str()).collect();
+    common.iter().for_each(|words| text += &format!("{words}\n"));
     text.push('\n');
-    if numbers.joint.as_ref().is_some_and(|joint| joint.noise > 0.0) {
-        text.push_str(
-            "bands: expected range of 95 % of further measurements, from the fit's covariance and spread\n\n",
-        );
+    if rows.iter().any(|row| row.band.is_some()) {
+        let _ = writeln!(text, "bands: {}\n", numbers.band_basis());
     }
-    let _ = write!(text, "{}", predictions(model, numbers, rows));
+    let _ = write!(text, "{}", predictions(model, numbers, rows, &common));
     text
+}
+
+/// Returns the reservations of a row that not all rows have.
+fn own_reservations(row: &ScanPoint, common: &[&str]) -> String {
+    let words = row.reservations.iter().map(ToString::to_string).filter(|words| !common.contains(&words.as_str()));
+    words.collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the domains of the numbers, each with the symbols of those that have it.
@@ -241,8 +253,8 @@ pub fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
     format!("[{}, {}]", amount(low, unit), amount(high, unit))
 }
 
-/// Returns a table of the variables that vary, the rate, its band (if known), and the bottleneck.
-fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> TextTable {
+/// Returns a table of the variables that vary, the rate, its band (if known), the bottleneck, and the reservations that are not in `common`.
+fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint], common: &[&str]) -> TextTable {
     let about = model.about();
     let varied = |index: usize| rows.iter().any(|row| row.x[index] != rows[0].x[index]);
     let shown_columns: Vec<usize> =
@@ -253,24 +265,25 @@ fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> Text
     let budgets: Vec<String> =
         rows.iter().map(|row| model_fit::budget(&model.budget(&row.x, &numbers.values))).collect();
     let budgeted = budgets.iter().any(|budget| !budget.is_empty());
-    let extrapolated = rows.iter().any(|row| !row.extrapolations.is_empty());
-    let further = usize::from(banded) + 1 + usize::from(extrapolated) + usize::from(budgeted);
+    let reservations: Vec<String> = rows.iter().map(|row| own_reservations(row, common)).collect();
+    let reserved = reservations.iter().any(|words| !words.is_empty());
+    let further = usize::from(banded) + 1 + usize::from(reserved) + usize::from(budgeted);
     aligned.extend(vec![Align::Left; further]);
     let mut table = TextTable::new(aligned).with_indent(2);
     let mut head: Vec<&str> = shown_columns.iter().map(|&index| about.variables[index].name).collect();
     head.push(about.column);
-    head.extend(banded.then_some("95 %"));
+    head.extend(banded.then_some(numbers.band_basis().head()));
     head.push("set by");
-    head.extend(extrapolated.then_some("domain"));
+    head.extend(reserved.then_some("reservations"));
     head.extend(budgeted.then_some("terms"));
     table.add_row(head);
-    for (row, budget) in rows.iter().zip(budgets) {
+    for ((row, budget), reservations) in rows.iter().zip(budgets).zip(reservations) {
         let mut cells: Vec<String> =
             shown_columns.iter().map(|&index| value_text(&about.variables[index], row.x[index])).collect();
         cells.push(amount(row.prediction.value, unit));
         cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| format_interval(ends, unit))));
         cells.push(row.prediction.bottleneck.into());
-        cells.extend(extrapolated.then(|| label(&row.extrapolations).unwrap_or_else(|| "inside".into())));
+        cells.extend(reserved.then_some(reservations));
         cells.extend(budgeted.then_some(budget));
         table.add_row(cells);
     }
@@ -321,7 +334,9 @@ fn prediction_output<'a>(
         if let Some((low, high)) = row.band {
             cells.insert("low", low.into());
             cells.insert("high", high.into());
+            cells.insert("band", numbers.band_basis().to_string().into());
         }
+        cells.insert("reservations", serde_json::json!(row.reservations));
         cells
     };
     PredictionOutput {

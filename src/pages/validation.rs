@@ -10,6 +10,7 @@ use apexmap_study::validate::{Check, Count, PublishedFit, SINGLE, Validation, Ve
 use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::hypercube::AllToAll;
+use apexmap_theory::models::scan::BandBasis;
 use apexmap_theory::models::{self, LOOK_AHEAD, Model, RANKS};
 use apexmap_theory::paper_tables;
 use serde::Serialize;
@@ -128,20 +129,20 @@ fn fit_figures(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
     let Some(fit) = &fitted.fit else { return Ok(Vec::new()) };
     let model = models::find(fitted.model)?;
     let Some((ranks, look_ahead)) = ranks_and_look_ahead(model) else {
-        return Ok(figures::model_figures(model, &fit.points, RateWords::new(None), &fitted.source));
+        return Ok(figures::model_figures(model, &fit.points, (RateWords::new(None), BandBasis::Fit), &fitted.source));
     };
     let most_q = fit.points.iter().map(|point| point.x[look_ahead]).find(|q| *q == 1024.0);
     let p_of_q = fit.points.iter().find(|point| Some(point.x[look_ahead]) != most_q).map(|point| point.x[ranks]);
     let with =
         |keep: &dyn Fn(&Point) -> bool| fit.points.iter().filter(|point| keep(point)).cloned().collect::<Vec<_>>();
     let over_p = with(&|point| Some(point.x[look_ahead]) == most_q);
-    let mut shown = figures::model_figures(model, &over_p, RateWords::new(None), &fitted.source);
+    let mut shown = figures::model_figures(model, &over_p, (RateWords::new(None), BandBasis::Fit), &fitted.source);
     if let Some(p) = p_of_q {
         let over_q = with(&|point| point.x[ranks] == p);
         shown.extend(figures::model_figures(
             model,
             &over_q,
-            RateWords::new(None),
+            (RateWords::new(None), BandBasis::Fit),
             &format!("{}; P = {p}", fitted.source),
         ));
     }

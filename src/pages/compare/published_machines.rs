@@ -314,7 +314,7 @@ impl<'a> Predictor<'a> {
             Ok(row) => {
                 let rate = row.prediction.value;
                 let (source, label) = match domains::label(&row.extrapolations) {
-                    Some(label) => (Source::Extrapolated, label),
+                    Some(from) => (Source::Extrapolated, format!("extrapolated from {from}")),
                     None => (Source::Predicted, "predicted".to_owned()),
                 };
                 let origin = format!("{label}: {} with the numbers of the card", self.model.about().id);

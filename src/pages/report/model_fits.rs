@@ -6,6 +6,7 @@ use super::model_tables::{self, NumberRow, format_interval};
 use crate::explorer::AppliedModel;
 use crate::html::{Picture, file_name, picture};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::reservation;
 use apexmap_base::units::{amount, plural, short_number};
 use apexmap_study::model_fit::figures::{self, ModelFigure};
 use apexmap_study::model_fit::groups::{FitGroup, groups, left_out};
@@ -14,6 +15,7 @@ use apexmap_theory::fit::baseline::{self, Baseline};
 use apexmap_theory::fit::{Fit, Options, RateWords};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::formula::{FormulaModel, Saved};
+use apexmap_theory::models::scan::BandBasis;
 use apexmap_theory::models::{self, Model};
 use serde::Serialize;
 
@@ -221,7 +223,7 @@ impl FitSections<'_> {
             Ok((data, predicted)) => {
                 let entry = self.card_entry(model, group, &card, &data, &predicted)?;
                 self.explained.entries.push(entry);
-                let extrapolated = predicted.extrapolated.as_ref().map_or("", |_| ", extrapolated at some points");
+                let extrapolated = if predicted.extrapolated > 0 { ", extrapolated at some points" } else { "" };
                 let origin = format!("predicted from {source}{extrapolated}");
                 let numbers = (predicted.numbers.values, predicted.smape);
                 self.explained.applied.push(AppliedModel::new(model, origin, numbers, &group.samples));
@@ -269,7 +271,7 @@ impl FitSections<'_> {
     ) -> Result<FitEntry> {
         let subtitle = subtitle(group, data, &format!("fitted, SMAPE {:.1} %", 100.0 * fit.quality.smape));
         let words = RateWords::new(data.simulated.as_deref());
-        let mut figures = figures::model_figures(model, &fit.points, words, &subtitle);
+        let mut figures = figures::model_figures(model, &fit.points, (words, BandBasis::Fit), &subtitle);
         // For a compact model, show its errors rather than another surface.
         let alone = figures.len() == 1;
         figures.retain(|figure| !model.is_compact() || alone || figure.name.starts_with("ratio"));
@@ -295,11 +297,12 @@ impl FitSections<'_> {
         data: &Data,
         predicted: &card::CardPrediction,
     ) -> Result<FitEntry> {
-        let extrapolated = predicted.extrapolated.as_ref().map_or(String::new(), |(_, from)| format!(", {from}"));
+        let limits = reservation::clauses(&predicted.reservations, predicted.points.len(), "point").join("; ");
+        let limits = if limits.is_empty() { limits } else { format!("\n{limits}") };
         let smape = 100.0 * predicted.smape;
-        let description = format!("predicted from {}{extrapolated}, SMAPE {smape:.1} %", numbers_from(model, card));
+        let description = format!("predicted from {}, SMAPE {smape:.1} %{limits}", numbers_from(model, card));
         let subtitle = subtitle(group, data, &description);
-        let figures = figures::model_figures(model, &predicted.points, predicted.words, &subtitle);
+        let figures = figures::model_figures(model, &predicted.points, (predicted.words, predicted.numbers.band_basis()), &subtitle);
         let (shown, folded) = self.pictures(model, group, figures, false)?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
         let finite = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());

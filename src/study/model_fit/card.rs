@@ -5,13 +5,13 @@ pub use super::adequacy::NEAR;
 use super::adequacy::{bias, failure};
 use super::{Data, observations};
 use apexmap_base::error::Result;
+use apexmap_base::reservation;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 use apexmap_theory::fit::quality::smape;
 use apexmap_theory::fit::{Observation, Point, RateWords};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
-use apexmap_theory::models::domains::{self, Extrapolation};
 use apexmap_theory::models::scan::{Numbers, scan_point};
 
 /// The predictions of a card for a measurement.
@@ -26,8 +26,10 @@ pub struct CardPrediction {
     pub bias: f64,
     /// Words for the rates.
     pub words: RateWords,
-    /// Number of points in which the model extrapolates, and from where.
-    pub extrapolated: Option<(usize, String)>,
+    /// Number of points in which the model extrapolates.
+    pub extrapolated: usize,
+    /// What limits the predictions, each with the number of points.
+    pub reservations: Vec<(String, usize)>,
 }
 
 /// Predicts these samples from a card. The bands follow from the intervals of the card's numbers.
@@ -40,11 +42,11 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
     let numbers = Numbers::new(model, card, &[])?;
     let samples = super::select_kernels(samples, model.about().explains);
     let option = |name: &str| samples.values(columns::resolve(name));
-    let (mut points, mut extrapolations, mut extrapolated) = (Vec::new(), Vec::<Extrapolation>::new(), 0);
+    let (mut points, mut reservations, mut extrapolated) = (Vec::new(), Vec::new(), 0);
     for Observation { x, y, launch } in &data.observations {
         let row = scan_point(model, &numbers, x.clone(), &option)?;
         extrapolated += usize::from(!row.extrapolations.is_empty());
-        extrapolations.extend(row.extrapolations);
+        reservations.push(row.reservations);
         let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
         let (predicted, bottleneck) = (row.prediction.value, row.prediction.bottleneck);
         points.push(Point {
@@ -58,8 +60,6 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
             left_out: None,
         });
     }
-    extrapolations.sort_by_key(|extrapolation| extrapolation.variable);
-    extrapolations.dedup();
     if let Some(wrong) = points.iter().find(|point| !point.predicted.is_finite()) {
         let place = super::place(model, &wrong.x, &(0..wrong.x.len()).collect::<Vec<_>>());
         return Err(apexmap_base::error::Error::input(
@@ -74,7 +74,8 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         bias: bias(&points),
         words: RateWords::new(data.simulated.as_deref()),
-        extrapolated: domains::label(&extrapolations).map(|label| (extrapolated, label)),
+        extrapolated,
+        reservations: reservation::count(reservations.iter().map(Vec::as_slice)),
         points,
     };
     Ok((data, predicted))
@@ -91,10 +92,8 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
         None => format!("predicts the {source} to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
         Some(why) => format!("does not describe the {source}: {why}"),
     };
-    let extrapolated = predicted
-        .extrapolated
-        .as_ref()
-        .map_or(String::new(), |(points, from)| format!(" {points} of {} points are {from}.", predicted.points.len()));
+    let limits = reservation::clauses(&predicted.reservations, predicted.points.len(), "point").join("; ");
+    let limits = if limits.is_empty() { limits } else { format!(" Limits of this prediction: {limits}.") };
     let origin = match model.formula() {
         Some(_) => "the numbers of its file".to_owned(),
         None => format!("the card of {}", card.name),
@@ -102,7 +101,7 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
     format!(
         "With {origin} and nothing fitted, {} {verdict}; {:.0} % of \
          the points are within a factor of {NEAR} of it, and the median point is {factor:.2} times {direction} than predicted{farthest}.\
-         {extrapolated}",
+         {limits}",
         model.about().id,
         100.0 * predicted.near
     )

@@ -7,6 +7,7 @@ use apexmap_draw::figure::{
 };
 use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::models::Model;
+use apexmap_theory::models::scan::BandBasis;
 use apexmap_theory::statistics::median;
 use ndarray::Array2;
 
@@ -25,8 +26,13 @@ pub struct ModelFigure {
 type VariedVariable = (usize, Vec<f64>);
 
 /// Returns curves over the variable with the most values. If at least half of the combinations of the two variables
-/// with the most values were measured, returns surfaces, ratios and bottlenecks over these too.
-pub fn model_figures(model: &dyn Model, points: &[Point], words: RateWords, subtitle: &str) -> Vec<ModelFigure> {
+/// with the most values were measured, returns surfaces, ratios and bottlenecks over these too. `basis` says what the bands cover.
+pub fn model_figures(
+    model: &dyn Model,
+    points: &[Point],
+    (words, basis): (RateWords, BandBasis),
+    subtitle: &str,
+) -> Vec<ModelFigure> {
     let values = |index: usize| ascending(points.iter().map(|point| point.x[index]));
     let mut variables: Vec<VariedVariable> =
         varying_variables(points).into_iter().map(|index| (index, values(index))).collect();
@@ -37,8 +43,9 @@ pub fn model_figures(model: &dyn Model, points: &[Point], words: RateWords, subt
     let mut shown = vec![ModelFigure {
         name: "curves".into(),
         caption: format!(
-            "Rates, {} (marks) and predicted (lines; the bands show where 95 % of further {}s are expected).",
-            words.rates, words.source
+            "Rates, {} (marks) and predicted (lines; the bands show {}).",
+            words.rates,
+            basis.to_string().replace("measurement", words.source)
         ),
         figure: Figure::Model(curves(
             model,

@@ -3,10 +3,10 @@
 use super::figures::{ascending, axis, rate_quantity, slice_label};
 use super::{place, value_text};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::reservation;
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Grid, Series, View};
 use apexmap_theory::models::Model;
-use apexmap_theory::models::domains::{Extrapolation, label};
-use apexmap_theory::models::scan::ScanPoint;
+use apexmap_theory::models::scan::{Numbers, ScanPoint};
 use ndarray::Array2;
 
 /// The kind of a figure of predictions.
@@ -20,11 +20,16 @@ pub enum PredictedKind {
     Curves,
 }
 
-/// Draws predictions of a model with the numbers of a machine. Title and subtitle state that they are not measured.
+/// Draws predictions of a model with the numbers of a machine. Title and subtitle state that they are not measured, and what limits them.
 ///
 /// # Errors
 /// If the variables that vary do not fit this kind of figure.
-pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: PredictedKind) -> Result<Figure> {
+pub fn figure(
+    model: &dyn Model,
+    (machine, numbers): (&str, &Numbers),
+    rows: &[ScanPoint],
+    kind: PredictedKind,
+) -> Result<Figure> {
     let about = model.about();
     let values = |index: usize| ascending(rows.iter().map(|row| row.x[index]));
     let variables = (0..about.variables.len()).map(|index| (index, values(index)));
@@ -38,8 +43,12 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
     let fixed_text = rows.first().map_or(String::new(), |row| place(model, &row.x, &fixed));
     let comma = if fixed_text.is_empty() { "" } else { "; " };
     let title = format!("{}: predicted, not measured", about.id);
-    let extrapolated = extrapolations(rows).map_or(String::new(), |from| format!("; partly {from}"));
-    let subtitle = format!("PREDICTED with the card of {machine}{comma}{fixed_text}{extrapolated}");
+    let counts = reservation::count(rows.iter().map(|row| &row.reservations[..]));
+    let mut limits = reservation::clauses(&counts, rows.len(), "point");
+    let is_banded = kind == PredictedKind::Curves && rows.iter().any(|row| row.band.is_some());
+    limits.extend(is_banded.then(|| format!("bands: {}", numbers.band_basis())));
+    let limits = if limits.is_empty() { String::new() } else { format!("\n{}", limits.join("; ")) };
+    let subtitle = format!("PREDICTED with the card of {machine}{comma}{fixed_text}{limits}");
     // The variable with the most values is x; among equals it is the last, as L after alpha.
     let along =
         varied.iter().filter(|(index, _)| is_number(*index)).max_by_key(|(index, values)| (values.len(), *index));
@@ -80,17 +89,6 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
             Figure::Surface(grid, view)
         }
     })
-}
-
-/// Returns words such as `extrapolated from P = 1 to 8192` if any of these predictions is extrapolated.
-pub fn extrapolations(rows: &[ScanPoint]) -> Option<String> {
-    let mut distinct: Vec<&Extrapolation> = Vec::new();
-    rows.iter().flat_map(|row| &row.extrapolations).for_each(|e| {
-        if !distinct.contains(&e) {
-            distinct.push(e);
-        }
-    });
-    label(distinct)
 }
 
 fn no_range(model: &dyn Model, requirement: &str, varied: &[&str]) -> Error {

@@ -44,6 +44,8 @@ pub enum Word {
     Shared,
     /// Between ranks of one node.
     Node,
+    /// In the exchange of a round of RandomAccess.
+    Exchange,
     /// A word that no calibration uses.
     Other(String),
 }
@@ -66,6 +68,7 @@ const WORDS: &[(&str, Word)] = &[
     ("star", Word::Star),
     ("shared", Word::Shared),
     ("node", Word::Node),
+    ("exchange", Word::Exchange),
 ];
 
 const SIZES: [(u32, &str); 4] = [(30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")];

@@ -4,8 +4,8 @@
 //! the bisection bandwidth in one direction. Half of the updates cross the bisection, half of these in each direction.
 
 use super::{
-    About, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, Variable, array, bound, tightest_bound, topology,
-    variable,
+    About, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, Variable, array, bound, dimensions, tightest_bound,
+    topology, variable,
 };
 use crate::machine::catalogue;
 use apexmap_base::error::Result;
@@ -19,7 +19,7 @@ const TOPOLOGY: Variable = Variable {
     words: topology::NAMES,
     ..variable("topology", Unit::None, "topology of the nodes; given: B is bisection_bytes_per_second", Some(0.0))
 };
-const DIMENSIONS: Variable = variable("dimensions", Unit::None, "dimensions of a torus or mesh", Some(3.0));
+const DIMENSIONS: Variable = dimensions("dimensions", "dimensions of a torus or mesh", Some(3.0));
 
 /// The only covered way to send: a bucket would share a message among hundreds of updates.
 const SENDING: Variable = Variable {

@@ -3,7 +3,7 @@
 //! Inside of all domains, a prediction is a value. In a variable that the model has a term for, it is extrapolated, and labelled so.
 //! In a variable or an option that the model has no term for, it is refused.
 
-use super::{ALL, About, Model, Variable, card_number};
+use super::{ALL, About, Model, Parameter, Variable, card_number};
 use crate::machine::{Card, Domain, Extent, KERNEL, entry_of};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
@@ -26,10 +26,10 @@ pub struct Extrapolation {
     pub from: Extent,
 }
 
-/// Returns words such as `extrapolated from P = 1 to 8192`; `None` inside of the domains.
+/// Returns words such as `P = 1 to 8192`; `None` inside of the domains.
 pub fn label<'a>(extrapolations: impl IntoIterator<Item = &'a Extrapolation>) -> Option<String> {
     let parts: Vec<String> = extrapolations.into_iter().map(|e| format!("{} = {}", e.variable, e.from)).collect();
-    (!parts.is_empty()).then(|| format!("extrapolated from {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Returns the domains of a card's numbers for a model. Numbers with these names have other values than on the card, and no domain.
@@ -40,11 +40,10 @@ pub fn domains(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Re
     let about = model.about();
     let mut domains = Vec::new();
     for parameter in about.parameters {
-        let is_replaced = replaced.iter().any(|(name, _)| name == parameter.number);
-        if is_replaced || card_number(card, parameter.number).is_none() {
+        if !is_of_card(parameter, card, replaced) {
             continue;
         }
-        let own = domains_of(card, parameter.number);
+        let own = domains_of(card, parameter.name_on(card));
         let is_known = |variable: &&&str| own.iter().all(|domain| domain.extent(variable).is_none());
         if let Some(variable) = model.fixed_variables().iter().find(is_known) {
             let (symbol, number) = (parameter.symbol, parameter.number);
@@ -60,6 +59,22 @@ pub fn domains(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Re
         domains.extend(own.into_iter().map(|domain| NumberDomain { symbol: parameter.symbol, domain }));
     }
     Ok(domains)
+}
+
+fn is_of_card(parameter: &Parameter, card: &Card, replaced: &[(String, f64)]) -> bool {
+    let is_replaced = replaced.iter().any(|(name, _)| name == parameter.number);
+    !is_replaced && card_number(card, parameter.name_on(card)).is_some()
+}
+
+/// Returns the symbols of the numbers of a card for a model of which the card does not state where they hold. Sizes and other given numbers
+/// are properties of the machine and need no domain.
+pub fn without_domain(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Vec<&'static str> {
+    let is_without = |parameter: &&Parameter| {
+        !parameter.is_given
+            && is_of_card(parameter, card, replaced)
+            && domains_of(card, parameter.name_on(card)).is_empty()
+    };
+    model.about().parameters.iter().filter(is_without).map(|parameter| parameter.symbol).collect()
 }
 
 /// Returns the domain of a number, or those of its parts on the card.

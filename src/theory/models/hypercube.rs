@@ -4,7 +4,7 @@
 //! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional
 //! exchange).
 
-use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
+use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, variable};
 use crate::machine::catalogue;
 use apexmap_base::source::HYPERCUBE_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -117,8 +117,10 @@ pub fn volume(ranks: f64, dimensions: f64, look_ahead: f64) -> f64 {
 /// two messages.
 pub struct AllToAll;
 
-const DIMENSIONS: Variable =
-    variable("d", Unit::None, "dimensions of the exchange, 1 to log2 P; 0 is log2 P, the hypercube", Some(0.0));
+const DIMENSIONS: Variable = Variable {
+    valid: ValidNumbers::CountOrZero,
+    ..variable("d", Unit::None, "dimensions of the exchange, 1 to log2 P; 0 is log2 P, the hypercube", Some(0.0))
+};
 
 impl Model for AllToAll {
     fn about(&self) -> &'static About {
@@ -130,9 +132,11 @@ impl Model for AllToAll {
             variables: &[RANKS, LOOK_AHEAD, DIMENSIONS],
             parameters: &[
                 Parameter::new_fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u", 1e-10, 1e-3, 50e-9),
-                Parameter::new_fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 5e-6),
+                Parameter::new_fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 5e-6)
+                    .preferring("network_latency_seconds--exchange"),
                 Parameter::new_given(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND.name, "bandwidth", 1e5, 1e13, 1e9),
-                Parameter::new_fitted(catalogue::COPY_SECONDS_PER_BYTE.name, "copy", 1e-13, 1e-6, 1e-9),
+                Parameter::new_fitted(catalogue::COPY_SECONDS_PER_BYTE.name, "copy", 1e-13, 1e-6, 1e-9)
+                    .preferring("copy_seconds_per_byte--exchange"),
             ],
             explains: &["random_access.hypercube", "random_access.exchange", "random_access.alltoallv"],
             column: "operations_per_second",

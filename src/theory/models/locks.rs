@@ -3,7 +3,7 @@
 //! SOURCE: Blue Gene/P paper, Section 3.3 and Table 2 (b). The paper has no model. This is the standard model of a closed
 //! queueing network: Reiser, Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, JACM 1980.
 
-use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, cores, count, variable};
 use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
@@ -13,8 +13,8 @@ use apexmap_base::units::Unit;
 /// holds it for s seconds. One core makes 1 / (z + s) updates per second; many cores with one lock make 1 / s.
 pub struct Locks;
 
-const CORES: Variable = variable("cores", Unit::None, "cores that update the table", Some(4.0));
-const LOCKS: Variable = variable("locks", Unit::None, "locks of the table", Some(16.0));
+const CORES: Variable = cores("cores", "cores that update the table", Some(4.0));
+const LOCKS: Variable = count("locks", Unit::None, "locks of the table", Some(16.0));
 
 /// The only covered way to update.
 const UPDATES_BY: Variable = Variable {

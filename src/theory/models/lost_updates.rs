@@ -3,7 +3,7 @@
 //! SOURCE: Blue Gene/P paper, Section 3.3: if two cores read a word at the same time, the update written first is lost. HPCC
 //! and the paper's Table 2 (a) count wrong words per word of the table, not lost updates per update.
 
-use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
+use super::{About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, cores, count, variable};
 use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
@@ -24,9 +24,12 @@ pub fn relative_deviation(wrong_words: f64, burst: f64) -> f64 {
     (burst / wrong_words).sqrt()
 }
 
-const CORES: Variable = variable("cores", Unit::None, "cores that update the table", Some(4.0));
-const WORDS: Variable = variable("N_words", Unit::Words, "words of the table", None);
-const UPDATES: Variable = variable("updates", Unit::None, "updates per word of the table", Some(4.0));
+const CORES: Variable = cores("cores", "cores that update the table", Some(4.0));
+const WORDS: Variable = count("N_words", Unit::Words, "words of the table", None);
+const UPDATES: Variable = Variable {
+    valid: ValidNumbers::Positive,
+    ..variable("updates", Unit::None, "updates per word of the table", Some(4.0))
+};
 
 /// The only covered way to update.
 const UPDATES_BY: Variable = Variable {

@@ -6,6 +6,7 @@
 pub mod apex_map;
 pub mod bottleneck;
 mod card_number;
+mod combination;
 pub mod domains;
 pub mod formula;
 pub mod hypercube;
@@ -15,17 +16,22 @@ pub mod lost_updates;
 pub mod nic;
 pub mod point_to_point;
 pub mod published;
+pub mod rivals;
 pub mod roles;
 pub mod scan;
+pub mod tested;
 pub mod topology;
+mod variables;
 
 pub use card_number::card_number;
+pub use variables::{LOOK_AHEAD, RANKS, RANKS_PER_NODE, ValidNumbers, Variable};
 
 use crate::machine::{Card, meaning_of, unit_of};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
+use variables::{cores, count, dimensions, single_choice, variable, variable_value};
 
 /// All models of the program.
 pub const ALL: &[&dyn Model] = &[
@@ -61,47 +67,6 @@ pub fn find(id: &str) -> Result<&'static dyn Model> {
     })
 }
 
-/// An input of a prediction: a parameter of a kernel with the paper's name, or `P`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Variable {
-    /// Name in the paper: `L`, `Q`, `P`, `message_bytes`.
-    pub name: &'static str,
-    /// Base unit of its values.
-    pub unit: Unit,
-    /// Meaning in a few words, for help: "ranks".
-    pub meaning: &'static str,
-    /// Value if none is given; `None` if a value is required.
-    pub default: Option<f64>,
-    /// Words that it can be. Its value is the index of a word. Empty for numbers.
-    pub words: &'static [&'static str],
-    /// Its valid numbers.
-    pub valid: ValidNumbers,
-}
-
-/// Valid numbers of a variable. None of them is negative.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValidNumbers {
-    /// Any number from 0.
-    Any,
-    /// Whole numbers from 1 to 2^31, the maximum number of MPI ranks.
-    Ranks,
-    /// Above 0, at most 1.
-    Share,
-}
-
-impl ValidNumbers {
-    /// Rejects other numbers. The error holds the requirement and the next step.
-    pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
-        match self {
-            ValidNumbers::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
-                Err(("a whole number of ranks", "write 1 or more, at most 2^31"))
-            }
-            ValidNumbers::Share if value <= 0.0 || value > 1.0 => Err(("above 0 and at most 1", "correct the value")),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// A number of the machine that a model needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
@@ -129,6 +94,8 @@ pub struct Parameter {
     pub is_first_guess_typical: bool,
     /// Base unit of a number that is not of machine cards, but of a formula.
     pub own_unit: Option<Unit>,
+    /// Name with a qualifier, such as `barrier_seconds--many`, of the number that the model takes instead if a card has it.
+    pub qualified: Option<&'static str>,
 }
 
 /// Relation of a parameter to a place where the model jumps.
@@ -157,6 +124,7 @@ impl Parameter {
             if_missing: None,
             is_first_guess_typical: false,
             own_unit: None,
+            qualified: None,
         }
     }
 
@@ -168,6 +136,16 @@ impl Parameter {
     /// Allows predictions from cards without the number.
     pub const fn with_value_if_missing(self, value: f64) -> Self {
         Self { if_missing: Some(value), ..self }
+    }
+
+    /// Takes the number with a qualifier from cards that have it.
+    pub const fn preferring(self, qualified: &'static str) -> Self {
+        Self { qualified: Some(qualified), ..self }
+    }
+
+    /// Returns the name of the number that the model takes from a card.
+    pub fn name_on(&self, card: &Card) -> &'static str {
+        self.qualified.filter(|name| card.get(name).is_some()).unwrap_or(self.number)
     }
 
     /// Creates a parameter that is taken from a machine card or the machine.
@@ -324,7 +302,7 @@ pub trait Model: Sync {
     /// # Errors
     /// If the card does not have all of them.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        parameter_values(self.about().parameters, card, |parameter| card_number(card, parameter.number))
+        parameter_values(self.about().parameters, card, |parameter| card_number(card, parameter.name_on(card)))
     }
 }
 
@@ -342,40 +320,6 @@ fn parameter_values(
     let missing = parameters.iter().zip(&values).filter(|(_, value)| value.is_none());
     let lacking: Vec<&str> = missing.map(|(parameter, _)| parameter.number).collect();
     if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.missing_error(&lacking)) }
-}
-
-/// Returns the value given for a variable, or its default.
-fn variable_value(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<f64> {
-    given(variable.name).or(variable.default).ok_or_else(|| {
-        let (id, name) = (about.id, variable.name);
-        Error::input(format!("{id} needs {name} ({})", variable.meaning), format!("give it: --set {name}=..."))
-    })
-}
-
-const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {
-    Variable { name, unit, meaning, default, words: &[], valid: ValidNumbers::Any }
-}
-
-/// The variable P of most models.
-pub const RANKS: Variable = Variable { valid: ValidNumbers::Ranks, ..variable("P", Unit::None, "ranks", None) };
-/// The variable ranks_per_node of models whose nodes share an interface or links.
-pub const RANKS_PER_NODE: Variable =
-    variable("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
-/// The variable Q of the models of RandomAccess.
-pub const LOOK_AHEAD: Variable =
-    variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
-
-/// Returns the variables of a model that covers one word of `variable` only, its default.
-fn single_choice(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-    let name = variable.name;
-    if let Some(wanted) = variable.default.filter(|wanted| given(name).is_some_and(|word| word != *wanted)) {
-        let word = variable.words[wanted as usize];
-        return Err(Error::input(
-            format!("{} covers only {name} = \"{word}\"", about.id),
-            format!("select these points with --where '{name} == \"{word}\"'"),
-        ));
-    }
-    about.variables.iter().map(|variable| variable_value(about, variable, given)).collect()
 }
 
 /// Converts variables or parameters to an array of the length that the model declares.

@@ -3,10 +3,10 @@
 //! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6), and Section 7, Figure 14.
 
 use super::{
-    About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, Variable, array, bound, card_number,
-    parameter_values, tightest_bound, variable,
+    About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, ValidNumbers, Variable, array, bound, card_number,
+    cores, parameter_values, tightest_bound, variable,
 };
-use crate::machine::{Card, NumberName, Word, catalogue};
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source::NIC_MESSAGE_RATE;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -15,7 +15,7 @@ use apexmap_base::units::{Unit, WORD_BYTES};
 pub struct Nic;
 
 const BYTES: Variable = variable("message_bytes", Unit::Bytes, "payload of a message", None);
-const CORES: Variable = variable("senders", Unit::None, "cores of the node that send", Some(1.0));
+const CORES: Variable = cores("senders", "cores of the node that send", Some(1.0));
 const PATTERN: Variable = Variable {
     words: EXPLAINS,
     ..variable("kernel", Unit::None, "the pattern: destination of each message, and how it is found", Some(0.0))
@@ -146,7 +146,8 @@ impl Model for Rounds {
                 Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e6, 1e13, 5e9),
                 Parameter::new_given(catalogue::LINK_EFFICIENCY.name, "64/72 x 16/21", 0.0, 1.0, 0.7),
                 Parameter::new_given(catalogue::MESSAGE_HEADER_BYTES.name, "header", 0.0, 4096.0, 28.0),
-                Parameter::new_fitted(catalogue::BARRIER_SECONDS.name, "barrier", 1e-9, 1.0, 2e-6),
+                Parameter::new_fitted(catalogue::BARRIER_SECONDS.name, "barrier", 1e-9, 1.0, 2e-6)
+                    .preferring("barrier_seconds--many"),
             ],
             explains: &["random_access.one_sided"],
             column: "operations_per_second",
@@ -157,15 +158,6 @@ impl Model for Rounds {
                       no time, because the paper prints none; a barrier takes the same time on any number of ranks",
         };
         &ABOUT
-    }
-
-    /// A card may have the time of a barrier of many ranks besides that of two.
-    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        parameter_values(self.about().parameters, card, |parameter| {
-            let of_many = NumberName::new(catalogue::BARRIER_SECONDS).with_qualifier([Word::Many]).to_string();
-            let barrier = card.get(&of_many).filter(|_| parameter.symbol == "barrier");
-            barrier.or_else(|| card_number(card, parameter.number))
-        })
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
@@ -184,7 +176,10 @@ impl Model for Rounds {
 /// another in one direction.
 pub struct Latency;
 
-const ROUTERS: Variable = variable("routers", Unit::None, "routers on the path", Some(2.0));
+const ROUTERS: Variable = Variable {
+    valid: ValidNumbers::CountOrZero,
+    ..variable("routers", Unit::None, "routers on the path", Some(2.0))
+};
 
 impl Model for Latency {
     fn about(&self) -> &'static About {

@@ -5,7 +5,7 @@
 //! multiplies.
 
 use super::{
-    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, tightest_bound, topology, variable,
+    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, cores, count, dimensions, tightest_bound, topology, variable,
     variable_value,
 };
 use crate::machine::catalogue;
@@ -18,7 +18,7 @@ const NODES: Variable = Variable {
     valid: ValidNumbers::Ranks,
     ..variable("P", Unit::None, "nodes, a power of two: a 3-D torus, as cubic as possible", None)
 };
-const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead, shared by all buckets of a node", Some(1024.0));
+const LOOK_AHEAD: Variable = count("Q", Unit::None, "look-ahead, shared by all buckets of a node", Some(1024.0));
 
 /// Division of work among the cores of a node: k' of k cores route along d dimensions, the others update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,20 +134,17 @@ const DIVISION: Parameter = optional(catalogue::DIVISION_SECONDS.name, "t_div", 
 /// t_r + t_u + t_op3, with t_r amortised over a bucket. A core that routes takes the loads of its dimensions.
 pub struct Roles;
 
-const CORES: Variable = Variable {
-    valid: ValidNumbers::Ranks,
-    ..variable("cores_per_node", Unit::None, "cores of a node, the paper's k", Some(4.0))
+const CORES: Variable = cores("cores_per_node", "cores of a node, the paper's k", Some(4.0));
+const ROUTERS: Variable = Variable {
+    valid: ValidNumbers::CountOrZero,
+    ..variable(
+        "routers",
+        Unit::None,
+        "cores of a node that route, the paper's k'; 0 selects the best number by the model",
+        Some(3.0),
+    )
 };
-const ROUTERS: Variable = variable(
-    "routers",
-    Unit::None,
-    "cores of a node that route, the paper's k'; 0 selects the best number by the model",
-    Some(3.0),
-);
-const DIMENSIONS: Variable = Variable {
-    valid: ValidNumbers::Ranks,
-    ..variable("dimensions", Unit::None, "dimensions of the torus of nodes, the paper's d", Some(3.0))
-};
+const DIMENSIONS: Variable = dimensions("dimensions", "dimensions of the torus of nodes, the paper's d", Some(3.0));
 
 /// Name of the bottleneck if the model chooses the number of routers.
 const BEST: [&str; 9] = [

@@ -2,11 +2,14 @@
 
 use super::domains::{self, Extrapolation, NumberDomain};
 use super::formula::{FormulaModel, Saved};
-use super::{Model, Parameter, Prediction, card_number, parameter_values};
+use super::tested::{self, Test, Tested};
+use super::{Model, Parameter, Prediction, card_number, combination, parameter_values};
 use crate::machine::{Card, JointFit, inverse};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::point::Value;
+use apexmap_base::reservation::Reservation;
+use std::fmt;
 
 /// Numbers of a machine for a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +22,46 @@ pub struct Numbers {
     pub joint: Option<JointNumbers>,
     /// Where they hold.
     pub domains: Vec<NumberDomain>,
+    /// Symbols of the numbers of which the card does not state where they hold.
+    pub without_domain: Vec<&'static str>,
+    /// Tests of the model, for its error; none if these numbers were fitted to measurements by the model itself.
+    pub tests: Vec<&'static Test>,
+}
+
+/// What the band of a prediction covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BandBasis {
+    /// The covariance of a fit of the model, and the spread of the measurements about it.
+    Fit,
+    /// The intervals of the card's numbers, and the tested error of the model.
+    TestedError,
+    /// The intervals of the card's numbers alone.
+    Numbers,
+}
+
+impl BandBasis {
+    /// Returns the head of a column of bands.
+    pub fn head(self) -> &'static str {
+        match self {
+            BandBasis::Fit | BandBasis::TestedError => "95 %",
+            BandBasis::Numbers => "from the card's numbers",
+        }
+    }
+}
+
+/// As text, what the bands show: `where 95 % of further measurements are expected, ...`.
+impl fmt::Display for BandBasis {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            BandBasis::Fit => "where 95 % of further measurements are expected, from the fit's covariance and spread",
+            BandBasis::TestedError => {
+                "where 95 % of measurements are expected, from the intervals of the card's numbers and the tested error of the model"
+            }
+            BandBasis::Numbers => {
+                "what the intervals of the card's numbers allow, without the error of the model, which is not tested"
+            }
+        })
+    }
 }
 
 /// Covariance of numbers that were fitted together.
@@ -92,10 +135,33 @@ impl Numbers {
             *value =
                 replaced.iter().find(|(name, _)| name == parameter.number).map_or(*value, |(_, replaced)| *replaced);
         }
-        let intervals = model.about().parameters.iter().map(|parameter| card.interval(parameter.number)).collect();
+        let is_replaced = |parameter: &Parameter| replaced.iter().any(|(name, _)| name == parameter.number);
+        let interval = |parameter: &Parameter| {
+            let name = if is_replaced(parameter) { parameter.number } else { parameter.name_on(&card) };
+            card.interval(name)
+        };
+        let intervals = model.about().parameters.iter().map(interval).collect();
         let joint = card.joint.as_ref().and_then(|fit| JointNumbers::from_fit(model, fit, replaced));
-        let domains = domains::domains(model, &card, replaced)?;
-        Ok(Self { values, intervals, joint, domains })
+        Self { values, intervals, joint, domains: Vec::new(), without_domain: Vec::new(), tests: Vec::new() }
+            .with_limits(model, &card, replaced)
+    }
+
+    /// Adds where the numbers of the card hold, and the tests of the model.
+    fn with_limits(mut self, model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
+        self.domains.extend(domains::domains(model, card, replaced)?);
+        self.without_domain = domains::without_domain(model, card, replaced);
+        let is_fitted = self.joint.as_ref().is_some_and(|joint| joint.noise > 0.0);
+        self.tests = if is_fitted { Vec::new() } else { tested::of_model(model.about().id) };
+        Ok(self)
+    }
+
+    /// Returns what bands of these numbers cover.
+    pub fn band_basis(&self) -> BandBasis {
+        match &self.joint {
+            Some(joint) if joint.noise > 0.0 => BandBasis::Fit,
+            _ if !self.tests.is_empty() => BandBasis::TestedError,
+            _ => BandBasis::Numbers,
+        }
     }
 
     /// Takes the numbers of a formula from its file, and all others from the card.
@@ -117,15 +183,17 @@ impl Numbers {
         let not_of_card: Vec<(String, f64)> =
             parameters.iter().filter(is_own).map(|own| (own.number.to_owned(), 0.0)).chain(replaced.to_vec()).collect();
         let kept = parameters.iter().filter(is_own).filter(|own| replacement(own.number).is_none());
-        let mut domains: Vec<NumberDomain> =
+        let domains: Vec<NumberDomain> =
             kept.map(|own| NumberDomain { symbol: own.symbol, domain: saved.domain.clone() }).collect();
-        domains.extend(domains::domains(model, card, &not_of_card)?);
-        Ok(Self {
+        Self {
             values: parameter_values(parameters, card, value)?,
             intervals: parameters.iter().map(interval).collect(),
             joint: saved.fit.as_ref().and_then(|fit| JointNumbers::from_fit(model, fit, replaced)),
             domains,
-        })
+            without_domain: Vec::new(),
+            tests: Vec::new(),
+        }
+        .with_limits(model, card, &not_of_card)
     }
 
     /// Returns the only value of a variable for which the numbers hold.
@@ -140,36 +208,42 @@ pub struct ScanPoint {
     /// Values of the variables, in the model's order.
     pub x: Vec<f64>,
     pub prediction: Prediction,
-    /// Prediction band from the intervals of the numbers, if any number has one.
+    /// Prediction band; [`Numbers::band_basis`] says what it covers. `None` without intervals and tests.
     pub band: Option<(f64, f64)>,
     /// The variables in which the model extrapolates.
     pub extrapolations: Vec<Extrapolation>,
+    /// What limits the prediction, extrapolations included.
+    pub reservations: Vec<Reservation>,
 }
 
 /// Predicts at every combination of the variables' values. The last variable changes fastest.
 ///
 /// # Errors
-/// If the model has no variable of a given name, a variable without default is missing, a point has no rate, or the model has no term
-/// for a variable in which a point is outside of the domains of the numbers.
+/// If the model has no variable of a given name, a variable without default is missing, no run can have a combination of values, a point
+/// has no rate, or the model has no term for a variable in which a point is outside of the domains of the numbers.
 pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) -> Result<Vec<ScanPoint>> {
     let about = model.about();
     let names: Vec<_> = about.variables.iter().map(|variable| variable.name).collect();
     if let Some((name, _)) = given.iter().find(|(name, _)| !names.contains(&name.as_str())) {
         return Err(Error::input(format!("{} has no variable {name}", about.id), suggest(name, &names)));
     }
-    let first = |name: &str| {
-        given.iter().find(|(candidate, _)| candidate == name).and_then(|(_, values)| values.first().copied())
-    };
     let has_default = |name: &str| about.variables.iter().any(|v| v.name == name && v.default.is_some());
     let single = |name: &str| numbers.default_of(name).filter(|_| has_default(name));
-    let mut points = vec![model.variables(&|name| first(name).or_else(|| single(name)))?];
-    for (index, name) in names.iter().enumerate() {
+    let mut choices: Vec<Vec<(&str, f64)>> = vec![Vec::new()];
+    for name in names {
         let Some((_, values)) = given.iter().find(|(candidate, _)| candidate == name) else { continue };
-        points =
-            points.iter().flat_map(|point| values.iter().map(|value| replace_value(point, index, *value))).collect();
+        let with = |chosen: &Vec<(&'static str, f64)>, value: &f64| [&chosen[..], &[(name, *value)]].concat();
+        choices = choices.iter().flat_map(|chosen| values.iter().map(move |value| with(chosen, value))).collect();
     }
-    let predict = |point| require_rate(model, numbers, scan_point(model, numbers, point, &|_| Vec::new())?);
-    points.into_iter().map(predict).collect()
+    let predict = |chosen: Vec<(&str, f64)>| {
+        let value = |name: &str| chosen.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
+        let mut x = model.variables(&|name| value(name).or_else(|| single(name)))?;
+        let reductions = combination::check(about, &mut x)?;
+        let mut row = scan_point(model, numbers, x, &|_| Vec::new())?;
+        row.reservations.splice(0..0, reductions);
+        require_rate(model, numbers, row)
+    };
+    choices.into_iter().map(predict).collect()
 }
 
 /// Rejects a prediction that is not a positive rate, such as that of zero ranks.
@@ -202,8 +276,8 @@ fn replace_value(point: &[f64], index: usize, value: f64) -> Vec<f64> {
 
 /// Predicts a rate and a band at one point. Numbers from one fit of this model contribute their covariance and the spread of
 /// the measurements about the model; the band then holds 95 % of further measurements. All other numbers are treated as
-/// independent: the changes of the logarithm at the ends of their intervals are added in quadrature. `option` returns the values of the
-/// kernel and of the options at the point by name.
+/// independent: the changes of the logarithm at the ends of their intervals are added in quadrature, and so is the tested error of the
+/// model. `option` returns the values of the kernel and of the options at the point by name.
 ///
 /// # Errors
 /// If the model has no term for a variable or an option in which the point is outside of the domains of the numbers.
@@ -216,7 +290,9 @@ pub fn scan_point(
     let extrapolations = domains::extrapolations(model, &numbers.domains, &x, option)?;
     let prediction = model.predict(&x, &numbers.values);
     let width = numbers.joint.as_ref().map_or(0.0, |joint| joint.width(model, &x, &numbers.values));
-    let (mut down, mut up, mut any) = (width * width, width * width, numbers.joint.is_some());
+    let tested = Tested::at(model.about(), &numbers.tests, &x);
+    let common = width.powi(2) + tested.width.map_or(0.0, |width| width.powi(2));
+    let (mut down, mut up, mut any) = (common, common, numbers.joint.is_some() || tested.width.is_some());
     let is_joint = |place: &usize| numbers.joint.as_ref().is_some_and(|joint| joint.places.contains(place));
     for (place, interval) in numbers.intervals.iter().enumerate().filter(|(place, _)| !is_joint(place)) {
         let Some((low, high)) = *interval else { continue };
@@ -231,7 +307,13 @@ pub fn scan_point(
         up += most * most;
     }
     let band = any.then(|| (prediction.value * (-f64::sqrt(down)).exp(), prediction.value * f64::sqrt(up).exp()));
-    Ok(ScanPoint { x, prediction, band, extrapolations })
+    let from = domains::label(&extrapolations).map(|from| Reservation::Extrapolated { from });
+    let unstated = (!numbers.without_domain.is_empty())
+        .then(|| Reservation::NoDomain { numbers: numbers.without_domain.iter().map(|s| (*s).to_owned()).collect() });
+    let is_fitted = numbers.band_basis() == BandBasis::Fit;
+    let of_tests = tested.reservations.into_iter().filter(|_| !is_fitted);
+    let reservations = from.into_iter().chain(unstated).chain(of_tests).collect();
+    Ok(ScanPoint { x, prediction, band, extrapolations, reservations })
 }
 
 /// Returns the parameter of a model by the name of its number or by its symbol.

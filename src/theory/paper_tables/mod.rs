@@ -23,6 +23,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("nic-table-3", include_str!("../data/nic-table-3.csv")),
     ("nic-table-4", include_str!("../data/nic-table-4.csv")),
     ("h100-apex-map", include_str!("../data/h100-apex-map.csv")),
+    ("tested-errors", include_str!("../data/tested-errors.csv")),
     ("quoted", include_str!("../data/quoted.csv")),
     ("checks-apex-map", include_str!("../data/checks-apex-map.csv")),
     ("checks-hypercube", include_str!("../data/checks-hypercube.csv")),

@@ -30,8 +30,8 @@ pub use two_level::TWO_LEVEL;
 pub use two_level_linear::TWO_LEVEL_LINEAR;
 
 use super::{
-    About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, card_number, parameter_values,
-    single_choice, variable,
+    About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, card_number, count,
+    parameter_values, single_choice, variable,
 };
 use crate::machine::{Card, Entry, catalogue};
 use apexmap_base::error::Result;
@@ -50,10 +50,13 @@ pub struct Surface;
 
 const ALPHA: Variable =
     Variable { valid: ValidNumbers::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
-const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words per access", None);
-const WORDS: Variable = variable("M", Unit::Words, "global memory", None);
-const PAGE: Variable = variable("page_bytes", Unit::Bytes, "size of a page", Some(HUGE_PAGE_BYTES as f64));
-const ON_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks on a node; 0 means all", Some(0.0));
+const BLOCK: Variable = count("L", Unit::Words, "spatial locality: consecutive words per access", None);
+const WORDS: Variable = count("M", Unit::Words, "global memory", None);
+const PAGE: Variable = count("page_bytes", Unit::Bytes, "size of a page", Some(HUGE_PAGE_BYTES as f64));
+const ON_NODE: Variable = Variable {
+    valid: ValidNumbers::CountOrZero,
+    ..variable("ranks_per_node", Unit::None, "ranks on a node; 0 means all", Some(0.0))
+};
 const WAYS: &[&str] = &["messages", "gets"];
 const BY_MESSAGES: f64 = 0.0;
 const BY: Variable = Variable {

@@ -6,7 +6,7 @@ use super::costs::Memory;
 use super::hits::Shares;
 use super::{ASCENDING, MEMORY_END, PAGE, PARAMETERS, SIZES, sizes};
 use crate::machine::Card;
-use crate::models::{About, Model, Prediction, ValidNumbers, Variable, array, bound, variable};
+use crate::models::{About, Model, Prediction, ValidNumbers, Variable, array, bound, count, variable};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -14,8 +14,8 @@ use apexmap_base::units::{Unit, WORD_BYTES};
 /// Reads per second of one core: the reciprocal of the time in [`super::Surface`], with the shares of uniform reads.
 pub struct Reads;
 
-const REGION: Variable = variable("region_bytes", Unit::Bytes, "region that is read from", None);
-const BLOCK: Variable = variable("L", Unit::Words, "consecutive words per read", Some(1.0));
+const REGION: Variable = count("region_bytes", Unit::Bytes, "region that is read from", None);
+const BLOCK: Variable = count("L", Unit::Words, "consecutive words per read", Some(1.0));
 const SHARE: Variable = Variable {
     valid: ValidNumbers::Share,
     ..variable(

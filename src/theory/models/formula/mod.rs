@@ -215,7 +215,9 @@ fn leak(text: &str) -> &'static str {
 
 fn variable(name: &str, unit: Unit) -> Variable {
     let name = leak(name);
-    let valid = if name == "P" { ValidNumbers::Ranks } else { ValidNumbers::Any };
+    // A variable of other models has the same valid numbers here.
+    let known = super::ALL.iter().flat_map(|model| model.about().variables).find(|known| known.name == name);
+    let valid = known.map_or(ValidNumbers::Any, |known| known.valid);
     Variable { valid, ..super::variable(name, unit, name, None) }
 }
 
