@@ -6,6 +6,8 @@ use apexmap_base::point::Point;
 use apexmap_base::provenance::{Cache, Host};
 use apexmap_results::samples::Samples;
 use apexmap_study::answers::memory_sizes::{self, MemorySizes};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
@@ -16,17 +18,21 @@ fn host_with(caches: &[(u32, f64)]) -> Host {
     Host { caches: caches.iter().map(cache).collect(), tlb_entries_4k: None, tlb_entries_2m: None, ..host() }
 }
 
-/// Returns the points of single words at uniform addresses in 16 KiB to 128 MiB, with their seconds. Levels of these bytes take
-/// these nanoseconds per access; the last one takes the rest. Base pages take twice as long beyond 1 MiB.
+/// Returns the points of [`points_with`]. Levels of these bytes take these nanoseconds per access; the last one takes the rest.
 fn points(levels: &[(f64, f64)]) -> Vec<(Point, f64)> {
-    let nanoseconds = |size: f64| {
+    points_with(|size| {
         let (mut left, mut total) = (size, 0.0);
         for (bytes, time) in levels {
             let part = f64::min(left, *bytes);
             (left, total) = (left - part, total + part * time);
         }
         total / size
-    };
+    })
+}
+
+/// Returns the points of single words at uniform addresses in 16 KiB to 128 MiB, with their seconds, for a mean time per access in
+/// nanoseconds. Base pages take twice as long beyond 1 MiB.
+fn points_with(nanoseconds: impl Fn(f64) -> f64) -> Vec<(Point, f64)> {
     let sizes = (14..=27).flat_map(|power| ["huge", "base"].map(|pages| (f64::from(1u32 << power), pages)));
     let point = |(size, pages): (f64, &str)| {
         let point = Point::new("apex_map.sequential", 1)
@@ -63,6 +69,49 @@ fn steps_have_their_sizes_their_rates_and_the_gain_of_huge_pages() {
     assert!(text.contains("huge pages: 2 x at ") && text.contains("relative to base pages"), "{text}");
     let few = memory_sizes::answer(&samples_of(&points[..8]), &reported).expect("columns");
     assert_eq!(few, None, "four sizes show no step");
+}
+
+#[test]
+fn a_slope_between_two_caches_is_named_by_both() {
+    let reported = host_with(&[(1, 32.0 * KIB), (2, 512.0 * KIB), (3, 8.0 * MIB)]);
+    // Time as a power of the size from the second cache to the third, where it is 10 or 4 times as long.
+    let power =
+        |factor: f64| points_with(move |size| 0.3 * factor.powf((size / 512.0 / KIB).log2().clamp(0.0, 4.0) / 4.0));
+    // A third cache that keeps less and less of what this core reads.
+    let shared = points(&[
+        (512.0 * KIB, 0.3),
+        (512.0 * KIB, 0.8),
+        (MIB, 1.6),
+        (2.0 * MIB, 2.4),
+        (4.0 * MIB, 3.2),
+        (f64::INFINITY, 4.0),
+    ]);
+    for points in [power(10.0), power(4.0), shared] {
+        let answer = answer(&samples_of(&points), &reported);
+        assert_eq!(answer.steps.len(), 1, "{answer:?}");
+        let text = answer.text();
+        assert!(text.contains("falls from 512 KiB (L2) to 8 MiB (L3): 26.7 GB/s below, "), "{text}");
+        assert!(text.contains("L1 = 32 KiB is not visible") && !text.contains("a step at"), "{text}");
+        assert_eq!(answer.steps[0].label(), "fall: 512 KiB to 8 MiB");
+    }
+    // Noise of 5 % changes neither the slope nor the steps.
+    let noisy = |points: Vec<(Point, f64)>, seed: u64| -> Vec<(Point, f64)> {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        points.into_iter().map(|(point, seconds)| (point, seconds * random.random_range(0.95..1.05))).collect()
+    };
+    for seed in 0..20 {
+        let text = answer(&samples_of(&noisy(power(10.0), seed)), &reported).text();
+        assert!(text.contains("falls from 512 KiB (L2) to ") && !text.contains("L3 = 8 MiB is not"), "{seed}: {text}");
+        let sharp = points(&[(512.0 * KIB, 0.3), (7.5 * MIB, 1.2), (f64::INFINITY, 6.0)]);
+        let text = answer(&samples_of(&noisy(sharp, seed)), &reported).text();
+        assert!(
+            text.contains("probably L2") && text.contains("probably L3") && !text.contains("falls"),
+            "{seed}: {text}"
+        );
+    }
+    // Without reported sizes, the ends are measured sizes.
+    let text = answer(&samples_of(&power(10.0)), &host_with(&[])).text();
+    assert!(text.contains("falls from 512 KiB to 8 MiB: "), "{text}");
 }
 
 #[test]

@@ -202,6 +202,17 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
+/// Formats `a, b and c`. Names only the first of a long list, and the number of the others.
+pub fn list_words(words: &[String]) -> String {
+    const SHOWN: usize = 4;
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        _ if words.len() > SHOWN => format!("{} and {} more", words[..SHOWN - 1].join(", "), words.len() + 1 - SHOWN),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// Formats a number of seconds: `12.3 us`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
@@ -254,6 +265,11 @@ pub fn quantity_with_interval(value: f64, ends: (f64, f64), unit: Unit) -> Strin
     let (text, ends) = (quantity(value, unit), interval(ends, unit));
     let unit_of_value = text.split_once(' ').map_or("", |(_, unit)| unit);
     format!("{text} ({})", ends.strip_suffix(unit_of_value).unwrap_or(&ends).trim_end())
+}
+
+/// Joins the ends of a range, with one unit if both have the same; equal ends are written once.
+pub fn join_ends(low: &str, high: &str) -> String {
+    if low == high { low.to_owned() } else { joined_ends(low, high) }
 }
 
 fn joined_ends(low: &str, high: &str) -> String {

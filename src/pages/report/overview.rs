@@ -5,7 +5,8 @@ use super::sources::distinct;
 use crate::html::capitalize;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_base::units::{NumberStyle, Unit, number, plural, quantity, short_number};
+use apexmap_base::reservation::Reservation;
+use apexmap_base::units::{NumberStyle, Unit, list_words, number, plural, quantity, short_number};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
@@ -49,21 +50,10 @@ pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     Ok(Overview { measured: describe_measurement(input), sentences })
 }
 
-/// Formats `a, b and c`. Names only the first of a long list, and the number of the others.
-fn list(words: &[String]) -> String {
-    const SHOWN: usize = 4;
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        _ if words.len() > SHOWN => format!("{} and {} more", words[..SHOWN - 1].join(", "), words.len() + 1 - SHOWN),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-/// Returns `34 of 126 points` for a result that lacks some of its points.
-pub fn count_of_partial(manifest: &Manifest, samples: &Samples) -> Option<String> {
-    let measured = samples.good().words("key").len();
-    (measured < manifest.points && samples.has("key")).then(|| format!("{measured} of {} points", manifest.points))
+/// Returns that a result lacks some of its points.
+pub fn partial(manifest: &Manifest, samples: &Samples) -> Option<Reservation> {
+    let (measured, planned) = (samples.good().words("key").len(), manifest.points);
+    (measured < planned && samples.has("key")).then_some(Reservation::Partial { measured, planned })
 }
 
 fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
@@ -85,7 +75,7 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
         let host = &launch.launch.host;
         format!(" ({}, {}, memory {})", host.cpu_model, host.processors, host.memory())
     });
-    let points = count_of_partial(manifest, samples).unwrap_or_else(|| plural(manifest.points, "point"));
+    let points = partial(manifest, samples).map_or_else(|| plural(manifest.points, "point"), |part| part.to_string());
     let good = samples.good().len();
     let failed = samples.len() - good;
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
@@ -93,8 +83,8 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
         "{} {}{host}: {} on {} rank{}; {}, {}, {failures}.",
         origin,
         manifest.machine,
-        list(&kernels),
-        list(&ranks),
+        list_words(&kernels),
+        list_words(&ranks),
         if is_single { "" } else { "s" },
         points,
         plural(good, "valid sample"),

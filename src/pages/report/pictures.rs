@@ -265,8 +265,7 @@ pub fn size_marks(input: &Input, samples: &Samples) -> Result<Vec<Landmark>> {
         Some(mark(launch.host.tlb_reach(page)? * ranks, label, LandmarkStyle::Line))
     };
     let steps = memory_sizes::answer(input.samples, &launch.host)?.into_iter().flat_map(|sizes| sizes.steps);
-    let step =
-        |RateStep { size, .. }| mark(size, format!("step: {}", units::bytes(size)), LandmarkStyle::Range(size, size));
+    let step = |step: RateStep| mark(step.size, step.label(), LandmarkStyle::Range(step.from, step.to));
     let pages = input.samples.distinct_numbers("page_bytes").into_iter().filter(|bytes| *bytes > 0.0);
     let caches = caches::rank_caches(launch, input.card.as_ref()).into_iter().map(cache);
     Ok(caches.chain(pages.filter_map(reach)).chain(steps.map(step)).filter(|mark| mark.x.is_finite()).collect())

@@ -8,6 +8,7 @@ use crate::table::columns::{NODE_TYPE, USED_NODES, own_name};
 use crate::table::derived_columns::{self, BOUND_BY};
 use crate::table::disturbance_columns::{self, References};
 use apexmap_base::disturbance::Fact;
+use apexmap_base::point::Point;
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_measure::kernels;
 use apexmap_measure::kernels::command::{COMMAND, is_own_parameter};
@@ -26,6 +27,16 @@ pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
         table.end_launch(record);
     }
     table.finish()
+}
+
+/// Converts points to a table of their kernels, ranks and parameters, with one row per point.
+pub fn tabulate_points(points: &[Point]) -> Table {
+    let mut table = Tabulation::new(None);
+    for point in points {
+        table.builder.begin_row();
+        table.add_point(point);
+    }
+    table.builder.finish()
 }
 
 /// Columns of every sample, in the order of [`Tabulation::add_sample`].
@@ -134,21 +145,12 @@ impl Tabulation {
     }
 
     fn add_sample(&mut self, sample: &Sample, current: bool) {
-        let [key, kernel, ranks, status, message, stale, block, repetition, unix_seconds, load, elsewhere, seconds] =
+        let [key, _, _, status, message, stale, block, repetition, unix_seconds, load, elsewhere, seconds] =
             self.sample;
-        let id = &sample.point.kernel;
-        if !self.kernels.contains_key(id) {
-            self.kernels.insert(id.clone(), [Names::new(), Names::new()]);
-        }
-        let [parameters, outputs] = self.kernels.get_mut(id).expect("inserted above");
+        self.builder.set_word(key, &sample.key);
+        self.add_point(&sample.point);
+        let [_, outputs] = self.kernels.get_mut(&sample.point.kernel).expect("added with the point");
         let table = &mut self.builder;
-        table.set_word(key, &sample.key);
-        table.set_word(kernel, id);
-        table.set_integer(ranks, sample.point.ranks as u64);
-        for (index, (name, value)) in sample.point.params.iter().enumerate() {
-            let column = cached_column(parameters, index, name, || parameter_column(table, id, name));
-            table.set_value(column, value);
-        }
         table.set_word(status, sample.status.name());
         if !sample.message.is_empty() {
             table.set_word(message, &sample.message);
@@ -168,6 +170,22 @@ impl Tabulation {
         }
         for (index, (name, value)) in sample.outputs.iter().enumerate() {
             let column = cached_column(outputs, index, name, || table.column(name));
+            table.set_value(column, value);
+        }
+    }
+
+    fn add_point(&mut self, point: &Point) {
+        let [_, kernel, ranks, ..] = self.sample;
+        let id = &point.kernel;
+        if !self.kernels.contains_key(id) {
+            self.kernels.insert(id.clone(), [Names::new(), Names::new()]);
+        }
+        let [parameters, _] = self.kernels.get_mut(id).expect("inserted above");
+        let table = &mut self.builder;
+        table.set_word(kernel, id);
+        table.set_integer(ranks, point.ranks as u64);
+        for (index, (name, value)) in point.params.iter().enumerate() {
+            let column = cached_column(parameters, index, name, || parameter_column(table, id, name));
             table.set_value(column, value);
         }
     }

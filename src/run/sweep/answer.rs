@@ -26,14 +26,21 @@ pub struct AnswerSpec {
 #[schemars(untagged)]
 pub enum ValueSpec {
     Formula(String),
-    Statistic(Box<StatisticSpec>),
+    Table(Box<StatisticSpec>),
 }
 
 /// A statistic of the points that meet a condition: the median of a column at the only such point, or the largest or smallest of
-/// the medians.
+/// the medians. Or a formula over such values.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatisticSpec {
+    /// The value in the words of the sentence, for its interval and if it is not measured: "triad on {cores} cores". A value in braces
+    /// has only `at` with `largest` or `smallest`.
+    #[schemars(with = "Option<String>")]
+    pub words: Option<Spanned<String>>,
+    /// A formula over the other values instead: "huge / base".
+    #[schemars(with = "Option<String>")]
+    pub formula: Option<Spanned<String>>,
     /// The column whose median is the value, if one point meets the condition.
     #[schemars(with = "Option<String>")]
     pub median: Option<Spanned<String>>,
@@ -57,10 +64,11 @@ pub struct StatisticSpec {
     #[serde(rename = "where")]
     #[schemars(with = "Option<String>")]
     pub condition: Option<Spanned<String>>,
-    /// Keeps only the points with the largest value of this column, such as "P".
+    /// Keeps only the points with the largest value of this column, such as "P". It is the largest planned value that all values of the
+    /// answer with this key share.
     #[schemars(with = "Option<String>")]
     pub largest: Option<Spanned<String>>,
-    /// Keeps only the points with the smallest value of this column.
+    /// Keeps only the points with the smallest value of this column, as `largest` does.
     #[schemars(with = "Option<String>")]
     pub smallest: Option<Spanned<String>>,
 }
@@ -80,10 +88,54 @@ impl<'de> Deserialize<'de> for ValueSpec {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<ValueSpec, A::Error> {
                 let statistic = StatisticSpec::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(ValueSpec::Statistic(Box::new(statistic)))
+                Ok(ValueSpec::Table(Box::new(statistic)))
             }
         }
         deserializer.deserialize_any(Reader)
+    }
+}
+
+impl ValueSpec {
+    /// Returns the formula over other values; `None` for a statistic.
+    pub fn formula(&self) -> Option<&str> {
+        match self {
+            Self::Formula(text) => Some(text),
+            Self::Table(table) => table.formula.as_ref().map(|text| text.get_ref().as_str()),
+        }
+    }
+
+    /// Returns the statistic; `None` for a formula.
+    pub fn statistic(&self) -> Option<&StatisticSpec> {
+        match self {
+            Self::Table(table) if table.formula.is_none() => Some(table),
+            _ => None,
+        }
+    }
+
+    /// Returns the value in the words of the sentence.
+    pub fn words(&self) -> Option<&Spanned<String>> {
+        match self {
+            Self::Formula(_) => None,
+            Self::Table(table) => table.words.as_ref(),
+        }
+    }
+}
+
+impl StatisticSpec {
+    /// Returns the columns whose median, largest median, smallest median or step is the value.
+    pub fn kinds(&self) -> impl Iterator<Item = &Spanned<String>> {
+        [&self.median, &self.max, &self.min, &self.step].into_iter().flatten()
+    }
+
+    /// Returns the axes of which only one end is used, with whether it is the largest value.
+    pub fn ends(&self) -> impl Iterator<Item = (&str, bool)> {
+        let ends = [(&self.largest, true), (&self.smallest, false)].into_iter();
+        ends.filter_map(|(axis, is_largest)| Some((axis.as_ref()?.get_ref().trim(), is_largest)))
+    }
+
+    /// Returns whether the value is an end of a parameter, which no sample needs to show.
+    pub fn is_end(&self) -> bool {
+        self.at.is_some() && self.kinds().next().is_none()
     }
 }
 
@@ -109,17 +161,25 @@ impl AnswerSpec {
     /// # Errors
     /// If a brace has no partner; in one sentence.
     pub fn parts(&self) -> std::result::Result<Vec<Part<'_>>, String> {
-        let (mut parts, mut rest) = (Vec::new(), self.text.get_ref().as_str());
-        while let Some((text, after)) = rest.split_once('{') {
-            let (name, after) = after.split_once('}').ok_or("a brace { has no partner }")?;
-            parts.extend([Part::Text(text), Part::Value(name.trim())]);
-            rest = after;
-        }
-        parts.push(Part::Text(rest));
-        match rest.contains('}') {
-            true => Err("a brace } has no partner {".to_owned()),
-            false => Ok(parts),
-        }
+        parts(self.text.get_ref())
+    }
+}
+
+/// Returns the parts of a text with names of values in braces, as [`AnswerSpec::parts`] does.
+///
+/// # Errors
+/// If a brace has no partner; in one sentence.
+pub fn parts(text: &str) -> std::result::Result<Vec<Part<'_>>, String> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some((text, after)) = rest.split_once('{') {
+        let (name, after) = after.split_once('}').ok_or("a brace { has no partner }")?;
+        parts.extend([Part::Text(text), Part::Value(name.trim())]);
+        rest = after;
+    }
+    parts.push(Part::Text(rest));
+    match rest.contains('}') {
+        true => Err("a brace } has no partner {".to_owned()),
+        false => Ok(parts),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checks the answer of a sweep.
 
-use super::answer::{Part, StatisticSpec, ValueSpec};
+use super::answer::{Part, StatisticSpec, ValueSpec, parts};
 use super::conditions::{KnownNames, condition};
 use super::expand;
 use super::figures::check_column;
@@ -15,11 +15,17 @@ use toml::Spanned;
 impl StatisticSpec {
     /// Returns the columns with their places in the file, under their names in results.
     fn columns(&self) -> impl Iterator<Item = &Spanned<String>> {
-        [&self.median, &self.max, &self.min, &self.step, &self.at, &self.largest, &self.smallest].into_iter().flatten()
+        self.kinds().chain([&self.at, &self.largest, &self.smallest].into_iter().flatten())
     }
 
     fn check(&self, place: Range<usize>, known_names: &KnownNames, page: &TomlSource) -> Result<()> {
-        let kinds = [&self.median, &self.max, &self.min, &self.step].into_iter().flatten().count();
+        if self.formula.is_some() {
+            let has_others = self.columns().next().is_some() || self.condition.is_some() || self.reaches.is_some();
+            let advice = "write only formula and words, such as { formula = \"huge / base\", words = \"gain\" }";
+            let fault = || page.error_at(place, "a value is a formula or a statistic".to_owned(), advice);
+            return if has_others { Err(fault()) } else { Ok(()) };
+        }
+        let kinds = self.kinds().count();
         let advice = "write one of median, max, min and step, such as { median = \"bytes_per_second\" }; step needs at, and at alone \
                       needs largest or smallest";
         if kinds > 1
@@ -51,35 +57,40 @@ impl StatisticSpec {
 /// If its sentence names an unknown value, or a value has an unknown column, a faulty condition or a faulty formula.
 pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
     let Some(answer) = &file.answer else { return Ok(()) };
-    let parts = answer.parts().map_err(|message| {
-        page.error_at(answer.text.span(), message, "write names of values in braces: \"latency {latency} at 8 B\"")
+    let names_of = |is_wanted: &dyn Fn(&ValueSpec) -> bool| -> Vec<&str> {
+        let wanted = answer.values.iter().filter(|(_, value)| is_wanted(value.get_ref()));
+        wanted.map(|(name, _)| name.get_ref().as_str()).collect()
+    };
+    check_names(&answer.text, &names_of(&|_| true), page)?;
+    let kernels = expand::select_kernels(file, page)?;
+    let known_names = KnownNames::new(file, &kernels, page)?;
+    let ends = names_of(&|value| value.statistic().is_some_and(StatisticSpec::is_end));
+    let statistics = names_of(&|value| value.statistic().is_some());
+    let statistics: Vec<(&str, NameType)> = statistics.into_iter().map(|name| (name, NameType::Number)).collect();
+    for (name, value) in &answer.values {
+        let value_spec = value.get_ref();
+        value_spec.words().map_or(Ok(()), |words| check_names(words, &ends, page))?;
+        if let ValueSpec::Table(table) = value_spec {
+            table.check(name.span(), &known_names, page)?;
+        }
+        if let Some(text) = value_spec.formula() {
+            let fault = |error: Error| page.error_at(value.span(), error.message, error.help);
+            Formula::parse(text, &statistics).map_err(fault)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a text names only these values in braces.
+fn check_names(text: &Spanned<String>, names: &[&str], page: &TomlSource) -> Result<()> {
+    let parts = parts(text.get_ref()).map_err(|message| {
+        page.error_at(text.span(), message, "write names of values in braces: \"latency {latency} at 8 B\"")
     })?;
-    let names: Vec<&str> = answer.values.keys().map(|name| name.get_ref().as_str()).collect();
     let unknown = parts.iter().find_map(|part| match part {
         Part::Value(name) if !names.contains(name) => Some(*name),
         _ => None,
     });
-    if let Some(name) = unknown {
-        let advice = suggest(name, &names);
-        return Err(page.error_at(answer.text.span(), format!("the answer has no value \"{name}\""), advice));
-    }
-    let kernels = expand::select_kernels(file, page)?;
-    let known_names = KnownNames::new(file, &kernels, page)?;
-    let is_statistic = |value: &Spanned<ValueSpec>| matches!(value.get_ref(), ValueSpec::Statistic(_));
-    let statistics: Vec<(&str, NameType)> = answer
-        .values
-        .iter()
-        .filter(|(_, value)| is_statistic(value))
-        .map(|(name, _)| (name.get_ref().as_str(), NameType::Number))
-        .collect();
-    for (name, value) in &answer.values {
-        match value.get_ref() {
-            ValueSpec::Statistic(statistic) => statistic.check(name.span(), &known_names, page)?,
-            ValueSpec::Formula(text) => {
-                let fault = |error: Error| page.error_at(value.span(), error.message, error.help);
-                Formula::parse(text, &statistics).map_err(fault)?;
-            }
-        }
-    }
-    Ok(())
+    unknown.map_or(Ok(()), |name| {
+        Err(page.error_at(text.span(), format!("the answer has no value \"{name}\""), suggest(name, names)))
+    })
 }

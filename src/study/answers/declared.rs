@@ -1,99 +1,77 @@
 //! The answer that a sweep declares in its file, from the samples.
 
+use super::values::{Found, Missing, Outcome, Source};
 use crate::paired;
-use apexmap_base::condition::{Dimension, Formula, NameType};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_base::units::{self, NumberStyle, Unit};
+use apexmap_base::reservation::Reservation;
+use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Samples;
-use apexmap_results::samples::cells::Cell;
-use apexmap_results::table::columns::{self, describe_of};
-use apexmap_run::sweep::answer::{AnswerSpec, Answered, Part, StatisticSpec, ValueSpec, parse_answer};
+use apexmap_results::table::columns;
+use apexmap_run::sweep::answer::{AnswerSpec, Answered, Part, parse_answer, parts};
 use apexmap_run::sweep::ready::READY_SWEEPS;
-use apexmap_theory::statistics::Summary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A question with its answer.
+/// A question with its answer: a sentence, the values that it states, and what limits it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Declared {
     pub question: String,
-    /// The sentence; if a value has no samples yet, what is missing.
+    /// The sentence with its reservations; if a value of the sentence is not known, the reason.
     pub text: String,
     /// Whether all values of the sentence are known.
     pub is_known: bool,
+    /// The values in the order of the sentence; empty if one is not known.
+    pub values: Vec<StatedValue>,
     /// The 95 % intervals of the values: `latency 0.51 to 0.54 us`.
     pub intervals: Vec<String>,
+    pub reservations: Vec<Reservation>,
 }
 
-/// A value of an answer.
-#[derive(Clone, Debug, PartialEq)]
-enum Found {
-    Number {
-        value: f64,
-        interval: Option<(f64, f64)>,
-        unit: Unit,
-    },
-    /// The value of a parameter, as text and as a number if it is one.
-    Place(String, Option<f64>),
+/// A value that an answer states.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StatedValue {
+    /// The words of the sweep for it: `triad on 2 cores`.
+    pub words: String,
+    /// The value as the sentence has it: `7.1 GB/s`.
+    pub text: String,
+    /// The value in the base unit; `None` for a word.
+    pub number: Option<f64>,
+    /// The base unit; empty for a pure number and for the value of a parameter.
+    pub unit: &'static str,
+    /// The 95 % interval in the base unit.
+    pub interval: Option<(f64, f64)>,
 }
 
-/// Returns the answer to the sweep's question; `None` if the sweep declares none. `samples` are those of the current plan, and
-/// `sweep` is the text of its file.
-pub fn answer(samples: &Samples, sweep: &str) -> Result<Option<Declared>> {
+/// Returns the answer to the sweep's question; `None` if the sweep declares none. `samples` are those of the current plan, `plan` has
+/// one row per planned point or none, and `sweep` is the text of its file.
+pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<Declared>> {
     if let Some(declared) = paired_answer(samples, sweep) {
         return Ok(Some(declared));
     }
     let declared = parse_answer(sweep).or_else(|| parse_answer(ready_with_question(sweep)?));
     let Some(Answered { question, answer }) = declared else { return Ok(None) };
-    let good = samples.good();
-    let mut values = BTreeMap::new();
-    for (name, spec) in &answer.values {
-        if let ValueSpec::Statistic(statistic) = spec.get_ref() {
-            values.insert(name.get_ref().as_str(), find(&good, statistic)?);
-        }
-    }
-    let formulas = answer.values.iter().filter_map(|(name, spec)| match spec.get_ref() {
-        ValueSpec::Formula(text) => Some((name.get_ref().as_str(), evaluate(text, &values))),
-        ValueSpec::Statistic(_) => None,
+    let source = Source::new(&answer, samples, plan);
+    let sentence = Sentence { answer: &answer, values: source.values(&answer)? };
+    let single = source.single_valued().map(|(axis, value)| {
+        let value = if value.fract() == 0.0 { Value::Integer(value as u64) } else { Value::Real(value) };
+        let value = columns::value_name(samples.resolve(axis), &value);
+        format!("not answered: the sweep has one value of {axis}, {value}, so there is nothing to compare")
     });
-    let formulas: Vec<_> = formulas.collect();
-    values.extend(formulas);
-    let (mut text, mut missing, mut intervals) = (String::new(), Vec::new(), Vec::new());
-    let (mut last, mut between) = (String::new(), "");
-    for part in answer.parts().unwrap_or_default() {
-        match part {
-            Part::Text(words) => {
-                between = words;
-                text.push_str(words);
-            }
-            Part::Value(name) => match values.get(name).and_then(Option::as_ref) {
-                // The ends of a range are equal, as on a machine with one pair of cores.
-                Some(found) if between == " to " && found.text() == last => text.truncate(text.len() - between.len()),
-                Some(found) => {
-                    last = found.text();
-                    text.push_str(&last);
-                    intervals.extend(found.interval().map(|ends| format!("{} {ends}", name.replace('_', " "))));
-                }
-                None => missing.push(name.replace('_', " ")),
-            },
-        }
-    }
-    let single = single_valued(&good, &answer);
-    let is_known = missing.is_empty() && single.is_none();
-    if let Some((name, value)) = single {
-        text = format!("not answered: these samples have one value of {name}, {value}, so there is nothing to compare");
-    } else if !is_known {
-        text = format!("not answered: these samples give no value for {}", missing.join(", "));
-    }
-    Ok(Some(Declared { question, text, is_known, intervals: if is_known { intervals } else { Vec::new() } }))
+    let text = single.or_else(|| sentence.reason()).ok_or_else(|| sentence.text());
+    let is_known = text.is_err();
+    let (values, intervals) = if is_known { sentence.stated() } else { Default::default() };
+    let text = text.unwrap_or_else(|sentence| sentence);
+    Ok(Some(Declared { question, text, is_known, values, intervals, reservations: Vec::new() }))
 }
 
 /// Returns the question and the answer of a paired comparison; `None` for other samples.
 fn paired_answer(samples: &Samples, sweep: &str) -> Option<Declared> {
     let ratio = paired::pairs_of(samples)?.ratio()?;
     let text = if ratio.is_decided() { ratio.sentence() } else { format!("Undecided: {}", ratio.sentence()) };
-    Some(Declared { question: question(sweep).unwrap_or_default(), text, is_known: true, intervals: Vec::new() })
+    let question = question(sweep).unwrap_or_default();
+    let (values, intervals, reservations) = Default::default();
+    Some(Declared { question, text, is_known: true, values, intervals, reservations })
 }
 
 /// Returns the question of a sweep.
@@ -111,183 +89,124 @@ fn ready_with_question(sweep: &str) -> Option<&'static str> {
     READY_SWEEPS.iter().find(|ready| ready.question() == question).map(|ready| ready.text)
 }
 
-/// Returns the name and the value of a parameter whose ends an answer compares, if all samples have the same value of it, as on a
-/// machine with one core.
-fn single_valued<'a>(samples: &Samples, answer: &'a AnswerSpec) -> Option<(&'a str, f64)> {
-    let statistics = answer.values.values().filter_map(|spec| match spec.get_ref() {
-        ValueSpec::Statistic(statistic) => Some(statistic.as_ref()),
-        ValueSpec::Formula(_) => None,
-    });
-    let statistics: Vec<&StatisticSpec> = statistics.collect();
-    let low_ends = statistics.iter().filter_map(|statistic| statistic.smallest.as_ref());
-    let low_ends = low_ends.map(|name| name.get_ref().trim());
-    let is_compared =
-        |name: &str| statistics.iter().any(|s| s.largest.as_ref().is_some_and(|l| l.get_ref().trim() == name));
-    low_ends.filter(|name| is_compared(name)).find_map(|name| match samples.distinct_numbers(samples.resolve(name))[..]
-    {
-        [value] => Some((name, value)),
-        _ => None,
-    })
+/// The sentence of an answer with its values.
+struct Sentence<'a> {
+    answer: &'a AnswerSpec,
+    values: BTreeMap<&'a str, Outcome>,
 }
 
-/// Returns the value of a statistic; `None` if it has no samples, or several points for one median.
-fn find(samples: &Samples, statistic: &StatisticSpec) -> Result<Option<Found>> {
-    let samples = select(samples, statistic);
-    let axes = samples.axes();
-    let cells = samples.cells_with(&axes, Some(Value::Text(String::new())))?;
-    let column = [&statistic.median, &statistic.max, &statistic.min, &statistic.step].into_iter().flatten().next();
-    let Some(column) = column.map(|name| samples.resolve(name.get_ref().trim())) else {
-        // Which value is the largest or smallest: all points have it.
-        return Ok(cells.first().and_then(|cell| value_at(cell, statistic)));
-    };
-    let summaries = cells.iter().filter_map(|cell| Some((cell, cell.summary(column)?)));
-    let summaries: Vec<(&Cell, Summary)> = summaries.collect();
-    if statistic.step.is_some() {
-        return Ok(before_step(&summaries, statistic));
+impl<'a> Sentence<'a> {
+    /// Returns the names of the values in the sentence, each once.
+    fn names(&self) -> Vec<&'a str> {
+        let mut names = Vec::new();
+        for part in self.answer.parts().unwrap_or_default() {
+            match part {
+                Part::Value(name) if !names.contains(&name) => names.push(name),
+                _ => {}
+            }
+        }
+        names
     }
-    let by_median = |a: &&(&Cell, Summary), b: &&(&Cell, Summary)| a.1.median.total_cmp(&b.1.median);
-    let chosen = if statistic.max.is_some() {
-        summaries.iter().max_by(by_median)
-    } else if statistic.min.is_some() {
-        summaries.iter().min_by(by_median)
-    } else {
-        summaries.first().filter(|_| summaries.len() == 1)
-    };
-    let Some((cell, summary)) = chosen else { return Ok(None) };
-    if statistic.at.is_none() {
-        let words = samples.words("kernel");
-        let unit = describe_of(column, words.iter().copied()).unit;
-        let interval = summary.interval.filter(|ends| units::is_informative(*ends));
-        return Ok(Some(Found::Number { value: summary.median, interval, unit }));
+
+    fn found(&self, name: &str) -> Option<&Found> {
+        self.values.get(name)?.as_ref().ok()
     }
-    let Some(reaches) = &statistic.reaches else { return Ok(value_at(cell, statistic)) };
-    let enough = summaries.iter().filter(|(_, other)| other.median >= reaches.get_ref() * summary.median);
-    let values = enough.filter_map(|(cell, _)| value_at(cell, statistic));
-    Ok(values.min_by(|a, b| a.number().total_cmp(&b.number())))
-}
 
-/// Returns the samples that a statistic is about.
-fn select(samples: &Samples, statistic: &StatisticSpec) -> Samples {
-    let mut selected = samples.clone();
-    if let Some(text) = &statistic.condition {
-        // The condition was checked with the sweep. A word that no sample has yet is unknown to it.
-        let Ok(condition) = selected.condition(text.get_ref()) else { return samples.with_rows(Vec::new()) };
-        selected = selected.filter(&condition);
-    }
-    for (name, end) in [(&statistic.largest, f64::max as fn(f64, f64) -> f64), (&statistic.smallest, f64::min)] {
-        let Some(name) = name else { continue };
-        let column = selected.resolve(name.get_ref().trim()).to_owned();
-        let Some(wanted) = selected.numbers(&column).into_iter().reduce(end) else { continue };
-        let table = selected.table().clone();
-        selected = selected.filter_rows(|row| table.number(&column, row) == wanted);
-    }
-    selected
-}
-
-/// Returns the value of the statistic's `at` at a point.
-fn value_at(cell: &Cell, statistic: &StatisticSpec) -> Option<Found> {
-    let column = cell.samples.resolve(statistic.at.as_ref()?.get_ref().trim());
-    let value = cell.samples.common_value(column)?;
-    Some(Found::Place(columns::value_name(column, &value), value.as_f64()))
-}
-
-/// Smallest ratio of a median to the straight line of those before that counts as a step.
-const MIN_STEP: f64 = 1.2;
-/// Fewest points of that line.
-const MIN_BEFORE_STEP: usize = 3;
-
-/// Returns the value of the statistic's `at` before the largest step of the medians; `None` if they have no step.
-fn before_step(summaries: &[(&Cell, Summary)], statistic: &StatisticSpec) -> Option<Found> {
-    let mut places: Vec<(f64, f64, Found)> = summaries
-        .iter()
-        .filter_map(|(cell, summary)| {
-            let place = value_at(cell, statistic)?;
-            Some((place.number(), summary.median, place))
-        })
-        .collect();
-    places.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let step = |index: &usize| {
-        let before = &places[..=*index];
-        // Each point counts by its relative error, or the largest ones alone would decide.
-        let sum = |term: fn(f64, f64) -> f64| before.iter().map(|(x, y, _)| term(*x, *y) / (y * y)).sum::<f64>();
-        let (n, x, y) = (sum(|_, _| 1.0), sum(|x, _| x), sum(|_, y| y));
-        let (xx, xy) = (sum(|x, _| x * x), sum(|x, y| x * y));
-        let slope = ((n * xy - x * y) / (n * xx - x * x)).max(0.0);
-        let (next, median, _) = &places[index + 1];
-        median / ((y - slope * x) / n + slope * next)
-    };
-    let ends = (MIN_BEFORE_STEP - 1..places.len().saturating_sub(1)).filter(|index| step(index) >= MIN_STEP);
-    let largest = ends.max_by(|a, b| step(a).total_cmp(&step(b)))?;
-    Some(places.swap_remove(largest).2)
-}
-
-/// Evaluates a formula over values. Its interval combines those of the values, as if their errors were independent.
-fn evaluate(text: &str, values: &BTreeMap<&str, Option<Found>>) -> Option<Found> {
-    let names: Vec<(&str, NameType)> = values.keys().map(|name| (*name, NameType::Number)).collect();
-    let formula = Formula::parse(text, &names).ok()?;
-    let number = |name: &str| values.get(name)?.as_ref().map(Found::number);
-    let evaluate_with = |changed: &str, to: f64| {
-        let lookup = |name: &str| (if name == changed { Some(to) } else { number(name) }).map(Value::Real);
-        formula.evaluate(&lookup).filter(|value| value.is_finite())
-    };
-    let value = evaluate_with("", 0.0)?;
-    let used = values.iter().filter(|(name, _)| formula.names().iter().any(|used| used == *name));
-    let (mut below, mut above, mut all_known) = (0.0, 0.0, true);
-    for (name, used_value) in used {
-        let Some(Found::Number { interval: Some((low, high)), .. }) = used_value else {
-            all_known = false;
-            continue;
+    /// Returns a value in the words of the sweep, or its name if the sweep has no words for it.
+    fn words(&self, name: &str) -> String {
+        let words = self.answer.values.get(name).and_then(|spec| spec.get_ref().words());
+        let Some(parts) = words.and_then(|words| parts(words.get_ref()).ok()) else { return name.replace('_', " ") };
+        let text = |part| match part {
+            Part::Text(text) => text.to_owned(),
+            Part::Value(end) => self.found(end).map_or_else(|| end.to_owned(), Found::text),
         };
-        let ends = [evaluate_with(name, *low)? - value, evaluate_with(name, *high)? - value];
-        below += ends[0].min(ends[1]).min(0.0).powi(2);
-        above += ends[0].max(ends[1]).max(0.0).powi(2);
+        parts.into_iter().map(text).collect()
     }
-    let interval = all_known.then_some((value - f64::sqrt(below), value + f64::sqrt(above)));
-    Some(Found::Number { value, interval, unit: unit(text, &formula, values) })
-}
 
-/// Returns the unit of a formula: the first of its values' units that it agrees with.
-fn unit(text: &str, formula: &Formula, values: &BTreeMap<&str, Option<Found>>) -> Unit {
-    let unit_of = |name: &str| match values.get(name).and_then(Option::as_ref) {
-        Some(Found::Number { unit, .. }) => *unit,
-        _ => Unit::None,
-    };
-    let dimension_of = |name: &str| Some(Dimension::from_unit(unit_of(name)));
-    let agrees = |unit: &Unit| formula.dimensions(text, Dimension::from_unit(*unit), &dimension_of).is_ok();
-    formula.names().iter().map(|name| unit_of(name)).find(agrees).unwrap_or(Unit::None)
-}
+    /// Returns the statistics from which a value of the sentence follows: itself, or those of its formula.
+    fn parts_of(&self, name: &'a str) -> Vec<&'a str> {
+        let formula = self.answer.values.get(name).and_then(|spec| spec.get_ref().formula());
+        let Some(formula) = formula else { return vec![name] };
+        let words = formula.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        words.filter_map(|word| self.values.get_key_value(word)).map(|(name, _)| *name).collect()
+    }
 
-impl Found {
-    /// Returns the number; NaN for a word.
-    fn number(&self) -> f64 {
-        match self {
-            Self::Number { value, .. } => *value,
-            Self::Place(_, number) => number.unwrap_or(f64::NAN),
+    /// Returns why the sentence cannot be stated; `None` if all values are known.
+    fn reason(&self) -> Option<String> {
+        let of_kind = |kind: Missing| {
+            let names = self.names().into_iter().flat_map(|name| self.parts_of(name).into_iter().chain([name]));
+            let mut words: Vec<String> = Vec::new();
+            for name in names.filter(|name| self.values.get(name) == Some(&Err(kind))) {
+                let own = self.words(name);
+                if !words.contains(&own) {
+                    words.push(own);
+                }
+            }
+            (!words.is_empty()).then(|| (units::list_words(&words), words.len()))
+        };
+        if let Some((words, count)) = of_kind(Missing::NotMeasured) {
+            let verb = if count == 1 { "is" } else { "are" };
+            return Some(format!("not answered yet: {words} {verb} not measured"));
         }
+        if let Some((words, _)) = of_kind(Missing::SeveralPoints) {
+            return Some(format!("not answered: several points have {words}, so there is no one value"));
+        }
+        of_kind(Missing::NoValue).map(|(words, _)| format!("not answered: the samples show no {words}"))
     }
 
+    /// Returns the sentence with its values.
     fn text(&self) -> String {
-        match self {
-            Self::Number { value, unit: Unit::None, .. } => units::number(*value, NumberStyle::Rounded(3)),
-            Self::Number { value, unit, .. } => units::amount(*value, *unit),
-            Self::Place(text, _) => text.clone(),
+        let (mut text, mut last, mut between) = (String::new(), String::new(), "");
+        for part in self.answer.parts().unwrap_or_default() {
+            match part {
+                Part::Text(words) => {
+                    between = words;
+                    text.push_str(words);
+                }
+                Part::Value(name) => {
+                    let value = self.found(name).map(Found::text).unwrap_or_default();
+                    // A range has its unit once; its ends may be equal, as on a machine with one pair of cores.
+                    if between == " to " && text.ends_with(&format!("{last} to ")) {
+                        text.truncate(text.len() - last.len() - between.len());
+                        text.push_str(&units::join_ends(&last, &value));
+                    } else {
+                        text.push_str(&value);
+                    }
+                    last = value;
+                }
+            }
         }
+        text
     }
 
-    fn interval(&self) -> Option<String> {
-        match self {
-            Self::Number { interval: Some(ends), unit, .. } => Some(units::amount_interval(*ends, *unit)),
-            _ => None,
-        }
+    /// Returns the values in the order of the sentence, and their intervals as text.
+    fn stated(&self) -> (Vec<StatedValue>, Vec<String>) {
+        let mut intervals = Vec::new();
+        let stated = |name: &'a str| {
+            let (words, found) = (self.words(name), self.found(name)?);
+            let (unit, interval) = match found {
+                Found::Number { interval, unit, .. } => (*unit, *interval),
+                Found::Place(..) => (Unit::None, None),
+            };
+            intervals.extend(interval.map(|ends| format!("{words} {}", units::amount_interval(ends, unit))));
+            let number = Some(found.number()).filter(|number| number.is_finite());
+            Some(StatedValue { words, text: found.text(), number, unit: unit.symbol(), interval })
+        };
+        let values = self.names().into_iter().filter_map(stated).collect();
+        (values, intervals)
     }
 }
 
 impl Declared {
-    /// Says that only some points gave the answer: `count` is `34 of 126 points`.
+    /// Adds what limits a known answer.
     #[must_use]
-    pub fn of_part(self, count: &str) -> Self {
-        let text = if self.is_known { format!("{} ({count})", self.text) } else { self.text };
-        Self { text, ..self }
+    pub fn with(mut self, reservations: impl IntoIterator<Item = Reservation>) -> Self {
+        self.reservations = reservations.into_iter().filter(|_| self.is_known).collect();
+        let clauses: Vec<String> = self.reservations.iter().map(Reservation::to_string).collect();
+        if !clauses.is_empty() {
+            self.text = format!("{} ({})", self.text, clauses.join("; "));
+        }
+        self
     }
 
     /// Returns the question and the answer for a terminal.

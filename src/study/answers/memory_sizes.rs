@@ -1,12 +1,15 @@
-//! Steps of the bandwidth over the size of memory, the reported sizes that probably cause them, and the effect of huge pages: from
-//! uniform random accesses to single words in memories of many sizes.
+//! Steps and slopes of the bandwidth over the size of memory, the reported sizes that probably cause them, and the effect of huge
+//! pages: from uniform random accesses to single words in memories of many sizes.
+//!
+//! The rate falls at one size if a cache serves all of a smaller memory. It falls slowly, often from the size of one cache to that of
+//! the next, if the farther cache keeps only a part of what this core reads.
 //!
 //! These accesses are independent, so a core overlaps them. They show a level only if many overlapping reads are slower beyond it.
 //! That is rarely so for the first level, and a virtual machine may see only a part of the last one. The steps are therefore no
 //! list of levels; the dependent reads of a calibration are.
 
 use crate::calibrate::levels;
-use crate::calibrate::staircase::{Rung, places};
+use crate::calibrate::staircase::{Bend, Rung, bends};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, NumberStyle, Unit, WORD_BYTES};
@@ -21,6 +24,10 @@ const MIN_SIZES: usize = 5;
 /// Largest ratio between a step and a reported size that probably causes it. Caches show their steps where they serve about half
 /// of the reads, and other programs may use a part of them.
 const NEAR: f64 = 2.5;
+/// Smallest ratio of the ends of a slope. A step between two measured sizes spans a factor of two.
+const MIN_SLOPE: f64 = 4.0;
+/// Smallest ratio of successive slopes of time over size. A calibration, whose times are more exact, uses a larger one.
+const MIN_RISE_RATIO: f64 = 1.3;
 
 /// The steps that the samples show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,8 +46,11 @@ pub struct MemorySizes {
 /// A step of the rate over the size of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RateStep {
-    /// Size of the memory at the step, in bytes.
+    /// Size of the memory at the step, in bytes; of a slope, its middle.
     pub size: f64,
+    /// The measured sizes between which the rate falls; `size` for a step at one size.
+    pub from: f64,
+    pub to: f64,
     /// Rates in the middle between this step and its neighbours, in bytes per second.
     pub below: f64,
     pub above: f64,
@@ -93,19 +103,22 @@ fn steps(rates: &[(f64, f64)]) -> Vec<RateStep> {
         let seconds = WORD_BYTES as f64 / rate;
         Rung { size, seconds, low: seconds, high: seconds, part: seconds }
     };
-    let ends = places(&rates.iter().map(rung).collect::<Vec<_>>());
+    let places: Vec<(f64, f64, f64)> = bends(&rates.iter().map(rung).collect::<Vec<_>>(), MIN_RISE_RATIO)
+        .into_iter()
+        .map(|Bend { size, from, to }| if to[0] >= MIN_SLOPE * from { (size, from, to[1]) } else { (size, size, size) })
+        .collect();
     let (first, last) = (rates[0].0, rates[rates.len() - 1].0);
     let rate_between = |low: f64, high: f64| {
         let distance = |size: f64| (size / (low * high).sqrt()).ln().abs();
         let nearest = rates.iter().min_by(|a, b| distance(a.0).total_cmp(&distance(b.0)));
         nearest.map_or(f64::NAN, |(_, rate)| *rate)
     };
-    let step = |(index, &size): (usize, &f64)| {
-        let before = if index == 0 { first } else { ends[index - 1] };
-        let after = ends.get(index + 1).copied().unwrap_or(last);
-        RateStep { size, below: rate_between(before, size), above: rate_between(size, after) }
+    let step = |(index, &(size, from, to)): (usize, &(f64, f64, f64))| {
+        let before = if index == 0 { first } else { places[index - 1].2 };
+        let after = places.get(index + 1).map_or(last, |(_, next, _)| *next);
+        RateStep { size, from, to, below: rate_between(before, from), above: rate_between(to, after) }
     };
-    ends.iter().enumerate().map(step).collect()
+    places.iter().enumerate().map(step).collect()
 }
 
 impl MemorySizes {
@@ -115,14 +128,17 @@ impl MemorySizes {
         let mut lines = vec![format!("Single words at random addresses (alpha = 1, L = 1), {} pages:", self.pages)];
         for step in &self.steps {
             let (size, below, above) = (units::bytes(step.size), rate(step.below), rate(step.above));
-            lines.push(format!("  a step at about {size}: {below} below, {above} above; {}", self.cause(step.size)));
+            lines.push(match step.is_slope() {
+                true => format!("  falls {}: {below} below, {above} above", self.ends(step)),
+                false => format!("  a step at about {size}: {below} below, {above} above; {}", self.cause(step.size)),
+            });
         }
         if self.steps.is_empty() {
             lines.push("  no step within these sizes".into());
         }
         let sizes = self.reported.iter().filter_map(|&(name, size)| Some((name, size?)));
         let within = |size: f64| self.range.0 <= size && size <= self.range.1;
-        let hidden = |size: f64| within(size) && self.steps.iter().all(|step| ratio(step.size, size) > NEAR);
+        let hidden = |size: f64| within(size) && self.steps.iter().all(|step| !step.spans(size));
         let list =
             |chosen: Vec<String>, rest: &str| (!chosen.is_empty()).then(|| format!("  {}{rest}", chosen.join(", ")));
         let invisible: Vec<String> = sizes
@@ -144,6 +160,22 @@ impl MemorySizes {
         lines.join("\n") + "\n"
     }
 
+    /// Returns the ends of a slope with the reported sizes there: `from 512 KiB (L2) to 8 MiB (L3)`.
+    fn ends(&self, slope: &RateStep) -> String {
+        let middle = (slope.from * slope.to).sqrt();
+        let end = |measured: f64| {
+            // A reported size between the measured sizes next to an end is this end.
+            let is_end = |size: f64| ratio(size, measured) <= 2.0 && (size <= middle) == (measured <= middle);
+            let sizes =
+                self.reported.iter().filter_map(|&(name, size)| Some((name, size.filter(|size| is_end(*size))?)));
+            match sizes.min_by(|a, b| ratio(a.1, measured).total_cmp(&ratio(b.1, measured))) {
+                Some((name, size)) => format!("{} ({name})", units::bytes(size)),
+                None => units::bytes(measured),
+            }
+        };
+        format!("from {} to {}", end(slope.from), end(slope.to))
+    }
+
     /// Returns the reported size that probably causes a step, or how far away the nearest one is. A size causes at most one step.
     fn cause(&self, step: f64) -> String {
         let sizes = self.reported.iter().filter_map(|&(name, size)| Some((name, size?)));
@@ -158,6 +190,26 @@ impl MemorySizes {
         format!(
             "nearest reported size: {name} = {bytes}, {factor} x {smaller}, so perhaps address translation or a part of a shared cache"
         )
+    }
+}
+
+impl RateStep {
+    /// Returns whether the rate falls over a range of sizes.
+    fn is_slope(&self) -> bool {
+        self.from < self.to
+    }
+
+    /// Returns whether a size is at the step or within the slope.
+    fn spans(&self, size: f64) -> bool {
+        self.from / NEAR <= size && size <= self.to * NEAR
+    }
+
+    /// Returns the name for a figure: `step: 2 MiB`, `fall: 512 KiB to 8 MiB`.
+    pub fn label(&self) -> String {
+        match self.is_slope() {
+            true => format!("fall: {} to {}", units::bytes(self.from), units::bytes(self.to)),
+            false => format!("step: {}", units::bytes(self.size)),
+        }
     }
 }
 

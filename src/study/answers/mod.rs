@@ -4,6 +4,7 @@
 pub mod declared;
 pub mod memory_sizes;
 pub mod stream;
+mod values;
 
 use apexmap_base::error::Result;
 use apexmap_base::provenance::{Host, PlainNode};

@@ -63,10 +63,24 @@ pub fn rungs(card: &Card, number: &str, further: &[Word]) -> Vec<Rung> {
     rungs
 }
 
-/// Returns possible steps from the first stage, the rungs whose sizes are powers of two. Between two rungs t R grows
-/// with some slope. Where slopes rise from rung to rung, the bend is the intersection of two straight lines, with the
-/// slopes before and after, that have the same total growth.
+/// A bend of t R.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bend {
+    pub size: f64,
+    /// The rung before the first rise of the slope, and the two rungs between which its last rise ends.
+    pub from: f64,
+    pub to: [f64; 2],
+}
+
+/// Returns possible steps from the first stage.
 pub fn places(rungs: &[Rung]) -> Vec<f64> {
+    bends(rungs, MIN_SLOPE_RATIO).into_iter().map(|bend| bend.size).collect()
+}
+
+/// Returns the bends of the first stage, the rungs whose sizes are powers of two. Between two rungs t R grows
+/// with some slope. Where slopes rise from rung to rung, the bend is the intersection of two straight lines, with the
+/// slopes before and after, that have the same total growth. `min_ratio` is the smallest ratio of successive slopes of a rise.
+pub fn bends(rungs: &[Rung], min_ratio: f64) -> Vec<Bend> {
     let coarse: Vec<Rung> = rungs.iter().copied().filter(is_coarse).collect();
     let total = |rung: &Rung| rung.part * rung.size;
     let slope = |k: usize| match k {
@@ -76,7 +90,7 @@ pub fn places(rungs: &[Rung]) -> Vec<f64> {
     let rises = |k: usize| {
         k + 1 < coarse.len()
             && slope(k + 1) - slope(k) > MIN_RISE * coarse[k].seconds
-            && slope(k + 1) > MIN_SLOPE_RATIO * slope(k)
+            && slope(k + 1) > min_ratio * slope(k)
     };
     let (mut bends, mut first) = (Vec::new(), 0);
     while first + 1 < coarse.len() {
@@ -85,7 +99,8 @@ pub fn places(rungs: &[Rung]) -> Vec<f64> {
             let (inner, outer) = (slope(first), slope(last));
             let grown = total(&coarse[last]) - total(&coarse[first]);
             let bend = (outer * coarse[last].size - inner * coarse[first].size - grown) / (outer - inner);
-            bends.push(bend.clamp(coarse[first].size, coarse[last].size));
+            let (from, to) = (coarse[first].size, [coarse[last - 1].size, coarse[last].size]);
+            bends.push(Bend { size: bend.clamp(from, to[1]), from, to });
         }
         first = last.max(first + 1);
     }
