@@ -22,7 +22,7 @@ pub struct Head<'a> {
     /// The machine, for the title.
     machine: String,
     /// The question of the sweep with its answer.
-    pub declared: Option<Declared>,
+    declared: Option<Declared>,
     made: String,
     facts: Vec<(&'static str, String)>,
     health: String,
@@ -51,15 +51,10 @@ impl<'a> Head<'a> {
         redrawn: Option<&'a str>,
     ) -> Result<Self> {
         let embedded = Embedded::from_folder(folder, manifest)?;
-        let declared = declared::answer(samples, &manifest.sweep)?;
-        let partial = overview::count_of_partial(manifest, samples);
         Ok(Self {
             manifest,
             machine: device(samples).unwrap_or_else(|| manifest.plain_machine()),
-            declared: declared.map(|declared| match &partial {
-                Some(count) => declared.of_part(count),
-                None => declared,
-            }),
+            declared: declared(manifest, samples)?,
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),
@@ -73,6 +68,15 @@ impl<'a> Head<'a> {
             redrawn,
         })
     }
+}
+
+/// Returns the question of the sweep with its answer, which says if points are missing.
+pub fn declared(manifest: &Manifest, samples: &Samples) -> Result<Option<Declared>> {
+    let partial = overview::count_of_partial(manifest, samples);
+    Ok(declared::answer(samples, &manifest.sweep)?.map(|declared| match &partial {
+        Some(count) => declared.of_part(count),
+        None => declared,
+    }))
 }
 
 /// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one. A simulated result says
