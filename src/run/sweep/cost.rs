@@ -30,7 +30,12 @@ pub struct SampleCosts<'a> {
 impl<'a> SampleCosts<'a> {
     /// Takes the measured times from the journals of a result.
     pub fn new(plan: &'a Plan, records: &[Record<SampleOutcome>]) -> Self {
-        let mut costs = Self { plan, measured: mean_sample_costs(records), factors: HashMap::new() };
+        Self::from_measured(plan, mean_sample_costs(records))
+    }
+
+    /// Takes measured times by key.
+    pub fn from_measured(plan: &'a Plan, measured: HashMap<String, f64>) -> Self {
+        let mut costs = Self { plan, measured, factors: HashMap::new() };
         costs.factors = costs.learned_factors();
         costs
     }
