@@ -426,26 +426,27 @@ fn a_result_with_a_card_has_the_same_bounds_after_every_compaction() {
     );
 }
 
-/// Writes the report of a result of one point with this card. Returns the report's output and its page.
-fn report(card: &Card) -> (report::ReportOutput, String) {
+/// Writes the report of a result of one point with this card. Returns its fraction of the limit, the warnings and the page.
+fn report(card: &Card) -> (String, Vec<String>, String) {
     let scratch = Scratch::new();
     let folder = result(&scratch);
     common::manifest().write(&folder).expect("a manifest");
     card.write(&folder.machine()).expect("written");
-    let output = report::make(&folder, &Samples::from(folder.compact().expect("a table")), &|_| ()).expect("a report");
-    let page = std::fs::read_to_string(folder.report()).expect("a page");
-    (output, page)
+    let samples = Samples::from(folder.compact().expect("a table"));
+    let limit = report::numbers(&folder, &samples).expect("numbers").rows[0].limit();
+    let warnings = report::make(&folder, &samples, Default::default()).expect("a report");
+    (limit, warnings, std::fs::read_to_string(folder.report()).expect("a page"))
 }
 
 #[test]
 fn a_share_above_the_limit_reports_a_wrong_card() {
-    let (output, page) = report(&card());
-    assert_eq!(output.rows[0].limit(), "26 %, outstanding misses");
-    assert!(!output.warnings.iter().any(|text| text.contains("card is wrong")) && !page.contains("card is wrong"));
-    let (output, page) = report(&slow_down(&card()));
-    assert_eq!(output.rows[0].limit(), "131 %, above the limit: card is wrong");
-    let warning = output.warnings.iter().find(|text| text.contains("1 point above the limit: the card is wrong"));
-    assert!(warning.is_some_and(|text| text.contains("calibrate again")), "{:?}", output.warnings);
+    let (limit, warnings, page) = report(&card());
+    assert_eq!(limit, "26 %, outstanding misses");
+    assert!(!warnings.iter().any(|text| text.contains("card is wrong")) && !page.contains("card is wrong"));
+    let (limit, warnings, page) = report(&slow_down(&card()));
+    assert_eq!(limit, "131 %, above the limit: card is wrong");
+    let warning = warnings.iter().find(|text| text.contains("1 point above the limit: the card is wrong"));
+    assert!(warning.is_some_and(|text| text.contains("calibrate again")), "{warnings:?}");
     let summary = page.find("Fraction of the bound:").expect("a summary");
     assert!(page[summary..].split("</p>").next().is_some_and(|text| text.contains("the card is wrong")));
 }
@@ -467,13 +468,13 @@ fn unknown_numbers_are_excluded_from_bounds_and_named_in_the_report() {
     assert_eq!(card.uncertain_numbers(), ["node_bandwidth_bytes_per_second", "operation_seconds"]);
     let text = calibrate::card_text(&card, None);
     assert_eq!(text.matches("not known (2 launches)").count(), 2, "{text}");
-    let (output, page) = report(&card);
+    let (_, warnings, page) = report(&card);
     let warning =
         "The card of round does not determine node_bandwidth_bytes_per_second, operation_seconds: their 95 % intervals";
     assert!(
-        output.warnings.iter().any(|text| text.starts_with(warning)) && page.contains(warning),
+        warnings.iter().any(|text| text.starts_with(warning)) && page.contains(warning),
         "{:?}",
-        output.warnings
+        warnings
     );
 }
 

@@ -8,6 +8,7 @@ use apexmap_base::provenance::{Cache, Granularity, Host, Placement, Processors};
 use apexmap_base::sample::{Launch, SCHEMA_VERSION, Sample, Status};
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::worker::{Job, Repeat, Task};
+use apexmap_pages::report::Additions;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::Manifest;
@@ -113,6 +114,9 @@ pub fn with_time_limit<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'sta
         Err(_) => std::panic::resume_unwind(thread.join().expect_err("no result came")),
     }
 }
+
+/// The additions of a report with fits of models.
+pub const WITH_FITS: Additions = Additions { redrawn: None, models: &[], fits: Some(&|_| ()) };
 
 pub fn host() -> Host {
     Host {

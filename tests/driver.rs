@@ -15,8 +15,10 @@ use apexmap_results::disk::journal::Record;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::launch::{self, CommandLine};
+use apexmap_run::sweep::budget;
 use apexmap_run::sweep::cost;
 use apexmap_run::sweep::driver::{DriverInputs, drive};
+use apexmap_run::sweep::parse_budget;
 use apexmap_run::sweep::plan::{Context, Entry, Plan, Progress, State};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -455,12 +457,31 @@ fn the_budget_is_divided_among_the_points_of_all_launches() {
     let mut case = Case::new(&[1, 2, 4], 1, Repeat { width: Some(0.0), ..repeat });
     case.drive(&[Script::OutOfBudgetAfter(3), Script::OutOfBudgetAfter(3), Script::OutOfBudgetAfter(1)]);
     let budgets: Vec<f64> = case.jobs.iter().map(|job| job.repeat.budget_seconds.expect("a budget")).collect();
-    // The mock takes no time, so one launch leaves its budget to the others.
-    for (budget, share) in budgets.iter().zip([333.3, 500.0, 1000.0]) {
+    // The mock takes no time, so one launch leaves its budget to the others. The first one also has the second before it measures.
+    for (budget, share) in budgets.iter().zip([334.3, 500.0, 1000.0]) {
         assert!((budget - share).abs() < 20.0, "{budgets:?}");
     }
-    assert_eq!(case.states(0)[..6], [State::Done; 6], "out of time, but with the minimum");
-    assert_eq!(case.states(0)[6..], [State::Done, State::Missing, State::Missing]);
+    assert_eq!(case.states(0), [State::Done; 9]);
+}
+
+#[test]
+fn the_rest_of_a_budget_goes_to_points_without_a_sample() {
+    let repeat = Repeat { budget_seconds: Some(1000.0), max: 5, width: Some(0.0), ..times(1) };
+    let mut case = Case::new(&[1, 2, 4], 1, repeat);
+    case.drive(&[Script::OutOfBudgetAfter(0), Script::OutOfBudgetAfter(3), Script::OutOfBudgetAfter(1)]);
+    let launched: Vec<_> = case.jobs.iter().map(|job| (job.ranks, job.tasks.len())).collect();
+    // The points of two ranks have one sample each, and one point of four ranks has it.
+    assert_eq!(launched, [(1, 3), (2, 3), (4, 3), (1, 3), (4, 2)]);
+    let counts: Vec<usize> = (0..9).map(|entry| case.repetitions(entry).len()).collect();
+    assert_eq!(counts, [5, 5, 5, 1, 1, 1, 1, 5, 5]);
+}
+
+#[test]
+fn advised_budgets_are_round_times_with_a_margin() {
+    let advice = [0.5, 10.0, 20.0, 26.0, 140.0, 1400.0, 1600.0, 90000.0].map(budget::advise);
+    let times = ["1s", "20s", "30s", "1min", "3min", "30min", "1h", "30h"];
+    assert_eq!(advice, times.map(|time| format!("--budget {time}")));
+    assert!(times.iter().all(|time| parse_budget(time).is_ok()), "the flag accepts them");
 }
 
 #[test]

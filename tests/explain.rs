@@ -1,7 +1,7 @@
 //! Tests of models against stores and papers, by the library and by the commands `models`, `predict`, `fit` and
 //! `validate`.
 
-use super::common::{Scratch, host, launch, manifest, refusal_message, sample, successful_stdout};
+use super::common::{Scratch, WITH_FITS, host, launch, manifest, refusal_message, sample, successful_stdout};
 use crate::browser;
 use crate::synthetic_machines;
 use apexmap_base::point::Point;
@@ -636,7 +636,7 @@ fn a_report_shows_fits_refusals_and_predictions() {
     let path = scratch.join("result/machine.toml");
     std::fs::write(&path, card.to_toml()).expect("a card");
     let samples = Samples::from(folder.table().expect("a table"));
-    apexmap_pages::report::make(&folder, &samples, &|_| ()).expect("a report");
+    apexmap_pages::report::make(&folder, &samples, WITH_FITS).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     assert!(page.contains("random_access.hypercube explains the measurement to within 0.8 %"));
     assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
@@ -645,7 +645,7 @@ fn a_report_shows_fits_refusals_and_predictions() {
     assert!(page.contains("network_bandwidth_bytes_per_second"), "all_to_all is refused");
     assert!(folder.figures().join("fit-random_access.hypercube-curves-random_access.hypercube.png").is_file());
     std::fs::write(&path, "name = 3").expect("a file");
-    let error = apexmap_pages::report::make(&folder, &samples, &|_| ()).err().expect("no card");
+    let error = apexmap_pages::report::make(&folder, &samples, WITH_FITS).err().expect("no card");
     assert!(format!("{error:?}").contains("machine.toml"), "{error:?}");
 }
 

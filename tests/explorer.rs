@@ -85,7 +85,7 @@ fn result(scratch: &Scratch) -> Folder {
     // The fits of the report take seconds, and all results are the same.
     static PAGE: OnceLock<String> = OnceLock::new();
     let page = PAGE.get_or_init(|| {
-        report::make(&folder, &samples, &|_| ()).expect("a report");
+        report::make(&folder, &samples, common::WITH_FITS).expect("a report");
         std::fs::read_to_string(folder.report()).expect("a page")
     });
     std::fs::write(folder.report(), page).expect("written");

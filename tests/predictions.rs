@@ -3,6 +3,7 @@
 
 use super::common::{Scratch, refusal_message, successful_stdout};
 use crate::synthetic_machines;
+use apexmap_pages::report::Additions;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit;
@@ -140,17 +141,18 @@ fn a_report_compares_compact_models_with_the_large_one() {
         let page = std::fs::read_to_string(folder.report()).expect("a page before the fits");
         pages.borrow_mut().push((line.to_owned(), page));
     };
-    apexmap_pages::report::make(&folder, &samples, &progress).expect("a report");
+    let additions = Additions { fits: Some(&progress), ..Additions::default() };
+    apexmap_pages::report::make(&folder, &samples, additions).expect("a report");
     let pages = pages.into_inner();
     let count = pages.len();
     for (number, (line, page)) in pages.iter().enumerate() {
         let end = format!(" {} of {count}: apex_map.sequential", number + 1);
         assert!(line.starts_with("fitting apex_map.") && line.ends_with(&end), "{line}");
-        assert!(page.contains(&format!("The fits of models ({count}) are not finished")), "{line}");
+        assert!(page.contains(&format!(" --models</code> adds the fits of models ({count})")), "{line}");
     }
     assert!(count > 1 && pages[0].0.starts_with("fitting apex_map.surface 1 of"), "{count}");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
-    assert!(!page.contains("are not finished"), "the page is the first one");
+    assert!(!page.contains("--models"), "the page is the first one");
     // The synthetic machine follows the large model, which therefore comes first.
     let first = page.find("<strong>apex_map.surface ").expect("the best model first");
     assert!(

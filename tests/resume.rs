@@ -190,6 +190,26 @@ fn another_sweep_replaces_a_result_only_on_request_with_a_backup() {
 }
 
 #[test]
+fn a_complete_result_is_measured_again_with_more_launches_or_afresh() {
+    let scratch = Scratch::new();
+    let (path, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
+    assert!(run(&path, &out).status.success());
+    let first = samples(&out);
+    let again = |flags: &[&str]| {
+        let ended = output(command(&path, &out).args(flags));
+        assert!(ended.status.success(), "{}", errors(&ended));
+        samples(&out)
+    };
+    let more = again(&["--launches", "3"]);
+    assert_eq!(more.len(), 3 * first.len());
+    assert!(first.iter().all(|sample| more.contains(sample)), "the samples of the first launch are kept");
+    let afresh = again(&["--replace"]);
+    assert_eq!(samples(&scratch.join("result.1")), more, "the earlier result is kept");
+    assert_eq!(afresh.len(), first.len());
+    assert_eq!(std::fs::read_dir(out.join("journals")).unwrap().flatten().count(), 3, "lines, job and errors of one launch");
+}
+
+#[test]
 fn a_truncated_journal_loses_only_its_last_line() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
@@ -407,6 +427,41 @@ fn the_command_line_replaces_the_budget_and_the_launches() {
     assert!(stdout_text(&["status", out]).contains("4 done"));
     let plan = stdout_text(&["plan", "--out", out, "--launches", "3", "--budget", "10min", sweep]);
     assert!(plan.contains("0 done, 4 partial") && plan.contains("at most 10 min (budget)"), "{plan}");
+}
+
+#[test]
+fn a_sample_that_exceeds_the_budget_is_ended_and_the_others_are_kept() {
+    let scratch = Scratch::new();
+    let out = scratch.join("result");
+    let program = ["--command", "sh -c \"sleep {t}\"", "--axis", "t=0,600", "--no-report", "--budget", "1s", "--out"];
+    let mut run = Command::new(PROGRAM);
+    let ended = output(run.arg("run").args(program).arg(&out).stdin(Stdio::null()));
+    assert_eq!(ended.status.code(), Some(4), "{}", errors(&ended));
+    assert!(errors(&ended).contains("the budget was spent before a sample ended"), "{}", errors(&ended));
+    assert!(errors(&ended).contains("; some need more than 1 s") && errors(&ended).contains("--budget 3s"), "{}", errors(&ended));
+    assert_eq!(count_processes(&out), 0, "no process of the launch stays behind");
+    let table = table(&out);
+    assert!((0..table.rows).all(|row| table.number("t", row) == 0.0 && table.word("status", row) == "ok"));
+}
+
+#[test]
+fn points_that_exceed_the_budget_are_announced_and_not_started() {
+    let scratch = Scratch::new();
+    let (path, out) = (sweep(&scratch, LONG_RUNS), scratch.join("result"));
+    let run_with = |flags: &[&str]| output(command(&path, &out).args(flags));
+    let ended = run_with(&["--budget", "5s"]);
+    let text = errors(&ended);
+    assert_eq!(ended.status.code(), Some(4), "{text}");
+    assert!(text.contains("2 points left out: one sample takes about ") && text.contains("budget of 5 s"), "{text}");
+    assert!(samples(&out).len() >= 2 * 6 && !text.contains("ended with status"), "{text}");
+    // If nothing fits, nothing begins.
+    std::fs::remove_dir_all(&out).unwrap();
+    std::fs::write(&path, LONG_RUNS.replace("messages = [1, ", "messages = [")).unwrap();
+    let refused = run_with(&["--budget", "5s"]);
+    let text = errors(&refused);
+    assert!(refused.status.code() == Some(2) && !out.exists(), "{text}");
+    assert!(text.contains("one sample takes about ") && text.contains("longer than the budget of 5 s"), "{text}");
+    assert!(text.contains("help: nothing was measured; give more time: --budget "), "{text}");
 }
 
 #[test]

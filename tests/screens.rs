@@ -3,6 +3,7 @@
 use super::common::{Scratch, host, launch, manifest, sample};
 use super::mock::noisy_facts;
 use super::terminal::{TINY_SWEEP, terminal_with_size};
+use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance::{Granularity, PlainNode};
 use apexmap_base::sample::{Event, Sample, Status};
@@ -109,6 +110,20 @@ fn lines_of_all_screens_of_a_result_fit_into_80_columns() {
     assert_fits(200, &["report", "r"], &wide);
 }
 
+/// Replaces the facts about disturbance in a launch's journal, and multiplies its times.
+fn disturb(folder: &Folder, launch: &str, facts: Facts, slowdown: f64) {
+    let change = |line: &str| {
+        let mut event: Event = serde_json::from_str(line).expect("an event");
+        if let Event::Sample(sample) = &mut event {
+            sample.disturbance = facts;
+            sample.seconds = sample.seconds.map(|seconds| slowdown * seconds);
+        }
+        serde_json::to_string(&event).expect("JSON") + "\n"
+    };
+    let journal = std::fs::read_to_string(folder.journal(launch)).expect("a journal");
+    std::fs::write(folder.journal(launch), journal.lines().map(change).collect::<String>()).expect("a file");
+}
+
 #[test]
 fn a_run_without_missing_points_says_so() {
     let scratch = Scratch::new();
@@ -116,6 +131,10 @@ fn a_run_without_missing_points_says_so() {
     let run = |options: &[&str]| shown(80, &scratch, &[&["run", "tiny.toml", "--out", "r"], options].concat());
     let first = run(&["--no-report"]);
     assert!(first.contains("2 of 2 points done") && first.contains("8 samples in "), "{first}");
+    assert!(first.contains("\n1 core (apex_map.sequential, P = 1)\n") && !first.contains("report: "), "{first}");
+    // Samples without these facts are not disturbed.
+    let folder = Folder::open(&scratch.join("r")).expect("a result");
+    ["0001", "0002"].iter().for_each(|launch| disturb(&folder, launch, Facts::default(), 1.0));
     assert_eq!(run(&["--no-report"]), "all 2 points are measured; nothing to do\n");
     let with_report = run(&[]);
     assert!(with_report.starts_with("all 2 points are measured; nothing to do\n"), "{with_report}");
@@ -126,29 +145,29 @@ fn a_run_without_missing_points_says_so() {
 }
 
 #[test]
-fn a_run_without_a_report_says_that_the_machine_was_disturbed() {
+fn a_run_without_a_report_shows_medians_and_that_the_machine_was_disturbed() {
     let scratch = Scratch::new();
     std::fs::write(scratch.join("tiny.toml"), TINY_SWEEP).expect("a sweep");
-    let run = || shown(80, &scratch, &["run", "tiny.toml", "--out", "r", "--no-report"]);
+    let run = || {
+        let text = shown(200, &scratch, &["run", "tiny.toml", "--out", "r", "--no-report"]);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     run();
     // Another program slows the first launch down. The second one is still to be measured.
     let folder = Folder::open(&scratch.join("r")).expect("a result");
-    let disturb = |line: &str| {
-        let mut event: Event = serde_json::from_str(line).expect("an event");
-        if let Event::Sample(sample) = &mut event {
-            sample.disturbance = noisy_facts();
-            sample.seconds = sample.seconds.map(|seconds| 2.0 * seconds);
-        }
-        serde_json::to_string(&event).expect("JSON") + "\n"
-    };
-    let journal = std::fs::read_to_string(folder.journal("0001")).expect("a journal");
-    std::fs::write(folder.journal("0001"), journal.lines().map(disturb).collect::<String>()).expect("a file");
+    disturb(&folder, "0001", noisy_facts(), 2.0);
     std::fs::remove_file(folder.journal("0002")).expect("a journal");
     let text = run();
     let health = Health::from_samples(&Samples::from(folder.table().expect("samples")).current());
     let banner = health.banner().expect("a disturbed machine").to_string();
     assert!(banner.starts_with("DISTURBED: "), "{banner}");
-    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").ends_with(&banner), "{banner}\n{text}");
+    assert!(text.contains("1 core (apex_map.sequential, P = 1)") && text.contains(&banner), "{banner}\n{text}");
+    // The sweep has two launches. The advice holds: they are kept, and others are added.
+    let advice = "to measure again, run the same command with `--launches 7`, which adds launches, or with `--replace`,";
+    assert!(text.contains(advice), "{text}");
+    let again = run();
+    assert!(again.starts_with("all 2 points are measured, ") && again.contains(" of 8 samples disturbed; "), "{again}");
+    assert!(again.contains(advice), "{again}");
 }
 
 #[test]

@@ -395,13 +395,13 @@ fn a_calibration_report_begins_with_the_table_and_the_staircase() {
     common::write(&folder, &table);
     common::manifest().write(&folder).expect("a manifest");
     let samples = Samples::from(table);
-    apexmap_pages::report::make(&folder, &samples, &|_| ()).expect("a report");
+    apexmap_pages::report::make(&folder, &samples, Default::default()).expect("a report");
     let page = || std::fs::read_to_string(folder.report()).expect("a page");
     assert!(!page().contains("The classic numbers"), "no calibration");
     let mut card = large_card();
     card.name = "<b>large</b>".into();
     card.write(&folder.own_card()).expect("a card");
-    apexmap_pages::report::make(&folder, &samples, &|_| ()).expect("a report");
+    apexmap_pages::report::make(&folder, &samples, Default::default()).expect("a report");
     let page = page();
     let position_of = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
     assert!(position_of("<table class=\"classic\">") < position_of("<figure"), "the table first");
@@ -412,7 +412,7 @@ fn a_calibration_report_begins_with_the_table_and_the_staircase() {
         assert!(folder.figures().join(file).is_file(), "{file}");
     }
     std::fs::write(folder.own_card(), "name = 3").expect("a file");
-    let error = apexmap_pages::report::make(&folder, &samples, &|_| ()).err().expect("no card");
+    let error = apexmap_pages::report::make(&folder, &samples, Default::default()).err().expect("no card");
     assert!(format!("{error:?}").contains("card.toml"), "{error:?}");
 }
 

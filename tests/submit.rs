@@ -1441,12 +1441,14 @@ fn a_job_that_was_never_submitted_is_no_longer_queued() {
 #[test]
 fn the_first_samples_of_a_kernel_scale_the_time_of_its_other_points() {
     let plan = plan();
-    let first = &plan.entries[0];
-    let unmeasured = SampleCosts { plan: &plan, measured: HashMap::new() };
-    let measured = HashMap::from([(first.key.clone(), 10.0 * unmeasured.estimate(&first.point))]);
-    let factors = SampleCosts { plan: &plan, measured }.learned_factors();
-    assert!((factors["apex_map.two_sided"] - 10.0).abs() < 1e-9, "{factors:?}");
-    assert!(unmeasured.learned_factors().is_empty());
+    let (first, other) = (&plan.entries[0], &plan.entries[1]);
+    assert_eq!(first.point.kernel, other.point.kernel);
+    let unmeasured = SampleCosts::from_measured(&plan, HashMap::new());
+    let measured = HashMap::from([(first.key.clone(), 10.0 * unmeasured.cost(first))]);
+    let learned = SampleCosts::from_measured(&plan, measured);
+    for entry in [first, other] {
+        assert!((learned.cost(entry) / unmeasured.cost(entry) - 10.0).abs() < 1e-9, "{}", entry.point.label());
+    }
 }
 
 #[test]

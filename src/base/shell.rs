@@ -14,6 +14,11 @@ pub fn command_line() -> String {
     quote_words(std::env::args_os())
 }
 
+/// Returns the command line that continues what this one has begun, so without `--replace`, which would start afresh.
+pub fn command_to_resume() -> String {
+    quote_words(std::env::args_os().filter(|word| word != "--replace"))
+}
+
 /// Returns these words as a command, quoted for a shell.
 pub fn quote_words(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
     words.into_iter().map(|word| quote(word.as_ref())).collect::<Vec<_>>().join(" ")

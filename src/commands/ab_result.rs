@@ -61,7 +61,7 @@ impl PairedResult {
         self.write_journals(measured)?;
         self.manifest(name, title, sweep, measured).with_records(&folder.outcomes()?).write(folder)?;
         let samples = Samples::from(folder.compact()?);
-        report::make(folder, &samples, &|_| ())?;
+        report::make(folder, &samples, report::Additions::default())?;
         note(&format!("result: {}, page: {}", folder.path.display(), folder.report().display()));
         Ok(())
     }

@@ -2,7 +2,6 @@
 
 use super::conclude::{Shown, conclude, display};
 use super::export_network::{Simulator, export};
-use super::fit_progress::FitProgress;
 use super::show_card;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::provenance::Host;
@@ -66,7 +65,7 @@ pub struct Arguments {
     /// Write the card even if the machine was disturbed; the card then says so
     #[arg(long)]
     allow_disturbed: bool,
-    /// If the folder holds another result, keep that as FOLDER.1 and start again
+    /// Keep the result that the folder holds as FOLDER.1, and start afresh
     #[arg(long)]
     replace: bool,
     /// Name of this machine on the card [default: in a Slurm allocation the cluster's name, otherwise the host's]
@@ -206,10 +205,7 @@ fn write(card: &Card, host: &Host, arguments: &Arguments, folder: &Path) -> Resu
     card.write(&folder.own_card())?;
     card.write(&path)?;
     let odd: String = calibrate::contradictions(card, host).iter().map(|text| format!("warning: {text}\n")).collect();
-    let progress = FitProgress::new();
-    report::make(&folder, &Samples::from(folder.table()?), &|text| progress.show(text))?;
-    // Clears its line before others are printed.
-    drop(progress);
+    report::make(&folder, &Samples::from(folder.table()?), report::Additions::default())?;
     let (text, path, report) = (show_card::classic_text(card), path.display(), folder.report());
     print(&format!(
         "{text}{odd}machine card: {path}; `apexmap card {path} --all` shows all its numbers\nreport: {}\n",
@@ -229,6 +225,8 @@ struct Stages<'a> {
     was_refused: bool,
     /// Whether the machine was observed before the first sample.
     is_checked: bool,
+    /// Whether the first stage moves an earlier result aside.
+    replaces: bool,
 }
 
 impl<'a> Stages<'a> {
@@ -242,8 +240,8 @@ impl<'a> Stages<'a> {
         }
         let folder = result_folder(arguments);
         let was_refused = !Folder { path: folder.clone() }.own_card().is_file();
-        let allows_disturbed = arguments.allow_disturbed;
-        Self { arguments, launch, folder, allows_disturbed, was_refused, is_checked: false }
+        let (allows_disturbed, replaces) = (arguments.allow_disturbed, arguments.replace);
+        Self { arguments, launch, folder, allows_disturbed, was_refused, is_checked: false, replaces }
     }
 
     /// Returns all samples of the folder; those of its last plan are current.
@@ -266,7 +264,7 @@ impl<'a> Stages<'a> {
             ..Request::default()
         };
         let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
-        campaign.check_result_folder(arguments.replace)?;
+        campaign.check_result_folder(std::mem::take(&mut self.replaces))?;
         let [.., missing, _] = local::progress(&campaign)?.counts();
         let takes_samples = arguments.allow_disturbed && self.was_refused && missing == 0;
         let conduct = Conduct { stage: Some(stage), accepts_few_samples: takes_samples, ..Conduct::default() };

@@ -58,7 +58,8 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let request = Request { out: Some(out.clone()), ..Request::default() };
     let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
     compare_folder::prepare(&folder, vec![format!("--self {name}")], arguments.replace)?;
-    campaign.check_result_folder(arguments.replace)?;
+    // The same comparison continues.
+    campaign.check_result_folder(arguments.replace && campaign.other_sweep()?.is_some())?;
     let measured =
         local::carry_out(&campaign, None, Conduct::default(), &|plan| display(plan, Some(&campaign.folder)))?;
     conclude(&campaign, measured, Conduct::default(), Shown::Nothing)?;

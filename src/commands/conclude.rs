@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::report;
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::terminal::{note, print, print_in_red};
+use apexmap_base::terminal::{note, print};
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
@@ -11,7 +11,7 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::campaign::{Campaign, Conduct, Measured};
 use apexmap_run::sweep::driver::Watcher;
-use apexmap_run::sweep::plan::Plan;
+use apexmap_run::sweep::plan::{Plan, Progress as PlanProgress};
 use apexmap_study::nodes;
 use std::path::Path;
 
@@ -23,48 +23,72 @@ pub fn display(plan: &Plan, folder: Option<&Path>) -> Box<dyn Watcher> {
 /// What the end of a run shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// The summary, and the place of the report that is written.
-    Report,
-    /// Only the warning about a disturbed machine, if any.
-    Banner,
+    /// The numbers, then the place of the report that is written, with fits of models if they are wanted.
+    Report { fits: bool },
+    /// Only the numbers.
+    Numbers,
     Nothing,
 }
 
-/// Ends a run without missing points. Keeps a report that the result already has.
-pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, with_report: bool) -> Result<()> {
+/// Ends a run without missing points. Keeps a report that the result already has, unless fits are to be added to it.
+pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, shown: Shown) -> Result<()> {
     let points = plural(campaign.plan.entries.len(), "point");
-    print(&format!("all {points} are measured; nothing to do\n"))?;
+    let samples = Samples::from(measured.table);
+    let health = Health::from_samples(&samples.current());
+    match health.repeat_advice(campaign.plan.blocks) {
+        Some(advice) => {
+            let samples = plural(health.sample_count(), "sample");
+            let disturbed = format!("{} of {samples} disturbed", health.disturbed_count());
+            print(&format!("all {points} are measured, {disturbed}; {advice}\n"))?;
+        }
+        None => print(&format!("all {points} are measured; nothing to do\n"))?,
+    }
     let report = Folder { path: campaign.folder.clone() }.report();
     let has_report = report.is_file();
     if has_report {
         print(&format!("report: {}\n", report.display()))?;
     }
-    conclude(campaign, measured, conduct, if with_report && !has_report { Shown::Report } else { Shown::Nothing })
+    let shown = match shown {
+        Shown::Report { fits } if fits || !has_report => shown,
+        _ => Shown::Nothing,
+    };
+    finish(campaign, (&samples, &measured.progress), conduct, shown)
 }
 
 /// Writes the report of an interrupted run, if it has samples. A report that cannot be written is only a note.
 pub fn draw_interrupted(campaign: &Campaign) {
     let folder = Folder { path: campaign.folder.clone() };
     let samples = folder.table().map(Samples::from);
-    let drawn =
-        samples.and_then(|samples| if samples.is_empty() { Ok(()) } else { report::make_quickly(&folder, &samples) });
+    let drawn = samples
+        .and_then(|samples| if samples.is_empty() { Ok(()) } else { report::make(&folder, &samples, false, &[]) });
     if let Err(error) = drawn {
         note(&format!("note: no report: {error}"));
     }
 }
 
-/// Draws figures and writes the report, or shows less, then returns the verdict.
+/// Prints the numbers, then draws figures and writes the report, or shows less; then returns the verdict.
 pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, shown: Shown) -> Result<()> {
+    finish(campaign, (&Samples::from(measured.table), &measured.progress), conduct, shown)
+}
+
+fn finish(
+    campaign: &Campaign,
+    (samples, progress): (&Samples, &PlanProgress),
+    conduct: Conduct,
+    shown: Shown,
+) -> Result<()> {
     let folder = Folder { path: campaign.folder.clone() };
-    let samples = Samples::from(measured.table);
     let health = Health::from_samples(&samples.current());
-    match (shown, health.banner()) {
-        (Shown::Report, _) if !samples.is_empty() => report::make(&folder, &samples, &[])?,
-        (Shown::Banner, Some(banner)) => print_in_red(&banner.to_string())?,
+    match shown {
+        Shown::Report { fits } if !samples.is_empty() => report::make(&folder, samples, fits, &[])?,
+        Shown::Numbers if !samples.is_empty() => report::print_numbers(&folder, samples)?,
         _ => {}
     }
+    if let Some(advice) = health.repeat_advice(campaign.plan.blocks).filter(|_| shown != Shown::Nothing) {
+        note(&format!("note: {advice}"));
+    }
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
-        let next = "free the machine, and measure again with --replace or into another folder";
+        let next = "free the machine, and run the same command with --replace";
         return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));
     }
     if conduct.fails_if_slow_node {
@@ -77,5 +101,5 @@ pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, shown
             return Err(Error::measurement(check.sentence(), "measure more nodes of a type"));
         }
     }
-    campaign.verdict(&folder, &measured.progress, conduct.accepts_few_samples)
+    campaign.verdict(&folder, progress, conduct.accepts_few_samples)
 }

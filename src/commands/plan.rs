@@ -16,6 +16,7 @@ use apexmap_results::table::columns::{self, point_label, value_text};
 use apexmap_run::campaign::plan_time::PlanTime;
 use apexmap_run::campaign::{Campaign, Request};
 use apexmap_run::sweep::Machine;
+use apexmap_run::sweep::driver;
 use apexmap_run::sweep::memory::words_beyond_caches;
 use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
 use apexmap_run::sweep::result_state::PointCounts;
@@ -72,7 +73,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let _ = write!(text, "{table}");
     }
     print(&text)?;
-    campaign.check_machine()
+    campaign.check_machine()?;
+    driver::check_budget(&campaign.wanted_plan(), &Folder { path: campaign.folder.clone() }, false)
 }
 
 /// Returns the card of `--card`, or the one in the result folder.

@@ -10,8 +10,7 @@ use apexmap_base::terminal::{print, print_in_red, terminal_width};
 use apexmap_base::{new_file, regular_file};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::make_style_folder;
-use apexmap_pages::report::nodes::NodeReport;
-use apexmap_pages::report::{self, Additions, ReportOutput, summary_table};
+use apexmap_pages::report::{self, Additions, summary_table};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -26,7 +25,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   apexmap report results/quickstart
   apexmap report results/quickstart --card results/calibrate/card.toml
-  apexmap report results/quickstart --model mine.toml
+  apexmap report results/quickstart --models               fit the models to the samples
+  apexmap report results/quickstart --model mine.toml      ... and your own
   apexmap report results/quickstart --style paper
   apexmap report report.html                 draw the page of an older version again")]
 pub struct Arguments {
@@ -38,6 +38,9 @@ pub struct Arguments {
     out: Option<PathBuf>,
     #[command(flatten)]
     card: CardArguments,
+    /// Fit the models to the samples, which may take a minute, and add them to the page
+    #[arg(long = "models")]
+    fits: bool,
     #[command(flatten)]
     models: OwnModels,
     /// paper, slide, slide-dark: also write each figure in this style, into figures/STYLE; later reports update them
@@ -77,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         folder.compact()?;
     }
     make_style_folder(&folder.figures(), style(&arguments.style))?;
-    make(folder, &opened.samples()?, &models)
+    make(folder, &opened.samples()?, arguments.fits, &models)
 }
 
 /// Draws the page of a report or an archive, from the result that it holds.
@@ -90,20 +93,11 @@ fn redraw(arguments: &Arguments, opened: &Opened, models: &[&'static FormulaMode
     }
     let out = arguments.out.clone().unwrap_or_else(|| redrawn_name(&arguments.result));
     let folder = opened.folder()?;
-    let (samples, version) = (opened.samples()?, opened.page_version.as_deref());
-    if nodes::is_of_each_node(&samples.current()) {
-        refuse_models(models)?;
-        let made = report::nodes::make(folder, &samples, version).map_err(|error| opened.name_error(error))?;
-        copy_page(folder, &out)?;
-        return print_nodes(&made, &out);
-    }
-    let progress = FitProgress::new();
-    let made = report::make_from(folder, &samples, Additions { redrawn: version, models }, &|text| progress.show(text))
-        .map_err(|error| opened.name_error(error))?;
-    // Clears its line before others are printed.
-    drop(progress);
+    let additions = Additions { redrawn: opened.page_version.as_deref(), models, fits: None };
+    let made = write(folder, &opened.samples()?, arguments.fits, additions);
+    let warnings = made.map_err(|error| opened.name_error(error))?;
     copy_page(folder, &out)?;
-    print_summary(&made, &out)
+    print_page(&warnings, &out)
 }
 
 /// Returns `NAME.redrawn.html` for a report, and `NAME.html` for an archive.
@@ -121,19 +115,27 @@ fn copy_page(folder: &Folder, out: &Path) -> Result<()> {
     new_file::write_user_file_contents(out, text)
 }
 
-/// Makes the report with models of the user, and prints the summary.
-pub fn make(folder: &Folder, samples: &Samples, models: &[&'static FormulaModel]) -> Result<()> {
-    if nodes::is_of_each_node(&samples.current()) {
-        refuse_models(models)?;
-        let made = report::nodes::make(folder, samples, None)?;
-        return print_nodes(&made, &folder.report());
+/// Prints the numbers of a result, then makes its report. The models are fitted if that is wanted, or if the user names own ones.
+pub fn make(folder: &Folder, samples: &Samples, fits: bool, models: &[&'static FormulaModel]) -> Result<()> {
+    let warnings = write(folder, samples, fits, Additions { models, ..Additions::default() })?;
+    print_page(&warnings, &folder.report())
+}
+
+/// Does as [`make`], and returns the warnings of the page.
+fn write(folder: &Folder, samples: &Samples, fits: bool, additions: Additions) -> Result<Vec<String>> {
+    let is_of_nodes = nodes::is_of_each_node(&samples.current());
+    if is_of_nodes {
+        refuse_models(additions.models)?;
     }
-    let progress = FitProgress::new();
-    let additions = Additions { models, ..Additions::default() };
-    let made = report::make_from(folder, samples, additions, &|text| progress.show(text))?;
+    print_numbers(folder, samples)?;
+    if is_of_nodes {
+        return report::nodes::make(folder, samples, additions.redrawn);
+    }
     // Clears its line before others are printed.
-    drop(progress);
-    print_summary(&made, &folder.report())
+    let progress = FitProgress::new();
+    let show = |text: &str| progress.show(text);
+    let is_wanted = fits || !additions.models.is_empty();
+    report::make(folder, samples, Additions { fits: is_wanted.then_some(&show), ..additions })
 }
 
 /// The page of a sweep that each node ran alone compares nodes, and fits no model.
@@ -143,35 +145,29 @@ fn refuse_models(models: &[&'static FormulaModel]) -> Result<()> {
     Err(Error::input(message, format!("omit --model, or use apexmap fit RESULT --model {}", model.about().id)))
 }
 
-/// Makes the report of an interrupted run without fits, which take long, and prints its place.
-pub fn make_quickly(folder: &Folder, samples: &Samples) -> Result<()> {
-    if nodes::is_of_each_node(&samples.current()) {
-        report::nodes::make(folder, samples, None)?;
-    } else {
-        report::make_without_fits(folder, samples)?;
+/// Prints the medians, how quiet the machine was, and the answer. Nodes that each ran the sweep alone are compared.
+pub fn print_numbers(folder: &Folder, samples: &Samples) -> Result<()> {
+    let current = samples.current();
+    if nodes::is_of_each_node(&current) {
+        print(&nodes::text(&nodes::compare(&current)?, terminal_width()))?;
+        return print_quietness(&Health::from_samples(&current));
     }
-    print(&format!("report: {}\n", folder.report().display()))
+    let numbers = report::numbers(folder, samples)?;
+    print(&summary_table::text(&numbers.rows, terminal_width()))?;
+    print(&numbers.answers)?;
+    print_quietness(&numbers.health)?;
+    print(&numbers.declared.as_ref().map_or(String::new(), Declared::lines))
 }
 
-/// Prints the comparison of nodes that each ran the sweep alone.
-fn print_nodes(made: &NodeReport, page: &Path) -> Result<()> {
-    print(&nodes::text(&made.check, terminal_width()))?;
-    print_end(&made.health, &made.warnings, page)
-}
-
-fn print_summary(made: &ReportOutput, page: &Path) -> Result<()> {
-    print(&summary_table::text(&made.rows, terminal_width()))?;
-    print(&made.answers)?;
-    print_end(&made.health, &made.warnings, page)?;
-    print(&made.declared.as_ref().map_or(String::new(), Declared::lines))
-}
-
-/// Prints how quiet the machine was, the warnings, and the place of the report.
-fn print_end(health: &Health, warnings: &[String], page: &Path) -> Result<()> {
+fn print_quietness(health: &Health) -> Result<()> {
     match health.banner() {
-        Some(banner) => print_in_red(&banner.to_string())?,
-        None => print(&format!("{}\n", health.sentence()))?,
+        Some(banner) => print_in_red(&banner.to_string()),
+        None => print(&format!("{}\n", health.sentence())),
     }
+}
+
+/// Prints the warnings of a page, and its place.
+fn print_page(warnings: &[String], page: &Path) -> Result<()> {
     let warnings: String = warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     print(&format!("{warnings}report: {}\n", page.display()))
 }

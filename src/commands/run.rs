@@ -46,12 +46,15 @@ pub struct Arguments {
     /// allocation; the report names the slow nodes. Rerun it to measure only missing nodes
     #[arg(long, conflicts_with = "one_job")]
     pub each_node: bool,
-    /// If the result folder holds another sweep, keep that as FOLDER.1 and start again
+    /// Keep the result that the folder holds as FOLDER.1, and start afresh
     #[arg(long)]
     pub replace: bool,
-    /// Do not draw figures and do not write the report
+    /// Only print the medians and the answer: do not draw figures and do not write the report
     #[arg(long)]
     pub no_report: bool,
+    /// Also fit the models to the samples, and add them to the report
+    #[arg(long, conflicts_with = "no_report")]
+    pub models: bool,
     #[command(flatten)]
     pub submit: SubmitArguments,
     /// Internal: the part of the sweep that a batch job measures
@@ -101,14 +104,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         fails_if_slow_node: arguments.fail_if.contains(&FailIf::SlowNode),
         ..Conduct::default()
     };
-    let shown = if arguments.no_report { Shown::Banner } else { Shown::Report };
+    let shown = if arguments.no_report { Shown::Numbers } else { Shown::Report { fits: arguments.models } };
     if cluster.system != BatchSystem::None || batch::is_wanted(&campaign, &cluster.site)? {
         return submit(campaign, &cluster, arguments, &request, conduct, shown);
     }
     let card = card(&campaign, arguments)?;
     // With a card, a complete result gets new bounds.
     if card.is_none() && local::is_complete(&campaign)? {
-        return nothing_to_do(&campaign, local::keep(&campaign)?, conduct, !arguments.no_report);
+        return nothing_to_do(&campaign, local::keep(&campaign)?, conduct, shown);
     }
     match local::carry_out(&campaign, card.as_ref(), conduct, &|plan| display(plan, Some(&campaign.folder))) {
         Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) && !arguments.no_report => {
@@ -149,7 +152,7 @@ fn submit(
         return Ok(());
     };
     // The result of another user may not be writable.
-    let shown = if followed.other_owner.is_some() { Shown::Banner } else { shown };
+    let shown = if followed.other_owner.is_some() { Shown::Numbers } else { shown };
     match (conclude(&campaign, followed.measured, conduct, shown), followed.stop) {
         (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
             Err(Error { message: format!("{}; {}", stop.message, error.message), ..stop })

@@ -23,7 +23,7 @@ pub struct Head<'a> {
     /// The machine, for the title.
     machine: String,
     /// The question of the sweep with its answer.
-    pub declared: Option<Declared>,
+    declared: Option<Declared>,
     made: String,
     facts: Vec<(&'static str, String)>,
     health: String,
@@ -52,12 +52,10 @@ impl<'a> Head<'a> {
         redrawn: Option<&'a str>,
     ) -> Result<Self> {
         let embedded = Embedded::from_folder(folder, manifest)?;
-        let plan = Samples::from(tabulate_points(&folder.planned_points()?.unwrap_or_default()));
-        let declared = declared::answer(samples, &plan, &manifest.sweep)?;
         Ok(Self {
             manifest,
             machine: device(samples).unwrap_or_else(|| manifest.plain_machine()),
-            declared: declared.map(|declared| declared.with(overview::partial(manifest, samples))),
+            declared: declared(folder, manifest, samples)?,
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),
@@ -71,6 +69,13 @@ impl<'a> Head<'a> {
             redrawn,
         })
     }
+}
+
+/// Returns the question of the sweep with its answer, which says if points are missing.
+pub fn declared(folder: &Folder, manifest: &Manifest, samples: &Samples) -> Result<Option<Declared>> {
+    let plan = Samples::from(tabulate_points(&folder.planned_points()?.unwrap_or_default()));
+    let declared = declared::answer(samples, &plan, &manifest.sweep)?;
+    Ok(declared.map(|declared| declared.with(overview::partial(manifest, samples))))
 }
 
 /// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one. A simulated result says

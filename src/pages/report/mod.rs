@@ -58,18 +58,18 @@ use summary::SummaryRow;
 
 const TEMPLATE: &str = include_str!("report.html");
 
-/// The output of a report, for the end of a run.
-pub struct ReportOutput {
+/// The numbers of a result that need no page, for the end of a run.
+pub struct Numbers {
     /// Corners, worst and best point of every group.
     pub rows: Vec<SummaryRow>,
     /// Quietness of the machine.
     pub health: Health,
+    /// Launches of each rank count.
+    pub launches: u32,
     /// STREAM's table, or the steps over sizes of memory, as lines.
     pub answers: String,
     /// The question of the sweep with its answer.
     pub declared: Option<Declared>,
-    /// Warnings about the placement of ranks and memory, remarks about the samples, and figures that could not be drawn.
-    pub warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -159,12 +159,6 @@ struct Section {
     regime_names: Vec<String>,
 }
 
-/// Draws all figures of a result and writes its report: first without the fits of models, which may take long, then with them. Calls
-/// `progress` with a line before each fit.
-pub fn make(folder: &Folder, samples: &Samples, progress: &dyn Fn(&str)) -> Result<ReportOutput> {
-    make_from(folder, samples, Additions::default(), progress)
-}
-
 /// What a report may have besides its result.
 #[derive(Clone, Copy, Default)]
 pub struct Additions<'a> {
@@ -172,40 +166,43 @@ pub struct Additions<'a> {
     pub redrawn: Option<&'a str>,
     /// Models of the user, which are fitted as the built-in ones.
     pub models: &'a [&'static FormulaModel],
+    /// Fits the models and calls this with a line before each fit. Without it, the page says how to get them, because fits may take
+    /// much longer than all figures.
+    pub fits: Option<&'a dyn Fn(&str)>,
 }
 
-/// Makes the report as [`make`] does, with additions.
-pub fn make_from(
-    folder: &Folder,
-    samples: &Samples,
-    additions: Additions,
-    progress: &dyn Fn(&str),
-) -> Result<ReportOutput> {
-    draw(folder, samples, additions, Some(progress))
+/// Computes the numbers of a result, without any figure.
+///
+/// # Errors
+/// If a file of the result is damaged.
+pub fn numbers(folder: &Folder, samples: &Samples) -> Result<Numbers> {
+    let (manifest, current) = (manifest(folder)?, samples.current());
+    let input = Input::read(folder, &manifest, &current)?;
+    Ok(Numbers {
+        rows: summary_rows(&input)?,
+        launches: manifest.blocks,
+        answers: answers::text(&current, input.card.as_ref(), &input.node, manifest.first_host())?,
+        declared: head::declared(folder, &manifest, &current)?,
+        health: input.health,
+    })
 }
 
-/// Makes the report without the fits of models, which the page announces as not finished.
-pub fn make_without_fits(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
-    draw(folder, samples, Additions::default(), None)
+fn summary_rows(input: &Input) -> Result<Vec<SummaryRow>> {
+    let rows: Vec<Vec<SummaryRow>> =
+        input.groups.iter().map(|group| summary::rows(group, &input.node)).collect::<Result<_>>()?;
+    Ok(rows.into_iter().flatten().collect())
 }
 
-/// Makes the report. The models are fitted only if their progress is wanted.
-fn draw(
-    folder: &Folder,
-    samples: &Samples,
-    additions: Additions,
-    progress: Option<&dyn Fn(&str)>,
-) -> Result<ReportOutput> {
+/// Draws all figures of a result and writes its report: first without fits, then with those that are wanted. Returns warnings about
+/// the placement of ranks and memory, remarks about the samples, and figures that could not be drawn.
+pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<Vec<String>> {
     let redrawn = additions.redrawn;
     let manifest = manifest(folder)?;
     // A copy of the data alone has no folder of figures.
     Folder::create(&folder.path)?;
     let current = samples.current();
     let input = Input::read(folder, &manifest, &current)?;
-    let mut summary = Vec::new();
-    for group in &input.groups {
-        summary.extend(summary::rows(group, &input.node)?);
-    }
+    let summary = summary_rows(&input)?;
     let mut surfaces = Surfaces::draw(&input)?;
     let mut parameters = Parameters::draw(&input)?;
     let held: Vec<(&str, &[Trade])> =
@@ -240,7 +237,7 @@ fn draw(
         sources: Sources::from_samples(&current),
         undrawn: Vec::new(),
     };
-    if let Some(progress) = progress {
+    if let Some(progress) = additions.fits {
         if context.explained.pending > 0 {
             folder.replace_text(&folder.report(), &render(&context)?)?;
         }
@@ -255,10 +252,7 @@ fn draw(
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks(&input.node));
-    let warnings = warnings.chain(card).chain(wrong).chain(context.undrawn);
-    let declared = context.head.declared.take();
-    let answers = answers::text(&current, input.card.as_ref(), &input.node, manifest.first_host())?;
-    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, answers, declared, health: input.health })
+    Ok(warnings.chain(card).chain(wrong).chain(context.undrawn).collect())
 }
 
 fn manifest(folder: &Folder) -> Result<Manifest> {

@@ -73,15 +73,8 @@ struct PointRow {
     remarks: String,
 }
 
-/// The parts of the report that the end of a run prints.
-pub struct NodeReport {
-    pub check: NodeCheck,
-    pub health: Health,
-    pub warnings: Vec<String>,
-}
-
-/// Writes the report of a sweep that each node ran alone. `redrawn`: see [`make_from`](super::make_from).
-pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result<NodeReport> {
+/// Writes the report of a sweep that each node ran alone, and returns its warnings. `redrawn`: see [`Additions`](super::Additions).
+pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result<Vec<String>> {
     let manifest = manifest(folder)?;
     let current = samples.current();
     let check = nodes::compare(&current)?;
@@ -108,7 +101,7 @@ pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
-    Ok(NodeReport { check, health, warnings })
+    Ok(warnings)
 }
 
 /// Returns the points with a table, those with the slowest nodes first.

@@ -11,6 +11,9 @@ use apexmap_base::units::plural;
 use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Launches that a disturbed result is advised to get more: enough for comparisons and fits.
+const MORE_LAUNCHES: u32 = 5;
+
 /// Number of samples by name of a cause.
 type CauseCounts = BTreeMap<String, usize>;
 
@@ -172,6 +175,17 @@ impl Health {
             }
         };
         Some(Banner { kind, headline, reason })
+    }
+
+    /// Returns how to measure a disturbed result of `apexmap run` with this number of launches again; `None` for others.
+    pub fn repeat_advice(&self, launches: u32) -> Option<String> {
+        let more = launches.saturating_add(MORE_LAUNCHES);
+        matches!(self.stamp(), Some(Stamp::Disturbed { .. })).then(|| {
+            format!(
+                "to measure again, run the same command with `--launches {more}`, which adds launches, or with `--replace`, which \
+                 starts afresh and keeps this result"
+            )
+        })
     }
 
     /// Returns a sentence about the most frequent cause in plain words.

@@ -36,31 +36,32 @@ impl Campaign {
         }))
     }
 
-    /// Checks that the result folder does not hold another sweep's result or an imported one, or moves that result aside.
+    /// Checks that the result folder does not hold another sweep's result or an imported one. With `replace`, moves any result in it
+    /// aside.
     ///
     /// # Errors
-    /// If it holds such a result and `replace` is false, or if that result cannot be moved.
+    /// If it holds such a result and `replace` is false, or if the result cannot be moved.
     pub fn check_result_folder(&self, replace: bool) -> Result<()> {
-        let imported =
-            Manifest::read(&Folder { path: self.folder.clone() }).ok().and_then(|manifest| manifest.imported);
+        let folder = Folder { path: self.folder.clone() };
+        if replace {
+            if folder.points().is_file() || folder.manifest().is_file() {
+                note(&format!("note: the earlier result is now {}", folder.move_aside()?.display()));
+            }
+            return Ok(());
+        }
+        let imported = Manifest::read(&folder).ok().and_then(|manifest| manifest.imported);
         let contents = match (imported, self.other_sweep()?) {
             (Some(import), _) => format!("a result {}, which cannot be measured into", import.label()),
             (None, Some(other)) => format!("the result of another sweep, {other}"),
             (None, None) => return Ok(()),
         };
         let path = self.folder.display();
-        if !replace {
-            return Err(Error::input(
-                format!("{path} holds {contents}"),
-                format!(
-                    "choose another folder with --out, or start afresh with --replace, which keeps the other result as {path}.1"
-                ),
-            ));
-        }
-        let folder = Folder { path: self.folder.clone() };
-        let moved_to = folder.move_aside()?;
-        note(&format!("note: the earlier result is now {}", moved_to.display()));
-        Ok(())
+        Err(Error::input(
+            format!("{path} holds {contents}"),
+            format!(
+                "choose another folder with --out, or start afresh with --replace, which keeps the other result as {path}.1"
+            ),
+        ))
     }
 
     /// Returns a warning if ranks of MPICH share hardware threads.

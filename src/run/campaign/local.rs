@@ -3,6 +3,7 @@
 use crate::campaign::interrupt::{self, Interrupt};
 use crate::campaign::starter::Starter;
 use crate::campaign::{Campaign, Conduct, Display, Measured, trial};
+use crate::sweep::driver;
 use crate::sweep::plan::{Plan, Progress};
 use apexmap_base::error::Result;
 use apexmap_base::terminal::note;
@@ -17,6 +18,8 @@ use std::env;
 /// If no launch can start, a launch fails for a reason that is not a point's, or on a signal. The samples so far are kept.
 pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, display: Display) -> Result<Measured> {
     let starter = Starter::check(campaign)?;
+    let wanted = Campaign { plan: campaign.wanted_plan(), ..campaign.clone() };
+    driver::check_budget(&wanted.plan, &Folder { path: campaign.folder.clone() }, conduct.retry_failed)?;
     let folder = Folder::create(&campaign.folder)?;
     let _lock = folder.lock()?;
     folder.remove_abandoned();
@@ -30,7 +33,6 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
     let interrupted = || interrupt.check();
     trial::run_before_sweep(campaign, &folder, &starter, display, &interrupted)?;
     let mut watcher = display(&campaign.plan);
-    let wanted = Campaign { plan: campaign.wanted_plan(), ..campaign.clone() };
     let result = starter.measure(&wanted, &folder, conduct, watcher.as_mut(), &interrupted);
     drop(watcher);
     // Samples are compacted even if the driver failed, but the driver's error is reported first.

@@ -19,6 +19,8 @@ pub mod worker;
 pub use planner::{Planner, Surroundings};
 pub use site_settings::{Setting, SiteSettings};
 
+use crate::sweep::budget;
+use crate::sweep::cost::describe_seconds;
 use crate::sweep::driver::Watcher;
 use crate::sweep::plan::{Entry, Plan, Progress, WorkerInfo};
 use crate::sweep::{Machine, Sweep, parse_budget, ready};
@@ -26,7 +28,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::Host;
 use apexmap_base::shell::command_words;
 use apexmap_base::terminal::note;
-use apexmap_base::units::plural;
+use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::provenance;
 use apexmap_measure::seen_cache;
@@ -35,7 +37,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::table::Table;
 use each_node::EachNode;
-use plan_time::{PlanTime, describe_seconds};
+use plan_time::PlanTime;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -232,27 +234,35 @@ impl Campaign {
         if partial + missing > 0 {
             let points = plural(self.plan.entries.len(), "point");
             let verb = if partial + missing == 1 { "has" } else { "have" };
-            let (too_few, longer) = (
-                format!("{} of {points} {verb} too few samples", partial + missing),
-                self.missing_time(folder, progress)?,
-            );
+            let (time, next) = self.missing_time(folder, progress)?;
+            let too_few = format!("{} of {points} {verb} too few samples; {time}", partial + missing);
             if failed == 0 && self.is_done_within_budget(progress) {
-                note(&format!("warning: done as far as the budget allows: {too_few}; {longer}"));
+                note(&format!("warning: done as far as the budget allows: {too_few}: {next}"));
             } else if accepts_few_samples || self.is_quickstart() {
-                note(&format!("warning: {too_few}; {longer}"));
+                note(&format!("warning: {too_few}: {next}"));
             } else {
-                problems.push(format!("{too_few}; {longer}"));
-                advice.push("rerun the same command to resume, with a larger `--budget` if it has one".to_owned());
+                problems.push(too_few);
+                advice.push(format!("{next}: all samples are kept"));
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(Error::measurement(problems.join(", "), advice.join("; "))) }
     }
 
-    /// Says how much longer the sweep would take, from the spread of its samples: `about 140 s more: run it again`.
-    fn missing_time(&self, folder: &Folder, progress: &Progress) -> Result<String> {
+    /// Says how much longer the sweep would take, from the spread of its samples, and what to do: `about 140 s more` and `run it again
+    /// with --budget 3min`.
+    fn missing_time(&self, folder: &Folder, progress: &Progress) -> Result<(String, String)> {
         let seconds = PlanTime::new(&self.plan, &folder.outcomes()?, progress, None, false).seconds_left();
-        let runs = self.plan.repeat.budget_seconds.map_or(1.0, |budget| (seconds / budget).ceil().max(1.0));
-        let times = if runs > 1.0 { format!(" {runs} times, or with a larger --budget") } else { String::new() };
-        Ok(format!("{} more: run it again{times}", describe_seconds(seconds)))
+        let again = "run it again";
+        let Some(budget) = self.plan.repeat.budget_seconds else {
+            return Ok((format!("{} more", describe_seconds(seconds)), again.to_owned()));
+        };
+        let has_unmeasured = self.plan.entries.iter().any(|entry| progress.count(&entry.key) == 0);
+        let (time, needed) = match has_unmeasured && seconds <= budget {
+            // The estimate is too low, because the budget was too short for some point.
+            true => (format!("some need more than {}", units::seconds(budget)), 2.0 * budget),
+            false => (format!("{} more", describe_seconds(seconds)), seconds),
+        };
+        let next = if needed > budget { format!("{again} with {}", budget::advise(needed)) } else { again.to_owned() };
+        Ok((time, next))
     }
 }

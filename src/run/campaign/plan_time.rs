@@ -1,12 +1,12 @@
 //! Estimates how long a sweep will take, from the result's own samples, a machine card's bounds, or the kernel's work.
 
-use crate::sweep::cost::{self, SampleCosts};
+use crate::sweep::cost::{self, SampleCosts, describe_seconds, round_seconds};
 use crate::sweep::driver;
 use crate::sweep::forecast::{Forecast, OpenLaunch};
 use crate::sweep::plan::{Context, Entry, Plan, Progress};
 use apexmap_base::error::Result;
 use apexmap_base::point::{LaunchSize, Point};
-use apexmap_base::units::{self, NumberStyle, plural};
+use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::{self, TransportKind};
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
@@ -41,7 +41,6 @@ impl PlanTime {
     ) -> Self {
         let costs = SampleCosts::new(plan, records);
         let limits = card.map(Limits::from_card);
-        let factors = costs.learned_factors();
         let sources = RefCell::new(HashMap::new());
         let cost = |entry: &Entry| {
             let card_cost = || limits.as_ref().and_then(|limits| cost_by_card(&entry.point, limits, &plan.context));
@@ -50,10 +49,7 @@ impl PlanTime {
                 (None, Some(card_cost)) => {
                     (1, card_cost + cost::oversubscription_cost(&plan.context, entry.point.ranks))
                 }
-                (None, None) => {
-                    let factor = factors.get(entry.point.kernel.as_str()).copied().unwrap_or(1.0);
-                    (2, factor * costs.estimate(&entry.point))
-                }
+                (None, None) => (2, costs.cost(entry)),
             };
             sources.borrow_mut().insert(entry.key.clone(), source);
             cost
@@ -167,13 +163,4 @@ fn cost_by_card(point: &Point, limits: &Limits, context: &Context) -> Option<f64
     let rate = bounds::terms(&case)?.reachable()?;
     let work = kernels::find(&point.kernel).ok()?.work(point);
     Some(cost::OVERHEAD + 2.0 * cost::limit_to_time_bound(point, work.operations / rate / SHARE))
-}
-
-/// Formats an estimated time with two digits: `about 28 s`.
-pub fn describe_seconds(seconds: f64) -> String {
-    if seconds < 1.0 { "less than 1 s".into() } else { format!("about {}", round_seconds(seconds)) }
-}
-
-fn round_seconds(seconds: f64) -> String {
-    units::seconds(units::number(seconds, NumberStyle::Rounded(2)).parse().unwrap_or(seconds))
 }

@@ -1,6 +1,11 @@
-//! The time for the launches of a group.
+//! The time for the launches of a sweep: its division among groups, points that do not fit, and the budget to advise.
 
-use super::groups::Group;
+use super::cost::{self, SampleCosts, describe_seconds};
+use super::groups::{Group, Pending};
+use super::plan::Plan;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::units::{self, plural};
+use std::time::Duration;
 
 /// Seconds for the launches of a group.
 #[derive(Clone, Copy)]
@@ -9,24 +14,82 @@ pub struct Budget {
     pub share: f64,
     /// Its share among the groups of its block, while points have no sample: every point is measured once before launches repeat.
     pub first_round: f64,
+    /// The time of all groups.
+    total: f64,
 }
 
 impl Budget {
     /// Divides seconds among groups in proportion to their points, and returns those of the first group. Each group is a block and a number
     /// of points.
-    pub fn of_first_group(seconds: f64, groups: &[(u32, usize)]) -> Self {
+    pub fn of_first_group(total: f64, groups: &[(u32, usize)]) -> Self {
         let points = |block: Option<u32>| {
             let is_counted = |group: &&(u32, usize)| block.is_none_or(|block| group.0 == block);
             groups.iter().filter(is_counted).map(|group| group.1).sum::<usize>() as f64
         };
         let (block, own) = groups[0];
-        Self { share: seconds * own as f64 / points(None), first_round: seconds * own as f64 / points(Some(block)) }
+        Self { share: total * own as f64 / points(None), first_round: total * own as f64 / points(Some(block)), total }
     }
 
     /// Returns what is left after some seconds; `None` if the group may not be launched again.
     pub fn after(self, seconds: f64, group: &Group) -> Option<Self> {
-        let left = Self { share: (self.share - seconds).max(0.0), first_round: (self.first_round - seconds).max(0.0) };
-        let has_first_round = left.first_round > 0.0 && group.pending.iter().any(|pending| pending.values.is_empty());
-        (left.share > 0.0 || has_first_round).then_some(left)
+        let left = |whole: f64| (whole - seconds).max(0.0);
+        let rest = Self { share: left(self.share), first_round: left(self.first_round), total: left(self.total) };
+        let has_first_round = rest.first_round > 0.0 && group.has_unmeasured_point();
+        (rest.share > 0.0 || has_first_round).then_some(rest)
     }
+
+    /// Returns the time after which a launch is ended within a sample. The worker starts no sample after the time of its group, but one
+    /// that it has started may take longer.
+    pub fn limit(self) -> Duration {
+        /// Fraction of the budget by which a sample may exceed it, and the least such time in seconds.
+        const OVERRUN: (f64, f64) = (0.1, 0.5);
+        let overrun = (OVERRUN.0 * self.total).max(OVERRUN.1);
+        Duration::try_from_secs_f64(self.total + overrun).unwrap_or(Duration::MAX)
+    }
+}
+
+/// Removes the points of which one sample is expected to take longer than the whole budget, and returns a note about them.
+///
+/// # Errors
+/// If no point is left.
+pub fn remove_long_points(plan: &Plan, groups: &mut Vec<Group>, costs: &SampleCosts) -> Result<Option<String>> {
+    let Some(budget) = plan.repeat.budget_seconds else { return Ok(None) };
+    let seconds = |pending: &Pending| {
+        let entry = &plan.entries[pending.entry];
+        costs.cost(entry) + cost::filling(&entry.point)
+    };
+    let of_all: Vec<f64> = groups.iter().flat_map(|group| &group.pending).map(seconds).collect();
+    let too_long: Vec<f64> = of_all.iter().copied().filter(|&seconds| seconds > budget).collect();
+    let Some(shortest) = too_long.iter().copied().reduce(f64::min) else { return Ok(None) };
+    let (time, budget_text) = (describe_seconds(shortest), units::seconds(budget));
+    // One sample of each point.
+    let advice = advise(of_all.iter().sum());
+    if too_long.len() == of_all.len() {
+        let message = format!("one sample takes {time}, longer than the budget of {budget_text}");
+        return Err(Error::input(message, format!("nothing was measured; give more time: {advice}")));
+    }
+    groups.iter_mut().for_each(|group| group.pending.retain(|pending| seconds(pending) <= budget));
+    groups.retain(|group| !group.pending.is_empty());
+    let points = plural(too_long.len(), "point");
+    Ok(Some(format!(
+        "note: {points} left out: one sample takes {time} or more, longer than the budget of {budget_text}; {advice} measures all"
+    )))
+}
+
+/// Returns the flag for a budget in which a run of this time ends: `--budget 3min`.
+pub fn advise(seconds: f64) -> String {
+    /// Estimates are rough, and launches take time to start.
+    const MARGIN: f64 = 1.2;
+    const MINUTE: f64 = 60.0;
+    const HOUR: f64 = 3600.0;
+    let seconds = MARGIN * seconds;
+    let (unit, name) = match seconds {
+        _ if seconds <= MINUTE / 2.0 => (1.0, "s"),
+        _ if seconds <= HOUR / 2.0 => (MINUTE, "min"),
+        _ => (HOUR, "h"),
+    };
+    let steps = [1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0];
+    let count = seconds / unit;
+    let count = steps.into_iter().find(|&step| step >= count).unwrap_or((count / 10.0).ceil() * 10.0);
+    format!("--budget {count}{name}")
 }

@@ -3,6 +3,7 @@
 use super::plan::{Context, Entry, Plan};
 use super::simulation::Simulation;
 use apexmap_base::point::Point;
+use apexmap_base::units::{self, NumberStyle};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::kernels;
@@ -21,13 +22,22 @@ pub const MIN_SILENCE: f64 = 60.0;
 pub struct SampleCosts<'a> {
     pub plan: &'a Plan,
     /// By key.
-    pub measured: HashMap<String, f64>,
+    measured: HashMap<String, f64>,
+    /// Ratio of measured to estimated wall times, by kernel: the first samples show how fast this machine is at the other points.
+    factors: HashMap<&'a str, f64>,
 }
 
 impl<'a> SampleCosts<'a> {
     /// Takes the measured times from the journals of a result.
     pub fn new(plan: &'a Plan, records: &[Record<SampleOutcome>]) -> Self {
-        Self { plan, measured: mean_sample_costs(records) }
+        Self::from_measured(plan, mean_sample_costs(records))
+    }
+
+    /// Takes measured times by key.
+    pub fn from_measured(plan: &'a Plan, measured: HashMap<String, f64>) -> Self {
+        let mut costs = Self { plan, measured, factors: HashMap::new() };
+        costs.factors = costs.learned_factors();
+        costs
     }
 
     /// Returns the mean wall time of the point's samples, if it has any.
@@ -35,19 +45,17 @@ impl<'a> SampleCosts<'a> {
         self.measured.get(&entry.key).copied()
     }
 
-    /// Estimates the wall time of a sample before the sweep runs.
-    pub fn estimate(&self, point: &Point) -> f64 {
+    /// Returns the measured wall time of a sample, else its estimate.
+    pub fn cost(&self, entry: &Entry) -> f64 {
+        let factor = self.factors.get(entry.point.kernel.as_str()).copied().unwrap_or(1.0);
+        self.mean_of(entry).unwrap_or_else(|| factor * self.estimate(&entry.point))
+    }
+
+    fn estimate(&self, point: &Point) -> f64 {
         estimate(&self.plan.context, point) + oversubscription_cost(&self.plan.context, point.ranks)
     }
 
-    /// Returns the measured wall time of a sample, else its estimate.
-    pub fn cost(&self, entry: &Entry) -> f64 {
-        self.mean_of(entry).unwrap_or_else(|| self.estimate(&entry.point))
-    }
-
-    /// Returns the ratio of measured to estimated wall times, by kernel: the first samples show how fast this machine is at the
-    /// other points.
-    pub fn learned_factors(&self) -> HashMap<&'a str, f64> {
+    fn learned_factors(&self) -> HashMap<&'a str, f64> {
         let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
         for entry in &self.plan.entries {
             if let Some(measured) = self.mean_of(entry) {
@@ -132,6 +140,11 @@ pub fn estimate_on(point: &Point, hardware_threads: usize) -> f64 {
     OVERHEAD + limit_to_time_bound(point, seconds / 2.0) * 2.0
 }
 
+/// Estimates how long a rank takes to fill its memory for the first sample, in seconds: 1 GB/s.
+pub fn filling(point: &Point) -> f64 {
+    kernels::find(&point.kernel).map_or(0.0, |kernel| kernel.memory(point) as f64 / 1e9)
+}
+
 /// Returns the longest time in seconds that a rank at this point may give no sign of life. A rank reports nothing while its clock
 /// runs. Only the first rank reports how far its memory is filled, and slower ranks may take longer.
 pub fn longest_silence(context: &Context, point: &Point) -> f64 {
@@ -172,4 +185,14 @@ pub fn limit_to_time_bound(point: &Point, seconds: f64) -> f64 {
         Some(bound) if bound > 0 => seconds.min(bound as f64),
         _ => seconds,
     }
+}
+
+/// Formats an estimated time with two digits: `about 28 s`.
+pub fn describe_seconds(seconds: f64) -> String {
+    if seconds < 1.0 { "less than 1 s".into() } else { format!("about {}", round_seconds(seconds)) }
+}
+
+/// Formats a time with two digits: `28 s`.
+pub fn round_seconds(seconds: f64) -> String {
+    units::seconds(units::number(seconds, NumberStyle::Rounded(2)).parse().unwrap_or(seconds))
 }

@@ -1,6 +1,7 @@
 //! The driver: runs the missing launches, keeps every line of their output, and continues after failures.
 
-use super::budget::Budget;
+use super::attempt::Attempt;
+use super::budget::{self, Budget};
 use super::cost::{self, SampleCosts};
 use super::environment::messaging_variables;
 use super::execute::{Ending, Executor, LaunchLimits};
@@ -9,21 +10,16 @@ pub use super::groups::remaining_launches;
 use super::groups::{Group, Pending, group_points, launch_job, launches_of_groups};
 use super::node_types::NodeTypes;
 use super::plan::{Plan, Progress};
-use super::protocol::Protocol;
 use super::suspicion::{FailedLaunch, Suspicion};
-use super::watch::Watch;
 pub use super::watcher::Watcher;
 use crate::launch::CommandLine;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::new_file;
-use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::LaunchSize;
-use apexmap_base::sample::{Event, Sample, Status};
-use apexmap_measure::kernels;
+use apexmap_base::sample::{Event, Sample};
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
-use apexmap_results::table::quietness::Quietness;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -67,11 +63,13 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     let records = setting.folder.outcomes()?;
     let progress = Progress::new(plan, &records);
     setting.node_types = NodeTypes::new(&progress.node_types);
-    let groups = group_points(plan, &progress, setting.retry_failed);
-    let costs = SampleCosts::new(plan, &records);
+    let (mut groups, costs) =
+        (group_points(plan, &progress, setting.retry_failed), SampleCosts::new(plan, &records));
+    let note = budget::remove_long_points(plan, &mut groups, &costs)?;
     let [.., failed] = progress.counts();
     let failed = if setting.retry_failed { 0 } else { failed };
     setting.watcher.begin(&launches_of_groups(plan, &groups, &|entry| costs.cost(entry)), plan.repeat, failed);
+    note.iter().for_each(|text| setting.watcher.say(text));
     let mut suspicion = Suspicion::new(progress.samples() > 0);
     let result = measure_groups(plan, groups, setting, &mut suspicion);
     let setup_fault = suspicion.known_setup_fault().cloned().filter(|_| result.is_ok());
@@ -86,33 +84,59 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     }
 }
 
+/// Checks that one sample of some unfinished point is expected to fit into the budget.
+///
+/// # Errors
+/// If none fits, or the result cannot be read.
+pub fn check_budget(plan: &Plan, folder: &Folder, retry_failed: bool) -> Result<()> {
+    let records = folder.outcomes()?;
+    let mut groups = group_points(plan, &Progress::new(plan, &records), retry_failed);
+    budget::remove_long_points(plan, &mut groups, &SampleCosts::new(plan, &records)).map(drop)
+}
+
 /// Returns the number of points with missing samples.
 fn count_waiting_points(plan: &Plan, setting: &DriverInputs) -> Result<usize> {
     let [_, partial, missing, _] = Progress::new(plan, &setting.folder.outcomes()?).counts();
     Ok(partial + missing)
 }
 
+/// Smallest rest of a budget for which launches start again, in seconds.
+const MIN_REST: f64 = 0.5;
+
+/// Launches all groups. What they leave of the budget goes to the points without a sample, or else to all unfinished ones.
 fn measure_groups(
     plan: &Plan,
-    groups: Vec<Group>,
+    mut groups: Vec<Group>,
     setting: &mut DriverInputs,
     suspicion: &mut Suspicion,
 ) -> Result<()> {
-    let points: Vec<(u32, usize)> = groups.iter().map(|group| (group.block, group.pending.len())).collect();
     let mut budget = plan.repeat.budget_seconds;
     let (mut has_started, mut failure) = (false, None);
-    for (index, group) in groups.into_iter().enumerate() {
-        (setting.interrupted)()?;
-        // The rest is divided anew, so time that a group leaves goes to the later ones.
-        let share = budget.map(|budget| Budget::of_first_group(budget, &points[index..]));
-        let begun_at = Instant::now();
-        match measure_group(plan, group, share, setting, suspicion)? {
-            // A rank count that cannot start does not stop the others, once one has started.
-            Some(error) if !has_started => return Err(error),
-            Some(error) => failure = failure.or(Some(error)),
-            None => has_started = true,
+    while !groups.is_empty() {
+        let points: Vec<(u32, usize)> = groups.iter().map(|group| (group.block, group.pending.len())).collect();
+        for (index, group) in groups.iter_mut().enumerate() {
+            (setting.interrupted)()?;
+            // The rest is divided anew, so time that a group leaves goes to the later ones.
+            let share = budget.map(|budget| Budget::of_first_group(budget, &points[index..]));
+            let begun_at = Instant::now();
+            match measure_group(plan, group, share, setting, suspicion)? {
+                // A rank count that cannot start does not stop the others, once one has started.
+                Some(error) if !has_started => return Err(error),
+                Some(error) => {
+                    failure = failure.or(Some(error));
+                    group.pending.clear();
+                }
+                None => has_started = true,
+            }
+            budget = budget.map(|budget| (budget - begun_at.elapsed().as_secs_f64()).max(0.0));
         }
-        budget = budget.map(|budget| (budget - begun_at.elapsed().as_secs_f64()).max(0.0));
+        if groups.iter().any(Group::has_unmeasured_point) {
+            groups.iter_mut().for_each(|group| group.pending.retain(Pending::is_unmeasured));
+        }
+        groups.retain(|group| !group.pending.is_empty());
+        if budget.is_none_or(|rest| rest < MIN_REST) {
+            break;
+        }
     }
     failure.map_or(Ok(()), Err)
 }
@@ -120,7 +144,7 @@ fn measure_groups(
 /// Launches a group until all its points are settled. Returns an error if it has to give up.
 fn measure_group(
     plan: &Plan,
-    mut group: Group,
+    group: &mut Group,
     budget: Option<Budget>,
     setting: &mut DriverInputs,
     suspicion: &mut Suspicion,
@@ -128,18 +152,18 @@ fn measure_group(
     let begun_at = Instant::now();
     let (mut fruitless, mut unfinished, mut kills) = (0, 0, 0);
     while !group.pending.is_empty() {
-        let left = match budget.map(|budget| budget.after(begun_at.elapsed().as_secs_f64(), &group)) {
+        let left = match budget.map(|budget| budget.after(begun_at.elapsed().as_secs_f64(), group)) {
             Some(None) => return Ok(None),
             left => left.flatten(),
         };
         let (launch, journal) = setting.folder.begin_launch()?;
-        let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
+        let (attempt, ending) = launch_once(plan, group, (&launch, journal), left, setting)?;
         let ending = match ending {
             Ok(ending) => ending,
-            Err(error) => return abandon_launch(attempt, error, setting.watcher),
+            Err(error) => return attempt.abandon(error, setting.watcher),
         };
         if let Some(text) = (setting.remedy)(&ending)? {
-            settle_points(plan, &mut group, None, &ending, &mut setting.failed);
+            settle_points(plan, group, None, &ending, &mut setting.failed);
             setting.watcher.report_end(&ending);
             setting.watcher.say(&text);
             FailedLaunch { journal: attempt.journal, failure: None, ending, place: String::new() }
@@ -150,7 +174,7 @@ fn measure_group(
         let (in_flight, has_greeted) = (attempt.protocol.in_flight(), attempt.protocol.has_greeted());
         let key = |index: usize| plan.entries[group.pending[index].entry].key.clone();
         let place = in_flight.map_or(group.size.to_string(), key);
-        let failure = settle_points(plan, &mut group, in_flight, &ending, &mut setting.failed);
+        let failure = settle_points(plan, group, in_flight, &ending, &mut setting.failed);
         let (is_done, samples) = (attempt.protocol.is_done(), attempt.samples);
         let failed = FailedLaunch { journal: attempt.journal, failure, ending: ending.clone(), place };
         if is_done {
@@ -189,36 +213,6 @@ fn measure_group(
     Ok(None)
 }
 
-/// Ends a launch that the driver stopped. If its lines are inconsistent, none of its samples counts, and other rank counts
-/// continue.
-fn abandon_launch(mut attempt: Attempt, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
-    // If the journal cannot be written either, the first error is reported.
-    if !matches!(error.kind, ErrorKind::Interrupted(_)) {
-        let (message, doubtful) = (error.message.clone(), attempt.faulty);
-        let ended_event = Event::Ended { status: Status::Failed, message, doubtful, output: OtherOutput::default() };
-        let _ = attempt.journal.append(&ended_event);
-    }
-    let _ = attempt.journal.finish();
-    if !attempt.faulty {
-        return Err(error);
-    }
-    watcher.report_misfit();
-    Ok(Some(error))
-}
-
-/// The state of a launch.
-struct Attempt {
-    journal: Journal,
-    protocol: Protocol,
-    /// Whether its lines violate the protocol.
-    faulty: bool,
-    samples: u32,
-    watch: Watch,
-    ends_if_noisy: bool,
-    /// The first point whose run failed without ending the launch.
-    failed: Option<FailedPoint>,
-}
-
 fn launch_once(
     plan: &Plan,
     group: &mut Group,
@@ -232,23 +226,18 @@ fn launch_once(
     let job_file = path.with_extension("job");
     let absolute = std::path::absolute(&job_file).map_err(|e| Error::file("find", &job_file, e))?;
     let command = (setting.command)(&absolute, group.size);
+    // The worker counts the preflight, which is not measuring time.
+    let seconds = |measuring: f64| measuring + preflight_seconds;
     let job = Job {
         environment: messaging_variables(&command.env),
-        first_round_seconds: budget.map(|budget| budget.first_round),
-        ..launch_job(plan, group, launch, budget.map(|budget| budget.share), preflight_seconds)?
+        first_round_seconds: budget.map(|budget| seconds(budget.first_round)),
+        ..launch_job(plan, group, launch, budget.map(|budget| seconds(budget.share)), preflight_seconds)?
     };
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
     new_file::replace_contents(&job_file, text)?;
 
-    let mut attempt = Attempt {
-        journal,
-        protocol: Protocol::new(job),
-        faulty: false,
-        samples: 0,
-        watch: Watch::default(),
-        ends_if_noisy: setting.ends_if_noisy,
-        failed: None,
-    };
+    let limit = budget.map(|budget| budget.limit() + Duration::from_secs_f64(preflight_seconds));
+    let mut attempt = Attempt::new(journal, job, limit, setting.ends_if_noisy);
     setting.watcher.report_launch(launch, group.block, group.size, group.pending.len());
     let limits = limits(plan, group, setting);
     let (watcher, node_types, interrupted) = (&mut *setting.watcher, &mut setting.node_types, setting.interrupted);
@@ -256,7 +245,7 @@ fn launch_once(
         interrupted()?;
         let Some(event) = event else {
             watcher.tick();
-            return Ok(());
+            return attempt.check_time();
         };
         let index = attempt.protocol.check(&event).map_err(|reason| {
             attempt.faulty = true;
@@ -267,7 +256,7 @@ fn launch_once(
             node_types.add(launch, &hello.node_type()).iter().for_each(|line| watcher.say(line));
         }
         let pending = index.map(|index| &mut group.pending[index]);
-        record_event(plan, group.size, pending, &mut attempt, event, watcher)
+        attempt.record(plan, group.size, pending, event, watcher)
     });
     setting.failed = setting.failed.take().or(attempt.failed.take());
     Ok((attempt, ending))
@@ -280,74 +269,6 @@ fn limits(plan: &Plan, group: &Group, setting: &DriverInputs) -> LaunchLimits {
     let sample_limit = Duration::try_from_secs_f64(sample_limit).unwrap_or(Duration::MAX);
     let sample = setting.limits.sample.max(sample_limit);
     LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, sample, ..setting.limits }
-}
-
-/// Records one event that passed the protocol's check.
-fn record_event(
-    plan: &Plan,
-    size: LaunchSize,
-    pending: Option<&mut Pending>,
-    attempt: &mut Attempt,
-    event: Event,
-    watcher: &mut dyn Watcher,
-) -> Result<()> {
-    match (&event, pending) {
-        (Event::Hello(launch), _) => {
-            if launch.build != plan.context.build {
-                return Err(Error::input(
-                    "the worker was rebuilt while the sweep ran: samples of two builds are not comparable",
-                    "rerun to plan for the new build",
-                ));
-            }
-            faults::check_nodes(size, launch)?;
-            faults::check_memory(plan, size, launch)?;
-            attempt.watch.begin_launch(launch);
-            watcher.report_placement(launch);
-        }
-        (Event::Start { .. }, Some(pending)) => {
-            watcher.report_start(&plan.entries[pending.entry].point, &pending.values);
-            return Ok(());
-        }
-        (Event::Progress { phase, share }, _) => {
-            watcher.report_progress(*phase, *share);
-            return Ok(());
-        }
-        (Event::Simulation { messages, seconds }, _) => {
-            watcher.report_simulation(*messages, *seconds);
-            return Ok(());
-        }
-        (Event::Sample(sample), Some(pending)) => {
-            attempt.samples += 1;
-            pending.next_repetition = sample.repetition + 1;
-            match (sample.status, kernels::repeated_value(sample)) {
-                (Status::Ok, Some(value)) => pending.values.push(value),
-                _ => {
-                    pending.failed = true;
-                    attempt.failed.get_or_insert_with(|| FailedPoint::in_launch(sample));
-                }
-            }
-            attempt.journal.append(&event)?;
-            attempt.watch.add_sample(sample);
-            let is_finished = pending.failed || plan.repeat.is_satisfied(&pending.values);
-            watcher.report_sample(sample, is_finished, &attempt.watch);
-            return Ok(());
-        }
-        (Event::Preflight { canaries }, _) => {
-            let (verdict, text) = attempt.watch.add_preflight(canaries);
-            watcher.report_preflight(verdict, &text);
-            if verdict == Quietness::Disturbed && attempt.ends_if_noisy {
-                attempt.journal.append(&event)?;
-                return Err(faults::noise_error(&text));
-            }
-        }
-        (Event::Memory { .. } | Event::Done { .. }, _) => {}
-        // The ending of the launch reports it.
-        (Event::Fatal { .. }, _) => return Ok(()),
-        (Event::Start { .. } | Event::Sample(_) | Event::Ended { .. }, _) => {
-            return Err(Error::internal("a line of a launch was not checked"));
-        }
-    }
-    attempt.journal.append(&event)
 }
 
 /// Settles the points of a launch that has ended, and drops those that need no further launch. Returns the failed sample of the

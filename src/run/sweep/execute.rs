@@ -51,6 +51,12 @@ impl Ending {
         Self { status, message, abrupt: false, lacked_memory: false, cause: None, output }
     }
 
+    /// Returns the last line of the launch's journal. `doubtful`: its lines are inconsistent.
+    pub fn event(&self, doubtful: bool) -> Event {
+        let Self { status, message, output, .. } = self.clone();
+        Event::Ended { status, message, doubtful, output }
+    }
+
     /// Returns true if the launch ended because its job ended.
     pub fn is_over(&self) -> bool {
         self.cause.is_some_and(|cause| cause.nature == Nature::JobOver)

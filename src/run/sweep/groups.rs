@@ -20,6 +20,13 @@ pub struct Pending {
     pub failed: bool,
 }
 
+impl Pending {
+    /// Returns whether the point has no sample.
+    pub fn is_unmeasured(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
 /// The points of one size of launch in one block.
 pub struct Group {
     pub block: u32,
@@ -30,6 +37,11 @@ pub struct Group {
 }
 
 impl Group {
+    /// Returns whether a point has no sample.
+    pub fn has_unmeasured_point(&self) -> bool {
+        self.pending.iter().any(Pending::is_unmeasured)
+    }
+
     /// Forgets the samples on nodes of other types than those of a launch that begins.
     pub fn begin_on(&mut self, node_type: &str) {
         if self.node_type.as_deref() != Some(node_type) {

@@ -3,7 +3,8 @@
 
 pub mod answer;
 mod answer_checks;
-mod budget;
+mod attempt;
+pub mod budget;
 pub mod command;
 mod conditions;
 pub mod cost;

@@ -31,8 +31,7 @@ impl FailedLaunch {
             watcher.report_sample(&sample, true, &Watch::default());
             self.journal.append(&Event::Sample(Box::new(sample)))?;
         }
-        let Ending { status, message, output, .. } = self.ending;
-        self.journal.append(&Event::Ended { status, message, doubtful: false, output })?;
+        self.journal.append(&self.ending.event(false))?;
         self.journal.finish()
     }
 }
