@@ -23,6 +23,8 @@ pub enum Reservation {
     Disagrees { model: String, ratio: f64 },
     /// The mean error of a model on measurements to which it was not fitted.
     TestedError { error: f64, machine: String, points: usize },
+    /// Rates without an effect were this many times the measured ones on a machine that has it.
+    TestedRatio { without: String, least: f64, most: f64, machine: String, points: usize },
     /// No measurement tests the model on this kind of machine.
     Untested,
     /// The numbers come from simulated ranks; `without` names what the simulation leaves out.
@@ -40,6 +42,7 @@ impl Reservation {
             Self::SingleLaunch { .. } | Self::Untested | Self::Disturbed { factor: None, .. } => true,
             Self::Disturbed { factor: Some(factor), .. } => factor.ln().abs() >= effect,
             Self::TestedError { error, .. } => error.ln_1p() >= effect,
+            Self::TestedRatio { most, .. } => most.ln() >= effect,
             Self::Disagrees { ratio, .. } => ratio.ln().abs() >= effect,
             Self::Extrapolated { .. }
             | Self::Reduced { .. }
@@ -111,6 +114,10 @@ impl fmt::Display for Reservation {
             }
             Self::TestedError { error, machine, points } => {
                 write!(f, "tested error {:.0} % ({machine}, {})", 100.0 * error, plural(*points, "point"))
+            }
+            Self::TestedRatio { without, least, most, machine, points } => {
+                let machine = format!("{machine}, {}", plural(*points, "point"));
+                write!(f, "{least:.1} to {most:.1} times as fast as measured ({machine}), without {without}")
             }
             Self::Untested => f.write_str("not tested on such a machine"),
             Self::Simulated { machine, without } => write!(f, "simulated ({machine}), without {without}"),

@@ -283,9 +283,12 @@ fn intervals(folder: &Folder, text: &mut String) {
             }
             let samples = Samples::from(loaded.table).current().good();
             if !samples.is_empty() {
-                let node = Manifest::read(folder).map(|manifest| manifest.plain_node()).unwrap_or_default();
+                let manifest = Manifest::read(folder).ok();
+                let node = manifest.as_ref().map(Manifest::plain_node).unwrap_or_default();
                 samples.describe_node_types().iter().for_each(|line| text.push_str(&format!("{line}\n")));
                 let _ = writeln!(text, "{}", samples.method());
+                let tested = manifest.and_then(|manifest| Some(manifest.simulated?.tested()));
+                tested.into_iter().flatten().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
                 samples.remarks(&node).iter().for_each(|remark| text.push_str(&format!("remark: {remark}\n")));
             }
         }

@@ -7,12 +7,19 @@ use apexmap_measure::comm::UNEXPECTED_MESSAGES;
 use apexmap_measure::comm::simulated::{Frame, Machine, Topology};
 use apexmap_measure::kernels::keys::{MESSAGE_BYTES, WINDOW};
 use apexmap_measure::kernels::{self, Traffic};
+use apexmap_theory::models::tested;
 use std::ops::RangeInclusive;
 
 /// The largest number of ranks that was compared with SMPI.
 pub const MAX_TESTED_RANKS: usize = 256;
 /// The message sizes that were compared with SMPI.
 pub const TESTED_BYTES: RangeInclusive<u64> = 64..=65536;
+
+/// Returns whether ranks of a point share a node. Of some kernels, [`tested::of_simulation`] says how far such simulations are from
+/// measurements.
+pub fn share_node(point: &Point, machine: &Machine) -> bool {
+    machine.ranks_per_node > 1 && point.ranks > 1
+}
 
 /// Returns the reasons why the simulation of a point was not compared with SMPI; none if it was.
 pub fn envelope(point: &Point, machine: &Machine) -> Vec<&'static str> {
@@ -24,7 +31,10 @@ pub fn envelope(point: &Point, machine: &Machine) -> Vec<&'static str> {
     let sends_to = |traffic: Traffic| kernel.is_some_and(|kernel| kernel.traffic == traffic);
     let reasons = [
         (point.ranks > MAX_TESTED_RANKS, "more than 256 ranks"),
-        (machine.ranks_per_node > 1 && point.ranks > 1, "several ranks on a node, which share its interface"),
+        (
+            share_node(point, machine) && tested::of_simulation(kernels::family(&point.kernel)).is_none(),
+            "several ranks on a node, which share its interface",
+        ),
         (
             message_bytes.is_some_and(|bytes| !TESTED_BYTES.contains(&bytes)),
             "messages of fewer than 64 bytes or more than 64 KiB",

@@ -16,7 +16,7 @@ mod places;
 pub mod simgrid;
 
 pub use computation::computation_costs;
-pub use envelope::envelope;
+pub use envelope::{envelope, share_node};
 pub use numbers::missing_error;
 
 use apexmap_base::error::{Error, Result};

@@ -9,6 +9,7 @@ use apexmap_base::provenance::{Build, Host, PlainNode};
 use apexmap_base::regular_file::read_text;
 use apexmap_base::sample::{Launch, SCHEMA_VERSION, Status};
 use apexmap_theory::machine::Card;
+use apexmap_theory::models::tested;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -87,6 +88,21 @@ pub struct SimulatedMachine {
     /// Number of points with at least one such reason.
     #[serde(default)]
     pub untested_points: usize,
+    /// Number of points of each family of kernels where ranks share a node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub on_shared_nodes: BTreeMap<String, usize>,
+}
+
+impl SimulatedMachine {
+    /// Returns what tests on real machines say about these points, in one sentence for each family of kernels.
+    pub fn tested(&self) -> Vec<String> {
+        let sentence = |(family, count): (&String, &usize)| {
+            let reservation = tested::of_simulation(family)?;
+            let at = if *count == 1 { "At 1 point".to_owned() } else { format!("At {count} points") };
+            Some(format!("{at} of {family}, ranks share a node. It was tested: simulations are {reservation}."))
+        };
+        self.on_shared_nodes.iter().filter_map(sentence).collect()
+    }
 }
 
 /// A launch and its end.

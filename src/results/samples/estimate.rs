@@ -269,7 +269,7 @@ impl Samples {
         if self.describe_simulation().is_some() {
             let card = match self.column("card_spread") {
                 Some(_) => " Intervals come from those of the card: each point ran again with numbers drawn from them.",
-                None => " The card has no intervals.",
+                None => " No interval of the card is included: it has none, or resamples is 0 in [launch].",
             };
             let method =
                 "Ranks are simulated: each point has one sample in virtual time, because equal runs give equal times.";

@@ -34,7 +34,7 @@ use apexmap_measure::provenance;
 use apexmap_measure::seen_cache;
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::manifest::{Manifest, SimulatedMachine};
 use apexmap_results::table::Table;
 use each_node::EachNode;
 use plan_time::PlanTime;
@@ -192,10 +192,15 @@ impl Campaign {
             samples: BTreeMap::new(),
             launches: Vec::new(),
             sized_for: self.sized_for.clone(),
-            simulated: simulated::record(&self.plan),
+            simulated: self.simulated_machine(),
             imported: None,
             compaction: None,
         }
+    }
+
+    /// Returns the machine of simulated ranks, with what is known about its errors.
+    pub fn simulated_machine(&self) -> Option<SimulatedMachine> {
+        simulated::record(&self.plan)
     }
 
     /// Writes the contents of the journals into the manifest and the table.

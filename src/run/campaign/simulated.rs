@@ -6,7 +6,8 @@ use crate::sweep::simulation::Simulation;
 use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::Result;
 use apexmap_results::disk::manifest::SimulatedMachine;
-use apexmap_simulate::envelope;
+use apexmap_measure::kernels;
+use apexmap_simulate::{envelope, share_node};
 use apexmap_theory::machine::{Card, catalogue};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,15 +56,19 @@ pub fn record(plan: &Plan) -> Option<SimulatedMachine> {
     assumptions.sort();
     assumptions.dedup();
     let (mut untested, mut untested_points) = (BTreeMap::<String, usize>::new(), 0);
+    let mut on_shared_nodes = BTreeMap::<String, usize>::new();
     for entry in &plan.entries {
         let machine = simulation.machine(entry.point.launch_size()).ok();
+        if machine.as_ref().is_some_and(|machine| share_node(&entry.point, machine)) {
+            *on_shared_nodes.entry(kernels::family(&entry.point.kernel).to_owned()).or_default() += 1;
+        }
         let untested_here = machine.map(|machine| envelope(&entry.point, &machine)).unwrap_or_default();
         let reasons = untested_here.into_iter().map(str::to_owned).chain(simulation.extrapolation(&entry.point));
         let reasons: Vec<String> = reasons.collect();
         untested_points += usize::from(!reasons.is_empty());
         reasons.into_iter().for_each(|reason| *untested.entry(reason).or_default() += 1);
     }
-    Some(SimulatedMachine { card: simulation.card.to_toml(), assumptions, untested, untested_points })
+    Some(SimulatedMachine { card: simulation.card.to_toml(), assumptions, untested, untested_points, on_shared_nodes })
 }
 
 /// Returns the default result folder: `results/protocol-red-storm`.

@@ -87,6 +87,19 @@ pub fn of_model(id: &str) -> Vec<&'static Test> {
     TESTS.iter().filter(|test| test.model == id && test.is_banded).collect()
 }
 
+/// Returns how much too fast simulations of several ranks on a node are, for kernels of this family; `None` if this was not tested.
+pub fn of_simulation(family: &str) -> Option<Reservation> {
+    let test = TESTS.iter().find(|test| test.model.strip_prefix("simulation ") == Some(family))?;
+    let (least, most) = test.ratios?;
+    Some(Reservation::TestedRatio {
+        without: "the memory and the caches that ranks of a node share".into(),
+        least,
+        most,
+        machine: test.machine.clone(),
+        points: test.points,
+    })
+}
+
 /// Returns the standard deviation of normal residuals ln(measured / predicted) with this SMAPE, a fraction below 2.
 #[must_use]
 pub fn deviation(smape: f64) -> f64 {
