@@ -1,6 +1,6 @@
 //! Tests of complete runs of the program: killed, resumed, failed, inspected.
 
-use crate::common::{Scratch, apexmap, output, wait_for_output};
+use crate::common::{Scratch, apexmap, output, successful_stdout, wait_for_output};
 use apexmap_base::sample::Status;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
@@ -380,6 +380,40 @@ fn status_and_plan_agree_on_incomplete_points() {
     assert!(stdout_text(&["status", out_text]).contains(counts));
     std::fs::remove_file(out.join("sweep.toml")).unwrap();
     assert!(stdout_text(&["status", out_text]).contains(counts), "the manifest keeps the sweep, too");
+}
+
+#[test]
+fn status_shows_the_samples_of_a_copy_without_journals_and_the_answer_of_the_page() {
+    let scratch = Scratch::new();
+    let answer = "question = \"How fast?\"\n[answer]\ntext = \"{low} to {high}\"\n[answer.values]\n\
+                  low = { min = \"bytes_per_second\" }\nhigh = { max = \"bytes_per_second\" }\n";
+    let (question, answer) = answer.split_once('\n').expect("a line");
+    let text = format!("{question}\n[launch]\nlaunches = 2\n{SMALL_SWEEP}width = 0.001\nbudget = \"1 s\"\n{answer}");
+    let (sweep, out) = (sweep(&scratch, &text), scratch.join("result"));
+    assert!(run(&sweep, &out).status.success());
+    let out_text = out.to_str().unwrap();
+    // A sample of a second run is wrong.
+    let journal = out.join("journals/0002.jsonl");
+    let lines = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, lines.replacen("\"status\":\"ok\"", "\"status\":\"wrong\",\"message\":\"lost\"", 1))
+        .unwrap();
+    let folder = Folder::open(&out).unwrap();
+    folder.compact().unwrap();
+    successful_stdout(&["report", out_text]);
+    let state = || -> serde_json::Value {
+        serde_json::from_str(&successful_stdout(&["status", out_text, "--json"])).expect("JSON")
+    };
+    let with_journals = state();
+    assert_eq!(with_journals["failures"][0]["message"], "lost");
+    std::fs::remove_dir_all(folder.journals()).unwrap();
+    assert_eq!(state(), with_journals);
+    let shown = successful_stdout(&["status", out_text]);
+    assert!(shown.contains("launch 0001: 1 rank on ") && !shown.contains("resume with"), "{shown}");
+    let sentence = with_journals["answer"]["text"].as_str().expect("a sentence");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(shown.contains(&format!("How fast?\n  {sentence}\n")), "{shown}");
+    assert!(page.replace('\u{a0}', " ").contains(&format!("<strong>{sentence}</strong>")), "{sentence}");
+    assert_eq!(with_journals["answer"]["values"][0]["unit"], "B/s");
 }
 
 #[test]

@@ -3,13 +3,11 @@
 use super::embedded::Embedded;
 use super::facts;
 use super::failures::{self, Failure};
-use super::overview;
 use crate::html::{self, Banner};
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::disk::tabulate::tabulate_points;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::samples::stamp::Stamp;
@@ -52,12 +50,10 @@ impl<'a> Head<'a> {
         redrawn: Option<&'a str>,
     ) -> Result<Self> {
         let embedded = Embedded::from_folder(folder, manifest)?;
-        let plan = Samples::from(tabulate_points(&folder.planned_points()?.unwrap_or_default()));
-        let declared = declared::answer(samples, &plan, &manifest.sweep)?;
         Ok(Self {
             manifest,
             machine: device(samples).unwrap_or_else(|| manifest.plain_machine()),
-            declared: declared.map(|declared| declared.with(overview::partial(manifest, samples))),
+            declared: declared::of_result((folder, manifest), samples)?,
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),
