@@ -176,6 +176,17 @@ fn a_number_with_a_unit_is_converted_to_the_unit_of_its_name() {
 }
 
 #[test]
+fn a_number_compared_with_words_is_answered_by_the_words() {
+    let names = [("pages", NameType::Word(vec!["base".into(), "huge".into()])), ("L", NameType::Quantity(Unit::Words))];
+    for text in ["pages == 4KiB", "pages == 4096", "2 != pages"] {
+        let error = Condition::parse(text, &names).expect_err(text);
+        assert_eq!(error.help, "pages is one of \"base\", \"huge\"", "{text}");
+    }
+    let error = Condition::parse("L == (L < 2)", &names).expect_err("two types");
+    assert!(error.help.contains("one type"), "{error}");
+}
+
+#[test]
 fn deep_nesting_is_refused_and_long_conditions_are_not() {
     for opening in ["(", "!", "-"] {
         let error = parse(&opening.repeat(100_000)).expect_err("deep");

@@ -62,7 +62,8 @@ fn tick_labels_carry_prefixes_and_units() {
     assert_eq!(labels(&[5e5, 1e8, 2.5e9], Unit::BytesPerSecond, false), ["500 kB/s", "100 MB/s", "2.5 GB/s"]);
     assert_eq!(labels(&[1.0, 2e6], Unit::PerSecond, false), ["1 /s", "2 M/s"]);
     assert_eq!(labels(&[5e-8, 1e-5, 2.0], Unit::Seconds, false), ["50 ns", "10 µs", "2 s"]);
-    assert_eq!(labels(&[512.0, 1024.0, 65536.0], Unit::Words, true), ["512", "1 Ki", "64 Ki"]);
+    assert_eq!(labels(&[512.0, 1024.0, 65536.0], Unit::Words, true), ["512", "1024", "65536"]);
+    assert_eq!(labels(&[512.0, 1024.0, 65536.0], Unit::Bytes, true), ["512 B", "1 KiB", "64 KiB"]);
     assert_eq!(labels(&[0.001, 0.0025, 1e-7], Unit::None, false), ["0.001", "0.0025", "1e-7"]);
 }
 

@@ -1,6 +1,6 @@
 //! Tests of complete runs of the program: killed, resumed, failed, inspected.
 
-use crate::common::{Scratch, apexmap, output, wait_for_output};
+use crate::common::{Scratch, apexmap, output, successful_stdout, wait_for_output};
 use apexmap_base::sample::Status;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
@@ -206,7 +206,11 @@ fn a_complete_result_is_measured_again_with_more_launches_or_afresh() {
     let afresh = again(&["--replace"]);
     assert_eq!(samples(&scratch.join("result.1")), more, "the earlier result is kept");
     assert_eq!(afresh.len(), first.len());
-    assert_eq!(std::fs::read_dir(out.join("journals")).unwrap().flatten().count(), 3, "lines, job and errors of one launch");
+    assert_eq!(
+        std::fs::read_dir(out.join("journals")).unwrap().flatten().count(),
+        3,
+        "lines, job and errors of one launch"
+    );
 }
 
 #[test]
@@ -403,6 +407,40 @@ fn status_and_plan_agree_on_incomplete_points() {
 }
 
 #[test]
+fn status_shows_the_samples_of_a_copy_without_journals_and_the_answer_of_the_page() {
+    let scratch = Scratch::new();
+    let answer = "question = \"How fast?\"\n[answer]\ntext = \"{low} to {high}\"\n[answer.values]\n\
+                  low = { min = \"bytes_per_second\" }\nhigh = { max = \"bytes_per_second\" }\n";
+    let (question, answer) = answer.split_once('\n').expect("a line");
+    let text = format!("{question}\n[launch]\nlaunches = 2\n{SMALL_SWEEP}width = 0.001\nbudget = \"1 s\"\n{answer}");
+    let (sweep, out) = (sweep(&scratch, &text), scratch.join("result"));
+    assert!(run(&sweep, &out).status.success());
+    let out_text = out.to_str().unwrap();
+    // A sample of a second run is wrong.
+    let journal = out.join("journals/0002.jsonl");
+    let lines = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, lines.replacen("\"status\":\"ok\"", "\"status\":\"wrong\",\"message\":\"lost\"", 1))
+        .unwrap();
+    let folder = Folder::open(&out).unwrap();
+    folder.compact().unwrap();
+    successful_stdout(&["report", out_text]);
+    let state = || -> serde_json::Value {
+        serde_json::from_str(&successful_stdout(&["status", out_text, "--json"])).expect("JSON")
+    };
+    let with_journals = state();
+    assert_eq!(with_journals["failures"][0]["message"], "lost");
+    std::fs::remove_dir_all(folder.journals()).unwrap();
+    assert_eq!(state(), with_journals);
+    let shown = successful_stdout(&["status", out_text]);
+    assert!(shown.contains("launch 0001: 1 rank on ") && !shown.contains("resume with"), "{shown}");
+    let sentence = with_journals["answer"]["text"].as_str().expect("a sentence");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(shown.contains(&format!("How fast?\n  {sentence}\n")), "{shown}");
+    assert!(page.replace('\u{a0}', " ").contains(&format!("<strong>{sentence}</strong>")), "{sentence}");
+    assert_eq!(with_journals["answer"]["values"][0]["unit"], "B/s");
+}
+
+#[test]
 fn the_command_line_replaces_the_budget_and_the_launches() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
@@ -438,7 +476,11 @@ fn a_sample_that_exceeds_the_budget_is_ended_and_the_others_are_kept() {
     let ended = output(run.arg("run").args(program).arg(&out).stdin(Stdio::null()));
     assert_eq!(ended.status.code(), Some(4), "{}", errors(&ended));
     assert!(errors(&ended).contains("the budget was spent before a sample ended"), "{}", errors(&ended));
-    assert!(errors(&ended).contains("; some need more than 1 s") && errors(&ended).contains("--budget 3s"), "{}", errors(&ended));
+    assert!(
+        errors(&ended).contains("; some need more than 1 s") && errors(&ended).contains("--budget 3s"),
+        "{}",
+        errors(&ended)
+    );
     assert_eq!(count_processes(&out), 0, "no process of the launch stays behind");
     let table = table(&out);
     assert!((0..table.rows).all(|row| table.number("t", row) == 0.0 && table.word("status", row) == "ok"));

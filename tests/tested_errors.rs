@@ -83,7 +83,7 @@ fn the_errors_of_papers_are_those_of_rows_left_out() {
         let (slowest, fastest) = test.ratios.expect("ratios");
         let ends = (ratios.iter().copied().fold(f64::MAX, f64::min), ratios.iter().copied().fold(0.0, f64::max));
         assert_eq!(test.points, pairs.len(), "{id}");
-                assert!((error - test.smape.1).abs() < 0.0005, "{id}: {error}");
+        assert!((error - test.smape.1).abs() < 0.0005, "{id}: {error}");
         assert!((ends.0 - slowest).abs() < 0.005 && (ends.1 - fastest).abs() < 0.005, "{id}: {ends:?}");
     }
 }
@@ -179,9 +179,14 @@ fn two_models_of_a_card_that_differ_by_more_than_their_errors_say_so() {
     assert!(text.contains("random_access.hypercube predicts 0.53 times as much from the same card"), "{text}");
     let json = predict(&[&of_ping_pong[..], &["--format", "json"]].concat());
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    let kinds: Vec<&str> =
-        json["predictions"][0]["reservations"].as_array().expect("a list").iter().filter_map(|r| r["kind"].as_str()).collect();
+    let kinds: Vec<&str> = json["predictions"][0]["reservations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|r| r["kind"].as_str())
+        .collect();
     assert_eq!(kinds, ["no-domain", "tested-error", "disagrees"]);
-    let refused = refusal_message(&["predict", "random_access.hypercube", "--machine=red-storm", "--ranks=32", "--set=Q=256"]);
+    let refused =
+        refusal_message(&["predict", "random_access.hypercube", "--machine=red-storm", "--ranks=32", "--set=Q=256"]);
     assert!(refused.contains("use random_access.all_to_all"), "{refused}");
 }

@@ -13,6 +13,10 @@ pub enum Reservation {
     SingleLaunch { name: String },
     /// Disturbed samples took up to this factor times as long as quiet ones of the same points; `None` if no quiet ones exist.
     Disturbed { name: String, factor: Option<f64> },
+    /// Some of the samples were disturbed.
+    SomeDisturbed { disturbed: usize, samples: usize },
+    /// Some values come from one sample each, so nothing shows how samples differ.
+    SingleSamples { values: usize },
     /// Some numbers are used outside of the values for which they hold: `P = 1 to 8192`.
     Extrapolated { from: String },
     /// A value of a variable that no run can have was replaced by the nearest one that fits the other variables.
@@ -39,7 +43,11 @@ impl Reservation {
     pub fn may_explain(&self, ratio: f64) -> bool {
         let effect = ratio.ln().abs();
         match self {
-            Self::SingleLaunch { .. } | Self::Untested | Self::Disturbed { factor: None, .. } => true,
+            Self::SingleLaunch { .. }
+            | Self::Untested
+            | Self::Disturbed { factor: None, .. }
+            | Self::SomeDisturbed { .. }
+            | Self::SingleSamples { .. } => true,
             Self::Disturbed { factor: Some(factor), .. } => factor.ln().abs() >= effect,
             Self::TestedError { error, .. } => error.ln_1p() >= effect,
             Self::TestedRatio { most, .. } => most.ln() >= effect,
@@ -99,6 +107,10 @@ impl fmt::Display for Reservation {
                 write!(f, "{name} was disturbed by as much (up to {:.0} % slower)", 100.0 * (factor - 1.0))
             }
             Self::Disturbed { name, factor: None } => write!(f, "{name} was disturbed, by an unknown amount"),
+            Self::SomeDisturbed { disturbed, samples } => {
+                write!(f, "{disturbed} of {} disturbed", plural(*samples, "sample"))
+            }
+            Self::SingleSamples { values } => write!(f, "{} from a single sample", plural(*values, "value")),
             Self::Extrapolated { from } => write!(f, "extrapolated from {from}"),
             Self::Reduced { variable, from, to, because } => {
                 let [from, to] = [from, to].map(|value| exact_number(*value));

@@ -2,13 +2,14 @@
 
 use apexmap_base::condition;
 use apexmap_base::error::{Error, Result};
+use apexmap_base::terminal::note;
 use apexmap_results::samples::Samples;
 use std::path::Path;
 
 /// The flag of commands that select samples.
 #[derive(clap::Args)]
 pub struct Selection {
-    /// Select samples, such as 'P == 2 && alpha <= 0.1' or 'bytes == 256 MiB'; given twice, both conditions must be true
+    /// Select samples, such as 'P == 2 && alpha <= 0.1' or 'M == 512 MiB'; given twice, both conditions must be true
     #[arg(long = "where", value_name = "CONDITION")]
     conditions: Vec<String>,
 }
@@ -35,9 +36,19 @@ impl Selection {
         if self.is_empty() { String::new() } else { own() }
     }
 
-    /// Returns the current samples of a result that meet all conditions.
+    /// Returns the current samples of a result that meet all conditions. A note says which bytes a condition means if it may mean
+    /// others.
     pub fn choose(&self, samples: &Samples) -> Result<Samples> {
-        samples.choose(self.condition(samples)?.as_deref())
+        let chosen = samples.choose(self.condition(samples)?.as_deref())?;
+        for text in &self.conditions {
+            samples
+                .condition(text)?
+                .names()
+                .iter()
+                .filter_map(|name| samples.other_meaning(name))
+                .for_each(|n| note(&n));
+        }
+        Ok(chosen)
     }
 
     /// Completes the help of an error: a condition that it suggests replaces those of the user about the same name and is joined to

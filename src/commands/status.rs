@@ -6,6 +6,7 @@ use super::status_nodes;
 use super::status_state::{Facts, JobRow, StatusReport, ask};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
+use apexmap_base::point::Value;
 use apexmap_base::shell::quote_words;
 use apexmap_base::terminal::{note, print, print_data, terminal_width, to_printable};
 use apexmap_base::text_table::{Align, TextTable};
@@ -20,7 +21,9 @@ use apexmap_results::samples::PLANNED_LAUNCH;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_results::samples::remarks::REMARK_COLUMNS;
+use apexmap_results::table::columns::{Role, exact_value};
 use apexmap_run::sweep::result_state::ResultState;
+use apexmap_study::answers::declared::Declared;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -61,7 +64,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let opened = Opened::open(path)?;
     let mut facts = Facts::read(opened.folder()?).map_err(|error| opened.name_error(error))?;
     ask(std::slice::from_mut(&mut facts), &site)?;
-    let state = StatusReport { result: path.to_owned(), ..facts.state()? };
+    // The end of the text notes samples that cannot be read.
+    let answer = facts.answer_of_sweep().ok().flatten();
+    let state = StatusReport { result: path.to_owned(), answer, ..facts.state()? };
     if arguments.json {
         print_data(&pretty(&state)?)?;
     } else {
@@ -131,6 +136,7 @@ fn describe(facts: &Facts, state: &StatusReport) -> Result<String> {
         "samples: {} successful, {} stale (another build, machine or plan)",
         state.samples.successful, state.samples.stale
     );
+    text.push_str(&state.answer.as_ref().map_or(String::new(), Declared::lines));
     for failure in &state.failures {
         let _ = writeln!(text, "{}: {}: {}", failure.status, failure.point, failure.message);
     }
@@ -168,6 +174,9 @@ fn next_steps(facts: &Facts, state: &StatusReport) -> String {
     let measures =
         |command: &&Vec<String>| command.get(1).is_some_and(|name| ["run", "calibrate"].contains(&name.as_str()));
     let command = facts.manifest.as_ref().map(|manifest| &manifest.command).filter(measures);
+    // A run continues journals only.
+    let has_journals = facts.folder.journal_files().is_ok_and(|files| !files.is_empty());
+    let command = command.filter(|_| has_journals || state.samples.successful == 0);
     if let (Some(command), ResultState::Incomplete) = (command, state.state) {
         let _ = writeln!(text, "resume with: {}", quote_words(command));
     }
@@ -195,7 +204,11 @@ fn list_columns(samples: &Samples) -> String {
     for name in samples.table().names() {
         let about = samples.describe(name);
         let given = if about.symbol == *name { name.clone() } else { format!("{}, {name}", about.symbol) };
-        let shown = |value: f64| if name == "unix_seconds" { format!("{value:.0}") } else { amount(value, about.unit) };
+        let shown = |value: f64| match about.role {
+            _ if name == "unix_seconds" => format!("{value:.0}"),
+            Role::Parameter if value.fract() == 0.0 => exact_value(name, &Value::Integer(value as u64)),
+            _ => amount(value, about.unit),
+        };
         let values = match samples.distinct_numbers(name).as_slice() {
             [] => match samples.words(name).as_slice() {
                 words if words.len() <= MAX_WORDS => words.join(", "),

@@ -17,10 +17,13 @@ use apexmap_measure::worker::{Repeat, unix_seconds};
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::{Folder, lock};
+use apexmap_results::samples::Samples;
 use apexmap_results::table::columns::point_label;
 use apexmap_run::sweep;
 use apexmap_run::sweep::plan::{Entry, Progress};
 use apexmap_run::sweep::result_state::{PointCounts, ResultState, Work};
+use apexmap_study::answers::declared::{self, Declared};
+use apexmap_study::nodes;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -40,6 +43,9 @@ pub struct StatusReport {
     pub exit_code: u8,
     pub points: PointCounts,
     pub samples: SampleCounts,
+    /// The question of the sweep with its answer; only for a single result with samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Declared>,
     pub jobs: Vec<JobRow>,
     /// The nodes of a sweep that each node runs alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -104,7 +110,7 @@ impl Facts {
     /// Reads a result.
     pub fn read(folder: &Folder) -> Result<Self> {
         let folder = folder.clone();
-        let records = folder.outcomes()?;
+        let records = folder.known_outcomes()?;
         let samples = records.iter().flat_map(|record| &record.samples);
         let keys = folder.planned_keys()?.unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
         let manifest = read_manifest(&folder);
@@ -262,12 +268,22 @@ impl Facts {
             exit_code: state.exit_code(),
             points,
             samples: SampleCounts { successful, stale: self.progress.stale },
+            answer: None,
             nodes: status_nodes::list(&self.folder, &self.progress, open_job)?,
             jobs: rows,
             owner: self.owner.clone(),
             node_hours: node_hours::hours_used(&self.store, &self.jobs, unix_seconds()),
             failures: self.failures(),
         })
+    }
+
+    /// Returns the answer of the report and of the end of a run; `None` without samples or a manifest.
+    pub fn answer_of_sweep(&self) -> Result<Option<Declared>> {
+        let samples = Samples::from(self.folder.table()?).current();
+        match self.manifest.as_ref().filter(|_| !samples.is_empty() && !nodes::is_of_each_node(&samples)) {
+            Some(manifest) => declared::of_result((&self.folder, manifest), &samples),
+            None => Ok(None),
+        }
     }
 
     /// Returns true if a driver on this machine measures.

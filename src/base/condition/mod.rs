@@ -2,7 +2,7 @@
 //!
 //! Operators, from the highest precedence: `^` (left-associative), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`, `&&`,
 //! `||`. Parentheses group. Numbers are reals in the base units of the parameters (words, bytes, seconds); a number compared
-//! with a column of a result may have a unit (`bytes == 256 MiB`). Words are written in double quotes. The parser checks types. It
+//! with a column of a result may have a unit (`M == 256 MiB`). Words are written in double quotes. The parser checks types. It
 //! stores a condition in postfix order, so evaluation needs no recursion and a long condition cannot overflow the stack.
 
 mod dimensions;
@@ -20,7 +20,7 @@ use std::ops::Range;
 pub enum NameType {
     /// A number, in the base unit of its parameter or column.
     Number,
-    /// A number with this unit: the condition may compare it with a number in a related unit, as in `bytes == 256 MiB`.
+    /// A number with this unit: the condition may compare it with a number in a related unit, as in `M == 256 MiB`.
     Quantity(Unit),
     /// A word from this list.
     Word(Vec<String>),

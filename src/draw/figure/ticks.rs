@@ -186,7 +186,7 @@ pub fn every_nth(values: &[f64]) -> Vec<Vec<f64>> {
     (1..=values.len().div_ceil(2)).map(|n| values.iter().copied().step_by(n).collect()).collect()
 }
 
-/// Returns whether these values are powers of two, which are labelled 1 Ki rather than 1 k.
+/// Returns whether these values are powers of two, which are labelled 1024 or 1 KiB rather than 1 k.
 pub fn is_binary(values: &[f64]) -> bool {
     let power = |v: &f64| *v >= 1.0 && v.log2().fract() == 0.0;
     values.len() > 1 && values.iter().all(power) && values.iter().any(|v| *v >= 16.0)
@@ -206,6 +206,8 @@ fn prefix(value: f64, unit: Unit, binary: bool) -> (f64, &'static str) {
     let table: &[(f64, &str)] = match unit {
         Unit::UpdatesPerSecond => &[(1e9, "")],
         Unit::Seconds => &TIMES,
+        // Counts such as L = 16384 are written in full, as in conditions and tables.
+        _ if binary && !labels_carry(unit) => &[(1.0, "")],
         _ if binary => &BINARY,
         _ => &DECIMAL,
     };
@@ -213,9 +215,12 @@ fn prefix(value: f64, unit: Unit, binary: bool) -> (f64, &'static str) {
     table.iter().copied().find(|(factor, _)| value.abs() * (1.0 + 1e-9) >= *factor).unwrap_or(table[table.len() - 1])
 }
 
-/// Returns whether three digits and a prefix represent this value exactly.
+/// Returns whether a label represents this value exactly: three digits and a prefix, or a binary count.
 fn is_exact(value: f64, unit: Unit, binary: bool) -> bool {
     let (factor, _) = prefix(value, unit, binary);
+    if binary && !labels_carry(unit) {
+        return true;
+    }
     let scaled = value / factor;
     let shown: f64 = format!("{scaled:.2e}").parse().unwrap_or(f64::NAN);
     (shown - scaled).abs() <= 1e-9 * scaled.abs()
@@ -228,7 +233,8 @@ pub fn labels_carry(unit: Unit) -> bool {
 
 fn label(value: f64, unit: Unit, binary: bool, digits: usize, with_unit: bool) -> String {
     let (factor, name) = prefix(value, unit, binary);
-    let number = number(value / factor, NumberStyle::Rounded(digits));
+    let style = if binary && !labels_carry(unit) { NumberStyle::Exact } else { NumberStyle::Rounded(digits) };
+    let number = number(value / factor, style);
     let tail = match unit {
         _ if !with_unit || !labels_carry(unit) => name.to_owned(),
         Unit::PerSecond => format!("{name}/s"),

@@ -3,13 +3,11 @@
 use super::embedded::Embedded;
 use super::facts;
 use super::failures::{self, Failure};
-use super::overview;
 use crate::html::{self, Banner};
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::disk::tabulate::tabulate_points;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::samples::stamp::Stamp;
@@ -55,7 +53,7 @@ impl<'a> Head<'a> {
         Ok(Self {
             manifest,
             machine: device(samples).unwrap_or_else(|| manifest.plain_machine()),
-            declared: declared(folder, manifest, samples)?,
+            declared: declared::of_result((folder, manifest), samples)?,
             made: html::utc(manifest.unix_seconds),
             facts: facts::list(manifest, samples),
             health: health.sentence(),
@@ -69,13 +67,6 @@ impl<'a> Head<'a> {
             redrawn,
         })
     }
-}
-
-/// Returns the question of the sweep with its answer, which says if points are missing.
-pub fn declared(folder: &Folder, manifest: &Manifest, samples: &Samples) -> Result<Option<Declared>> {
-    let plan = Samples::from(tabulate_points(&folder.planned_points()?.unwrap_or_default()));
-    let declared = declared::answer(samples, &plan, &manifest.sweep)?;
-    Ok(declared.map(|declared| declared.with(overview::partial(manifest, samples))))
 }
 
 /// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one. A simulated result says

@@ -42,7 +42,8 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
-use apexmap_study::answers::{self, declared::Declared};
+use apexmap_study::answers;
+use apexmap_study::answers::declared::{self, Declared};
 use apexmap_theory::models::formula::FormulaModel;
 use apexmap_theory::trade::{self, Trade};
 use first_screen::FirstScreen;
@@ -182,7 +183,7 @@ pub fn numbers(folder: &Folder, samples: &Samples) -> Result<Numbers> {
         rows: summary_rows(&input)?,
         launches: manifest.blocks,
         answers: answers::text(&current, input.card.as_ref(), &input.node, manifest.first_host())?,
-        declared: head::declared(folder, &manifest, &current)?,
+        declared: declared::of_result((folder, &manifest), &current)?,
         health: input.health,
     })
 }

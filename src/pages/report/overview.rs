@@ -5,14 +5,13 @@ use super::sources::distinct;
 use crate::html::capitalize;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_base::reservation::Reservation;
 use apexmap_base::units::{NumberStyle, Unit, list_words, number, plural, quantity, short_number};
-use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE};
+use apexmap_study::answers::declared;
 use apexmap_study::answers::stream::{self, Stream};
 use apexmap_theory::statistics::{Summary, median, quantile};
 use apexmap_theory::trade::Trade;
@@ -50,12 +49,6 @@ pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     Ok(Overview { measured: describe_measurement(input), sentences })
 }
 
-/// Returns that a result lacks some of its points.
-pub fn partial(manifest: &Manifest, samples: &Samples) -> Option<Reservation> {
-    let (measured, planned) = (samples.good().words("key").len(), manifest.points);
-    (measured < planned && samples.has("key")).then_some(Reservation::Partial { measured, planned })
-}
-
 fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     let kernels: Vec<String> = samples.values("kernel").iter().map(Value::to_string).collect();
     let ranks = samples.distinct_numbers("ranks");
@@ -75,7 +68,8 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
         let host = &launch.launch.host;
         format!(" ({}, {}, memory {})", host.cpu_model, host.processors, host.memory())
     });
-    let points = partial(manifest, samples).map_or_else(|| plural(manifest.points, "point"), |part| part.to_string());
+    let points =
+        declared::partial(manifest, samples).map_or_else(|| plural(manifest.points, "point"), |part| part.to_string());
     let good = samples.good().len();
     let failed = samples.len() - good;
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };

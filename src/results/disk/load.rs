@@ -2,16 +2,21 @@
 
 use crate::disk::compaction::{Compaction, Content};
 use crate::disk::folder::Folder;
-use crate::disk::manifest::Manifest;
+use crate::disk::manifest::{LaunchEnd, Manifest};
 use crate::disk::parquet;
 use crate::disk::reader::Reader;
-use crate::disk::record::{Damage, Record};
+use crate::disk::record::{Damage, Record, SampleOutcome};
 use crate::disk::tabulate::Tabulation;
 use crate::table::Table;
 use crate::table::disturbance_columns::{CONDITIONS, QUIETNESS};
+use apexmap_base::disturbance::Facts;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::sample::Sample;
+use apexmap_base::point::Point;
+use apexmap_base::sample::{Sample, Status};
+use apexmap_measure::kernels;
 use apexmap_theory::bounds::Limits;
+use serde::Deserialize;
+use std::collections::HashMap;
 
 /// Samples loaded from a folder.
 pub struct LoadedSamples {
@@ -71,6 +76,28 @@ impl Folder {
         parquet::read_some(&self.samples(), &|column| wanted(column) || judged.contains(&column))
     }
 
+    /// Reads the outcomes of all samples: from the journals or, in a copy without journals, from `samples.parquet` and the manifest.
+    pub fn known_outcomes(&self) -> Result<Vec<Record<SampleOutcome>>> {
+        if !self.journal_files()?.is_empty() || !self.samples().is_file() {
+            return self.outcomes();
+        }
+        let table = self.table()?;
+        let ends = Manifest::read(self).map(|manifest| manifest.launches).unwrap_or_default();
+        let points: HashMap<String, Point> =
+            self.plan_lines::<Planned>()?.unwrap_or_default().into_iter().map(|line| (line.key, line.point)).collect();
+        let mut records: Vec<Record<SampleOutcome>> = Vec::new();
+        for row in 0..table.rows {
+            let journal = format!("{}.jsonl", table.word("launch", row));
+            let index = records.iter().position(|record| record.journal == journal).unwrap_or_else(|| {
+                let end = ends.iter().find(|end| end.launch.launch == table.word("launch", row));
+                records.push(record_of(&journal, end));
+                records.len() - 1
+            });
+            records[index].samples.push(SampleOutcome::from(sample_of(&table, row, &points)));
+        }
+        Ok(records)
+    }
+
     /// Reads the journals into a table.
     fn tabulate(&self) -> Result<(Table, Vec<Damage>)> {
         let keys = self.planned_keys()?;
@@ -101,6 +128,52 @@ impl Folder {
             Manifest { compaction, ..manifest }.write(self)?;
         }
         Ok(table)
+    }
+}
+
+/// A point of the plan with its key.
+#[derive(Deserialize)]
+struct Planned {
+    key: String,
+    #[serde(flatten)]
+    point: Point,
+}
+
+/// Returns the record of a launch without its samples, from the manifest.
+fn record_of(journal: &str, end: Option<&LaunchEnd>) -> Record<SampleOutcome> {
+    let record = Record { journal: journal.to_owned(), ..Record::default() };
+    let Some(end) = end else { return record };
+    Record {
+        launch: Some(end.launch.clone()),
+        budget_spent: end.budget_spent,
+        ended: end.ended.map(|status| (status, end.message.clone())),
+        output: end.output.clone(),
+        unreadable: end.unreadable_lines,
+        ..record
+    }
+}
+
+/// Returns the sample of a row, without facts about disturbance. A point that is not planned has no parameters.
+fn sample_of(table: &Table, row: usize, points: &HashMap<String, Point>) -> Sample {
+    let key = table.word("key", row);
+    let stale_point = || Point::new(table.word("kernel", row), table.number("ranks", row) as usize);
+    let point = points.get(key).cloned().unwrap_or_else(stale_point);
+    let number = |name: &str| Some(table.number(name, row)).filter(|number| !number.is_nan());
+    let repeated = kernels::find(&point.kernel).ok().and_then(|kernel| (kernel.repeated_output)(&point));
+    let output = repeated.and_then(|column| Some((column.to_string(), table.value(&column, row)?)));
+    Sample {
+        key: key.to_owned(),
+        block: number("block").unwrap_or(0.0) as u32,
+        repetition: number("repetition").unwrap_or(0.0) as u32,
+        status: Status::from_name(table.word("status", row)).unwrap_or(Status::Ok),
+        message: table.word("message", row).to_owned(),
+        unix_seconds: number("unix_seconds").unwrap_or(0.0),
+        load: None,
+        pages_elsewhere: None,
+        disturbance: Facts::default(),
+        seconds: number("seconds"),
+        outputs: output.into_iter().collect(),
+        point,
     }
 }
 

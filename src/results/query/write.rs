@@ -101,7 +101,8 @@ fn footer(groups: &QueryGroups) -> String {
 }
 
 fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool, narrow: bool) -> Vec<String> {
-    let mut cells: Vec<String> = group.by.iter().map(format_value).collect();
+    let mut cells: Vec<String> =
+        groups.by.iter().zip(&group.by).map(|(name, value)| named_value(name, value)).collect();
     cells.push(group.samples.to_string());
     cells.extend(failures.then(|| group.failures.len().to_string()));
     for (&unit, summary) in groups.units.iter().zip(&group.summaries) {
@@ -117,6 +118,14 @@ fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool, narrow: bool)
         }));
     }
     cells
+}
+
+/// Formats a value for people: sizes of memory have units, as in figures.
+fn named_value(column: &str, value: &Value) -> String {
+    match value {
+        Value::Integer(_) => columns::exact_value(column, value),
+        value => format_value(value),
+    }
 }
 
 /// Formats a value. A word of a file may contain control characters that move a terminal's cursor; these are escaped.

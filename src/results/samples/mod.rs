@@ -386,7 +386,7 @@ impl Samples {
         let mut values = self.values(name);
         values.sort_by(columns::order);
         let mut shown: Vec<String> =
-            values.iter().take(MAX_VALUES).map(|value| columns::caption(&value.to_string())).collect();
+            values.iter().take(MAX_VALUES).map(|value| columns::caption(&columns::exact_value(name, value))).collect();
         shown.extend((values.len() > MAX_VALUES).then(|| "...".to_owned()));
         shown.join(", ")
     }

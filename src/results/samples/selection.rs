@@ -6,6 +6,9 @@ use apexmap_base::condition::{Condition, NameType};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, Unit, WORD_BYTES};
 
+/// The column of the bytes that a run moved. Parameters of some kernels have the same name.
+const MOVED_BYTES: &str = "bytes";
+
 impl Samples {
     /// Parses a condition over the columns, which have their names or the papers' names: `alpha > 0.1 && kernel == "..."`.
     pub fn condition(&self, text: &str) -> Result<Condition> {
@@ -38,6 +41,21 @@ impl Samples {
         if chosen.is_empty() { Err(current.no_match_error(condition.as_ref())) } else { Ok(chosen) }
     }
 
+    /// Returns a note if a condition on this name selects by the bytes that a run moved, but could mean the size of memory, which these
+    /// samples have too.
+    pub fn other_meaning(&self, name: &str) -> Option<String> {
+        let column = self.resolve(name);
+        if column != MOVED_BYTES {
+            return None;
+        }
+        let memory = self.table().names().iter().find(|name| columns::is_memory(name))?;
+        let example = self.first_value(memory).map(|value| columns::value_name(memory, &value))?;
+        let symbol = columns::short(memory);
+        Some(format!(
+            "note: {name} are the bytes that a run moved; for the size of memory write '{symbol} == {example}'"
+        ))
+    }
+
     /// Creates the error that no sample meets a condition. It lists the existing values.
     pub fn no_match_error(&self, condition: Option<&Condition>) -> Error {
         let Some(condition) = condition.filter(|_| !self.is_empty()) else {
@@ -51,10 +69,10 @@ impl Samples {
         )
     }
 
-    /// Lists the values of a column. Values in words are listed in bytes, too.
+    /// Lists the values of a column. Lengths in words are listed in bytes, too.
     fn values_in_units(&self, name: &str) -> String {
         let values = self.value_list(name);
-        if columns::describe(name).unit != Unit::Words {
+        if columns::describe(name).unit != Unit::Words || columns::is_memory(name) {
             return values;
         }
         let shown =

@@ -347,13 +347,21 @@ pub fn point_label(point: &Point, is_shown: impl Fn(&str) -> bool) -> String {
     std::iter::once(caption(&point.kernel)).chain(ranks).chain(shown).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the condition that selects a value: `pages == "huge"`, `P == 2`.
+/// Formats a value so that a condition finds it: `16384`, `512 MiB`, `0.0031622776601683794`.
+pub fn exact_value(column: &str, value: &Value) -> String {
+    match value {
+        Value::Integer(_) => value_name(column, value),
+        value => value.to_string(),
+    }
+}
+
+/// Returns the condition that selects a value: `pages == "huge"`, `P == 2`, `M == 512 MiB`.
 pub fn equation(column: &str, value: &Value) -> String {
     match value {
         Value::Text(word) => {
             format!("{} == \"{}\"", short(column), word.replace('\\', "\\\\").replace('"', "\\\""))
         }
-        number => format!("{} == {number}", short(column)),
+        number => format!("{} == {}", short(column), exact_value(column, number)),
     }
 }
 

@@ -6,12 +6,17 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::reservation::Reservation;
 use apexmap_base::units::{self, Unit};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::tabulate::tabulate_points;
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns;
+use apexmap_results::table::quietness::Quietness;
 use apexmap_run::sweep::answer::{AnswerSpec, Answered, Part, parse_answer, parts};
 use apexmap_run::sweep::ready::READY_SWEEPS;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A question with its answer: a sentence, the values that it states, and what limits it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,6 +48,24 @@ pub struct StatedValue {
     pub interval: Option<(f64, f64)>,
 }
 
+/// Returns the answer to the question of a result's sweep with what limits it; `None` if the sweep declares none. `samples` are those of
+/// the current plan.
+pub fn of_result((folder, manifest): (&Folder, &Manifest), samples: &Samples) -> Result<Option<Declared>> {
+    let plan = Samples::from(tabulate_points(&folder.planned_points()?.unwrap_or_default()));
+    let health = Health::from_samples(samples);
+    let (disturbed, count) = (health.disturbed_count(), health.sample_count());
+    let is_disturbed = health.verdict() == Quietness::Disturbed;
+    let disturbance = is_disturbed.then_some(Reservation::SomeDisturbed { disturbed, samples: count });
+    let reservations = partial(manifest, samples).into_iter().chain(disturbance);
+    Ok(answer(samples, &plan, &manifest.sweep)?.map(|declared| declared.with(reservations)))
+}
+
+/// Returns that a result lacks some of its points.
+pub fn partial(manifest: &Manifest, samples: &Samples) -> Option<Reservation> {
+    let (measured, planned) = (samples.good().words("key").len(), manifest.points);
+    (measured < planned && samples.has("key")).then_some(Reservation::Partial { measured, planned })
+}
+
 /// Returns the answer to the sweep's question; `None` if the sweep declares none. `samples` are those of the current plan, `plan` has
 /// one row per planned point or none, and `sweep` is the text of its file.
 pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<Declared>> {
@@ -60,9 +83,11 @@ pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<D
     });
     let text = single.or_else(|| sentence.reason()).ok_or_else(|| sentence.text());
     let is_known = text.is_err();
+    let single = sentence.single_samples().filter(|_| samples.describe_origin().is_none());
     let (values, intervals) = if is_known { sentence.stated() } else { Default::default() };
     let text = text.unwrap_or_else(|sentence| sentence);
-    Ok(Some(Declared { question, text, is_known, values, intervals, reservations: Vec::new() }))
+    let reservations = Vec::new();
+    Ok(Some(Declared { question, text, is_known, values, intervals, reservations }.with(single)))
 }
 
 /// Returns the question and the answer of a paired comparison; `None` for other samples.
@@ -154,6 +179,14 @@ impl<'a> Sentence<'a> {
         of_kind(Missing::NoValue).map(|(words, _)| format!("not answered: the samples show no {words}"))
     }
 
+    /// Returns the number of values that come from one sample each; `None` if there are none.
+    fn single_samples(&self) -> Option<Reservation> {
+        let parts = self.names().into_iter().flat_map(|name| self.parts_of(name));
+        let is_single = |name: &&str| matches!(self.found(name), Some(Found::Number { samples: 1, .. }));
+        let names: BTreeSet<&str> = parts.filter(is_single).collect();
+        (!names.is_empty()).then_some(Reservation::SingleSamples { values: names.len() })
+    }
+
     /// Returns the sentence with its values.
     fn text(&self) -> String {
         let (mut text, mut last, mut between) = (String::new(), String::new(), "");
@@ -201,10 +234,13 @@ impl Declared {
     /// Adds what limits a known answer.
     #[must_use]
     pub fn with(mut self, reservations: impl IntoIterator<Item = Reservation>) -> Self {
-        self.reservations = reservations.into_iter().filter(|_| self.is_known).collect();
-        let clauses: Vec<String> = self.reservations.iter().map(Reservation::to_string).collect();
-        if !clauses.is_empty() {
-            self.text = format!("{} ({})", self.text, clauses.join("; "));
+        for reservation in reservations.into_iter().filter(|_| self.is_known) {
+            let sentence = self.text.strip_suffix(')').filter(|_| !self.reservations.is_empty());
+            self.text = match sentence {
+                Some(sentence) => format!("{sentence}; {reservation})"),
+                None => format!("{} ({reservation})", self.text),
+            };
+            self.reservations.push(reservation);
         }
         self
     }

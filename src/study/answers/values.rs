@@ -18,6 +18,8 @@ pub enum Found {
         value: f64,
         interval: Option<(f64, f64)>,
         unit: Unit,
+        /// The number of samples; 0 for a formula.
+        samples: usize,
     },
     /// The value of a parameter, as text and as a number if it is one.
     Place(String, Option<f64>),
@@ -126,7 +128,7 @@ impl<'a> Source<'a> {
             let words = samples.words("kernel");
             let unit = describe_of(column, words.iter().copied()).unit;
             let interval = summary.interval.filter(|ends| units::is_informative(*ends));
-            return Ok(Ok(Found::Number { value: summary.median, interval, unit }));
+            return Ok(Ok(Found::Number { value: summary.median, interval, unit, samples: summary.n }));
         }
         let Some(reaches) = &statistic.reaches else {
             return Ok(value_at(&cell.samples, statistic).ok_or(Missing::NoValue));
@@ -215,7 +217,7 @@ fn evaluate(text: &str, values: &BTreeMap<&str, Outcome>) -> Option<Found> {
         above += ends[0].max(ends[1]).max(0.0).powi(2);
     }
     let interval = all_known.then_some((value - f64::sqrt(below), value + f64::sqrt(above)));
-    Some(Found::Number { value, interval, unit: unit(text, &formula, values) })
+    Some(Found::Number { value, interval, unit: unit(text, &formula, values), samples: 0 })
 }
 
 /// Returns the unit of a formula: the first of its values' units that it agrees with.

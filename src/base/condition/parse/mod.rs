@@ -15,6 +15,9 @@ const UNARY_PRECEDENCE: u8 = 6;
 /// Maximum nesting of parentheses and signs. The parser calls itself for each level.
 const MAX_DEPTH: usize = 100;
 
+/// Maximum number of words of a column that an error lists.
+const MAX_LISTED: usize = 6;
+
 const CONDITION_HELP: &str = "write a comparison such as \"L * P <= M\" or 'pages == \"base\" && alpha > 0.5'";
 const FORMULA_HELP: &str = "write arithmetic such as \"100 * (a - b) / b\"; functions are exp, log2, sqrt, min and max";
 const OPERAND_HELP: &str = "expected a number, a name, a word in double quotes or \"(\"";
@@ -299,6 +302,15 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// Returns the name and the words of a part that is a name with words alone.
+    fn words_of_name(&self, part: &Part) -> Option<(&'a str, &'a [String])> {
+        let Step::Name(index) = self.steps[part.end - 1] else { return None };
+        self.known_names.iter().find_map(|(name, kind)| match kind {
+            NameType::Word(words) if **name == self.names[index] => Some((*name, words.as_slice())),
+            _ => None,
+        })
+    }
+
     /// Converts a number with a unit to the base unit of the name that it is compared with.
     fn convert_quantity(&mut self, quantity: &Part, name: &Part) -> Result<()> {
         let Some(suffix) = quantity.unit else { return Ok(()) };
@@ -318,7 +330,7 @@ impl<'a> Parser<'a> {
     }
 
     fn refuse_quantity(&self, quantity: &Part) -> Result<()> {
-        let help = "compare it with one column, as in bytes == 256 MiB, or write the number in the base unit";
+        let help = "compare it with one column, as in M == 256 MiB, or write the number in the base unit";
         Err(self.error_at(quantity.span.clone(), "a number with a unit needs a column to compare it with", help))
     }
 
@@ -339,7 +351,12 @@ impl<'a> Parser<'a> {
             }
             OperatorRule::Equality(_) | OperatorRule::Order(_) if left.kind != right.kind => {
                 let message = format!("the condition compares {} with {}", left.kind.name(), right.kind.name());
-                let help = "both sides must be of one type; a < b < c is written a < b && b < c";
+                let help = match self.words_of_name(left).or_else(|| self.words_of_name(right)) {
+                    Some((name, words)) if words.len() <= MAX_LISTED => {
+                        format!("{name} is one of \"{}\"", words.join("\", \""))
+                    }
+                    _ => "both sides must be of one type; a < b < c is written a < b && b < c".to_owned(),
+                };
                 return Err(self.error_at(span, message, help));
             }
             OperatorRule::Order(_) if left.kind == Type::Truth => {
@@ -368,16 +385,10 @@ impl<'a> Parser<'a> {
     /// Rejects a word that the name on the other side never takes: such a condition would silently never be true.
     fn require_known_word(&self, name: &Part, word: &Part) -> Result<()> {
         // In postfix order, a part whose code ends with an operand consists of this operand alone.
-        let (Step::Name(name), Step::Word(text)) = (&self.steps[name.end - 1], &self.steps[word.end - 1]) else {
+        let Step::Word(text) = &self.steps[word.end - 1] else { return Ok(()) };
+        let Some((name, words)) = self.words_of_name(name).filter(|(_, words)| !words.contains(text)) else {
             return Ok(());
         };
-        let name = &self.names[*name];
-        let Some((_, NameType::Word(words))) = self.known_names.iter().find(|(other, _)| other == name) else {
-            return Ok(());
-        };
-        if words.contains(text) {
-            return Ok(());
-        }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         Err(self.error_at(word.span.clone(), format!("{name} is never \"{text}\""), suggest(text, &words)))
     }
