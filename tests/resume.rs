@@ -206,7 +206,11 @@ fn a_complete_result_is_measured_again_with_more_launches_or_afresh() {
     let afresh = again(&["--replace"]);
     assert_eq!(samples(&scratch.join("result.1")), more, "the earlier result is kept");
     assert_eq!(afresh.len(), first.len());
-    assert_eq!(std::fs::read_dir(out.join("journals")).unwrap().flatten().count(), 3, "lines, job and errors of one launch");
+    assert_eq!(
+        std::fs::read_dir(out.join("journals")).unwrap().flatten().count(),
+        3,
+        "lines, job and errors of one launch"
+    );
 }
 
 #[test]
@@ -438,7 +442,11 @@ fn a_sample_that_exceeds_the_budget_is_ended_and_the_others_are_kept() {
     let ended = output(run.arg("run").args(program).arg(&out).stdin(Stdio::null()));
     assert_eq!(ended.status.code(), Some(4), "{}", errors(&ended));
     assert!(errors(&ended).contains("the budget was spent before a sample ended"), "{}", errors(&ended));
-    assert!(errors(&ended).contains("; some need more than 1 s") && errors(&ended).contains("--budget 3s"), "{}", errors(&ended));
+    assert!(
+        errors(&ended).contains("; some need more than 1 s") && errors(&ended).contains("--budget 3s"),
+        "{}",
+        errors(&ended)
+    );
     assert_eq!(count_processes(&out), 0, "no process of the launch stays behind");
     let table = table(&out);
     assert!((0..table.rows).all(|row| table.number("t", row) == 0.0 && table.word("status", row) == "ok"));

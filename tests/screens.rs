@@ -163,7 +163,8 @@ fn a_run_without_a_report_shows_medians_and_that_the_machine_was_disturbed() {
     assert!(banner.starts_with("DISTURBED: "), "{banner}");
     assert!(text.contains("1 core (apex_map.sequential, P = 1)") && text.contains(&banner), "{banner}\n{text}");
     // The sweep has two launches. The advice holds: they are kept, and others are added.
-    let advice = "to measure again, run the same command with `--launches 7`, which adds launches, or with `--replace`,";
+    let advice =
+        "to measure again, run the same command with `--launches 7`, which adds launches, or with `--replace`,";
     assert!(text.contains(advice), "{text}");
     let again = run();
     assert!(again.starts_with("all 2 points are measured, ") && again.contains(" of 8 samples disturbed; "), "{again}");

@@ -24,7 +24,9 @@ pub fn display(plan: &Plan, folder: Option<&Path>) -> Box<dyn Watcher> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// The numbers, then the place of the report that is written, with fits of models if they are wanted.
-    Report { fits: bool },
+    Report {
+        fits: bool,
+    },
     /// Only the numbers.
     Numbers,
     Nothing,

@@ -63,8 +63,7 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     let records = setting.folder.outcomes()?;
     let progress = Progress::new(plan, &records);
     setting.node_types = NodeTypes::new(&progress.node_types);
-    let (mut groups, costs) =
-        (group_points(plan, &progress, setting.retry_failed), SampleCosts::new(plan, &records));
+    let (mut groups, costs) = (group_points(plan, &progress, setting.retry_failed), SampleCosts::new(plan, &records));
     let note = budget::remove_long_points(plan, &mut groups, &costs)?;
     let [.., failed] = progress.counts();
     let failed = if setting.retry_failed { 0 } else { failed };
