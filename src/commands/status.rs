@@ -6,7 +6,7 @@ use super::status_nodes;
 use super::status_state::{Facts, JobRow, StatusReport, ask};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
-use apexmap_base::shell::quote_words;
+use apexmap_base::shell::command_to_resume;
 use apexmap_base::terminal::{note, print, print_data, terminal_width, to_printable};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{amount, plural};
@@ -169,7 +169,7 @@ fn next_steps(facts: &Facts, state: &StatusReport) -> String {
         |command: &&Vec<String>| command.get(1).is_some_and(|name| ["run", "calibrate"].contains(&name.as_str()));
     let command = facts.manifest.as_ref().map(|manifest| &manifest.command).filter(measures);
     if let (Some(command), ResultState::Incomplete) = (command, state.state) {
-        let _ = writeln!(text, "resume with: {}", quote_words(command));
+        let _ = writeln!(text, "resume with: {}", command_to_resume(command));
     }
     text
 }

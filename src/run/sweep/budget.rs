@@ -48,7 +48,7 @@ impl Budget {
     }
 }
 
-/// Removes the points of which one sample takes longer than the whole budget, and returns a note about them.
+/// Removes the points with samples that take longer than the whole budget, and returns a note about them.
 ///
 /// # Errors
 /// If no point is left.
@@ -84,7 +84,7 @@ pub fn remove_long_points(plan: &Plan, groups: &mut Vec<Group>, costs: &SampleCo
     )))
 }
 
-/// Returns the flag for a budget in which a run of this time ends: `--budget 3min`.
+/// Returns the flag for a budget that suffices for a run of this time: `--budget 3min`.
 pub fn advise(seconds: f64) -> String {
     /// Estimates are rough, and launches take time to start.
     const MARGIN: f64 = 1.2;
