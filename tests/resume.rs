@@ -2,6 +2,7 @@
 
 use crate::common::{Scratch, apexmap, output, successful_stdout, wait_for_output};
 use apexmap_base::sample::Status;
+use apexmap_base::shell::command_to_resume;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::table::Table;
@@ -206,6 +207,8 @@ fn a_complete_result_is_measured_again_with_more_launches_or_afresh() {
     let afresh = again(&["--replace"]);
     assert_eq!(samples(&scratch.join("result.1")), more, "the earlier result is kept");
     assert_eq!(afresh.len(), first.len());
+    let words = ["apexmap", "run", "--replace", "my sweep.toml"].map(str::to_owned);
+    assert_eq!(command_to_resume(&words), "apexmap run 'my sweep.toml'", "a command to resume does not start afresh");
     assert_eq!(
         std::fs::read_dir(out.join("journals")).unwrap().flatten().count(),
         3,
@@ -477,7 +480,7 @@ fn a_sample_that_exceeds_the_budget_is_ended_and_the_others_are_kept() {
     assert_eq!(ended.status.code(), Some(4), "{}", errors(&ended));
     assert!(errors(&ended).contains("the budget was spent before a sample ended"), "{}", errors(&ended));
     assert!(
-        errors(&ended).contains("; some need more than 1 s") && errors(&ended).contains("--budget 3s"),
+        errors(&ended).contains("; one sample takes more than 1 s") && errors(&ended).contains("--budget 3s"),
         "{}",
         errors(&ended)
     );

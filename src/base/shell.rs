@@ -14,9 +14,9 @@ pub fn command_line() -> String {
     quote_words(std::env::args_os())
 }
 
-/// Returns the command line that continues what this one has begun, so without `--replace`, which would start afresh.
-pub fn command_to_resume() -> String {
-    quote_words(std::env::args_os().filter(|word| word != "--replace"))
+/// Returns the command that continues what a command with these words has begun, so without `--replace`, which starts afresh.
+pub fn command_to_resume(words: &[String]) -> String {
+    quote_words(words.iter().filter(|word| *word != "--replace"))
 }
 
 /// Returns these words as a command, quoted for a shell.

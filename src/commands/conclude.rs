@@ -86,7 +86,10 @@ fn finish(
         Shown::Numbers if !samples.is_empty() => report::print_numbers(&folder, samples)?,
         _ => {}
     }
-    if let Some(advice) = health.repeat_advice(campaign.plan.blocks).filter(|_| shown != Shown::Nothing) {
+    let [_, partial, missing, _] = progress.counts();
+    let is_complete = partial + missing == 0;
+    if let Some(advice) = health.repeat_advice(campaign.plan.blocks).filter(|_| is_complete && shown != Shown::Nothing)
+    {
         note(&format!("note: {advice}"));
     }
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {

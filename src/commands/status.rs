@@ -7,7 +7,7 @@ use super::status_state::{Facts, JobRow, StatusReport, ask};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::Value;
-use apexmap_base::shell::quote_words;
+use apexmap_base::shell::command_to_resume;
 use apexmap_base::terminal::{note, print, print_data, terminal_width, to_printable};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{amount, plural};
@@ -178,7 +178,7 @@ fn next_steps(facts: &Facts, state: &StatusReport) -> String {
     let has_journals = facts.folder.journal_files().is_ok_and(|files| !files.is_empty());
     let command = command.filter(|_| has_journals || state.samples.successful == 0);
     if let (Some(command), ResultState::Incomplete) = (command, state.state) {
-        let _ = writeln!(text, "resume with: {}", quote_words(command));
+        let _ = writeln!(text, "resume with: {}", command_to_resume(command));
     }
     text
 }

@@ -153,6 +153,11 @@ impl Manifest {
         self.simulated.is_none() && self.imported.is_none()
     }
 
+    /// Returns whether `apexmap run` measured the result, which can then measure it again.
+    pub fn is_of_run(&self) -> bool {
+        self.is_measured() && self.command.get(1).is_some_and(|command| command == "run")
+    }
+
     /// Returns the host of rank 0 of a launch, or the driver's host if it has no such launch. Simulated ranks and imported results
     /// have no host.
     pub fn host_of(&self, launch: &str) -> Option<&Host> {

@@ -91,6 +91,11 @@ impl<S> Record<S> {
         Self { journal, ..Self::default() }
     }
 
+    /// Returns whether the driver ended the launch within a sample because the budget was spent.
+    pub fn ended_within_sample(&self) -> bool {
+        self.budget_spent && matches!(self.ended, Some((Status::TimedOut, _)))
+    }
+
     /// Returns the lines and samples that do not count; `None` if all count.
     pub fn damage(&self) -> Option<Damage> {
         let &Self { unreadable, repeated, doubtful, .. } = self;

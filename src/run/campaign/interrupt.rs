@@ -3,7 +3,7 @@
 
 use crate::sweep::plan::{Plan, Progress};
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::shell::command_to_resume;
+use apexmap_base::shell::{command_to_resume, command_words};
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
@@ -83,6 +83,6 @@ pub fn explain(error: Error, plan: &Plan, folder: &Folder) -> Error {
     Error::new(
         error.kind,
         format!("interrupted by {name}: {kept_samples} in {}", folder.path.display()),
-        format!("resume with: {}", command_to_resume()),
+        format!("resume with: {}", command_to_resume(&command_words())),
     )
 }

@@ -34,6 +34,7 @@ use apexmap_measure::provenance;
 use apexmap_measure::seen_cache;
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::{Manifest, SimulatedMachine};
 use apexmap_results::table::Table;
 use each_node::EachNode;
@@ -253,21 +254,20 @@ impl Campaign {
         if problems.is_empty() { Ok(()) } else { Err(Error::measurement(problems.join(", "), advice.join("; "))) }
     }
 
-    /// Says how much longer the sweep would take, from the spread of its samples, and what to do: `about 140 s more` and `run it again
+    /// Describes how much longer the sweep takes, from the spread of its samples, and the next step: `about 140 s more`, `run it again
     /// with --budget 3min`.
     fn missing_time(&self, folder: &Folder, progress: &Progress) -> Result<(String, String)> {
-        let seconds = PlanTime::new(&self.plan, &folder.outcomes()?, progress, None, false).seconds_left();
-        let again = "run it again";
-        let Some(budget) = self.plan.repeat.budget_seconds else {
-            return Ok((format!("{} more", describe_seconds(seconds)), again.to_owned()));
+        let records = folder.outcomes()?;
+        let seconds = PlanTime::new(&self.plan, &records, progress, None, false).seconds_left();
+        let (time, again) = (format!("{} more", describe_seconds(seconds)), "run it again".to_owned());
+        let Some(budget) = self.plan.repeat.budget_seconds else { return Ok((time, again)) };
+        let is_cut = records.last().is_some_and(Record::ended_within_sample);
+        let (time, needed) = match is_cut && seconds <= budget {
+            // The estimate is too low, because one sample exceeded the budget.
+            true => (format!("one sample takes more than {}", units::seconds(budget)), 2.0 * budget),
+            false => (time, seconds),
         };
-        let has_unmeasured = self.plan.entries.iter().any(|entry| progress.count(&entry.key) == 0);
-        let (time, needed) = match has_unmeasured && seconds <= budget {
-            // The estimate is too low, because the budget was too short for some point.
-            true => (format!("some need more than {}", units::seconds(budget)), 2.0 * budget),
-            false => (format!("{} more", describe_seconds(seconds)), seconds),
-        };
-        let next = if needed > budget { format!("{again} with {}", budget::advise(needed)) } else { again.to_owned() };
+        let next = if needed > budget { format!("{again} with {}", budget::advise(needed)) } else { again };
         Ok((time, next))
     }
 }

@@ -1,4 +1,4 @@
-//! One launch of the driver: its state, and what its lines change.
+//! One launch of the driver: its state, which its lines change.
 
 use super::execute::Ending;
 use super::faults::{self, FailedPoint};
@@ -129,6 +129,7 @@ impl Attempt {
     /// continue. All samples count if only the budget was spent.
     pub fn abandon(mut self, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
         if self.is_overdue {
+            // These two lines together say that a sample is missing although the budget was spent.
             let ending = Ending::new(Status::TimedOut, "the budget was spent before a sample ended");
             self.journal.append(&Event::Done { budget_spent: true })?;
             self.journal.append(&ending.event(false))?;

@@ -48,35 +48,43 @@ impl Budget {
     }
 }
 
-/// Removes the points of which one sample is expected to take longer than the whole budget, and returns a note about them.
+/// Removes the points with samples that take longer than the whole budget, and returns a note about them.
 ///
 /// # Errors
 /// If no point is left.
 pub fn remove_long_points(plan: &Plan, groups: &mut Vec<Group>, costs: &SampleCosts) -> Result<Option<String>> {
+    /// Factor by which estimates without a sample are often too long.
+    const TOO_LONG: f64 = 2.0;
     let Some(budget) = plan.repeat.budget_seconds else { return Ok(None) };
     let seconds = |pending: &Pending| {
         let entry = &plan.entries[pending.entry];
         costs.cost(entry) + cost::filling(&entry.point)
     };
-    let of_all: Vec<f64> = groups.iter().flat_map(|group| &group.pending).map(seconds).collect();
-    let too_long: Vec<f64> = of_all.iter().copied().filter(|&seconds| seconds > budget).collect();
-    let Some(shortest) = too_long.iter().copied().reduce(f64::min) else { return Ok(None) };
-    let (time, budget_text) = (describe_seconds(shortest), units::seconds(budget));
+    let is_long = |pending: &Pending| {
+        let is_measured = costs.mean_of(&plan.entries[pending.entry]).is_some();
+        seconds(pending) > if is_measured { budget } else { TOO_LONG * budget }
+    };
+    let seconds_of = |is_counted: &dyn Fn(&&Pending) -> bool| -> Vec<f64> {
+        groups.iter().flat_map(|group| &group.pending).filter(is_counted).map(seconds).collect()
+    };
+    let (every_point, long_points) = (seconds_of(&|_| true), seconds_of(&|pending| is_long(pending)));
+    let Some(shortest) = long_points.iter().copied().reduce(f64::min) else { return Ok(None) };
+    let (time, budget) = (describe_seconds(shortest), units::seconds(budget));
     // One sample of each point.
-    let advice = advise(of_all.iter().sum());
-    if too_long.len() == of_all.len() {
-        let message = format!("one sample takes {time}, longer than the budget of {budget_text}");
+    let advice = advise(every_point.iter().sum());
+    if long_points.len() == every_point.len() {
+        let message = format!("one sample takes {time}, longer than the budget of {budget}");
         return Err(Error::input(message, format!("nothing was measured; give more time: {advice}")));
     }
-    groups.iter_mut().for_each(|group| group.pending.retain(|pending| seconds(pending) <= budget));
+    groups.iter_mut().for_each(|group| group.pending.retain(|pending| !is_long(pending)));
     groups.retain(|group| !group.pending.is_empty());
-    let points = plural(too_long.len(), "point");
+    let points = plural(long_points.len(), "point");
     Ok(Some(format!(
-        "note: {points} left out: one sample takes {time} or more, longer than the budget of {budget_text}; {advice} measures all"
+        "note: {points} left out: one sample takes {time} or more, longer than the budget of {budget}; {advice} measures all"
     )))
 }
 
-/// Returns the flag for a budget in which a run of this time ends: `--budget 3min`.
+/// Returns the flag for a budget that suffices for a run of this time: `--budget 3min`.
 pub fn advise(seconds: f64) -> String {
     /// Estimates are rough, and launches take time to start.
     const MARGIN: f64 = 1.2;

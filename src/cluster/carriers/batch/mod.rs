@@ -309,7 +309,7 @@ fn explain_interruption(error: Error, folder: &Folder) -> Error {
         "interrupted: the jobs continue",
         format!(
             "follow them with: {}; `apexmap status {path}` lists them, `apexmap cancel {path}` cancels them",
-            shell::command_to_resume()
+            shell::command_to_resume(&shell::command_words())
         ),
     )
 }
