@@ -4,8 +4,10 @@
 use super::common::{Scratch, refusal_message, successful_stdout};
 use crate::synthetic_machines;
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit;
+use apexmap_theory::fit::Options;
 use apexmap_theory::fit::quality::geometric_spread;
 use apexmap_theory::machine::{Card, Number};
 use apexmap_theory::models;
@@ -186,6 +188,24 @@ fn surfaces_of_one_core_and_of_16_ranks_are_predicted_from_the_card_of_the_machi
     let mut other = card.clone();
     other.provenance.insert("transport".into(), "mpi".into());
     assert!(smape("apex_map.two_sided", &other) > 0.7);
+}
+
+/// Its best number of lines before prefetching lies at a measured length of blocks.
+#[test]
+fn the_surface_settles_on_the_recorded_quickstart() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/quickstart-xeon-16");
+    let folder = Folder::open(&recorded).expect("the recorded result");
+    let manifest = Manifest::read(&folder).expect("a manifest");
+    let samples = Samples::from(folder.table().expect("samples")).with_word("kernel", &["apex_map.sequential"]);
+    let model = models::find("apex_map.surface").expect("a model");
+    let host = manifest.host_of(samples.first_word("launch"));
+    let roles = model_fit::roles(model, (&samples, host), None, &[], &[]);
+    let options = Options { resamples: 0, leave_out: false, ..Options::default() };
+    for pages in [&["huge"][..], &["huge", "base"]] {
+        let data = model_fit::observations(&samples.with_word("pages", pages), model, &[]).expect("rates");
+        let fit = data.fit(model, &roles, options).expect("a fit that has settled");
+        assert!(fit.quality.smape < 0.15, "{pages:?}: {}", fit.quality.smape);
+    }
 }
 
 /// 16 ranks at alpha = 1, L = 1: 15 of 16 accesses are remote, and replies are always outstanding.
