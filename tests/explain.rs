@@ -520,12 +520,8 @@ fn a_surface_fit_to_writing_accesses_is_refused() {
     let folder = synthetic_machines::folder(&scratch, "writes", plan, &synthetic_machines::NUMBERS, true);
     let error = refusal_message(&["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"]);
     assert!(error.contains("apex_map.surface covers only access = \"read\""), "{error}");
-    assert!(error.contains("--where 'access == \"read\"'"), "{error}");
-    // The suggestion replaces a condition about the same name, and keeps the others.
-    let own = ["--where", "access == \"update\" && L >= 2"];
-    let fit = ["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"];
-    let error = refusal_message(&[&fit[..], &own].concat());
-    assert!(error.contains("--where 'L >= 2 && access == \"read\"'"), "{error}");
+    // No condition selects what the result does not have.
+    assert!(error.contains("this result has no such point: measure alpha") && !error.contains("--where"), "{error}");
     // Reports leave such points out and give their number.
     let samples = |plan| synthetic_machines::machine("a", plan, &synthetic_machines::NUMBERS).samples;
     let (points, why) = left_out(&samples(plan), &Surface).expect("all of them");
@@ -578,12 +574,20 @@ fn equation_1_is_not_fitted_to_updates_in_buckets() {
     let bucketed = samples(&base("bucketed"));
     let error = groups(&bucketed, model).expect_err("buckets alone");
     assert!(error.message.contains("covers only sending = \"immediate\""), "{error}");
+    assert!(error.help.starts_with("this result has no such point: measure sending"), "{error}");
     assert!(model_fit::observations(&bucketed, model, &[]).is_err());
     // Single updates in the same store are fitted, and so is another kernel of the same model.
     let both = samples(&[base("bucketed"), base("immediate")].concat());
     let both_groups = groups(&both, model).expect("groups");
     assert_eq!(both_groups.iter().map(|group| group.points).collect::<Vec<_>>(), [3]);
     assert_eq!(left_out(&both, model).expect("buckets").0, 3);
+    // The suggested condition replaces one about the same name, and keeps the others.
+    let scratch = Scratch::new();
+    result(&scratch, &[base("bucketed"), base("immediate")].concat());
+    let path = scratch.join("result");
+    let fit = ["fit", path.to_str().expect("a path"), "--model", "random_access.bottleneck"];
+    let error = refusal_message(&[&fit[..], &["--where", "sending == \"bucketed\" && P >= 2"]].concat());
+    assert!(error.contains("--where 'P >= 2 && sending == \"immediate\"'"), "{error}");
     let puts = [1, 2, 4].map(|ranks| point_with_sending("random_access.one_sided", ranks, None)).to_vec();
     let puts_groups = groups(&samples(&[base("bucketed"), puts].concat()), model).expect("groups");
     assert_eq!(puts_groups.len(), 1);

@@ -5,8 +5,10 @@ use super::common::{Scratch, refusal_message, successful_stdout};
 use crate::synthetic_machines;
 use apexmap_pages::report::Additions;
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_study::model_fit;
+use apexmap_theory::fit::Options;
 use apexmap_theory::fit::quality::geometric_spread;
 use apexmap_theory::machine::{Card, Number};
 use apexmap_theory::models::scan::{Numbers, scan, scan_point};
@@ -242,6 +244,24 @@ fn device_surface() -> Vec<(Vec<f64>, f64)> {
     let rows = table.pairs("alpha", "gwords").into_iter().zip(table.pairs("l", "gwords"));
     let others = rows.filter(|((alpha, _), (block, _))| (*alpha, *block) != (0.001, 64.0));
     others.map(|((alpha, gwords), (block, _))| (vec![alpha, block, 134_217_728.0, 0.0], gwords)).collect()
+}
+
+/// Its best number of lines before prefetching lies at a measured length of blocks.
+#[test]
+fn the_surface_settles_on_the_recorded_quickstart() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/quickstart-xeon-16");
+    let folder = Folder::open(&recorded).expect("the recorded result");
+    let manifest = Manifest::read(&folder).expect("a manifest");
+    let samples = Samples::from(folder.table().expect("samples")).with_word("kernel", &["apex_map.sequential"]);
+    let model = models::find("apex_map.surface").expect("a model");
+    let host = manifest.host_of(samples.first_word("launch"));
+    let roles = model_fit::roles(model, (&samples, host), None, &[], &[]);
+    let options = Options { resamples: 0, leave_out: false, ..Options::default() };
+    for pages in [&["huge"][..], &["huge", "base"]] {
+        let data = model_fit::observations(&samples.with_word("pages", pages), model, &[]).expect("rates");
+        let fit = data.fit(model, &roles, options).expect("a fit that has settled");
+        assert!(fit.quality.smape < 0.15, "{pages:?}: {}", fit.quality.smape);
+    }
 }
 
 /// 16 ranks at alpha = 1, L = 1: 15 of 16 accesses are remote, and replies are always outstanding.

@@ -8,6 +8,7 @@ use apexmap_measure::comm::simulated::{
 use apexmap_measure::comm::{Collectives, Comm, Computation, Transport, World};
 use apexmap_measure::kernels::random_access::{Problem, Rules, Tally, measure};
 use apexmap_measure::kernels::{self, Kernel, Outcome, Refusal};
+use apexmap_run::sweep::cost::moves_and_messages;
 
 /// Costs in picoseconds of each computation.
 const COSTS: ComputationCosts = [900.0, 1_500.0, 20_000.0, 2_000.0, 50_000.0];
@@ -100,6 +101,25 @@ fn check_verified_and_identical(point: &Point) {
     assert!(outcome.seconds > 0.0 && outcome.seconds < 1.0, "{}: {} s", point.label(), outcome.seconds);
     assert_eq!(outcome.seconds.to_bits(), again.seconds.to_bits(), "{}", point.label());
     assert_eq!(outcome.outputs, again.outputs, "{}", point.label());
+}
+
+/// A plan estimates the time of a simulation from its messages.
+#[test]
+fn the_messages_that_a_plan_expects_are_within_a_factor_of_two() {
+    for id in ["base", "alltoallv", "hypercube", "exchange", "routed", "roles"] {
+        for (ranks, look_ahead) in [(16, 64u64), (64, 64), (64, 1024)] {
+            let sizes = [("N_words", ranks as u64 * 1024), ("Q", look_ahead), ("updates", 4)];
+            let point = Point::new(&format!("random_access.{id}"), ranks);
+            let point = sizes.into_iter().fold(point, |point, (name, value)| point.with_parameter(name, value));
+            let point = kernels::complete(point).expect("a point");
+            let outcome = simulate(&torus(), COSTS, &point);
+            let messages = outcome.outputs["messages_per_update"].as_f64().expect("a number");
+            let kernel = kernels::find(&point.kernel).expect("a kernel");
+            let (_, expected) = moves_and_messages(kernel, &point, look_ahead as f64);
+            let ratio = expected / messages;
+            assert!((0.5..=2.0).contains(&ratio), "{id}, {ranks} ranks, Q = {look_ahead}: {expected} of {messages}");
+        }
+    }
 }
 
 #[test]

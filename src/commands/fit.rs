@@ -94,7 +94,10 @@ fn fit_model(arguments: &Arguments) -> Result<()> {
         return fit_and_print(arguments, (&own, Some(&own)), (&data, &samples), &roles, &manifest);
     }
     let model = named.ok_or_else(|| no_model_error(&samples))?;
-    let data = model_fit::observations(&samples, model, &variables(model, &arguments.set)?)?;
+    let data = match model_fit::observations(&samples, model, &variables(model, &arguments.set)?) {
+        Ok(data) => data,
+        Err(refusal) => return Err(model_fit::complete_refusal(refusal, model, &opened.samples()?)),
+    };
     let manifest = read_manifest()?;
     let roles = roles(model, arguments, &manifest, &samples)?;
     fit_and_print(arguments, (model, None), (&data, &samples), &roles, &manifest)

@@ -20,6 +20,8 @@ const TEMPLATE: &str = include_str!("validation.html");
 
 #[derive(Serialize)]
 struct Context<'a> {
+    /// Sentences about values that test something.
+    summary: Vec<String>,
     counts: Vec<Count>,
     papers: &'a [papers::Row],
     /// Checks that differ; `sources` has all checks.
@@ -90,6 +92,7 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
 
 fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<Picture>) -> Context<'a> {
     Context {
+        summary: report.summary(|count| count.is_test),
         counts: report.counts(),
         papers: &report.papers,
         differences: report.checks.iter().filter(|check| check.verdict != Verdict::Agrees).map(line).collect(),

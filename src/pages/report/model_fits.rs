@@ -2,15 +2,15 @@
 
 use super::input::Input;
 use super::ladder::{self, LadderRow};
-use super::model_tables::{self, NumberRow, format_interval};
+use super::model_tables::{self, NumberRow};
 use crate::explorer::AppliedModel;
 use crate::html::{Picture, file_name, picture};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::reservation;
-use apexmap_base::units::{amount, plural, short_number};
+use apexmap_base::units::{plural, short_number};
 use apexmap_study::model_fit::figures::{self, ModelFigure};
 use apexmap_study::model_fit::groups::{FitGroup, groups, left_out};
-use apexmap_study::model_fit::{self, Data, Verdict, adequacy, card, formula};
+use apexmap_study::model_fit::{self, Data, Judgement, adequacy, card, formula};
 use apexmap_theory::fit::baseline::{self, Baseline};
 use apexmap_theory::fit::{Fit, Options, RateWords};
 use apexmap_theory::machine::Card;
@@ -33,11 +33,11 @@ const MAX_POINTS: usize = 200;
 pub struct ModelSection {
     /// Number of fits that are not finished.
     pub pending: usize,
-    /// The best fit of each group, a sentence each, the smallest error first.
-    verdicts: Vec<String>,
+    /// The best fit of each group, a sentence each, the group with the most points first.
+    headlines: Vec<String>,
     /// Fits of groups with compact models, one line each.
     ladder: Vec<LadderRow>,
-    /// Models that describe their samples, the smallest error first.
+    /// Models that describe their samples: the most points first, then the smallest error.
     entries: Vec<FitEntry>,
     /// The others.
     poor: Vec<FitEntry>,
@@ -57,6 +57,10 @@ struct FitEntry {
     group: String,
     /// Whether the parameters were fitted to these samples; otherwise they come from a card.
     fitted: bool,
+    /// Number of points of the group.
+    points: usize,
+    /// Other models whose fits have the same rates.
+    equals: Vec<&'static str>,
     /// The source of the parameters of a prediction; empty for a fit.
     numbers_from: String,
     /// SMAPE as a fraction, and as text.
@@ -64,7 +68,10 @@ struct FitEntry {
     error: String,
     /// How well a fitted model does; `None` for a prediction.
     #[serde(skip)]
-    verdict: Option<Verdict>,
+    judgement: Option<Judgement>,
+    /// The fitted rates.
+    #[serde(skip)]
+    rates: Vec<f64>,
     about: String,
     sentence: String,
     bottleneck: Option<String>,
@@ -145,40 +152,31 @@ impl<'a> PlannedFits<'a> {
         }
         let mut explained = self.section.explained;
         ladder::keep_compact(&mut explained.ladder);
-        explained.entries.sort_by(|a, b| a.smape.total_cmp(&b.smape));
+        explained.entries.sort_by(|a, b| b.points.cmp(&a.points).then(a.smape.total_cmp(&b.smape)));
         explained.applied.sort_by(|a, b| a.smape.total_cmp(&b.smape));
-        explained.verdicts = verdicts(&explained.entries);
+        explained.headlines = headlines(&explained.entries);
         (explained.entries, explained.poor) =
             explained.entries.into_iter().partition(|entry| entry.smape <= adequacy::MAX_SMAPE);
         Ok(explained)
     }
 }
 
-/// Returns a sentence about the best fit of each group: `apex_map.surface explains it: 9 % error.` `entries` are sorted by error.
-fn verdicts(entries: &[FitEntry]) -> Vec<String> {
-    let fitted = || entries.iter().filter(|entry| entry.fitted);
-    let mut best: Vec<&FitEntry> = Vec::new();
-    for entry in fitted() {
-        if best.iter().all(|other| other.group != entry.group) {
-            best.push(entry);
+/// Returns a sentence about the best fit of each group. `entries` are sorted by error within a group.
+fn headlines(entries: &[FitEntry]) -> Vec<String> {
+    let mut best: Vec<(&FitEntry, &Judgement)> = Vec::new();
+    for (entry, judgement) in entries.iter().filter_map(|entry| Some((entry, entry.judgement.as_ref()?))) {
+        if best.iter().all(|(other, _)| other.group != entry.group) {
+            best.push((entry, judgement));
         }
     }
     let several = best.len() > 1;
-    let sentence = |entry: &&FitEntry| {
-        let (subject, other) = if several { (&*entry.group, &*entry.group) } else { ("it", "this result") };
-        match entry.verdict {
-            Some(Verdict::Explains) => format!("{} explains {subject}: {} error.", entry.model, entry.error),
-            Some(Verdict::Describes) => format!("{} describes {subject}: {} error.", entry.model, entry.error),
-            _ => format!("No model explains {other} (best: {} error).", entry.error),
-        }
-    };
-    best.iter().map(sentence).collect()
+    best.iter().map(|(entry, judgement)| judgement.headline(entry.model, several.then_some(&entry.group))).collect()
 }
 
 fn empty(card: &Option<Card>) -> ModelSection {
     ModelSection {
         pending: 0,
-        verdicts: Vec::new(),
+        headlines: Vec::new(),
         ladder: Vec::new(),
         entries: Vec::new(),
         poor: Vec::new(),
@@ -200,6 +198,16 @@ impl FitSections<'_> {
     fn add(&mut self, model: &'static dyn Model, group: &FitGroup) -> Result<()> {
         match self.fit_group(model, group) {
             Ok((fit, data, curve)) => {
+                // Compact models with the same rates differ only in the form of their numbers; the first one has the fewest.
+                let is_compact = |id: &str| models::find(id).is_ok_and(|model| model.is_compact());
+                let is_equal = |entry: &&mut FitEntry| {
+                    is_compact(entry.model) && entry.group == group.label && fit.has_rates(&entry.rates)
+                };
+                let earlier = self.explained.entries.iter_mut().find(is_equal);
+                if let Some(earlier) = earlier.filter(|_| model.is_compact()) {
+                    earlier.equals.push(model.about().id);
+                    return Ok(());
+                }
                 let entry = self.fit_entry(model, group, &fit, &data, curve.as_ref())?;
                 self.explained.entries.push(entry);
                 self.explained.ladder.push(ladder::row(model, group, &fit));
@@ -278,7 +286,8 @@ impl FitSections<'_> {
         let (shown, folded) = self.pictures(model, group, figures, true)?;
         Ok(FitEntry {
             fitted: true,
-            verdict: Some(model_fit::verdict(model, fit, curve)),
+            judgement: Some(model_fit::judge(model, fit, curve)),
+            rates: fit.rates(),
             sentence: model_fit::sentence(model, fit, curve),
             bottleneck: model_fit::bottleneck(model, &fit.points),
             numbers: model_tables::numbers(model, fit),
@@ -309,21 +318,12 @@ impl FitSections<'_> {
             &subtitle,
         );
         let (shown, folded) = self.pictures(model, group, figures, false)?;
-        let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
-        let finite = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
-        let number = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| NumberRow {
-            name: parameter.label(),
-            meaning: parameter.meaning(),
-            value: amount(*value, parameter.unit()),
-            interval: interval.map_or(String::new(), |ends| format_interval(ends, parameter.unit())),
-            bootstrap: String::new(),
-        };
         Ok(FitEntry {
             fitted: false,
             numbers_from: numbers_from(model, card),
             sentence: card::sentence(model, card, predicted),
             bottleneck: model_fit::bottleneck(model, &predicted.points),
-            numbers: finite.map(number).collect(),
+            numbers: model_tables::card_numbers(model, predicted),
             quality: name_rates(model_tables::prediction_quality(model, predicted), predicted.words),
             shown,
             folded,
@@ -374,10 +374,13 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data, smape: f64) -> FitEnt
         model: about.id,
         group: group.label.clone(),
         fitted: false,
+        points: group.points,
+        equals: Vec::new(),
         numbers_from: String::new(),
         smape,
         error: format!("{} %", short_number((100.0 * smape).round())),
-        verdict: None,
+        judgement: None,
+        rates: Vec::new(),
         about: format!("{} ({}, {}).", about.summary, about.source.short, about.place),
         sentence: String::new(),
         bottleneck: None,

@@ -19,6 +19,20 @@ pub struct NumberRow {
     pub bootstrap: String,
 }
 
+/// Returns the numbers of a card that a model uses.
+pub fn card_numbers(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<NumberRow> {
+    let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
+    let finite = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
+    let row = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| NumberRow {
+        name: parameter.label(),
+        meaning: parameter.meaning(),
+        value: amount(*value, parameter.unit()),
+        interval: interval.map_or(String::new(), |ends| format_interval(ends, parameter.unit())),
+        bootstrap: String::new(),
+    };
+    finite.map(row).collect()
+}
+
 /// Returns how well a card predicts, and the terms at the slowest and the fastest point.
 pub fn prediction_quality(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<(&'static str, String)> {
     let mut lines = vec![

@@ -2,14 +2,15 @@
 
 use super::plan::{Context, Entry, Plan};
 use super::simulation::Simulation;
-use apexmap_base::point::Point;
+use apexmap_base::point::{Point, Value};
 use apexmap_base::units::{self, NumberStyle};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
-use apexmap_measure::kernels;
 use apexmap_measure::kernels::keys::{ALPHA, Q, SENDING, Sending, TIME_BOUND};
+use apexmap_measure::kernels::{self, Kernel, Traffic};
 use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
+use apexmap_theory::models::{hypercube, roles};
 use std::collections::HashMap;
 
 /// Wall time between two samples besides the kernel: the driver, the schedule and barriers, in seconds.
@@ -99,7 +100,7 @@ fn estimate(context: &Context, point: &Point) -> f64 {
 pub fn rule(context: &Context) -> &'static str {
     match context.simulation {
         Some(_) => {
-            "1 us per simulated message, 0.25 us per link on its way and per operation; 10 ns per update and stage if messages collect updates"
+            "1 us per simulated message, 0.25 us per link on its way and per operation; 10 ns per update and move if messages collect updates"
         }
         None => "50 ns per operation and 8 GB/s per rank",
     }
@@ -117,8 +118,8 @@ fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
     let collects_updates = !point.params.contains_key("access") && SENDING.get(point) != Some(Sending::Immediate);
     let (own_work, messages) = match Q.get(point).filter(|_| collects_updates) {
         Some(look_ahead) => {
-            let stages = operations * (point.ranks as f64).log2().max(1.0);
-            (PER_COLLECTED_UPDATE * stages, stages / look_ahead as f64)
+            let (moves, messages) = moves_and_messages(kernel, point, look_ahead as f64);
+            (PER_COLLECTED_UPDATE * moves * operations, messages * operations)
         }
         None => (PER_OPERATION * operations, operations * remote_share(point.ranks, ALPHA.get(point).unwrap_or(1.0))),
     };
@@ -126,6 +127,26 @@ fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
         simulation.machine(point.launch_size()).map_or(0.0, |machine| machine.mean_contended_links(point.ranks));
     let runs = 1.0 + simulation.resampled.len() as f64;
     OVERHEAD + runs * (own_work + messages * (PER_MESSAGE + PER_LINK * links))
+}
+
+/// Returns how often an update moves between ranks, and the number of messages per update, in kernels whose messages collect some of
+/// the Q updates that a rank stores.
+pub fn moves_and_messages(kernel: &Kernel, point: &Point, look_ahead: f64) -> (f64, f64) {
+    let ranks = point.ranks as f64;
+    if let Some(stages) = (kernel.stages)(point) {
+        // Rounds of Q updates: in each stage, a rank sends to all others in its line of the grid (hypercube paper, Section 2).
+        let stages = stages.max(1) as f64;
+        return (stages, hypercube::messages(ranks, stages) / look_ahead);
+    }
+    if kernel.traffic == Traffic::RandomOthers {
+        // The fullest of the buckets for all ranks is sent: about twice the mean one, and about 2.5 updates if most are empty.
+        return (1.0, 1.0 / ((2.0 * look_ahead / ranks).max(1.0) + 0.5));
+    }
+    // Buckets along the dimensions of a torus of nodes.
+    let cores = point.params.get("cores_per_node").and_then(Value::as_f64).unwrap_or(1.0);
+    let nodes = (ranks / cores).max(1.0);
+    let moves = roles::hops(nodes).max(1.0);
+    (moves, moves / roles::bucket(nodes, look_ahead))
 }
 
 /// Estimates as [`estimate`] does, for this number of hardware threads.

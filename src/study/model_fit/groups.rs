@@ -1,6 +1,7 @@
 //! Splits a result into groups that a model can be fitted to: one kernel each, with equal values of all columns that
 //! the model ignores.
 
+use super::refusals::without_points;
 use super::{by_point, parts, select_kernels, spans_kernels, values_at};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
@@ -35,7 +36,7 @@ pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
             .into_iter()
             .partition(|part| values_at(part, model, &[]).is_ok());
         if let (true, Some(part)) = (covered.is_empty(), others.first()) {
-            refusal = refusal.or(values_at(part, model, &[]).err());
+            refusal = refusal.or(values_at(part, model, &[]).err().map(|refusal| without_points(model, refusal)));
         }
         let mut rows: Vec<usize> = covered.iter().flat_map(|part| part.rows()).copied().collect();
         rows.sort_unstable();

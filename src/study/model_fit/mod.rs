@@ -7,9 +7,11 @@ pub mod formula;
 pub mod groups;
 pub mod nic;
 pub mod predictions;
+mod refusals;
 mod sentence;
 
-pub use sentence::{ASSUMED, Verdict, doubts, lines, sentence, verdict};
+pub use refusals::{complete_refusal, no_sample_error};
+pub use sentence::{ASSUMED, Judgement, Verdict, doubts, judge, lines, sentence};
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -18,6 +20,7 @@ use apexmap_base::units::{self, Unit};
 use apexmap_measure::kernels::random_access::roles::LOADS;
 use apexmap_results::samples::Mixture;
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, ColumnDescription, NODE_TYPE, USED_NODES};
 use apexmap_theory::fit::{self, Fit, Observation, Options, Point, Role};
 use apexmap_theory::machine::{Card, Domain, KERNEL, catalogue};
@@ -32,8 +35,9 @@ pub struct Data {
     pub observations: Vec<Observation>,
     /// Id of the kernel that was measured; several are joined by "with".
     pub kernel: String,
-    /// Number of samples in the medians.
+    /// Number of samples in the medians, and of disturbed ones among them.
     pub samples: usize,
+    pub disturbed: usize,
     /// Whether some launches had more ranks than hardware threads.
     pub oversubscribed: bool,
     /// Kernels, options and ranges of the model's variables: where the fitted numbers hold.
@@ -43,9 +47,10 @@ pub struct Data {
 }
 
 impl Data {
-    /// Fits the model of these observations.
+    /// Fits the model of these observations. A refusal says what disturbed them.
     pub fn fit(&self, model: &dyn Model, roles: &[Role], options: Options) -> Result<Fit> {
-        let mut fit = fit::fit(model, &self.observations, roles, options)?;
+        let mut fit = fit::fit(model, &self.observations, roles, options)
+            .map_err(|refusal| refusals::add_noise(refusal, self))?;
         fit.simulated.clone_from(&self.simulated);
         Ok(fit)
     }
@@ -78,19 +83,10 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
         observations,
         kernel: kernels(&samples),
         samples: samples.len(),
+        disturbed: Health::from_judged(&samples).map_or(0, |health| health.disturbed_count()),
         oversubscribed: samples.is_oversubscribed(),
         simulated: samples.describe_origin(),
     })
-}
-
-/// Creates the error about a result without a sample of a kernel of the model.
-pub fn no_sample_error(model: &dyn Model) -> Error {
-    let about = model.about();
-    let next = match about.explains {
-        [] => "choose another model: no kernel measures the rates of this one".to_owned(),
-        kernels => format!("widen --where, or run a sweep of {}", kernels.join(" or ")),
-    };
-    Error::input(format!("the result has no successful sample of a kernel that {} models", about.id), next)
 }
 
 /// Returns the kernels, the options and the ranges of the model's variables. A model of this program knows which other numbers make no

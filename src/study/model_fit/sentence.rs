@@ -19,19 +19,15 @@ fn amount_text(model: &dyn Model, name: &str, value: f64) -> String {
     amount(value, scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit()))
 }
 
-fn stop_text(steps: usize) -> String {
-    format!("the fit stopped after {steps} steps, before it had settled")
-}
-
 /// Returns the numbers of a fit that are impossible or unknown: "l2_access_seconds (52 ns) is above l3_access_seconds
-/// (0 s)". A fit that stopped before it had settled has such numbers, too.
+/// (0 s)".
 ///
 /// # Panics
 /// If the fit is of another model.
 pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
     let format_value = |name: &str, value: f64| amount_text(model, name, value);
     let estimate = |name: &&str| fit.estimates.iter().find(|estimate| estimate.number == *name);
-    let mut doubts: Vec<String> = fit.stopped_after.map(stop_text).into_iter().collect();
+    let mut doubts = Vec::new();
     for list in model.ascending_numbers() {
         let estimates: Vec<&Estimate> = list.iter().filter_map(estimate).collect();
         for pair in estimates.windows(2).filter(|pair| pair[0].value > NOISE_FACTOR * pair[1].value) {
@@ -123,13 +119,46 @@ impl Verdict {
     }
 }
 
+/// What a fit shows, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    /// SMAPE, as a fraction.
+    pub error: f64,
+    /// Number of fitted parameters that are impossible or unknown.
+    pub doubts: usize,
+}
+
 /// Returns how well a model fits a measurement.
 ///
 /// # Panics
 /// If the fit is of another model with more variables.
-pub fn verdict(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> Verdict {
+pub fn judge(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> Judgement {
     let lines = baseline.map(|baseline| left_out_lines(model, fit, baseline)).unwrap_or_default();
-    Verdict::new(adequacy::failure(fit.quality.smape, &fit.points).as_ref(), &doubts(model, fit), &lines)
+    let (error, doubts) = (fit.quality.smape, doubts(model, fit));
+    let verdict = Verdict::new(adequacy::failure(error, &fit.points).as_ref(), &doubts, &lines);
+    Judgement { verdict, error, doubts: doubts.len() }
+}
+
+impl Judgement {
+    /// Returns a sentence about the best fit of some measurements: `apex_map.surface describes it: 9 % error, but one fitted number is
+    /// impossible or unknown.` `subject` names the measurements if there are several groups of them.
+    pub fn headline(&self, model: &str, subject: Option<&String>) -> String {
+        let error = format!("{:.0} % error", 100.0 * self.error);
+        let name = subject.map_or("it", String::as_str);
+        let but = match self.doubts {
+            0 => String::new(),
+            1 => ", but one fitted number is impossible or unknown".into(),
+            doubts => format!(", but {doubts} fitted numbers are impossible or unknown"),
+        };
+        match self.verdict {
+            Verdict::Explains => format!("{model} explains {name}: {error}."),
+            Verdict::Describes => format!("{model} describes {name}: {error}{but}."),
+            Verdict::Fails => {
+                format!("No model explains {} (best: {error}).", subject.map_or("this result", String::as_str))
+            }
+        }
+    }
 }
 
 /// Returns a sentence about what explains the measurement, or the simulation, how well, and where it does not ([`Verdict`]).

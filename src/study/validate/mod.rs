@@ -15,6 +15,7 @@ use apexmap_theory::models;
 use apexmap_theory::models::scan::{Numbers, scan_point};
 use serde::Serialize;
 use simulations::Simulations;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Rate of one processor of Red Storm in GUPS (hypercube paper, Table 2).
@@ -134,9 +135,9 @@ impl Check {
         match (self.verdict, self.at_fault) {
             (Verdict::Agrees, _) if self.is_simulated => "reproduced",
             (Verdict::Agrees, _) => "agrees",
+            (Verdict::Differs, Some(Fault::Paper)) => "DIFFERS (the paper's fault)",
             (Verdict::Differs, _) if self.is_simulated => "NOT REPRODUCED",
-            (Verdict::Differs, Some(Fault::Model)) => "DIFFERS (the model's fault)",
-            (Verdict::Differs, _) => "DIFFERS (the paper's fault)",
+            (Verdict::Differs, _) => "DIFFERS (the model's fault)",
             (Verdict::NotExplained, _) => "NOT EXPLAINED",
         }
     }
@@ -173,10 +174,30 @@ pub struct PublishedFit {
     pub fit: Option<Fit>,
 }
 
+/// Measured values that a simulation could test, but that are not simulated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NotSimulated {
+    /// Number of printed values.
+    pub values: usize,
+    /// Sweeps of `make papers` that have some of their points.
+    pub sweeps: BTreeSet<String>,
+}
+
+impl NotSimulated {
+    /// Returns the number of values and their sweeps in a sentence.
+    fn words(&self) -> String {
+        let sweeps = self.sweeps.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        format!("{} more measured values are not simulated: run `make papers` ({sweeps})", self.values)
+    }
+}
+
 /// The result of a validation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Validation {
     pub checks: Vec<Check>,
+    /// `None` without any simulation, or if all values are simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_simulated: Option<NotSimulated>,
     pub fits: Vec<PublishedFit>,
     /// Reproduced and missing parts, paper by paper.
     pub papers: Vec<papers::Row>,
@@ -243,8 +264,10 @@ impl Count {
 /// Recomputes all published values and makes all fits. Adds the values of simulations if there are any.
 pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
     let fits = fits::fit_published()?;
-    let checks = checks::evaluate(&fits, simulations)?;
-    Ok(Validation { papers: papers::rows(&checks), checks, fits })
+    let (checks, missing) = checks::evaluate(&fits, simulations)?;
+    let is_simulated = checks.iter().any(|check| check.is_simulated);
+    let not_simulated = Some(missing).filter(|missing| is_simulated && missing.values > 0);
+    Ok(Validation { papers: papers::rows(&checks), checks, not_simulated, fits })
 }
 
 /// Predicts with the numbers of a published machine.
@@ -261,10 +284,16 @@ impl Validation {
         Count::count_kinds(self.checks.iter())
     }
 
+    /// Returns a sentence about each of some kinds, and one about values that are not simulated.
+    pub fn summary(&self, is_shown: impl Fn(&Count) -> bool) -> Vec<String> {
+        let counts = self.counts().into_iter().filter(is_shown).map(|count| count.words());
+        counts.chain(self.not_simulated.as_ref().map(NotSimulated::words)).collect()
+    }
+
     /// Returns the text for a terminal. Remarks are wrapped so that lines have at most `width` columns.
     pub fn text(&self, width: Option<usize>) -> String {
         let mut text = String::from("Published values compared with the papers' equations and with models\n");
-        let counts: String = self.counts().iter().map(|count| count.words() + "\n").collect();
+        let counts: String = self.summary(|_| true).iter().map(|sentence| format!("{sentence}\n")).collect();
         let _ = write!(text, "\n{counts}");
         for checks in self.checks.chunk_by(|a, b| (&a.source, a.kind, a.counts) == (&b.source, b.kind, b.counts)) {
             let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);

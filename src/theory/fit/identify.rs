@@ -24,6 +24,7 @@ const MAX_RELATIVE_ERROR: f64 = 1.17;
 pub fn solve_identified(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
     loop {
         let errors = relative_errors(task, &optimum.theta, optimum.scale);
+        let free = task.free.clone();
         if !hold_worst(task, &errors, false) && !hide_smaller(task, &optimum, &errors) {
             require_identified(task, &optimum)?;
             return Ok(optimum);
@@ -31,7 +32,7 @@ pub fn solve_identified(task: &mut Task, mut optimum: Optimum) -> Result<Optimum
         if task.free.is_empty() {
             return Err(nothing_to_fit_error(task.model));
         }
-        optimum = super::find_optimum(task)?;
+        optimum = super::find_optimum(task, Some((&free, &optimum.theta)))?;
     }
 }
 
@@ -99,18 +100,17 @@ fn hide_smaller(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
     false
 }
 
-/// Rejects a design that cannot identify a parameter.
+/// Rejects data that cannot identify a parameter.
 ///
 /// # Errors
-/// Names the least identified parameters, their standard errors, and the points that would identify them.
+/// Names the least identified parameters and their standard errors. If the same points would identify them with little noise, the noise
+/// is the reason; otherwise the error names the points that would identify them.
 pub fn require_identified(task: &Task, optimum: &Optimum) -> Result<()> {
-    let errors = relative_errors(task, &optimum.theta, optimum.scale);
-    let about = task.model.about();
-    let unclear: Vec<(usize, f64)> =
-        task.free.iter().copied().zip(errors).filter(|(_, e)| e.is_nan() || *e > MAX_RELATIVE_ERROR).collect();
+    let unclear = unclear_parameters(task, optimum, optimum.scale);
     if unclear.is_empty() {
         return Ok(());
     }
+    let about = task.model.about();
     let name = |(index, error): &(usize, f64)| {
         let number = about.parameters[*index].number;
         if error.is_finite() && *error < 1e4 {
@@ -119,11 +119,25 @@ pub fn require_identified(task: &Task, optimum: &Optimum) -> Result<()> {
             format!("{number} (not at all)")
         }
     };
-    let names: Vec<_> = unclear.iter().map(name).collect();
+    let names = unclear.iter().map(name).collect::<Vec<_>>().join(", ");
+    let hold = "or hold a parameter with --hold NAME=VALUE or --machine CARD";
+    if unclear_parameters(task, optimum, MIN_NOISE).is_empty() {
+        let scatter = 100.0 * optimum.scale;
+        return Err(Error::input(
+            format!("{}: the points scatter by {scatter:.0} % about the model, which hides {names}", about.id),
+            format!("measure the same points on a quiet machine and in more launches, {hold}"),
+        ));
+    }
     Err(Error::input(
-        format!("{}: these points cannot identify {}", about.id, names.join(", ")),
-        format!("measure {}, or hold a parameter with --hold NAME=VALUE or --machine CARD", about.design),
+        format!("{}: these points cannot identify {names}", about.id),
+        format!("measure {}, {hold}", about.design),
     ))
+}
+
+/// Returns the free parameters that points with this noise do not identify, with their relative standard errors.
+fn unclear_parameters(task: &Task, optimum: &Optimum, noise: f64) -> Vec<(usize, f64)> {
+    let errors = relative_errors(task, &optimum.theta, noise).into_iter();
+    task.free.iter().copied().zip(errors).filter(|(_, e)| e.is_nan() || *e > MAX_RELATIVE_ERROR).collect()
 }
 
 /// Returns standard errors relative to the parameters, for noise of at least 5 %.

@@ -104,17 +104,10 @@ pub fn loss_unit(task: &Task, optimum: &Optimum) -> f64 {
     launches * mean_residual_variance(&points, task, optimum) * full_weight_share(optimum)
 }
 
-/// Profile-likelihood interval of a parameter.
-pub struct Profile {
-    /// Ends of the interval, in the base unit.
-    pub interval: (f64, f64),
-    /// Number of steps after which a refit stopped before it had settled. The interval may then be too narrow.
-    pub stopped_after: Option<usize>,
-}
-
-/// Returns the profile-likelihood intervals of the free parameters. At an end the loss, with all other parameters refitted,
-/// exceeds its minimum by t standard deviations. An end outside the parameter's bounds is replaced by the bound.
-pub fn profiles(task: &Task, optimum: &Optimum) -> Vec<Profile> {
+/// Returns the ends of the profile-likelihood intervals of the free parameters, in base units. At an end the loss, with all other
+/// parameters refitted, exceeds its minimum by t standard deviations. The parameter's bound replaces an end beyond it, and an end whose
+/// refits did not settle, because they would make the interval too narrow.
+pub fn profiles(task: &Task, optimum: &Optimum) -> Vec<(f64, f64)> {
     let covariance = covariance_and_inverse(task, optimum);
     let profile = |free_index: usize| {
         let diagonal = (free_index, free_index);
@@ -126,8 +119,8 @@ pub fn profiles(task: &Task, optimum: &Optimum) -> Vec<Profile> {
             _ => (1.0, loss_unit(task, optimum)),
         };
         let search = ProfileSearch { task, optimum, free_index, deviation, unit };
-        let [(low, low_stopped), (high, high_stopped)] = [-1.0, 1.0].map(|direction| search.end(direction));
-        Profile { interval: (low.exp(), high.exp()), stopped_after: low_stopped.or(high_stopped) }
+        let [low, high] = [-1.0, 1.0].map(|direction| search.end(direction));
+        (low.exp(), high.exp())
     };
     (0..task.free.len()).map(profile).collect()
 }
@@ -144,14 +137,14 @@ struct ProfileSearch<'t, 'a> {
 }
 
 impl ProfileSearch<'_, '_> {
-    /// Returns the logarithm of an end, and the steps of a refit that stopped before it had settled.
-    fn end(&self, direction: f64) -> (f64, Option<usize>) {
+    /// Returns the logarithm of an end.
+    fn end(&self, direction: f64) -> f64 {
         let Self { task, optimum, free_index, deviation, unit } = *self;
         let t = t_quantile(task.freedom());
         let (mut rest, mut theta) = (task.clone(), optimum.theta.clone());
         let index = rest.free.remove(free_index);
         theta.remove(free_index);
-        let mut stopped_after = None;
+        let mut is_settled = true;
         // Signed root of the excess loss in standard deviations, minus t: nearly straight, and 0 at the end of the interval.
         let mut excess = |value: f64| {
             rest.base[index] = value.exp();
@@ -162,14 +155,14 @@ impl ProfileSearch<'_, '_> {
                 starts.extend(rest.positive_least_squares());
             }
             let Some(refit) = minimise(&rest, &starts, Search::Profile(optimum.scale)) else { return f64::INFINITY };
-            stopped_after = stopped_after.or(refit.stopped_after());
+            is_settled &= refit.is_settled;
             theta = refit.theta;
             ((refit.deviance - optimum.deviance).max(0.0) / unit).sqrt() - t
         };
         let (least, most) = task.bounds(free_index);
         let bound = if direction < 0.0 { least } else { most };
         let end = find_crossing(optimum.theta[free_index], direction, t, t * deviation, bound, &mut excess);
-        (end, stopped_after)
+        if is_settled { end } else { bound }
     }
 }
 

@@ -108,15 +108,28 @@ pub struct Fit {
     pub quality: Quality,
     /// Covariance of all estimates; `None` if the points leave a direction undetermined.
     pub joint: Option<JointFit>,
-    /// Number of steps after which the fit, or a refit for an interval, stopped before it had settled; see
-    /// [`Options::max_steps`]. The estimates are then not the best ones, or an interval is too narrow.
-    pub stopped_after: Option<usize>,
     /// The simulation or the other program that gave the rates: `simulated, card Red Storm`; `None` for measured rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<String>,
     /// Every parameter of the model, in its order; NaN where absent.
     #[serde(skip)]
     pub parameters: Vec<f64>,
+}
+
+/// Relative difference of rates below which two fits are the same.
+const SAME_RATE: f64 = 1e-3;
+
+impl Fit {
+    /// Returns the predicted rates of all observations.
+    pub fn rates(&self) -> Vec<f64> {
+        self.points.iter().map(|point| point.predicted).collect()
+    }
+
+    /// Returns whether the predicted rates equal those of another fit of the same observations.
+    pub fn has_rates(&self, others: &[f64]) -> bool {
+        let is_same = |(point, other): (&Point, &f64)| (point.predicted / other - 1.0).abs() < SAME_RATE;
+        others.len() == self.points.len() && self.points.iter().zip(others).all(is_same)
+    }
 }
 
 /// The beginning of the origin of imported rates.
@@ -200,8 +213,8 @@ pub struct Options {
     pub leave_out: bool,
     /// Maximum number of points to fit. If there are more, an evenly spread subset is fitted, and the others are predicted.
     pub most_points: usize,
-    /// Maximum number of steps of a search for the best parameters. Each step computes all rates. A search that has not settled
-    /// by then stops, and [`Fit::stopped_after`] says so.
+    /// Maximum number of steps of a search for the best parameters. Each step computes all rates. A fit that has not settled by
+    /// then is refused, because its numbers and its errors are not those of the model.
     pub max_steps: usize,
 }
 
@@ -219,8 +232,8 @@ impl Default for Options {
 /// `roles` are in the order of the model's parameters.
 ///
 /// # Errors
-/// If `roles` has not one role per parameter, there are too few points, a value is not positive, or the points cannot
-/// identify a parameter. The last error names the parameter and the points that would identify it.
+/// If `roles` has not one role per parameter, there are too few points, a value is not positive, the fit does not settle, or the
+/// points cannot identify a parameter. The last error names the parameter and the points that would identify it.
 ///
 /// # Panics
 /// If an observation has not one number per variable of the model.
@@ -244,15 +257,15 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
 /// Fits the observations that are kept to a model without an unknown break.
 fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
     let (mut task, absent) = prepare(model, data, kept, roles, options.max_steps)?;
-    let first = find_optimum(&task)?;
+    let first = find_optimum(&task, None)?;
     let optimum = identify::solve_identified(&mut task, first)?;
+    if !optimum.is_settled {
+        return Err(not_settled_error(model, optimum.steps));
+    }
     let mut parameters = task.parameters(&optimum.theta);
     let mut estimates = Vec::new();
-    let mut stopped_after = optimum.stopped_after();
-    for (profile, &index) in interval::profiles(&task, &optimum).into_iter().zip(&task.free) {
+    for ((low, high), &index) in interval::profiles(&task, &optimum).into_iter().zip(&task.free) {
         let parameter = &model.about().parameters[index];
-        let (low, high) = profile.interval;
-        stopped_after = stopped_after.or(profile.stopped_after);
         // The logarithm of a parameter that the data do not need runs to its bound.
         let low = if low <= parameter.min * 1.001 { 0.0 } else { low };
         let value = parameters[index];
@@ -299,7 +312,6 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
         at_most,
         absent: absent.iter().map(|&index| name(index)).collect(),
         joint: covariance.map(|covariance| card::joint_fit(&used, &used_optimum, &covariance)),
-        stopped_after,
         simulated: None,
         quality: quality::assess(&task, &optimum, &points, options.leave_out),
         points,
@@ -330,8 +342,21 @@ fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|value| value.to_bits()).collect()
 }
 
-fn find_optimum(task: &Task) -> Result<Optimum> {
-    optimum::minimise(task, &task.starts(), Search::Estimate).ok_or_else(|| no_rates_error(task.model))
+/// Finds the best parameters, from the task's starts and from the optimum of a task with more free parameters.
+fn find_optimum(task: &Task, earlier: Option<(&[usize], &[f64])>) -> Result<Optimum> {
+    let mut starts = task.starts();
+    if let Some((free, theta)) = earlier {
+        let is_free = |(index, _): &(&usize, &f64)| task.free.contains(index);
+        starts.push(free.iter().zip(theta).filter(is_free).map(|(_, value)| *value).collect());
+    }
+    optimum::minimise(task, &starts, Search::Estimate).ok_or_else(|| no_rates_error(task.model))
+}
+
+fn not_settled_error(model: &dyn Model, steps: usize) -> Error {
+    Error::input(
+        format!("{}: the fit had not settled after {steps} steps", model.about().id),
+        format!("measure {}, or hold a parameter with --hold NAME=VALUE or --machine CARD", model.about().design),
+    )
 }
 
 fn no_rates_error(model: &dyn Model) -> Error {

@@ -42,7 +42,8 @@ impl Search {
 /// A smaller scale is rounding, not noise.
 const MIN_SCALE: f64 = 1e-10;
 
-/// Maximum number of estimates of the scale. It settles within a few; the limit stops two estimates that alternate.
+/// Maximum number of estimates of the scale. It settles within a few; the limit stops estimates that alternate or creep. The
+/// parameters are then those of the smallest loss at the last scale.
 const MAX_ROUNDS: usize = 30;
 
 /// Residuals whose squares are Huber's loss times two: r within the limit, and beyond it the root of limit (2 |r| - limit).
@@ -109,13 +110,6 @@ pub struct Optimum {
     pub is_settled: bool,
 }
 
-impl Optimum {
-    /// Returns the number of steps if the search stopped before it had settled.
-    pub fn stopped_after(&self) -> Option<usize> {
-        (!self.is_settled).then_some(self.steps)
-    }
-}
-
 /// Minimises the loss from each start and returns the best result; `None` if no start gives finite rates.
 pub fn minimise(task: &Task, starts: &[Vec<f64>], search: Search) -> Option<Optimum> {
     let optima = starts.iter().filter_map(|start| minimise_from(task, start, search));
@@ -145,7 +139,8 @@ fn minimise_from(task: &Task, start: &[f64], search: Search) -> Option<Optimum> 
         // A limit beyond all residuals has no effect.
         let is_same =
             (next_limit / limit - 1.0).abs() < search.settling_change() || residuals.amax() <= limit.min(next_limit);
-        is_settled = solution.is_settled && (is_same || round > 0 && solution.moved < search.settling_change());
+        let is_last = round + 1 == MAX_ROUNDS || round > 0 && solution.moved < search.settling_change();
+        is_settled = solution.is_settled && (is_same || is_last);
         if is_settled || steps >= task.max_steps {
             break;
         }

@@ -13,7 +13,7 @@ mod simulated_functions;
 mod table_functions;
 
 use super::simulations::Simulations;
-use super::{Check, Fault, Kind, PublishedFit, Verdict};
+use super::{Check, Fault, Kind, NotSimulated, PublishedFit, Verdict};
 use apexmap_base::error::{Error, Result};
 use apexmap_theory::paper_tables::{self, Table};
 use names::{Names, words};
@@ -38,10 +38,11 @@ struct Place<'a> {
     row: usize,
 }
 
-/// Evaluates all checks. `fits` are those to published measurements. Values that no simulation has given are left out.
-pub fn evaluate(fits: &[PublishedFit], simulations: Option<&Simulations>) -> Result<Vec<Check>> {
+/// Evaluates all checks. `fits` are those to published measurements. Values that no simulation has given
+/// are counted apart.
+pub fn evaluate(fits: &[PublishedFit], simulations: Option<&Simulations>) -> Result<(Vec<Check>, NotSimulated)> {
     let published = Published { numbers: names::numbers()?, fits, simulations };
-    let (mut checks, mut seen) = (Vec::new(), Seen::new());
+    let (mut checks, mut seen) = (Vec::new(), Seen::default());
     for name in CHECKS {
         let rows = paper_tables::table(name)?;
         for row in 0..rows.rows.len() {
@@ -51,11 +52,16 @@ pub fn evaluate(fits: &[PublishedFit], simulations: Option<&Simulations>) -> Res
             })?);
         }
     }
-    Ok(checks)
+    Ok((checks, seen.not_simulated))
 }
 
-/// The printed values that checks before are about, by whether a simulation gives them.
-type Seen = BTreeSet<(bool, String)>;
+/// What the checks so far are about.
+#[derive(Default)]
+struct Seen {
+    /// Printed values, by whether a simulation gives them.
+    printed: BTreeSet<(bool, String)>,
+    not_simulated: NotSimulated,
+}
 
 /// A row of a table of checks.
 struct Line<'a> {
@@ -100,8 +106,9 @@ impl Line<'_> {
     fn is_new(&self, printed: &[String], kind: Kind, seen: &mut Seen) -> bool {
         let is_simulated = self.is_simulated();
         let mut is_new = |name: &&String| {
-            let has_model = is_simulated && kind != Kind::Simulated && seen.contains(&(false, (*name).clone()));
-            seen.insert((is_simulated, (*name).clone())) && !has_model
+            let printed = &mut seen.printed;
+            let has_model = is_simulated && kind != Kind::Simulated && printed.contains(&(false, (*name).clone()));
+            printed.insert((is_simulated, (*name).clone())) && !has_model
         };
         printed.iter().filter(&mut is_new).count() > 0
     }
@@ -119,6 +126,13 @@ impl Line<'_> {
             let (name, formula) = quantity.split_once('=').unwrap_or((quantity, ""));
             let value = functions::value(&names, formula.trim())?;
             if value.is_nan() {
+                if counts && kind == Kind::Simulated {
+                    let words = self.word("quantities").split([' ', ';']);
+                    seen.not_simulated.values += 1;
+                    seen.not_simulated
+                        .sweeps
+                        .extend(words.filter_map(|word| Some(word.strip_prefix("sweep=")?.to_owned())));
+                }
                 return Ok(None);
             }
             names.set(name.trim(), value);

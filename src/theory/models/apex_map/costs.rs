@@ -69,6 +69,13 @@ pub type Budget = [f64; TERMS.len()];
 /// Words of a line.
 const LINE: f64 = 8.0;
 
+/// Returns the smaller of two numbers of lines, up to 8 % less where they are equal: blocks of one length do not all start prefetching
+/// at the same line. A sharp bend has no derivative, and fits whose best value lies on a measured length would not settle.
+fn smaller(lines: f64, startup_lines: f64) -> f64 {
+    // The norm of order -8, without powers that overflow.
+    lines / (1.0 + (lines / startup_lines).powi(8)).sqrt().sqrt().sqrt()
+}
+
 impl Memory<'_> {
     /// Returns the time to issue the reads of a block of this many words if all of them hit the first level.
     pub fn issue_seconds(self, block: f64) -> f64 {
@@ -78,7 +85,7 @@ impl Memory<'_> {
     /// Returns the minimum time for all lines of a block from each level.
     fn gaps(self, lines: f64) -> [f64; 3] {
         let [l2, l3, memory, startup, startup_lines] = array(&self.0[2..7]);
-        [l2 * lines, l3 * lines, memory * (lines + startup * lines.min(startup_lines))]
+        [l2 * lines, l3 * lines, memory * (lines + startup * smaller(lines, startup_lines))]
     }
 
     /// Returns the number of accesses to blocks of `lines` lines that a core overlaps, with `poll` seconds between accesses.
