@@ -10,7 +10,7 @@ use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::points::PointData;
 use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
-use apexmap_pages::compare::sections::check::{Outcome, check};
+use apexmap_pages::compare::regression::{Outcome, check};
 use apexmap_pages::compare::sections::{cards, headline, overview};
 use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::samples::estimate::{LaunchValues, Mean};

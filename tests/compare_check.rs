@@ -8,7 +8,7 @@ use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::ratio::ratio;
-use apexmap_pages::compare::sections::check::{Outcome, check};
+use apexmap_pages::compare::regression::{Outcome, check};
 use apexmap_pages::compare::sections::ratios::GroupFigures;
 use apexmap_pages::compare::sections::{headline, overview};
 use apexmap_pages::compare::{Comparison, compare, published_machines};

@@ -6,7 +6,7 @@ use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_pages::compare::machine::{Machine, Origin, Source};
 use apexmap_pages::compare::matching::Matching;
 use apexmap_pages::compare::ratio::Basis;
-use apexmap_pages::compare::sections::check::{Outcome, check};
+use apexmap_pages::compare::regression::{Outcome, check};
 use apexmap_pages::compare::sections::headline::sentences;
 use apexmap_pages::compare::sections::overview::details;
 use apexmap_pages::compare::{Comparison, compare};

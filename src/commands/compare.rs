@@ -18,8 +18,9 @@ use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
 use apexmap_pages::compare::published_machines;
 use apexmap_pages::compare::ratio::Decision;
+use apexmap_pages::compare::regression::{self, Outcome, RegressionCheck};
 use apexmap_pages::compare::sections;
-use apexmap_pages::compare::sections::check::{self, Outcome, RegressionCheck};
+use apexmap_pages::compare::sections::check;
 use apexmap_pages::compare::sections::provenance::environment_differences;
 use apexmap_pages::compare::{Comparison, compare};
 use apexmap_pages::html::make_style_folder;
@@ -145,7 +146,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(text) = environment_differences(&machines) {
         note(&format!("note: {text}"));
     }
-    let check = limit.map(|limit| check::check(&comparison, limit)).transpose()?;
+    let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
     if !arguments.no_page {
         let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
         compare_folder::prepare(
@@ -223,10 +224,10 @@ fn report_verdict(check: &RegressionCheck) -> Result<()> {
                     "undecided whether {} is slower than {}: {}, and the limit is {} %",
                     check.new,
                     check.base,
-                    check.power(),
+                    check.grounds(),
                     check.percent()
                 ),
-                "measure both on a quiet machine, with more launches (launches = 5 in the sweep's [launch]), or raise the limit",
+                "measure both on a quiet machine, with more launches (apexmap run ... --launches 5), or raise the limit",
             ));
         }
         Outcome::Failed => {}

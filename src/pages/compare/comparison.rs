@@ -2,11 +2,13 @@
 
 use super::comparability::{self, Difference};
 use super::devices;
+use super::geometric_mean::ScopeRatios;
 use super::groups::{self, MatchedGroup};
 use super::machine::{Machine, Origin, Source};
 use super::matching::{self, Matching};
-use super::points::{Point, PointData, Points, Scope};
-use super::ratio::{Decision, ScopeRatios, TestedRatio};
+use super::points::{Point, PointData, Points};
+use super::ratio::{Decision, TestedRatio};
+use super::scope::Scope;
 use apexmap_base::error::{Error, Result};
 use apexmap_draw::figure::Axis;
 use apexmap_results::samples::cube::Cube;
@@ -67,8 +69,9 @@ pub struct Comparison<'a> {
     pub groups: Vec<MatchedGroup>,
     /// Ratios of each machine to the first one over all matched points; empty for the first machine.
     pub ratios: Vec<ScopeRatios>,
-    /// Ratios of each machine to the first one by role of the rank count; empty if ranks are matched by number.
-    pub by_role: Vec<Vec<ScopeRatios>>,
+    /// Ratios of each machine to the first one by role of the rank count, or by number of processes if others are devices; empty if
+    /// ranks are matched by number.
+    pub by_scope: Vec<Vec<ScopeRatios>>,
 }
 
 /// Matches and compares the points of machines; the first machine is the base.
@@ -93,13 +96,17 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     let ratios = (0..machines.len())
         .map(|machine| ScopeRatios::new(&points, Scope::All, matched_of(machine), machine))
         .collect();
-    let roles = if points.roles.is_some() { Scope::roles(&points.points, &matched) } else { Vec::new() };
-    let scopes = |machine: usize| {
-        let role_ratios =
-            |(scope, members): &(Scope, Vec<usize>)| ScopeRatios::new(&points, *scope, members.clone(), machine);
-        roles.iter().map(role_ratios).collect()
+    let scopes = match points.roles {
+        Some(_) => Scope::roles(&points.points, &matched),
+        None if points.devices.is_empty() => Vec::new(),
+        None => Scope::processes(&points.points, &matched, &machines.iter().map(Machine::cores).collect::<Vec<_>>()),
     };
-    let by_role = (0..machines.len()).map(scopes).collect();
+    let ratios_of = |machine: usize| {
+        let of_scope =
+            |(scope, members): &(Scope, Vec<usize>)| ScopeRatios::new(&points, *scope, members.clone(), machine);
+        scopes.iter().map(of_scope).collect()
+    };
+    let by_scope = (0..machines.len()).map(ratios_of).collect();
     Ok(Comparison {
         machines,
         names,
@@ -111,7 +118,7 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
         models: Vec::new(),
         groups,
         ratios,
-        by_role,
+        by_scope,
         points,
     })
 }
@@ -188,9 +195,18 @@ impl Comparison<'_> {
         self.ratios[machine].ratios.get(&point)
     }
 
-    /// Returns the ratios of a machine to the first one over all matched points, or by role if ranks are matched by role.
+    /// Returns the ratios of a machine to the first one over all matched points, or by scope if there are several.
     pub fn scopes(&self, machine: usize) -> &[ScopeRatios] {
-        if self.points.roles.is_some() { &self.by_role[machine] } else { std::slice::from_ref(&self.ratios[machine]) }
+        match self.by_scope[machine].as_slice() {
+            [] if self.points.roles.is_none() => std::slice::from_ref(&self.ratios[machine]),
+            scopes => scopes,
+        }
+    }
+
+    /// Returns whether a machine and the first one are sides of one run.
+    pub fn is_same_run(&self, machine: usize) -> bool {
+        let [run, base] = [machine, 0].map(|k| &self.machines[k].run);
+        run.is_some() && run == base
     }
 
     pub fn name(&self, machine: usize) -> &str {
@@ -326,17 +342,10 @@ impl Comparison<'_> {
             if devices.contains(&index) {
                 return devices::describe(machine);
             }
-            let node = machine.host().and_then(|host| host.processors.cores).map(f64::from);
-            let matched = self.matched.iter().map(|&point| self.point(point));
-            let mut ranks: Vec<f64> =
-                matched.filter_map(|point| point.by_machine[index].as_ref()).map(|data| data.ranks).collect();
-            ranks.sort_by(f64::total_cmp);
-            ranks.dedup();
-            let each = ranks.into_iter().map(|ranks| match ranks {
-                1.0 => "one process at P = 1".to_owned(),
-                ranks if Some(ranks) == node => format!("one node at P = {ranks}"),
-                ranks => format!("{ranks} processes at P = {ranks}"),
-            });
+            let has = |point: &usize| self.point(*point).by_machine[index].is_some();
+            let matched: Vec<usize> = self.matched.iter().copied().filter(has).collect();
+            let scopes = Scope::processes(&self.points.points, &matched, &[machine.cores()]).into_iter();
+            let each = scopes.map(|(scope, _)| scope.label());
             format!("{} is {}", machine.name, each.collect::<Vec<_>>().join(", "))
         };
         let each = || self.machines.iter().enumerate().map(describe).collect::<Vec<_>>().join("; ");

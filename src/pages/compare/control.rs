@@ -2,8 +2,9 @@
 //! them is false. Their rate shows whether the intervals of comparisons are wide enough on this machine.
 
 use super::comparison::Comparison;
+use super::geometric_mean::GeometricMean;
 use super::points::PointData;
-use super::ratio::{FALSE_FINDINGS, GeometricMean, TestedRatio, format_with_interval, ratio};
+use super::ratio::{FALSE_FINDINGS, Ratio, TestedRatio, format_with_interval, ratio};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{plural, short_number};
 use apexmap_results::samples::Samples;
@@ -61,14 +62,15 @@ pub fn count_findings(comparison: &Comparison) -> Result<Control> {
         .filter_map(|point| Some((point.by_machine[1].as_ref()?, point.by_machine[0].as_ref()?)))
         .collect();
     let over = &comparison.ratios[1];
-    let ratios: Vec<&TestedRatio> = over.ratios.values().filter(|tested| tested.ratio.interval.is_some()).collect();
+    let with_launches = |tested: &&TestedRatio| tested.ratio.basis.includes_launches();
+    let ratios: Vec<&TestedRatio> = over.ratios.values().filter(with_launches).collect();
     let Some(GeometricMean { value, interval: ratio_interval, .. }) = over.mean.filter(|_| !ratios.is_empty()) else {
         return Err(Error::input(
             "no point of this control has an interval",
             "measure more launches of each side: --launches 3",
         ));
     };
-    let found_count = ratios.iter().filter(|tested| tested.ratio.is_decided()).count();
+    let found_count = ratios.iter().filter(|tested| excludes_one(&tested.ratio)).count();
     Ok(Control {
         points: ratios.len(),
         found: found_count,
@@ -85,6 +87,12 @@ pub fn count_findings(comparison: &Comparison) -> Result<Control> {
         ratio: value,
         ratio_interval,
     })
+}
+
+/// Returns whether the interval excludes 1. Disturbance, which also keeps comparisons from deciding, must not hide intervals that are
+/// too narrow.
+fn excludes_one(ratio: &Ratio) -> bool {
+    Ratio { slowed: [1.0; 2], ..*ratio }.is_decided()
 }
 
 /// Returns Clopper and Pearson's 95 % interval of the fraction `successes` / `trials`.
@@ -122,11 +130,12 @@ fn rate_over_all_ways(pairs: &[(&PointData, &PointData)], tests: &mut MannWhitne
                     launches.filter(|launch| launch.block.is_some_and(|block| first.contains(&block)) == wanted);
                 PointData { launches: launches.cloned().collect(), ..(*machine).clone() }
             };
-            let Some(ratio) = ratio(&side(true), &side(false), tests).filter(|ratio| ratio.interval.is_some()) else {
+            let Some(ratio) = ratio(&side(true), &side(false), tests).filter(|ratio| ratio.basis.includes_launches())
+            else {
                 continue;
             };
             tested += 1;
-            decided += usize::from(ratio.is_decided());
+            decided += usize::from(excludes_one(&ratio));
         }
     }
     (tested > 0).then(|| (decided as f64 / tested as f64, ways))

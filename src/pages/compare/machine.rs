@@ -124,6 +124,12 @@ impl Machine {
         Some(manifest.first_host())
     }
 
+    /// Returns the number of cores that ranks can use on the measuring host.
+    pub fn cores(&self) -> Option<u64> {
+        let processors = &self.host().filter(|_| self.origin == Origin::Measured)?.processors;
+        processors.cores.or(processors.hardware_threads).map(u64::from)
+    }
+
     /// Returns the processor with its cores: `Intel Xeon Processor, 2 cores`; `None` if it is not known.
     pub fn processor(&self) -> Option<String> {
         self.host().map(Host::plain_name).filter(|processor| !processor.is_empty())

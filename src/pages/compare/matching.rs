@@ -14,6 +14,7 @@ use apexmap_base::units::Unit;
 use apexmap_measure::kernels::{self, Domain, Kernel};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells;
+use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, NODE_TYPE};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -282,6 +283,7 @@ fn point_data(
     };
     let exact = machine.origin == Origin::Published || machine.samples.describe_simulation().is_some();
     let (widening, total) = (samples.widening(), is_total(headline));
+    let health = Health::from_samples(&machine.samples);
     let machine_point = |cell: cells::Cell| {
         let mut launches = cell.samples.launch_values(headline);
         for launch in &mut launches {
@@ -292,8 +294,9 @@ fn point_data(
         launches.retain(|launch| !launch.values.is_empty());
         let unusable = cell.samples.len() - launches.iter().map(|launch| launch.values.len()).sum::<usize>();
         let (facts, run) = (Facts::from_samples(&cell.samples), machine.run.clone());
+        let slowing = health.slowing(&cell.samples);
         let (failures, ranks, row) = (cell.failures, f64::NAN, cell.samples.rows().first().copied());
-        (cell.by, PointData { launches, run, widening, failures, facts, exact, ranks, row, total }, unusable)
+        (cell.by, PointData { launches, run, widening, failures, facts, exact, slowing, ranks, row, total }, unusable)
     };
     Ok(cells.into_iter().map(machine_point).collect())
 }
@@ -303,7 +306,7 @@ fn point_data(
 /// # Errors
 /// If matching by role is requested and a machine does not report its number of cores.
 fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
-    let cores: Vec<Option<u64>> = machines.iter().map(cores).collect();
+    let cores: Vec<Option<u64>> = machines.iter().map(Machine::cores).collect();
     let unknown = cores.iter().position(Option::is_none);
     match (how, unknown) {
         (MatchRanks::Number, _) | (MatchRanks::Auto, Some(_)) => return Ok(None),
@@ -349,15 +352,6 @@ fn values_per_rank(samples: &Samples, column: &str) -> BTreeSet<u64> {
     let table = samples.table();
     let per_rank = |&row: &usize| (table.number(column, row) / table.number("ranks", row)).to_bits();
     samples.rows().iter().map(per_rank).collect()
-}
-
-/// Returns the number of cores that ranks can use on the measuring host.
-fn cores(machine: &Machine) -> Option<u64> {
-    if machine.origin == Origin::Published {
-        return None;
-    }
-    let processors = &machine.host()?.processors;
-    processors.cores.or(processors.hardware_threads).map(u64::from)
 }
 
 /// Returns whether a headline is a rate of all ranks together (`Some(true)`) or per rank (`Some(false)`); `None` if it is not

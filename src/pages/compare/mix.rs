@@ -1,9 +1,11 @@
 //! The speed of a weighted mix of codes relative to the first machine, with its interval.
 
 use super::comparison::{Comparison, Group};
+use super::geometric_mean::{GeometricMean, weighted_mean};
 use super::points::Point;
-use super::ratio::{Basis, weighted_mean};
-use super::verdict::Direction;
+use super::ratio::Basis;
+use super::verdict;
+use apexmap_base::reservation::Reservation;
 use apexmap_theory::codes::{Code, Reading, interpolate, weighted_ratio};
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::collections::BTreeMap;
@@ -19,13 +21,12 @@ pub struct Mix {
 }
 
 /// The speed of a mix relative to the first machine.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MixRatio {
-    pub value: f64,
-    /// 95 % interval, with launches as the unit.
-    pub interval: Option<(f64, f64)>,
-    pub basis: Basis,
-    pub direction: Direction,
+    /// The ratio of the mix, with its 95 % interval, and the number of points around the codes.
+    pub mean: GeometricMean,
+    /// What keeps it undecided.
+    pub reservations: Vec<Reservation>,
 }
 
 /// Returns the mix of each machine on each map; empty if no code has a weight.
@@ -64,12 +65,14 @@ fn mix_ratio(group: Group, machine: usize, parts: &[(&Code, f64, f64)]) -> Optio
             *weights.entry(point).or_default() += share * weight / ratio;
         }
     }
+    let around: Vec<usize> = weights.keys().copied().collect();
     let points: Vec<(f64, &Point)> =
         weights.into_iter().map(|(point, weight)| (weight, group.comparison.point(point))).collect();
     let mean = weighted_mean(&points, machine, 0, &mut MannWhitney::default())?;
     let interval = mean.interval.filter(|_| mean.basis != Basis::Nothing);
     let interval = interval.map(|(low, high)| (value * low / mean.value, value * high / mean.value));
-    Some(MixRatio { value, interval, basis: mean.basis, direction: Direction::new(interval, mean.basis) })
+    let mean = GeometricMean { value, interval, ..mean };
+    Some(MixRatio { reservations: verdict::reservations(group.comparison, [machine, 0], &mean, &around), mean })
 }
 
 /// Returns the points around the place of a code, with their weights in the interpolation. That is linear in logarithms, so the

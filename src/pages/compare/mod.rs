@@ -6,13 +6,14 @@
 //! or the reciprocal if the headline is a time.
 //!
 //! Points are matched ([`matching`]), grouped ([`groups`]) and compared ([`ratio`]) once, into a [`Comparison`]. A [`verdict`] says
-//! who is faster. The HTML page is a list of [`sections`] that only word these facts. To add a section, add a file there and a line
+//! who is faster, a [`regression`] check which points are slower than a limit allows. The HTML page is a list of [`sections`] that only word these facts. To add a section, add a file there and a line
 //! in its list.
 
 pub mod comparability;
 pub mod comparison;
 pub mod control;
 pub mod devices;
+pub mod geometric_mean;
 pub mod groups;
 pub mod limit;
 pub mod machine;
@@ -21,6 +22,8 @@ pub mod mix;
 pub mod points;
 pub mod published_machines;
 pub mod ratio;
+pub mod regression;
+pub mod scope;
 pub mod sections;
 pub mod terms;
 pub mod verdict;

@@ -7,6 +7,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells;
 use apexmap_results::samples::design::Design;
 use apexmap_results::samples::estimate::{self, LaunchValues};
+use apexmap_results::samples::health::Slowing;
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -26,6 +27,8 @@ pub struct PointData {
     pub facts: Facts,
     /// Whether the value is simulated, predicted or published, and so has no known uncertainty.
     pub exact: bool,
+    /// By how much disturbance can have slowed the machine at this point.
+    pub slowing: Slowing,
     /// Number of ranks; NaN if unknown.
     pub ranks: f64,
     /// First row of the good samples in the machine's table, if any.
@@ -311,66 +314,6 @@ impl Facts {
             builds: words("build"),
             kernels: words("kernel"),
             sources: Source::of_samples(samples),
-        }
-    }
-}
-
-/// A subset of the matched points with a separate mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// All matched points, with ranks matched by number.
-    All,
-    OneCore,
-    /// All cores, rates of the whole machines.
-    AllCores,
-    PerCore,
-    /// Rank counts without a role, matched by number.
-    OtherRanks,
-}
-
-impl Scope {
-    /// Returns the scopes for matching by role, with the indices of their points.
-    pub fn roles(points: &[Point], matched: &[usize]) -> Vec<(Self, Vec<usize>)> {
-        let of_role = |role: Option<&str>| -> Vec<usize> {
-            let is = |index: &&usize| match (points[**index].value("ranks"), role) {
-                (Some(Value::Text(word)), role) => Some(word.as_str()) == role,
-                (_, role) => role.is_none(),
-            };
-            matched.iter().filter(is).copied().collect()
-        };
-        let all_cores = of_role(Some(ALL_CORES));
-        let rates =
-            all_cores.iter().any(|&index| points[index].by_machine.iter().flatten().any(|data| data.total.is_some()));
-        let per_core = if rates { all_cores.clone() } else { Vec::new() };
-        let scopes = [
-            (Self::OneCore, of_role(Some(ONE_CORE))),
-            (Self::AllCores, all_cores),
-            (Self::PerCore, per_core),
-            (Self::OtherRanks, of_role(None)),
-        ];
-        scopes.into_iter().filter(|(_, points)| !points.is_empty()).collect()
-    }
-
-    /// Returns the name of the scope in tables and sentences.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::All => "all compared points",
-            Self::OneCore => "one core",
-            Self::AllCores => "all cores, whole machine",
-            Self::PerCore => "all cores, per core",
-            Self::OtherRanks => "other rank counts",
-        }
-    }
-
-    /// Returns the logarithm of the factor that converts a ratio of headlines to this scope. Headlines are rates per rank or of
-    /// all ranks.
-    pub fn factor(self, point: &Point, machine: usize, base: usize) -> f64 {
-        let (Some(a), Some(b)) = (&point.by_machine[machine], &point.by_machine[base]) else { return 0.0 };
-        let ranks = (a.ranks / b.ranks).ln();
-        match (self, a.total) {
-            (Self::AllCores, Some(false)) => ranks,
-            (Self::PerCore, Some(true)) => -ranks,
-            _ => 0.0,
         }
     }
 }

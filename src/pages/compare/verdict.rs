@@ -1,9 +1,11 @@
 //! Who is faster: the one verdict on a machine relative to the first one, over the points of a scope. Sections only word it.
 
 use super::comparison::Comparison;
-use super::points::{Point, Scope};
-use super::ratio::{Basis, EXACT, GeometricMean, ScopeRatios};
-use apexmap_base::units::is_informative;
+use super::geometric_mean::{GeometricMean, ScopeRatios};
+use super::points::Point;
+use super::ratio::{Basis, Direction, EXACT};
+use super::scope::Scope;
+use apexmap_base::reservation::Reservation;
 
 /// A machine relative to the first one.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +13,8 @@ pub struct Verdict {
     pub scope: Scope,
     pub mean: GeometricMean,
     pub direction: Direction,
+    /// What keeps the mean undecided.
+    pub reservations: Vec<Reservation>,
     /// Numbers of points at which the machine is faster or slower, as [`super::ratio::Decision`] decides.
     pub faster: usize,
     pub slower: usize,
@@ -28,32 +32,6 @@ pub struct Verdict {
     pub extremes: [(usize, f64); 2],
 }
 
-/// What the interval of a mean says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    Faster,
-    Slower,
-    /// The mean is 1, without noise.
-    Equal,
-    /// The interval includes 1.
-    Undecided,
-    /// The measurement has no interval, or one that is too wide to decide anything.
-    Unknown,
-}
-
-impl Direction {
-    /// Decides by the interval of a mean. An interval that tables call "not known" decides nothing.
-    pub fn new(interval: Option<(f64, f64)>, basis: Basis) -> Self {
-        match interval.filter(|&interval| basis != Basis::Nothing && is_informative(interval)) {
-            None => Self::Unknown,
-            Some((low, _)) if low > 1.0 => Self::Faster,
-            Some((_, high)) if high < 1.0 => Self::Slower,
-            Some(_) if basis == Basis::Exact => Self::Equal,
-            Some(_) => Self::Undecided,
-        }
-    }
-}
-
 /// Returns the verdicts on a machine: one, or one for each role of the rank count. Scopes without a ratio have none.
 pub fn verdicts(comparison: &Comparison, machine: usize) -> Vec<Verdict> {
     comparison.scopes(machine).iter().filter_map(|over| verdict(comparison, machine, over)).collect()
@@ -67,7 +45,8 @@ fn verdict(comparison: &Comparison, machine: usize, over: &ScopeRatios) -> Optio
     let mut verdict = Verdict {
         scope: over.scope,
         mean,
-        direction: Direction::new(mean.interval, mean.basis),
+        direction: mean.direction(),
+        reservations: reservations(comparison, [machine, 0], &mean, &over.points),
         faster: 0,
         slower: 0,
         equal: 0,
@@ -89,6 +68,32 @@ fn verdict(comparison: &Comparison, machine: usize, over: &ScopeRatios) -> Optio
         verdict.unadjusted[usize::from(is_slower)] += usize::from(ratio.is_decided());
     }
     Some(verdict)
+}
+
+/// Returns what keeps a mean of a machine relative to another over these points undecided, besides noise: single launches, or a
+/// disturbance of the slower side that may have cost as much as the difference. Values of other programs have no launches.
+pub fn reservations(
+    comparison: &Comparison,
+    sides: [usize; 2],
+    mean: &GeometricMean,
+    points: &[usize],
+) -> Vec<Reservation> {
+    if let Some(side) = mean.explained_by() {
+        let factor = Some(mean.slowed[side]).filter(|factor| factor.is_finite());
+        return vec![Reservation::Disturbed { name: comparison.name(sides[side]).to_owned(), factor }];
+    }
+    let is_import = |side: usize| comparison.machines[side].samples.imported_programs().is_some();
+    match mean.basis {
+        Basis::Samples => {}
+        Basis::Nothing if !sides.into_iter().any(is_import) => {}
+        _ => return Vec::new(),
+    }
+    let has_single = |side: &usize| {
+        let mut data = points.iter().filter_map(|&index| comparison.point(index).by_machine[*side].as_ref());
+        data.any(|data| !data.exact && data.launches.len() == 1)
+    };
+    let single = |side: usize| Reservation::SingleLaunch { name: comparison.name(side).to_owned() };
+    sides.into_iter().filter(has_single).map(single).collect()
 }
 
 /// Returns the points that either the machine or the first one has, but not both.

@@ -6,7 +6,7 @@ use crate::samples::stamp::{Banner, Stamp};
 use crate::table::columns::{IMPORTED_FROM, NODE_TYPE, STATISTIC};
 use crate::table::cost::{self, Verdict};
 use crate::table::disturbance_columns::{CONDITIONS, DISTURBED_BY, QUIETNESS};
-use crate::table::quietness::{Cause, Quietness, overall_verdict};
+use crate::table::quietness::{Cause, DISTURBED_SAMPLES, Quietness, overall_verdict};
 use apexmap_base::units::plural;
 use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +31,43 @@ pub struct Health {
     log_ratios: Vec<f64>,
     /// The simulation or the programs that gave the numbers, if apexmap did not measure them.
     origin: Option<Stamp>,
+}
+
+/// By how much disturbance can have slowed the median of some samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slowing {
+    pub disturbed: usize,
+    pub samples: usize,
+    /// Time of disturbed samples relative to quiet ones of their points; infinite if unknown.
+    cost: f64,
+}
+
+impl Slowing {
+    /// Of samples that nothing disturbs, such as those of a card.
+    pub const NONE: Self = Self { disturbed: 0, samples: 0, cost: 1.0 };
+
+    /// Returns the samples of both together, for a mean over them.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        Self {
+            disturbed: self.disturbed + other.disturbed,
+            samples: self.samples + other.samples,
+            cost: self.cost.max(other.cost),
+        }
+    }
+
+    /// Returns the largest factor, at least 1, by which the median can have been slowed; infinite if that is unknown.
+    ///
+    /// A median with fewer than half of its samples disturbed moves by less than the mean of the logarithms does.
+    #[must_use]
+    pub fn factor(self) -> f64 {
+        match self.disturbed as f64 / self.samples.max(1) as f64 {
+            share if share >= 0.5 => self.cost,
+            share if self.cost.is_finite() => self.cost.powf(share),
+            share if share > DISTURBED_SAMPLES => self.cost,
+            _ => 1.0,
+        }
+    }
 }
 
 impl Health {
@@ -131,13 +168,27 @@ impl Health {
         }
     }
 
-    /// Returns what the disturbance cost: `they were 9 % slower (6 to 13)`, with the 95 % interval of the median ratio of the
-    /// times of disturbed samples to those of quiet ones of the same point.
+    /// Returns the logarithm of the median ratio of the times of disturbed samples to those of quiet ones of the same point, with its
+    /// 95 % interval; `None` with too few pairs.
+    fn log_cost(&self) -> Option<(f64, (f64, f64))> {
+        let summary = Summary::from_samples(&self.log_ratios)?;
+        Some((summary.median, summary.interval?))
+    }
+
+    /// Returns by how much disturbance can have slowed the median of some of these samples, at the upper end of the cost's interval.
+    pub fn slowing(&self, of: &Samples) -> Slowing {
+        let good = of.good();
+        Slowing {
+            disturbed: good.with_word(QUIETNESS, &[Quietness::Disturbed.name()]).len(),
+            samples: good.len(),
+            cost: self.log_cost().map_or(f64::INFINITY, |(_, (_, high))| high.exp().max(1.0)),
+        }
+    }
+
+    /// Returns what the disturbance cost: `they were 9 % slower (6 to 13)`.
     fn cost(&self) -> String {
         let percent = |log_ratio: f64| format!("{:.0}", 100.0 * log_ratio.exp_m1());
-        let Some((summary, (low, high))) =
-            Summary::from_samples(&self.log_ratios).and_then(|summary| Some((summary, summary.interval?)))
-        else {
+        let Some((median, (low, high))) = self.log_cost() else {
             return "how much slower they were is unknown, because too few samples of their points are quiet".into();
         };
         match cost::judge(&self.log_ratios) {
@@ -148,7 +199,7 @@ impl Health {
             Verdict::Undecided if low < 0.0 => {
                 format!("they were up to {} % slower, or up to {} % faster", percent(high), percent(-low))
             }
-            _ => format!("they were {} % slower ({} to {})", percent(summary.median), percent(low), percent(high)),
+            _ => format!("they were {} % slower ({} to {})", percent(median), percent(low), percent(high)),
         }
     }
 

@@ -304,7 +304,7 @@ pub fn judge<C>(causes: Option<&[C]>) -> Quietness {
 
 /// Share of disturbed samples above which several samples together count as disturbed. Medians are robust against less than
 /// half.
-const DISTURBED_SAMPLES: f64 = 0.25;
+pub const DISTURBED_SAMPLES: f64 = 0.25;
 
 /// Returns the verdict about several samples, such as those of a cell or of a result.
 pub fn overall_verdict(verdicts: &[Quietness]) -> Quietness {

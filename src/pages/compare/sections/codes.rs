@@ -1,7 +1,7 @@
 //! The ratios at the places of known codes.
 
 use crate::compare::comparison::{Comparison, Group};
-use crate::compare::mix::{self, Mix, is_on_map, read};
+use crate::compare::mix::{self, Mix, MixRatio, is_on_map, read};
 use crate::compare::ratio::{Basis, format_with_interval};
 use crate::compare::verdict::BasisWords;
 use apexmap_base::units::short_number;
@@ -92,12 +92,13 @@ fn ratio(group: Group, machine: usize, code: &Code) -> (Reading, Option<(f64, f6
 fn sentence(comparison: &Comparison, mix: &Mix) -> String {
     let title = format!("Weighted mix of codes, {}: {}", mix.label, comparison.title(mix.machine));
     match &mix.ratio {
-        Ok(ratio) => {
-            let basis = match ratio.basis {
+        Ok(MixRatio { mean, reservations }) => {
+            let basis = match mean.basis {
                 Basis::Nothing => "no interval is known, because points around a code have none",
                 basis => BasisWords::new(basis).mean,
             };
-            format!("{title} = {} ({basis}).", format_with_interval(ratio.value, ratio.interval))
+            let undecided: Vec<String> = reservations.iter().map(|reservation| format!("; {reservation}")).collect();
+            format!("{title} = {} ({basis}{}).", format_with_interval(mean.value, mean.interval), undecided.concat())
         }
         Err(left_out) => format!("{title} is not known: no ratio at {}.", left_out.join(", ")),
     }

@@ -1,14 +1,17 @@
 //! The first sentences of the page and the terminal: who is faster, by which factor, and how certain that is.
 
 use crate::compare::comparison::Comparison;
+use crate::compare::geometric_mean::GeometricMean;
 use crate::compare::machine::{Machine, Origin};
 use crate::compare::mix;
-use crate::compare::points::Scope;
 use crate::compare::published_machines;
-use crate::compare::ratio::{Basis, EXACT, format_ratio};
-use crate::compare::verdict::{self, Direction, Verdict};
+use crate::compare::ratio::{Basis, Direction, EXACT, format_ratio};
+use crate::compare::scope::Scope;
+use crate::compare::verdict::{self, Verdict};
 use crate::html::capitalize;
+use apexmap_base::reservation::Reservation;
 use apexmap_base::units::{NumberStyle, number};
+use apexmap_theory::statistics::distributions::t_quantile_at;
 
 /// Returns one sentence per machine except the base, or per role of its rank count. The weighted mix of codes comes first, if codes
 /// have weights.
@@ -43,36 +46,39 @@ fn mixes(comparison: &Comparison) -> Vec<String> {
     let sentence = |mix: mix::Mix| {
         let ratio = mix.ratio.ok()?;
         let names = [mix.machine, 0].map(|k| comparison.name(k));
-        let judged = Judged { names, value: ratio.value, interval: ratio.interval, direction: ratio.direction };
-        Some(format!("Mix of codes, {}: {}.", mix.label, judged.words(ratio.basis)))
+        let same_run = comparison.is_same_run(mix.machine);
+        let judged = Judged { names, mean: ratio.mean, reservations: &ratio.reservations, same_run };
+        Some(format!("Mix of codes, {}: {}.", mix.label, judged.words()))
     };
     mix::mixes(comparison).into_iter().filter_map(sentence).collect()
 }
 
 fn of_verdict(comparison: &Comparison, machine: usize, verdict: &Verdict) -> String {
-    let (names, mean) = ([machine, 0].map(|k| comparison.name(k)), verdict.mean);
-    let judged = Judged { names, value: mean.value, interval: mean.interval, direction: verdict.direction };
+    let names = [machine, 0].map(|k| comparison.name(k));
+    let same_run = comparison.is_same_run(machine);
+    let judged = Judged { names, mean: verdict.mean, reservations: &verdict.reservations, same_run };
     let scope = match verdict.scope {
         Scope::All => String::new(),
-        scope => format!("{}: ", capitalize(scope.label())),
+        scope => format!("{}: ", capitalize(&scope.label())),
     };
-    format!("{scope}{}{}.", judged.words(mean.basis), points(names[0], verdict))
+    format!("{scope}{}{}.", judged.words(), points(names[0], verdict))
 }
 
-/// A decided ratio of a machine to the base.
+/// A ratio of a machine to the base, and what keeps it undecided.
 struct Judged<'a> {
     /// The machine and the base.
     names: [&'a str; 2],
-    value: f64,
-    interval: Option<(f64, f64)>,
-    direction: Direction,
+    mean: GeometricMean,
+    reservations: &'a [Reservation],
+    /// Whether both sides are from one run, and so share their launches.
+    same_run: bool,
 }
 
 impl Judged<'_> {
     /// Returns `b is 1.5 times as fast as a (1.2 to 1.9)`. The faster machine comes first, so that the factor is above 1.
-    fn words(&self, basis: Basis) -> String {
-        let [name, base] = self.names;
-        let (low, high) = self.interval.unwrap_or((f64::NAN, f64::NAN));
+    fn words(&self) -> String {
+        let ([name, base], GeometricMean { value, interval, basis, .. }) = (self.names, self.mean);
+        let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
         let interval = |digits: &dyn Fn(f64) -> String, low: f64, high: f64| match basis {
             Basis::Exact => format!(", {EXACT}"),
             _ => format!(" ({} to {})", digits(low), digits(high)),
@@ -81,15 +87,50 @@ impl Judged<'_> {
             let digits = |factor: f64| format_factor(factor, (low, high));
             format!("{fast} is {} times as fast as {slow}{}", digits(value), interval(&digits, low, high))
         };
-        let ratio = format!("{name} / {base} = {}", format_ratio(self.value));
-        match self.direction {
-            Direction::Faster => faster(name, base, self.value, (low, high)),
-            Direction::Slower => faster(base, name, 1.0 / self.value, (1.0 / high, 1.0 / low)),
-            Direction::Equal => format!("No difference: {ratio}{}", interval(&format_ratio, low, high)),
-            Direction::Undecided => format!("No difference found: {ratio}{}", interval(&format_ratio, low, high)),
-            Direction::Unknown => format!("{ratio}; no interval is known"),
+        let ratio = format!("{name} / {base} = {}", format_ratio(value));
+        match (self.reservations, self.mean.direction()) {
+            ([], Direction::Faster) => faster(name, base, value, (low, high)),
+            ([], Direction::Slower) => faster(base, name, 1.0 / value, (1.0 / high, 1.0 / low)),
+            ([], Direction::Equal) => format!("No difference: {ratio}{}", interval(&format_ratio, low, high)),
+            ([], Direction::Undecided) => format!("No difference found: {ratio}{}", interval(&format_ratio, low, high)),
+            ([], Direction::Unknown) => format!("{ratio}; no interval is known"),
+            ([disturbed @ Reservation::Disturbed { .. }, ..], _) => {
+                format!("Not decided: {ratio}{}, and {disturbed}", interval(&format_ratio, low, high))
+            }
+            _ => format!("{ratio} {}", self.undecided_by_launches()),
         }
     }
+
+    /// Returns `in these two launches; launches of one machine differ, so this is undecided: 3 launches of each ...`
+    fn undecided_by_launches(&self) -> String {
+        let (place, who) = match self.reservations {
+            _ if self.same_run => ("in this launch".to_owned(), ""),
+            [Reservation::SingleLaunch { name }] => (format!("with a single launch of {name}"), " of it"),
+            _ => ("in these two launches".to_owned(), " of each"),
+        };
+        let launches = deciding_launches(self.mean.value);
+        let size = if launches < MAX_LAUNCHES { "this size" } else { "10 % or more" };
+        format!(
+            "{place}; launches of one machine differ, so this is undecided: {launches} launches{who} \
+             (apexmap run ... --launches {launches}) would show a difference of {size}"
+        )
+    }
+}
+
+/// Standard deviation of the logarithms of launches' medians with which advice is computed: usual on a shared machine
+/// (docs/measurements.md, "Comparisons").
+const USUAL_SPREAD: f64 = 0.1;
+/// The most launches that a sentence asks for.
+const MAX_LAUNCHES: u32 = 10;
+
+/// Returns the smallest number of launches of each side, from 3 to [`MAX_LAUNCHES`], whose interval (Student's t) would exclude 1 for a
+/// ratio if launches differ by [`USUAL_SPREAD`].
+fn deciding_launches(ratio: f64) -> u32 {
+    let excludes_one = |launches: &u32| {
+        let n = f64::from(*launches);
+        t_quantile_at(2.0 * n - 2.0, 0.975) * USUAL_SPREAD * (2.0 / n).sqrt() < ratio.ln().abs()
+    };
+    (3..MAX_LAUNCHES).find(excludes_one).unwrap_or(MAX_LAUNCHES)
 }
 
 /// Width of an interval above 1 from which two digits of a factor are enough.

@@ -3,11 +3,11 @@
 //! Only ratios are averaged, with the geometric mean, over points that all machines finished.
 
 use crate::compare::comparison::Comparison;
+use crate::compare::geometric_mean::{GeometricMean, geometric_mean, mean_over_points};
 use crate::compare::points::{Point, PointData};
-use crate::compare::ratio::{
-    GeometricMean, format_interval, format_ratio, format_with_interval, geometric_mean, mean_over_points,
-};
-use crate::compare::verdict::BasisWords;
+use crate::compare::ratio::{Direction, format_interval, format_ratio, format_with_interval};
+use crate::compare::verdict::{self, BasisWords};
+use apexmap_base::reservation::Reservation;
 use apexmap_results::samples::estimate::Mean;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use rand::SeedableRng;
@@ -24,33 +24,66 @@ pub struct Means {
     /// Whether all ratios are exact, so that there are no intervals.
     exact: bool,
     lines: Vec<MeanLine>,
-    matrix: Vec<Vec<String>>,
-    matrix_cells: usize,
-    ranks: Vec<[String; 5]>,
+    /// Means of three or more machines; one entry for each number of processes that are compared with a device.
+    scopes: Vec<ScopeMeans>,
     /// The fastest machine, as a sentence.
     #[serde(skip)]
     pub fastest: Option<String>,
 }
 
-impl Means {
-    pub fn new(comparison: &Comparison) -> Self {
-        let finished = finished_by_all(comparison);
-        let several = comparison.machines.len() > 2;
-        let ranks = if several { ranking(comparison, &finished) } else { Vec::new() };
-        Self {
-            exact: comparison.is_exact(),
-            lines: lines(comparison),
-            matrix: if several { matrix(comparison, &finished) } else { Vec::new() },
-            matrix_cells: finished.len(),
-            fastest: ranks.iter().find(|rank| rank.rank == 1).map(|rank| rank.sentence(comparison.is_exact())),
-            ranks: ranks.iter().map(MachineRank::row).collect(),
-        }
-    }
+/// The ranking of all machines, and the mean of each pair, over the same points.
+#[derive(Serialize)]
+struct ScopeMeans {
+    /// Name of the scope; `None` if there is only one.
+    label: Option<String>,
+    ranks: Vec<[String; 5]>,
+    matrix: Vec<Vec<String>>,
+    matrix_cells: usize,
+    #[serde(skip)]
+    fastest: Option<String>,
 }
 
 impl Means {
+    pub fn new(comparison: &Comparison) -> Self {
+        let by_process = comparison.by_scope[0].iter().filter(|_| !comparison.points.devices.is_empty());
+        let chosen: Vec<_> = by_process.map(|over| (Some(over.scope.label()), over.points.as_slice())).collect();
+        let all = vec![(None, comparison.matched.as_slice())];
+        let chosen = if chosen.is_empty() { all } else { chosen };
+        let several = chosen.into_iter().filter(|_| comparison.machines.len() > 2);
+        let mut scopes: Vec<ScopeMeans> =
+            several.map(|(label, points)| ScopeMeans::new(comparison, label, points)).collect();
+        scopes.retain(|scope| !(scope.ranks.is_empty() && scope.matrix.is_empty()));
+        let fastest = match scopes.as_mut_slice() {
+            [only] => only.fastest.take(),
+            _ => None,
+        };
+        Self { exact: comparison.is_exact(), lines: lines(comparison), scopes, fastest }
+    }
+
     pub fn applies(&self) -> bool {
-        !self.lines.is_empty() || !self.ranks.is_empty() || !self.matrix.is_empty()
+        !self.lines.is_empty() || !self.scopes.is_empty()
+    }
+}
+
+impl ScopeMeans {
+    fn new(comparison: &Comparison, label: Option<String>, members: &[usize]) -> Self {
+        let is_finished = |&&index: &&usize| {
+            let mut data = comparison.point(index).by_machine.iter();
+            data.all(|data| data.as_ref().is_some_and(|data| data.samples() > 0))
+        };
+        let finished: Vec<usize> = members.iter().filter(is_finished).copied().collect();
+        // If no point was finished by all machines, each pair uses its own common points.
+        let chosen = if finished.is_empty() { members } else { &finished };
+        let pairs = Pairs::new(comparison, chosen);
+        let points: Vec<&Point> = finished.iter().map(|&index| comparison.point(index)).collect();
+        let ranks = ranking(comparison, &points);
+        Self {
+            label,
+            fastest: ranks.iter().find(|rank| rank.rank == 1).map(|rank| pairs.name_fastest(comparison, rank)),
+            ranks: ranks.iter().map(MachineRank::row).collect(),
+            matrix: pairs.matrix(),
+            matrix_cells: finished.len(),
+        }
     }
 }
 
@@ -79,7 +112,7 @@ fn lines(comparison: &Comparison) -> Vec<MeanLine> {
             lines.extend(geometric_mean(&points, machine, 0, &mut tests).map(|mean| line(name, &group.label, mean)));
         }
         let scopes = comparison.scopes(machine).iter();
-        lines.extend(scopes.filter_map(|over| Some(line(name, over.scope.label(), over.mean?))));
+        lines.extend(scopes.filter_map(|over| Some(line(name, &over.scope.label(), over.mean?))));
     }
     lines
 }
@@ -97,8 +130,64 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
     }
 }
 
+/// The mean of each machine relative to each other one, over the same points, with what keeps it undecided.
+struct Pairs(Vec<Vec<Option<(GeometricMean, Vec<Reservation>)>>>);
+
+impl Pairs {
+    fn new(comparison: &Comparison, chosen: &[usize]) -> Self {
+        let points: Vec<&Point> = chosen.iter().map(|&index| comparison.point(index)).collect();
+        let mut tests = MannWhitney::default();
+        let mut pair = |machine: usize, base: usize| {
+            let mean = geometric_mean(&points, machine, base, &mut tests).filter(|_| machine != base)?;
+            Some((mean, verdict::reservations(comparison, [machine, base], &mean, chosen)))
+        };
+        let machines = 0..comparison.machines.len();
+        Self(machines.clone().map(|machine| machines.clone().map(|base| pair(machine, base)).collect()).collect())
+    }
+
+    /// Returns cells such as `1.23 [1.2, 1.26], n = 9`, with a word for means that are undecided besides noise. Empty if no two machines
+    /// have a common point.
+    fn matrix(&self) -> Vec<Vec<String>> {
+        if self.0.iter().flatten().all(Option::is_none) {
+            return Vec::new();
+        }
+        let cell = |pair: &Option<(GeometricMean, Vec<Reservation>)>| {
+            let Some((mean, reservations)) = pair else { return "\u{2013}".to_owned() };
+            let ratio = match reservations.first() {
+                Some(Reservation::SingleLaunch { .. }) => format!("{} (single launch)", format_ratio(mean.value)),
+                Some(_) => format!("{} (disturbed)", format_with_interval(mean.value, mean.interval)),
+                None => format_with_interval(mean.value, mean.interval),
+            };
+            format!("{ratio}, n = {}", mean.cells)
+        };
+        self.0.iter().map(|row| row.iter().map(cell).collect()).collect()
+    }
+
+    /// Returns a sentence that names the machine with the largest mean if it is faster than each other one.
+    fn name_fastest(&self, comparison: &Comparison, rank: &MachineRank) -> String {
+        let pairs: Vec<_> = self.0[rank.index].iter().flatten().collect();
+        let is = |direction: Direction| pairs.iter().any(|(mean, _)| mean.direction() == direction);
+        let mut reasons: Vec<String> =
+            pairs.iter().flat_map(|(_, reservations)| reservations).map(Reservation::to_string).collect();
+        reasons.dedup();
+        let name = comparison.name(rank.index);
+        let first = rank.first.filter(|_| !comparison.is_exact());
+        let share = first.map(|share| format!("first in {:.1} % of draws", 100.0 * share));
+        let and = |words: Option<String>| words.map_or_else(String::new, |words| format!(", {words}"));
+        match reasons.is_empty() {
+            false => format!("Fastest overall: not decided, because {}.", reasons.join(", ")),
+            true if is(Direction::Undecided) => {
+                format!("Fastest overall: not decided{}.", and(share.map(|share| format!("{name} is {share}"))))
+            }
+            true if is(Direction::Unknown) => format!("Fastest overall: {name}; no interval is known."),
+            true => format!("Fastest overall: {name}{}.", and(share)),
+        }
+    }
+}
+
 /// The rank of a machine among all.
 struct MachineRank {
+    index: usize,
     machine: String,
     /// Rank from 1, by the mean logarithm of the speed.
     rank: usize,
@@ -121,39 +210,6 @@ impl MachineRank {
         let first = self.first.map_or_else(unknown, |share| format!("{:.1} %", 100.0 * share));
         [self.rank.to_string(), self.machine.clone(), format_ratio(self.speed), range, first]
     }
-
-    fn sentence(&self, exact: bool) -> String {
-        let sure = self.first.filter(|_| !exact).map(|share| format!(", first in {:.1} % of draws", 100.0 * share));
-        format!("Fastest overall: {}{}.", self.machine, sure.unwrap_or_default())
-    }
-}
-
-fn finished_by_all<'a>(comparison: &'a Comparison) -> Vec<&'a Point> {
-    let is_finished =
-        |point: &&Point| point.by_machine.iter().all(|data| data.as_ref().is_some_and(|data| data.samples() > 0));
-    comparison.matched_points().into_iter().filter(is_finished).collect()
-}
-
-/// Returns the geometric means of every machine's speeds relative to every other's, such as `1.23 [1.2, 1.26], n = 9`. Empty if
-/// no two machines have a common point.
-fn matrix(comparison: &Comparison, finished: &[&Point]) -> Vec<Vec<String>> {
-    // If no point was finished by all machines, each pair uses its own common points.
-    let points = if finished.is_empty() { comparison.matched_points() } else { finished.to_vec() };
-    let mut tests = MannWhitney::default();
-    let mut mean = |machine: usize, base: usize| {
-        if machine == base { None } else { geometric_mean(&points, machine, base, &mut tests) }
-    };
-    let machines = 0..comparison.machines.len();
-    let means: Vec<Vec<_>> =
-        machines.clone().map(|machine| machines.clone().map(|base| mean(machine, base)).collect()).collect();
-    if means.iter().flatten().all(Option::is_none) {
-        return Vec::new();
-    }
-    let cell = |mean: &Option<GeometricMean>| match mean {
-        None => "\u{2013}".to_owned(),
-        Some(mean) => format!("{}, n = {}", format_with_interval(mean.value, mean.interval), mean.cells),
-    };
-    means.iter().map(|row| row.iter().map(cell).collect()).collect()
 }
 
 const DRAWS: usize = 10_000;
@@ -193,6 +249,7 @@ fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
             let quantile =
                 |places: &Vec<usize>, share: f64| places[((places.len() - 1) as f64 * share).round() as usize];
             MachineRank {
+                index,
                 machine: machine.name.clone(),
                 rank: place(&values, index),
                 range: places.as_ref().map(|places| (quantile(places, 0.025), quantile(places, 0.975))),

@@ -20,11 +20,12 @@ pub mod terms;
 
 use super::comparison::Comparison;
 use super::machine::Machine;
+use super::regression::RegressionCheck;
 use crate::html::{self, Viewer};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use cards::Cards;
-use check::{Check, RegressionCheck};
+use check::Check;
 use codes::Codes;
 use fits::Fits;
 use means::Means;

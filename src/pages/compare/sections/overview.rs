@@ -1,10 +1,10 @@
 //! The first screen below its first sentence: a map, its corners, and, folded, the means, counts and points that are not compared.
 
 use crate::compare::comparison::{Comparison, Group};
-use crate::compare::points::{Point, Scope, list_first};
-use crate::compare::ratio::{
-    Basis, Decision, EXACT, GeometricMean, TestedRatio, format_interval, format_ratio, format_with_interval,
-};
+use crate::compare::geometric_mean::GeometricMean;
+use crate::compare::points::{Point, list_first};
+use crate::compare::ratio::{Basis, Decision, EXACT, TestedRatio, format_interval, format_ratio, format_with_interval};
+use crate::compare::scope::Scope;
 use crate::compare::verdict::{self, BasisWords, Verdict};
 use crate::html::{CornerCell, Corners, Picture, capitalize};
 use apexmap_base::units::plural;
@@ -48,7 +48,7 @@ fn sentence(comparison: &Comparison, machine: usize, verdict: &Verdict) -> Strin
     let value = format!("{} = {}", comparison.title(machine), format_with_interval(mean.value, mean.interval));
     let value = match verdict.scope {
         Scope::All => value,
-        scope => format!("{}: {value}", capitalize(scope.label())),
+        scope => format!("{}: {value}", capitalize(&scope.label())),
     };
     let basis = if mean.interval.is_some() { BasisWords::new(mean.basis).mean } else { "without an interval" };
     let [least, most] =
@@ -65,6 +65,7 @@ fn members(comparison: &Comparison, machine: usize, mean: GeometricMean) -> Stri
     let points = plural(mean.cells, "point");
     match (mean.left_out, verdict::points_on_one_side(comparison, machine).next()) {
         (1.., _) if mean.basis == Basis::Exact => format!("the {points} without noise"),
+        (1.., _) if mean.basis.includes_launches() => format!("the {points} with several launches"),
         (1.., _) => format!("the {points} that have an interval"),
         (0, Some(_)) => format!("the {points} compared"),
         (0, None) => points,

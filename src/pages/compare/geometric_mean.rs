@@ -1,0 +1,250 @@
+//! Geometric means of ratios over points, with intervals over launches, and the ratios of a scope with their mean.
+
+use super::points::{Point, PointData, Points};
+use super::ratio::{Basis, Direction, Ratio, TestedRatio, adjust, ratio, scaled_ratio};
+use super::scope::Scope;
+use apexmap_results::samples::estimate::{self, Mean};
+use apexmap_results::samples::health::Slowing;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A geometric mean of ratios.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GeometricMean {
+    pub value: f64,
+    /// 95 % interval of the measurement, or of the choice of points if the basis is [`Basis::Nothing`]; `None` for a single point
+    /// without uncertainty.
+    pub interval: Option<(f64, f64)>,
+    pub basis: Basis,
+    pub cells: usize,
+    /// Number of points without an interval, or with single launches, which the mean does not include.
+    pub left_out: usize,
+    /// Factors by which disturbance can have slowed the machine and the base; infinite if unknown.
+    pub slowed: [f64; 2],
+    pub least: f64,
+    pub most: f64,
+}
+
+impl GeometricMean {
+    pub fn direction(&self) -> Direction {
+        Direction::new(self.interval, self.basis, self.slowed)
+    }
+
+    /// Returns the side, 0 for the machine or 1 for the base, whose disturbance alone keeps the mean from deciding.
+    pub fn explained_by(&self) -> Option<usize> {
+        let slower_side = match Direction::new(self.interval, self.basis, [1.0; 2]) {
+            Direction::Slower => 0,
+            Direction::Faster => 1,
+            _ => return None,
+        };
+        (self.direction() == Direction::Undecided).then_some(slower_side)
+    }
+
+    /// Multiplies the mean by the geometric mean of the points' factors, which are given as logarithms. The extremes keep their
+    /// points.
+    pub fn scale(self, factor: impl Fn(&Point) -> f64, points: &[&Point]) -> Self {
+        let total: f64 = points.iter().map(|point| factor(point)).sum();
+        let times = (total / points.len().max(1) as f64).exp();
+        let interval = self.interval.map(|(low, high)| (low * times, high * times));
+        Self { value: self.value * times, interval, least: self.least * times, most: self.most * times, ..self }
+    }
+}
+
+/// Half-width of a 95 % interval of the standard normal distribution.
+const NORMAL: f64 = 1.959_964;
+
+/// A point of a mean: its weight, both sides and their ratio.
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    weight: f64,
+    machine: &'a PointData,
+    base: &'a PointData,
+    ratio: Ratio,
+}
+
+impl<'a> Member<'a> {
+    /// Returns `None` if one of the machines has no good sample.
+    fn new(point: &'a Point, weight: f64, machine: usize, base: usize, tests: &mut MannWhitney) -> Option<Self> {
+        let (machine, base) = (point.by_machine[machine].as_ref()?, point.by_machine[base].as_ref()?);
+        Some(Self { weight, machine, base, ratio: ratio(machine, base, tests)? })
+    }
+}
+
+/// Returns the geometric mean of the speeds of one machine relative to another over these points.
+///
+/// The interval is that of the mean over exactly these points. Launches are the unit, each with all its points, because a slow
+/// launch is slow at all of them. If a side has single launches, the interval is combined from the points' own intervals as if
+/// these were independent. Points without an interval are excluded if others have one, and points with single launches if more than
+/// half of the points have several.
+pub fn geometric_mean(
+    points: &[&Point],
+    machine: usize,
+    base: usize,
+    tests: &mut MannWhitney,
+) -> Option<GeometricMean> {
+    let members: Vec<Member> =
+        points.iter().filter_map(|point| Member::new(point, 1.0, machine, base, tests)).collect();
+    let mean = mean_of_points(&members)?;
+    let only = |is_kept: fn(&Ratio) -> bool| -> Vec<Member> {
+        members.iter().filter(|member| is_kept(&member.ratio)).copied().collect()
+    };
+    let with_launches = only(|ratio| ratio.basis.includes_launches());
+    // A few points with single launches must not hide what the others decide.
+    let kept = match 2 * with_launches.len() > members.len() {
+        true => with_launches,
+        false => only(|ratio| ratio.interval.is_some()),
+    };
+    if mean.basis.includes_launches() || kept.len() == members.len() {
+        return Some(mean);
+    }
+    let part = mean_of_points(&kept).filter(|part| part.basis != Basis::Nothing);
+    let left_out = members.len() - kept.len();
+    Some(part.map_or(mean, |part| GeometricMean { left_out, ..part }))
+}
+
+/// Returns the geometric mean over weighted points, with an interval as in [`geometric_mean`]; `None` if a point has no ratio.
+pub fn weighted_mean(
+    points: &[(f64, &Point)],
+    machine: usize,
+    base: usize,
+    tests: &mut MannWhitney,
+) -> Option<GeometricMean> {
+    let members: Option<Vec<Member>> =
+        points.iter().map(|(weight, point)| Member::new(point, *weight, machine, base, tests)).collect();
+    mean_of_points(&members?)
+}
+
+/// Returns the mean over all these points.
+fn mean_of_points(members: &[Member]) -> Option<GeometricMean> {
+    if members.is_empty() {
+        return None;
+    }
+    let total: f64 = members.iter().map(|member| member.weight).sum();
+    let logs: Vec<f64> = members.iter().map(|member| member.ratio.value.ln()).collect();
+    let value = members.iter().zip(&logs).map(|(member, log)| member.weight * log).sum::<f64>() / total;
+    let (least, most) = logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
+    let side = |pick: fn(&Member) -> Slowing| members.iter().map(pick).fold(Slowing::NONE, Slowing::join).factor();
+    let slowed = [side(|member| member.machine.slowing), side(|member| member.base.slowing)];
+    let make_mean = |value: f64, interval: Option<(f64, f64)>, basis| GeometricMean {
+        value: value.exp(),
+        interval: interval.map(|(low, high)| (low.exp(), high.exp())),
+        basis,
+        cells: members.len(),
+        left_out: 0,
+        slowed,
+        least: least.exp(),
+        most: most.exp(),
+    };
+    if let Some(mean) = paired_mean(members) {
+        return Some(make_mean(mean.value, Some(mean.interval()), Basis::Pairs));
+    }
+    let has_basis = |basis: Basis| members.iter().all(|member| member.ratio.basis == basis);
+    let both_exact = members.iter().all(|member| member.machine.exact && member.base.exact);
+    // The error of published values is not known, so that of their mean is not known either.
+    let no_spread = both_exact && !has_basis(Basis::Exact);
+    let side_mean = |pick: fn(&Member) -> (f64, PointData)| {
+        let data: Vec<(f64, PointData)> = members.iter().map(pick).collect();
+        mean_over_points(&data)
+    };
+    let machine = side_mean(|member| (member.weight, member.machine.clone()));
+    let base = side_mean(|member| (member.weight, member.base.clone()));
+    if let (Some(machine), Some(base), false) = (machine, base, no_spread) {
+        let (mean, basis) =
+            (machine.subtract(&base), if has_basis(Basis::Exact) { Basis::Exact } else { Basis::Launches });
+        return Some(make_mean(mean.value, Some(mean.interval()), basis));
+    }
+    let width =
+        |member: &Member| member.ratio.interval.map(|(low, high)| member.weight * (high / low).ln() / 2.0 / NORMAL);
+    let widths: Option<Vec<f64>> = members.iter().map(width).collect();
+    if let Some(widths) = widths {
+        let half = NORMAL * widths.iter().map(|width| width * width).sum::<f64>().sqrt() / total;
+        return Some(make_mean(value, Some((value - half, value + half)), Basis::Samples));
+    }
+    Some(make_mean(value, Mean::from_values(&logs).map(|mean| mean.interval()), Basis::Nothing))
+}
+
+/// Returns the mean over points of the paired differences between two sides of one run, block by block; `None` unless both sides
+/// of each point have two common blocks.
+fn paired_mean(members: &[Member]) -> Option<Mean> {
+    let mut sets: BTreeMap<BTreeSet<u64>, Vec<(f64, Vec<f64>)>> = BTreeMap::new();
+    let mut paired = 0;
+    for Member { weight, machine, base, .. } in members.iter().filter(|member| member.machine.same_run(member.base)) {
+        let pairs = estimate::pairs(&machine.launches, &base.launches)?;
+        sets.entry(pairs.keys().copied().collect()).or_default().push((*weight, pairs.into_values().collect()));
+        paired += 1;
+    }
+    if paired < members.len() { None } else { mean_of_sets(sets.into_values()) }
+}
+
+/// Returns the mean over weighted points of the log speeds, with launches as the unit. Points with the same number of launches
+/// were measured in the same launches, because a sweep launches all points of a rank count together.
+pub fn mean_over_points(data: &[(f64, PointData)]) -> Option<Mean> {
+    let mut exact: Vec<(f64, f64)> = Vec::new();
+    let mut sets: BTreeMap<usize, Vec<(f64, Vec<f64>)>> = BTreeMap::new();
+    for (weight, point) in data {
+        let medians = point.medians();
+        if point.exact {
+            exact.extend(medians.into_iter().map(|median| (*weight, median)));
+        } else {
+            sets.entry(medians.len()).or_default().push((*weight, medians));
+        }
+    }
+    if exact.is_empty() {
+        return mean_of_sets(sets.into_values());
+    }
+    let exact_weight: f64 = exact.iter().map(|(weight, _)| weight).sum();
+    let value = exact.iter().map(|(weight, median)| weight * median).sum::<f64>() / exact_weight;
+    let share = exact_weight / data.iter().map(|(weight, _)| weight).sum::<f64>();
+    let exact_mean = (share, Mean::from_exact(value));
+    if sets.is_empty() {
+        return Some(exact_mean.1);
+    }
+    let rest = mean_of_sets(sets.into_values())?;
+    Some(Mean::sum(&[exact_mean, (1.0 - share, rest)]))
+}
+
+/// Returns the mean over all weighted points of several sets. The rows of a set have one value per launch, in the same launches.
+fn mean_of_sets(sets: impl Iterator<Item = Vec<(f64, Vec<f64>)>>) -> Option<Mean> {
+    let of_set = |rows: Vec<(f64, Vec<f64>)>| {
+        let total: f64 = rows.iter().map(|(weight, _)| weight).sum();
+        let mean_in = |launch: usize| rows.iter().map(|(weight, row)| weight * row[launch]).sum::<f64>() / total;
+        let mean = Mean::from_values(&(0..rows[0].1.len()).map(mean_in).collect::<Vec<_>>())?;
+        Some((total, mean))
+    };
+    let parts: Vec<(f64, Mean)> = sets.map(of_set).collect::<Option<_>>()?;
+    let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+    let parts: Vec<(f64, Mean)> = parts.into_iter().map(|(weight, mean)| (weight / total, mean)).collect();
+    (!parts.is_empty()).then(|| Mean::sum(&parts))
+}
+
+/// The ratios of a machine to the first one over the points of a scope.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScopeRatios {
+    pub scope: Scope,
+    /// Indices of the points.
+    pub points: Vec<usize>,
+    /// Ratios by index of their point.
+    pub ratios: BTreeMap<usize, TestedRatio>,
+    /// `None` without a ratio.
+    pub mean: Option<GeometricMean>,
+}
+
+impl ScopeRatios {
+    pub fn new(points: &Points, scope: Scope, members: Vec<usize>, machine: usize) -> Self {
+        let mut tests = MannWhitney::default();
+        let ratio = |&index: &usize| {
+            let point = &points.points[index];
+            let (a, b) = (point.by_machine[machine].as_ref()?, point.by_machine[0].as_ref()?);
+            Some((index, scaled_ratio(a, b, scope.factor(point, machine, 0), &mut tests)?))
+        };
+        let (indices, mut ratios): (Vec<usize>, Vec<Ratio>) = members.iter().filter_map(ratio).unzip();
+        let chosen: Vec<&Point> = members.iter().map(|&index| &points.points[index]).collect();
+        let mean = geometric_mean(&chosen, machine, 0, &mut tests);
+        let mean = mean.map(|mean| mean.scale(|point| scope.factor(point, machine, 0), &chosen));
+        // What may explain the mean may explain any point.
+        if let Some(side) = mean.and_then(|mean| mean.explained_by()) {
+            ratios.iter_mut().for_each(|ratio| ratio.slowed[side] = f64::INFINITY);
+        }
+        Self { scope, ratios: indices.into_iter().zip(adjust(ratios)).collect(), mean, points: members }
+    }
+}

@@ -1,0 +1,376 @@
+//! The regression check: finds points of a new result that are slower than a limit allows, beyond their uncertainty.
+//!
+//! Every matched point is tested one-sidedly for a slowdown (base speed / new speed) above the limit, by Welch's test over
+//! launches. Benjamini and Hochberg's procedure controls the false discovery rate over all points at 5 %. Runs of one program
+//! therefore fail in at most 5 % of cases, if launches are draws from one distribution. Points with one launch are not tested
+//! unless allowed, because the variation between launches is unknown.
+//!
+//! Ratios of two values that cards determine have no noise: the limit alone decides.
+//!
+//! A point shows a slowdown if the lower end of its interval is above the limit. A check without findings states the slowdown
+//! that it could have found. If that is more than [`FAR`] times the limit at the median point, the check is undecided.
+//!
+//! A disturbance of the new result may explain a slowdown: what exceeds the limit by no more than the disturbance cost leaves the check
+//! undecided. A disturbance of the base may hide one, so the slowdown that the check could have found grows by its cost.
+
+use super::comparison::{Comparison, Warning};
+use super::limit::SlowdownLimit;
+use super::points::list_first;
+use super::ratio::{Basis, EXACT, FALSE_FINDINGS, ratio, shift, weaken};
+use super::verdict;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::reservation::Reservation;
+use apexmap_base::units::{plural, short_number};
+use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
+use serde::Serialize;
+
+/// One tested point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TestedPoint {
+    pub point: String,
+    /// The base's speed divided by the new speed.
+    pub slowdown: f64,
+    /// 95 % interval of the slowdown.
+    pub interval: Option<(f64, f64)>,
+    pub basis: Basis,
+    /// One-sided p value of the hypothesis that the slowdown is at most the limit.
+    pub p: f64,
+    /// p value adjusted over all tested points.
+    pub q: f64,
+}
+
+/// Largest ratio between the smallest slowdown that a check could have found and the limit. Beyond it the check is undecided.
+pub const FAR: f64 = 3.0;
+
+/// Smallest limit that the comparison with [`FAR`] uses.
+/// Three times a limit of 0 would leave every check without findings undecided.
+const SMALLEST_LIMIT: f64 = 0.01;
+
+/// The outcome of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Passed,
+    Failed,
+    /// The check found no slowdown, but could have found only a large one, or a disturbance may explain what it found.
+    Undecided,
+}
+
+impl Outcome {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// Result of a check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RegressionCheck {
+    pub base: String,
+    pub new: String,
+    pub limit: f64,
+    pub verdict: Outcome,
+    /// Whether cards determine all values, so that the check has no noise.
+    pub exact: bool,
+    /// Smallest slowdown that the check could have found at the median point, such as 1.45; `None` if none.
+    pub smallest_found: Option<f64>,
+    pub false_findings: f64,
+    /// Points slower than the limit, slowest first.
+    pub slower: Vec<TestedPoint>,
+    /// Number of further points that are slower than the limit, but not by more than the disturbance of the new result may explain.
+    pub explained: usize,
+    /// What limits the verdict.
+    pub reservations: Vec<Reservation>,
+    /// Points that only the base finished.
+    pub not_finished: Vec<String>,
+    pub tested: usize,
+    /// Matched points that cannot be tested: unfinished on both sides, or too few samples for an interval.
+    pub untested: usize,
+    /// Points of the base that are missing in the new result.
+    pub missing: usize,
+    pub warnings: Vec<String>,
+}
+
+impl RegressionCheck {
+    /// Returns `the smallest slowdown that this check could have found is 45 % (median point)`.
+    pub fn power(&self) -> String {
+        match self.smallest_found {
+            _ if self.exact => format!("all ratios are {EXACT}"),
+            Some(slowdown) => {
+                let percent = short_number(100.0 * (slowdown - 1.0));
+                format!("the smallest slowdown that this check could have found is {percent} % (median point)")
+            }
+            None => {
+                let disturbed = self.reservations.iter().map(Reservation::to_string).find(|_| self.explained == 0);
+                let why = disturbed.unwrap_or_else(|| "half of its points have no interval".into());
+                format!("this check cannot find any slowdown, because {why}")
+            }
+        }
+    }
+
+    /// Returns what the verdict depends on: a disturbance that may explain slow points, or the slowdown that the check could have found.
+    pub fn grounds(&self) -> String {
+        let disturbed =
+            self.reservations.iter().find(|reservation| matches!(reservation, Reservation::Disturbed { .. }));
+        match disturbed.filter(|_| self.explained > 0) {
+            Some(disturbed) => format!("{} slower, but {disturbed}", more_points(self.explained)),
+            None => self.power(),
+        }
+    }
+
+    pub fn sentence(&self) -> String {
+        format!(
+            "Regression check {}: {} of {} more than {} % slower, {} unfinished; {}.",
+            self.verdict.word(),
+            self.slower.len(),
+            plural(self.tested, "point"),
+            self.percent(),
+            self.not_finished.len(),
+            self.grounds()
+        )
+    }
+
+    /// Returns the warnings that a reader does not see elsewhere.
+    pub fn warnings_except(&self, shown: &[Warning]) -> Vec<String> {
+        let shown: Vec<String> = shown.iter().map(Warning::to_string).collect();
+        self.warnings.iter().filter(|warning| !shown.contains(warning)).cloned().collect()
+    }
+
+    pub fn percent(&self) -> String {
+        short_number(100.0 * (self.limit - 1.0))
+    }
+}
+
+/// Returns `1 more point is` or `7 more points are`.
+fn more_points(count: usize) -> String {
+    if count == 1 { "1 more point is".into() } else { format!("{count} more points are") }
+}
+
+/// Returns the smallest slowdown that would have been found at the median point; `None` if half of the points have no interval, or
+/// none that is known.
+fn smallest_found(tests: &[Test], limit: SlowdownLimit) -> Option<f64> {
+    let smallest = |test: &Test| {
+        let noise = test.tested.interval.map_or(f64::INFINITY, |(low, _)| test.tested.slowdown / low);
+        limit.slowdown * noise * test.base_slowed
+    };
+    let mut slowdowns: Vec<f64> = tests.iter().map(smallest).collect();
+    slowdowns.sort_by(f64::total_cmp);
+    slowdowns.get(slowdowns.len() / 2).copied().filter(|slowdown| slowdown.is_finite())
+}
+
+fn decide(failed: bool, explained: usize, smallest: Option<f64>, limit: SlowdownLimit) -> Outcome {
+    let far = 1.0 + FAR * (limit.slowdown - 1.0).max(SMALLEST_LIMIT);
+    match smallest {
+        _ if failed => Outcome::Failed,
+        Some(smallest) if explained == 0 && smallest <= far => Outcome::Passed,
+        _ => Outcome::Undecided,
+    }
+}
+
+/// A point's test before the p values are adjusted.
+struct Test {
+    tested: TestedPoint,
+    /// p value of the hypothesis that the slowdown is at most the limit times the disturbance of the new result.
+    p_beyond_disturbance: f64,
+    /// Factor by which disturbance can have slowed the base.
+    base_slowed: f64,
+    /// Smallest p value that the number of samples allows.
+    smallest_p: f64,
+}
+
+/// Checks the second machine of a comparison against the first.
+///
+/// # Errors
+/// If there are not two machines, no testable point, only single launches (unless allowed), or too few samples.
+pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<RegressionCheck> {
+    let [base, new] = comparison.machines else {
+        return Err(Error::input(
+            format!("--fail-if compares two results, but {} were given", comparison.machines.len()),
+            "name two results: apexmap compare BASE NEW --fail-if slower=5%",
+        ));
+    };
+    let mut tests = MannWhitney::default();
+    let (mut done, mut not_finished, mut untested) = (Vec::new(), Vec::new(), 0);
+    for &index in &comparison.matched {
+        let (point, name) = (comparison.point(index), &comparison.names[index]);
+        let (Some(a), Some(b)) = (&point.by_machine[0], &point.by_machine[1]) else { continue };
+        match (a.samples(), b.samples()) {
+            (0, _) => untested += 1,
+            (_, 0) => not_finished.push(name.clone()),
+            _ => match test(comparison, index, limit, &mut tests) {
+                Some(test) => done.push(test),
+                None => untested += 1,
+            },
+        }
+    }
+    if done.is_empty() && not_finished.is_empty() {
+        return Err(Error::input(
+            format!("--fail-if: no point of {} and {} can be tested", base.given, new.given),
+            "measure both with several launches: apexmap run ... --launches 5",
+        ));
+    }
+    let mut warnings: Vec<String> = comparison.warnings().iter().map(Warning::to_string).collect();
+    let (done, left_out) = split_by_launches(comparison, done, (&base.given, &new.given))?;
+    untested += left_out.len();
+    warnings.extend(list_single_launches(&left_out, done.len() + left_out.len()));
+    warnings.extend(check_power(&done, (&base.given, &new.given))?);
+    let missing = comparison.unmatched_points().filter(|point| point.by_machine[0].is_some()).count();
+    if missing > 0 {
+        warnings.push(format!(
+            "{} of {} are missing in {} and were not checked",
+            plural(missing, "point"),
+            base.given,
+            new.given
+        ));
+    }
+    let adjust = |p: fn(&Test) -> f64| adjust_p_values(&done.iter().map(p).collect::<Vec<_>>());
+    let (slower, beyond) = (adjust(|test| test.tested.p), adjust(|test| test.p_beyond_disturbance));
+    let found = |q: &[f64]| q.iter().filter(|q| **q <= FALSE_FINDINGS).count();
+    let explained = found(&slower).saturating_sub(found(&beyond));
+    let (tested, smallest_found) = (done.len(), smallest_found(&done, limit));
+    let failed = found(&beyond) > 0 || !not_finished.is_empty();
+    let verdict = decide(failed, explained, smallest_found, limit);
+    let reservations = reservations(comparison, verdict, explained);
+    let found = done.into_iter().zip(slower.into_iter().zip(beyond));
+    let mut slower: Vec<TestedPoint> = found
+        .filter(|(_, (_, beyond))| *beyond <= FALSE_FINDINGS)
+        .map(|(test, (q, _))| TestedPoint { q, ..test.tested })
+        .collect();
+    slower.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
+    Ok(RegressionCheck {
+        base: base.name.clone(),
+        new: new.name.clone(),
+        limit: limit.slowdown,
+        verdict,
+        exact: comparison.is_exact(),
+        smallest_found,
+        false_findings: FALSE_FINDINGS,
+        slower,
+        explained,
+        reservations,
+        not_finished,
+        tested,
+        untested,
+        missing,
+        warnings,
+    })
+}
+
+/// Returns what limits a verdict: single launches, a disturbance of the new result that may explain slow points, or one of the base that
+/// may hide them.
+fn reservations(comparison: &Comparison, verdict: Outcome, explained: usize) -> Vec<Reservation> {
+    let Some(mean) = comparison.ratios[1].mean else { return Vec::new() };
+    let mut reservations = verdict::reservations(comparison, [1, 0], &mean, &comparison.matched);
+    reservations.retain(|reservation| matches!(reservation, Reservation::SingleLaunch { .. }));
+    let disturbed = |side: usize| {
+        let factor = Some(mean.slowed[1 - side]).filter(|factor| factor.is_finite());
+        Reservation::Disturbed { name: comparison.name(side).to_owned(), factor }
+    };
+    reservations.extend((explained > 0).then(|| disturbed(1)));
+    reservations.extend((verdict == Outcome::Undecided && mean.slowed[1] > 1.0).then(|| disturbed(0)));
+    reservations
+}
+
+/// Tests a point; `None` without a ratio.
+fn test(comparison: &Comparison, point: usize, limit: SlowdownLimit, tests: &mut MannWhitney) -> Option<Test> {
+    let [Some(a), Some(b)] = comparison.point(point).by_machine.as_slice() else { return None };
+    let ratio = ratio(a, b, tests)?;
+    let [new_slowed, base_slowed] = comparison.ratio(1, point)?.ratio.slowed;
+    let widening = a.widening.zip(b.widening).map(|(a, b)| a.max(b));
+    let shift = shift(a, b);
+    let mut p_above = |slowdown: f64| match &shift {
+        _ if slowdown.is_infinite() => Some(1.0),
+        Some((shift, _)) => Some(shift.p_above(slowdown.ln())),
+        None => {
+            // Test the new speeds against the base's speeds reduced by the limit.
+            let slower_by = slowdown.ln() + a.systematic() + b.systematic();
+            let slowed: Vec<f64> = a.log_speeds().iter().map(|speed| speed - slower_by).collect();
+            Some(weaken(tests.p_above(&b.log_speeds(), &slowed), widening?))
+        }
+    };
+    let (p, p_beyond_disturbance) = (p_above(limit.slowdown)?, p_above(limit.slowdown * new_slowed)?);
+    let smallest_p = match shift {
+        Some(_) => 0.0,
+        None => weaken(tests.min_p(b.samples(), a.samples()), widening?),
+    };
+    let (name, interval, basis) = (comparison.names[point].clone(), ratio.interval, ratio.basis);
+    let tested = TestedPoint { point: name, slowdown: ratio.value, interval, basis, p, q: 1.0 };
+    Some(Test { tested, p_beyond_disturbance, base_slowed, smallest_p })
+}
+
+/// Separates tests of points with several launches from points without, which are not tested unless allowed; fails if all are such.
+fn split_by_launches(
+    comparison: &Comparison,
+    done: Vec<Test>,
+    (base, new): (&str, &str),
+) -> Result<(Vec<Test>, Vec<String>)> {
+    if comparison.matching.allowed.one_launch {
+        return Ok((done, Vec::new()));
+    }
+    let (several, single): (Vec<Test>, Vec<Test>) =
+        done.into_iter().partition(|test| test.tested.basis.includes_launches());
+    if several.is_empty() && !single.is_empty() {
+        return Err(Error::input(
+            format!(
+                "--fail-if: all {0} points were measured in a single launch in {base} or {new}; launches vary more than \
+                 samples within a launch, so the check would often fail for two identical runs",
+                single.len()
+            ),
+            "measure both with several launches (apexmap run ... --launches 5), or accept this with --allow one-launch",
+        ));
+    }
+    Ok((several, single.into_iter().map(|test| test.tested.point).collect()))
+}
+
+/// Returns a warning that lists the points with a single launch.
+fn list_single_launches(points: &[String], total: usize) -> Option<String> {
+    (!points.is_empty()).then(|| {
+        format!(
+            "{} of {total} points were not tested, because they have a single launch on one side: {}; --allow one-launch tests them with \
+             their samples",
+            points.len(),
+            list_first(points)
+        )
+    })
+}
+
+/// Returns warnings about points with single launches; an error if no slowdown could be found with these samples.
+fn check_power(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
+    let single = done.iter().filter(|test| !test.tested.basis.includes_launches()).count();
+    if single == 0 {
+        return Ok(Vec::new());
+    }
+    let mut warnings = vec![format!(
+        "{single} of {} points were measured in a single launch in {base} or {new}: their tests ignore launch-to-launch variation and \
+         may fail for two identical runs",
+        done.len()
+    )];
+    // Assume that every point has its smallest possible p value: how many points must be slower for the first to be found?
+    let mut least: Vec<f64> = done.iter().map(|test| test.smallest_p).collect();
+    least.sort_by(f64::total_cmp);
+    let total = least.len() as f64;
+    let needed = (1..=least.len()).find(|k| least[k - 1] <= FALSE_FINDINGS * *k as f64 / total);
+    match needed {
+        None => Err(Error::input(
+            format!(
+                "--fail-if: the check cannot find any slowdown: with so few samples the smallest possible p value is \
+                 {:.2e}",
+                least.first().copied().unwrap_or(1.0)
+            ),
+            "measure more launches (apexmap run ... --launches 5), or more samples per point: min = 10 in the sweep's [repeat]",
+        )),
+        Some(1) => Ok(warnings),
+        Some(k) => {
+            warnings.push(format!(
+                "with so few samples per point the smallest possible p value is {:.2e}, which over {} tests \
+                 suffices only if at least {k} points are slower",
+                least[0],
+                done.len()
+            ));
+            Ok(warnings)
+        }
+    }
+}
