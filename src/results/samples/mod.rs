@@ -18,6 +18,7 @@
 //! ```
 
 pub mod cells;
+pub mod code_rates;
 pub mod cube;
 pub mod design;
 pub mod distance;
