@@ -84,9 +84,8 @@ fn rates(samples: &Samples, codes: &[Code], node: &PlainNode) -> Result<String> 
         for (column, label) in columns.iter().zip(&labels) {
             let read = rates.code(*column, code);
             notes.extend(notes_of(code, &read).into_iter().map(|note| (note, label.clone())));
-            let bound = if read.missing.is_empty() { "" } else { "< " };
             let total = if column.group().headline.ends_with("_per_rank") { 1.0 } else { column.ranks() };
-            cells.push(read.rate.map_or("\u{2013}".into(), |rate| format!("{bound}{}", rate.times(total).words())));
+            cells.push(read.rate.map_or("\u{2013}".into(), |rate| rate.times(total).words()));
         }
         table.add_row(cells);
     }
@@ -99,6 +98,7 @@ enum Note {
     ReadAt(f64, String),
     NoRate(String),
     Bound(String),
+    Sweep(String),
 }
 
 fn notes_of(code: &Code, read: &CodeRate) -> Vec<Note> {
@@ -108,7 +108,9 @@ fn notes_of(code: &Code, read: &CodeRate) -> Vec<Note> {
         (None, _) => Note::NoRate(format!("{:.0} % of {}, {kind} ({reason})", 100.0 * share, code.name)),
         (Some(_), _) => Note::Bound(format!("{:.0} % of {}, {kind} ({reason})", 100.0 * share, code.name)),
     });
-    read_at.into_iter().chain(missing).collect()
+    let is_sweep = read.missing.is_empty() && read.rate.is_some_and(|rate| rate.is_bound);
+    let sweep = is_sweep.then(|| Note::Sweep(code.name.clone()));
+    read_at.into_iter().chain(sweep).chain(missing).collect()
 }
 
 /// Returns the sentences for notes with the labels of their maps. Notes of all `maps` have no label.
@@ -119,6 +121,7 @@ fn describe(notes: &[(Note, String)], maps: usize) -> String {
             Note::ReadAt(size, name) => (format!("Read at the nearest measured size, {}", bytes(*size)), name),
             Note::NoRate(name) => ("No rate".to_owned(), name),
             Note::Bound(name) => ("< is an upper bound, without".to_owned(), name),
+            Note::Sweep(name) => ("< is an upper bound, because caches wait for instructions".to_owned(), name),
         };
         let everywhere = notes.iter().filter(|(other, _)| other == note).count() == maps;
         let place = if everywhere { String::new() } else { format!(", {label}") };
@@ -127,7 +130,7 @@ fn describe(notes: &[(Note, String)], maps: usize) -> String {
             names.push(name.clone());
         }
     }
-    let is_missing = notes.iter().any(|(note, _)| !matches!(note, Note::ReadAt(..)));
+    let is_missing = notes.iter().any(|(note, _)| matches!(note, Note::NoRate(..) | Note::Bound(..)));
     let sentences = names.iter().map(|(title, names)| format!("{title}: {}.\n", names.join("; ")));
     let next = is_missing.then_some("apexmap run codes measures maps of all kinds from 16 KiB to 512 MiB.\n");
     sentences.chain(next.map(str::to_owned)).collect()

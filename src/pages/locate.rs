@@ -124,9 +124,14 @@ fn draw_map(located: &Located, samples: &Samples, to: &Path) -> Result<Option<Pi
     picture(to, &drawn, "map".into(), title, caption.into()).map(Some)
 }
 
-/// Returns a line with a place as a code. Apex-Map has no strides.
+/// Returns a line with a place as a code. Apex-Map has no strides, and a sweep through caches is as fast as its instructions.
 fn dot(part: &Part) -> Option<Code> {
-    let place = part.place.filter(|place| place.is_near() && part.kind() != Kind::Strided)?;
+    let is_on_map = |alpha: f64| match part.kind() {
+        Kind::Strided => false,
+        Kind::Sweep => alpha == 1.0,
+        _ => true,
+    };
+    let place = part.place.filter(|place| place.is_near() && is_on_map(place.alpha))?;
     Some(Code {
         name: format!("{:.0} % {}", 100.0 * part.share, part.name),
         alpha: place.alpha,

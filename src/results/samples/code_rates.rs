@@ -6,17 +6,16 @@
 //! | sweep, without such a map | Apex-Map at long blocks | memory of the site |
 //! | local, random | Apex-Map | memory of the site |
 //! | chain, pointer | `apex_map.chains` with one chain | memory of the site |
-//!
-//! Between measured sizes, the logarithm of the rate is linear in that of the size.
 
 use crate::samples::Samples;
 use crate::samples::cells::single_points;
 use crate::samples::groups::SampleGroup;
+use crate::samples::sized_rates::{Ends, Rate, at_size, rate};
 use crate::table::columns::{ALPHA, BLOCK};
 use apexmap_base::error::Result;
-use apexmap_base::units::{Unit, WORD_BYTES, quantity, quantity_with_interval};
+use apexmap_base::units::WORD_BYTES;
 use apexmap_theory::codes::{Accesses, Code};
-use apexmap_theory::places::{CodeSite, Kind, NoRate, interpolate, position, sizes_around};
+use apexmap_theory::places::{CodeSite, Kind, NoRate, interpolate, position};
 use std::collections::BTreeMap;
 
 const MEMORY: &str = "memory_words";
@@ -29,11 +28,11 @@ const ANY_PAGES_STRIDE: f64 = 64.0;
 const WORDS_PER_LINE: f64 = 8.0;
 /// The largest ratio of two rates that count as one.
 const SAME_RATE: f64 = 1.5;
-/// Memory itself is reached if the rates of the two largest sizes, at least a factor of [`FLAT_STEP`] apart, differ by less than this
-/// factor. The rate then also holds for sizes up to [`FLAT_REACH`] times larger.
-const FLAT: f64 = 1.1;
-const FLAT_STEP: f64 = 1.9;
-const FLAT_REACH: f64 = 4.0;
+/// Visits have one distance if 90 % come back after at most this factor times the median. Those of uniform addresses have 1.95.
+const ONE_DISTANCE: f64 = 2.0;
+/// Share of the time of a code above which sites with a bound make the sum a bound. The scalar sums of `benches/sites.c` take up to 3.4
+/// times as long as the map in a last cache.
+const BOUND_SHARE: f64 = 0.25;
 
 /// Returns the bytes of memory per rank of the samples of maps; `None` if they differ or are unknown.
 pub fn bytes_per_rank(samples: &Samples) -> Option<f64> {
@@ -45,34 +44,6 @@ pub fn bytes_per_rank(samples: &Samples) -> Option<f64> {
     let first = sizes.next()?;
     sizes.all(|size| size == first).then_some(first)
 }
-
-/// A rate in bytes per second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rate {
-    pub value: f64,
-    /// 95 %, if all points around the place have one.
-    pub interval: Option<(f64, f64)>,
-    /// The measured size in bytes that stands for another one.
-    pub read_at: Option<f64>,
-}
-
-impl Rate {
-    /// Returns the rate of this many ranks.
-    #[must_use]
-    pub fn times(self, ranks: f64) -> Self {
-        let interval = self.interval.map(|(low, high)| (low * ranks, high * ranks));
-        Self { value: self.value * ranks, interval, ..self }
-    }
-
-    /// Returns the rate with its interval, for people.
-    pub fn words(&self) -> String {
-        let unit = Unit::BytesPerSecond;
-        self.interval.map_or_else(|| quantity(self.value, unit), |ends| quantity_with_interval(self.value, ends, unit))
-    }
-}
-
-/// Median, low and high end of a point or a place; NaN where unknown.
-type Ends = [f64; 3];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
@@ -173,7 +144,7 @@ impl<'a> RateColumn<'a> {
 /// The rate of a code, and what was read for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeRate {
-    /// An upper bound if parts are missing; `None` if all are.
+    /// An upper bound if parts are missing, too; `None` if all are.
     pub rate: Option<Rate>,
     /// Kinds without a rate, their share of the accesses, and why.
     pub missing: Vec<(Kind, f64, NoRate)>,
@@ -222,12 +193,13 @@ impl CodeRates {
             code.sites.iter().map(|site| (site.share, site.kind, self.site(column, site))).collect()
         };
         let total: f64 = parts.iter().map(|(share, ..)| share).sum();
-        let (mut times, mut read_at, mut missing) = ([0.0; 3], None, BTreeMap::new());
+        let (mut times, mut bound_time, mut read_at, mut missing) = ([0.0; 3], 0.0, None, BTreeMap::new());
         for (share, kind, rate) in parts {
             match rate {
                 Ok(rate) => {
                     let (low, high) = rate.interval.unwrap_or((f64::NAN, f64::NAN));
                     times.iter_mut().zip([rate.value, high, low]).for_each(|(time, rate)| *time += share / rate);
+                    bound_time += if rate.is_bound { share / rate.value } else { 0.0 };
                     read_at = read_at.or(rate.read_at);
                 }
                 Err(reason) => missing.entry(kind).or_insert((0.0, reason)).0 += share / total,
@@ -235,8 +207,9 @@ impl CodeRates {
         }
         let [value, high, low] = times.map(|time: f64| total / time);
         let interval = (low.is_finite() && high.is_finite()).then_some((low, high));
+        let is_bound = !missing.is_empty() || bound_time > BOUND_SHARE * times[0];
         let missing = missing.into_iter().map(|(kind, (share, reason))| (kind, share, reason)).collect();
-        CodeRate { rate: value.is_finite().then_some(Rate { value, interval, read_at }), missing }
+        CodeRate { rate: value.is_finite().then_some(Rate { value, interval, read_at, is_bound }), missing }
     }
 
     /// Returns the rate of a site per rank.
@@ -287,7 +260,13 @@ impl CodeRates {
         // Its own pages come first, and count where both were measured.
         maps.sort_by(|a, b| a.bytes.unwrap_or(0.0).total_cmp(&b.bytes.unwrap_or(0.0)).then(own(b).cmp(&own(a))));
         maps.dedup_by(|b, a| a.bytes == b.bytes && a.bytes.is_some());
-        let alpha = site.alpha.ok_or(NoRate::NoPlace)?;
+        // Lines that come back after one distance are those of uniform addresses in memory of this size.
+        let one_distance = site.reused.filter(|[half, most]| *most <= ONE_DISTANCE * half);
+        let (alpha, size) = match (site.alpha, one_distance) {
+            (Some(alpha), _) => (alpha, size),
+            (None, Some([_, most])) => (1.0, Some(most)),
+            (None, None) => return Err(NoRate::NoPlace),
+        };
         let (mut rates, mut reason) = (Vec::new(), NoRate::NoMap(site.kind));
         for map in maps {
             match (map.read([alpha, site.block_words]), map.bytes) {
@@ -310,7 +289,12 @@ impl CodeRates {
         let ends = site.reused.unwrap_or([site.bytes; 2]);
         let [half, most] = ends.map(|size| self.strides(column, site.stride, size));
         let (half, most) = (half?, most?);
-        if half.value > SAME_RATE * most.value { Err(NoRate::Reuse(ends)) } else { Ok(half) }
+        if half.value > SAME_RATE * most.value {
+            return Err(NoRate::Reuse(ends));
+        }
+        let largest = |map: &Map| map.along(site.stride).last().map(|(_, [rate, ..])| rate);
+        let slowest = self.of(column, Role::Strided).filter_map(largest).fold(f64::INFINITY, f64::min);
+        Ok(Rate { is_bound: site.kind == Kind::Sweep && half.value > SAME_RATE * slowest, ..half })
     }
 
     /// Reads the map of strides where a pass has as many lines as fit into `bytes`.
@@ -352,30 +336,4 @@ impl Map {
         let values = row.map_or(&[][..], |row| &self.values[row * ys.len()..(row + 1) * ys.len()]);
         ys.iter().copied().zip(values.iter().copied()).filter(|(_, ends)| ends[0].is_finite())
     }
-}
-
-/// Returns the rate at a size from those at measured sizes, which ascend.
-fn at_size(rates: &[(f64, Ends)], size: f64) -> std::result::Result<Rate, NoRate> {
-    let sizes: Vec<f64> = rates.iter().map(|(size, _)| *size).collect();
-    if let Some(around) = sizes_around(&sizes, size) {
-        let end =
-            |end: usize| around.iter().map(|(index, weight)| weight * rates[*index].1[end].ln()).sum::<f64>().exp();
-        let alone = [sizes[around[0].0]].into_iter().find(|measured| around.len() == 1 && *measured != size);
-        return Ok(rate([0, 1, 2].map(end), alone));
-    }
-    match rates {
-        [.., (before, [slower, ..]), (last, ends)]
-            if size > *last
-                && size <= FLAT_REACH * last
-                && *last >= FLAT_STEP * before
-                && (slower / ends[0]).ln().abs() < FLAT.ln() =>
-        {
-            Ok(rate(*ends, Some(*last)))
-        }
-        _ => Err(NoRate::Size(size)),
-    }
-}
-
-fn rate([value, low, high]: Ends, read_at: Option<f64>) -> Rate {
-    Rate { value, interval: (low.is_finite() && high.is_finite()).then_some((low, high)), read_at }
 }
