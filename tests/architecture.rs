@@ -35,7 +35,10 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
             &["cli"],
         ],
     ),
-    ("theory", &[&["statistics", "trade", "codes"], &["machine", "models", "fit", "paper_tables"], &["bounds"]]),
+    (
+        "theory",
+        &[&["statistics", "trade", "places"], &["codes", "machine", "models", "fit", "paper_tables"], &["bounds"]],
+    ),
     ("simulate", &[&["numbers", "places", "goal", "simgrid"], &["interface", "paths"], &["computation", "envelope"]]),
     (
         "locate",

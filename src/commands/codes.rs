@@ -2,18 +2,17 @@
 
 use super::opened::Opened;
 use super::plot;
-use super::site_sums::{CodeMap, SiteNotes, SiteSums, reading_words};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::PlainNode;
 use apexmap_base::terminal::{print, print_in_red, terminal_width, wrap_lines};
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::short_number;
+use apexmap_base::units::{bytes, plural, short_number};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
-use apexmap_results::samples::groups::SampleGroup;
+use apexmap_results::samples::code_rates::{CodeRate, CodeRates};
 use apexmap_results::samples::health::Health;
-use apexmap_results::table::columns::{ALPHA, BLOCK};
-use apexmap_theory::codes::{self, Accesses, Code};
+use apexmap_theory::codes::{self, Code};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -22,9 +21,9 @@ use std::path::PathBuf;
   apexmap codes results/quickstart              their rates on this machine, read from the measured map
   apexmap codes results/quickstart --codes mine.toml
 
-Alpha and L are estimates. A rate is interpolated between the measured points; nothing is extrapolated. The times of a code's sites
-add up: sweeps and strided walks are read from calibrate.stride, chains and pointers from apex_map.chains with one chain, and all
-others from Apex-Map. apexmap run codes measures these maps.")]
+Alpha and L are estimates. A code or a site is read at its own size, between the measured sizes and points around it; without them
+it has no rate. The times of a code's sites add up: sweeps and strided walks are read from calibrate.stride, chains and pointers
+from apex_map.chains with one chain, and all others from Apex-Map. apexmap run codes measures these maps from 16 KiB to 512 MiB.")]
 pub struct Arguments {
     /// A result: folder, archive, report.html or Parquet file of samples [default: none, list the codes]
     result: Option<PathBuf>,
@@ -62,47 +61,77 @@ fn list(codes: &[Code]) -> String {
     table.to_string()
 }
 
-/// Returns the median of the headline at the place of each code, on each map of the samples, and what the maps cannot say. Maps with
-/// several chains of dependent accesses are left out: no known code has such accesses.
+/// Returns the rate of each code on each map of the samples, and why some have none.
 fn rates(samples: &Samples, codes: &[Code], node: &PlainNode) -> Result<String> {
-    let is_map = |group: &SampleGroup| match group.samples.chains() {
-        None => group.is_surface(),
-        // Codes that wait need few places: alpha = 1 is enough for a walk.
-        Some(chains) => chains == 1.0 && group.blocks.len() > 1,
-    };
-    let groups: Vec<SampleGroup> = samples.groups()?.into_iter().filter(is_map).collect();
-    if groups.is_empty() {
+    let rates = CodeRates::new(samples)?;
+    let columns = rates.columns();
+    if columns.is_empty() {
         return Err(Error::input(
             "this result has no map over alpha and L",
             "name the result of apexmap run quickstart, or list the codes alone: apexmap codes",
         ));
     }
-    let aligns = [Align::Left, Align::Right, Align::Right].into_iter().chain(groups.iter().map(|_| Align::Right));
-    let mut table = TextTable::new(aligns.chain([Align::Left])).with_width(terminal_width());
-    let labels = groups.iter().map(|group| group.plain_label(node));
-    let head = ["code", "alpha", "L"].map(str::to_owned).into_iter().chain(labels);
-    table.add_row(head.chain([String::new()]));
-    let maps = groups.iter().map(|group| CodeMap::new(group, [ALPHA, BLOCK])).collect::<Result<Vec<_>>>()?;
-    let (sums, mut notes) = (SiteSums::new(samples)?, SiteNotes::default());
+    let aligns = [Align::Left, Align::Right, Align::Right].into_iter().chain(columns.iter().map(|_| Align::Right));
+    let mut table = TextTable::new(aligns);
+    let labels: Vec<String> = columns.iter().map(|column| column.group().plain_label(node)).collect();
+    table.add_row(["code", "alpha", "L"].map(str::to_owned).into_iter().chain(labels.iter().cloned()));
+    let mut notes = Vec::new();
     for code in codes {
-        let mut cells = vec![code.name.clone(), short_number(code.alpha), short_number(code.block_words)];
-        let is_shown = groups.iter().any(|group| code.is_on_map(group.samples.chains()));
-        for (group, map) in groups.iter().zip(&maps) {
-            let unit = group.samples.describe(group.headline).unit;
-            // A sum has parts of all maps, and is printed where the place of the whole code is.
-            cells.push(match code.is_on_map(group.samples.chains()) {
-                is_here if !code.sites.is_empty() && (is_here || !is_shown) => sums.cell(code, group, unit, &mut notes),
-                true => reading_words(map.read([code.alpha, code.block_words]), unit),
-                false => "\u{2013}".into(),
-            });
+        let place = [code.alpha, code.block_words].map(short_number);
+        let place = if code.sites.is_empty() { place } else { [plural(code.sites.len(), "site"), String::new()] };
+        let mut cells = vec![code.name.clone()];
+        cells.extend(place);
+        for (column, label) in columns.iter().zip(&labels) {
+            let read = rates.code(*column, code);
+            notes.extend(notes_of(code, &read).into_iter().map(|note| (note, label.clone())));
+            let total = if column.group().headline.ends_with("_per_rank") { 1.0 } else { column.ranks() };
+            cells.push(read.rate.map_or("\u{2013}".into(), |rate| rate.times(total).words()));
         }
-        cells.push(match code.accesses {
-            _ if !code.sites.is_empty() => String::new(),
-            Accesses::Mixed if is_shown => "too low: mixed streams".to_owned(),
-            Accesses::Dependent if !is_shown => "waits: apexmap run memory-concurrency".to_owned(),
-            _ => String::new(),
-        });
         table.add_row(cells);
     }
-    Ok(format!("{table}{}", wrap_lines(&notes.to_string(), terminal_width())))
+    Ok(format!("{table}{}", wrap_lines(&describe(&notes, labels.len()), terminal_width())))
+}
+
+/// What limits the rate of a code, as a clause.
+#[derive(Clone, PartialEq)]
+enum Note {
+    ReadAt(f64, String),
+    NoRate(String),
+    Bound(String),
+    Sweep(String),
+}
+
+fn notes_of(code: &Code, read: &CodeRate) -> Vec<Note> {
+    let read_at = read.rate.and_then(|rate| rate.read_at).map(|size| Note::ReadAt(size, code.name.clone()));
+    let missing = read.missing.iter().map(|(kind, share, reason)| match (read.rate, code.sites.is_empty()) {
+        (_, true) => Note::NoRate(format!("{} ({reason})", code.name)),
+        (None, _) => Note::NoRate(format!("{:.0} % of {}, {kind} ({reason})", 100.0 * share, code.name)),
+        (Some(_), _) => Note::Bound(format!("{:.0} % of {}, {kind} ({reason})", 100.0 * share, code.name)),
+    });
+    let is_sweep = read.missing.is_empty() && read.rate.is_some_and(|rate| rate.is_bound);
+    let sweep = is_sweep.then(|| Note::Sweep(code.name.clone()));
+    read_at.into_iter().chain(sweep).chain(missing).collect()
+}
+
+/// Returns the sentences for notes with the labels of their maps. Notes of all `maps` have no label.
+fn describe(notes: &[(Note, String)], maps: usize) -> String {
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (note, label) in notes {
+        let (title, name) = match note {
+            Note::ReadAt(size, name) => (format!("Read at the nearest measured size, {}", bytes(*size)), name),
+            Note::NoRate(name) => ("No rate".to_owned(), name),
+            Note::Bound(name) => ("< is an upper bound, without".to_owned(), name),
+            Note::Sweep(name) => ("< is an upper bound, because caches wait for instructions".to_owned(), name),
+        };
+        let everywhere = notes.iter().filter(|(other, _)| other == note).count() == maps;
+        let place = if everywhere { String::new() } else { format!(", {label}") };
+        let names = names.entry(format!("{title}{place}")).or_default();
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    let is_missing = notes.iter().any(|(note, _)| matches!(note, Note::NoRate(..) | Note::Bound(..)));
+    let sentences = names.iter().map(|(title, names)| format!("{title}: {}.\n", names.join("; ")));
+    let next = is_missing.then_some("apexmap run codes measures maps of all kinds from 16 KiB to 512 MiB.\n");
+    sentences.chain(next.map(str::to_owned)).collect()
 }

@@ -44,7 +44,6 @@ mod shell_words;
 mod show;
 mod show_card;
 mod site;
-mod site_sums;
 mod snippet;
 mod status;
 mod status_nodes;

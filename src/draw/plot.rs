@@ -11,12 +11,14 @@ use apexmap_base::provenance::PlainNode;
 use apexmap_base::units::{Unit, WORD_BYTES, capitalize};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::{Cell, compare, single_points};
+use apexmap_results::samples::code_rates::bytes_per_rank;
 use apexmap_results::samples::cube::{Cube, CubeAxis, coordinate};
 use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{self, ColumnDescription, Role, label};
 use apexmap_results::table::derived_columns::{ATTAINABLE, BOUND_BY, bound_column};
 use apexmap_theory::bounds;
-use apexmap_theory::codes::{Code, NOT_ON_MAP, unplaceable};
+use apexmap_theory::codes::{Code, unplaceable};
+use apexmap_theory::places::NoRate;
 use apexmap_theory::statistics::Summary;
 use ndarray::Ix2;
 use subtitle::subtitle;
@@ -184,8 +186,8 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     })
 }
 
-/// Adds known codes to a contour plot or a heat map over alpha and L. The subtitle names codes outside the axes, and codes whose
-/// accesses these samples do not have.
+/// Adds codes to a contour plot or a heat map over alpha and L, where the map has their rate: their accesses, at their size. The subtitle
+/// names the other codes, with the reason.
 ///
 /// # Errors
 /// If the figure is of another kind or has other axes.
@@ -199,20 +201,28 @@ pub fn add_codes(samples: &Samples, request: &Request, drawn: Figure, codes: &[C
     let (Figure::Contour(grid) | Figure::Heat(grid)) = &mut drawn else {
         return Err(unplaceable(&format!("a figure of the kind {}", request.kind.name())));
     };
-    let place = |code: &Code| Place { x: along(code)[0], y: along(code)[1], label: code.name.clone() };
-    let (codes, others): (Vec<&Code>, Vec<&Code>) = codes.iter().partition(|code| code.is_on_map(samples.chains()));
-    let (within, outside): (Vec<Place>, Vec<Place>) =
-        codes.into_iter().map(place).partition(|place| place.is_within(grid));
-    let others: Vec<Place> = others.into_iter().map(place).collect();
-    for (why, places) in
-        [("outside", outside), (NOT_ON_MAP, others)].into_iter().filter(|(_, places)| !places.is_empty())
-    {
-        let names: Vec<&str> = places.iter().map(|place| place.label.as_str()).collect();
+    let (chains, size) = (samples.chains(), bytes_per_rank(samples));
+    let (mut places, mut others) = (Vec::new(), Vec::<(String, Vec<&str>)>::new());
+    for code in codes {
+        let place = Place { x: along(code)[0], y: along(code)[1], label: code.name.clone() };
+        let outside = || if place.is_within(grid) { Ok(()) } else { Err(NoRate::Outside) };
+        match code.check_place(chains, size).and_then(|()| outside()) {
+            Ok(()) => places.push(place),
+            Err(reason) => {
+                let reason = reason.to_string();
+                match others.iter_mut().find(|(other, _)| *other == reason) {
+                    Some((_, names)) => names.push(&code.name),
+                    None => others.push((reason, vec![&code.name])),
+                }
+            }
+        }
+    }
+    for (reason, names) in others {
         let (words, warning) = grid.subtitle.split_once('\n').unwrap_or((&grid.subtitle, ""));
         let end = if warning.is_empty() { String::new() } else { format!("\n{warning}") };
-        grid.subtitle = format!("{words}; {why}: {}{end}", names.join(", "));
+        grid.subtitle = format!("{words}; {reason}: {}{end}", names.join(", "));
     }
-    Ok(drawn.with(FigureOptions { places: within, ..FigureOptions::default() }))
+    Ok(drawn.with(FigureOptions { places, ..FigureOptions::default() }))
 }
 
 /// Adds the bounds of a rate to a surface or to curves. Returns the figure unchanged if the result has no bounds.

@@ -4,7 +4,8 @@ use crate::located::{Located, Part};
 use crate::place::Place;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::WORD_BYTES;
-use apexmap_theory::codes::{Accesses, CodeSite, Kind};
+use apexmap_theory::codes::Accesses;
+use apexmap_theory::places::{CodeSite, Kind};
 use serde::Serialize;
 
 /// The smallest share of a site of a code; smaller ones are joined.
@@ -23,6 +24,7 @@ struct Entry {
     alpha: f64,
     #[serde(rename = "L")]
     block_words: f64,
+    bytes: f64,
     accesses: Option<Accesses>,
     how: String,
     site: Vec<CodeSite>,
@@ -31,16 +33,17 @@ struct Entry {
 /// Returns the text of a file of codes with this program.
 pub fn toml(located: &Located, name: &str) -> Result<String> {
     let whole = &located.program;
-    let place = whole.place.unwrap_or(Place { alpha: 1.0, block_words: 1.0, mismatch: 0.0 });
+    let place = place(whole);
     let how = format!(
         "Located by apexmap locate: {} accesses. Alpha and L are those of the whole program, {:.1} points from its miss ratios.",
         whole.accesses, place.mismatch
     );
     let name = name.chars().take(MAX_NAME).collect();
     let (alpha, block_words) = (round_to_four_digits(place.alpha), round_to_four_digits(place.block_words));
+    let bytes = place.bytes.round();
     let waiting = whole.kinds.iter().filter(|(kind, _)| matches!(kind, Kind::Chain | Kind::Pointer));
     let accesses = (waiting.map(|(_, share)| share).sum::<f64>() > 0.5).then_some(Accesses::Dependent);
-    let file = File { code: [Entry { name, alpha, block_words, accesses, how, site: sites(located) }] };
+    let file = File { code: [Entry { name, alpha, block_words, bytes, accesses, how, site: sites(located) }] };
     toml::to_string(&file).map_err(|e| Error::internal(format!("a code is not TOML: {e}")))
 }
 
@@ -51,20 +54,31 @@ pub fn sites(located: &Located) -> Vec<CodeSite> {
     larger.into_iter().map(|part| site(part, total)).collect()
 }
 
-fn site(part: &Part, total: f64) -> CodeSite {
-    let place = part.place.unwrap_or(Place { alpha: 1.0, block_words: 1.0, mismatch: 0.0 });
+/// Returns the place of a part; that of single words where it has none.
+fn place(part: &Part) -> Place {
+    part.place.unwrap_or(Place { alpha: 1.0, block_words: 1.0, bytes: part.footprint.max(1.0), mismatch: 0.0 })
+}
+
+/// Returns a part as a site, with its share of `total` accesses.
+pub fn site(part: &Part, total: f64) -> CodeSite {
+    let place = place(part);
     CodeSite {
         line: part.name.clone(),
         kind: part.kind(),
         share: part.share / total,
-        alpha: round_to_four_digits(place.alpha),
+        alpha: place.is_near().then(|| round_to_four_digits(place.alpha)),
         block_words: round_to_four_digits(place.block_words),
         // The sites of an unrolled sweep have long strides, but together they leave out no word.
         stride: match part.kind() {
             Kind::Strided => (part.stride.unsigned_abs() as f64 / WORD_BYTES as f64).max(1.0),
             _ => 1.0,
         },
-        bytes: part.footprint.round().max(1.0),
+        bytes: match part.kind() {
+            Kind::Sweep | Kind::Strided => part.footprint.max(1.0),
+            _ => place.bytes,
+        }
+        .round(),
+        reused: part.reused_after.map(|ends| ends.map(f64::round)),
     }
 }
 

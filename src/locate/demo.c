@@ -1,4 +1,4 @@
-// Six small codes with known accesses: demo NAME runs one of them. Each prepares its memory, then calls a function of its name.
+// Six small codes with known accesses: demo NAME runs one of them, and demo spmv SIDE a larger grid. Each prepares its memory, then calls a function of its name.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(name, "tiled"))
         result = tiled(words(side * side), words(side * side), words(side * side), side);
     else if (!strcmp(name, "spmv"))
-        result = run_spmv(384);
+        result = run_spmv(count > 2 ? strtoul(arguments[2], NULL, 10) : 384);
     else if (!strcmp(name, "gups"))
         result = gups(words(n), n);
     else if (!strcmp(name, "walk"))

@@ -1,7 +1,7 @@
 //! How a site walks through memory, from its counters.
 
 use crate::site::Site;
-pub use apexmap_theory::codes::Kind;
+pub use apexmap_theory::places::Kind;
 
 /// Returns the kind of a site. `swept` is the size in bytes of all sites of its line that have its stride and direction: compilers
 /// unroll loops, so that several sites share the words of a sweep.

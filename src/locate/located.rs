@@ -40,8 +40,8 @@ pub struct Part {
     pub stride: i64,
     /// Bytes of the different lines that it reaches.
     pub footprint: f64,
-    /// Median number of bytes that the program reaches between two runs through the same line; `None` without reuse.
-    pub reused_after: Option<f64>,
+    /// Bytes that the program reaches between two runs through the same line: for half of the runs, and for 90 %; `None` without reuse.
+    pub reused_after: Option<[f64; 2]>,
     /// For the larger lines and for the program.
     pub place: Option<Place>,
     pub accesses: u64,
@@ -249,15 +249,16 @@ impl Totals {
         part
     }
 
-    /// Returns the median distance of the accesses that begin a run or enter a line.
-    fn reused_after(&self, group: &Group) -> Option<f64> {
+    /// Returns the distances that half and 90 % of the accesses have at most that begin a run or enter a line.
+    fn reused_after(&self, group: &Group) -> Option<[f64; 2]> {
         let (counters, lines, _) = group.leading();
         let visits = (counters.accesses - counters.same_line.min(counters.accesses)) as f64;
         let reused = visits - lines.first as f64;
         if reused < 0.02 * visits {
             return None;
         }
-        Some(lines.distance_exceeded_by(reused / 2.0)? * LINE_BYTES as f64)
+        let distance = |beyond: f64| Some(lines.distance_exceeded_by(reused * beyond)? * LINE_BYTES as f64);
+        Some([distance(0.5)?, distance(0.1)?])
     }
 
     fn accesses_of<'a>(&self, group: &'a Group, footprint_lines: f64) -> Accesses<'a> {

@@ -4,6 +4,7 @@
 //! and reuse distance distributions", ICPP 2010. It reports mismatches of 3 points on average and 8 at worst.
 
 use crate::reuse::Histogram;
+use crate::site::LINE_BYTES;
 use apexmap_theory::models::apex_map::lru::AccessPattern;
 use serde::Serialize;
 
@@ -39,6 +40,8 @@ pub struct Place {
     pub alpha: f64,
     #[serde(rename = "L")]
     pub block_words: f64,
+    /// The memory to which alpha refers, in bytes.
+    pub bytes: f64,
     /// Mean difference between the miss ratios of the accesses and those of Apex-Map, in points.
     pub mismatch: f64,
 }
@@ -75,7 +78,8 @@ impl Accesses<'_> {
         let log_alpha = find_minimum(squares, LEAST_ALPHA.ln(), 0.0);
         let mismatch = differences(log_alpha).iter().map(|difference| difference.abs()).sum::<f64>();
         let mismatch = 100.0 * mismatch / caches.len() as f64;
-        Place { alpha: log_alpha.exp(), block_words: self.block_words(), mismatch }
+        let bytes = self.memory_lines * LINE_BYTES as f64;
+        Place { alpha: log_alpha.exp(), block_words: self.block_words(), bytes, mismatch }
     }
 
     /// Returns the mean number of lines of a run.

@@ -125,7 +125,7 @@ fn lines(located: &Located, width: usize) -> String {
     let head = ["share", "misses", "kind", "data", "reused", "alpha", "L", "line"];
     table(&located.lines, (aligns, head), width, |part, [share, misses]| {
         let [alpha, block] = place(part);
-        let reused = part.reused_after.map_or("never".into(), bytes);
+        let reused = part.reused_after.map_or("never".into(), |[half, _]| bytes(half));
         let name = format!("{} {}", part.name, part.function);
         [share, misses, kind(part), bytes(part.footprint), reused, alpha, block, name.trim_end().to_owned()]
     })

@@ -3,13 +3,18 @@
 use crate::html::{self, Picture, picture};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
+use apexmap_base::provenance::PlainNode;
 use apexmap_base::units::{bytes, short_number};
 use apexmap_draw::plot::{FigureKind, Request, add_codes, figure};
+use apexmap_locate::code::site;
 use apexmap_locate::located::{Located, Part};
 use apexmap_locate::screen::{kinds, sentence};
 use apexmap_results::samples::Samples;
+use apexmap_results::samples::code_rates::{CodeRates, RateColumn, bytes_per_rank};
+use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
-use apexmap_theory::codes::{Accesses, Code, Kind};
+use apexmap_theory::codes::{Accesses, Code};
+use apexmap_theory::places::Kind;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +31,8 @@ struct Context<'a> {
     sentence: String,
     notes: &'a [String],
     caches: [String; 2],
+    /// Names of the maps of which rows have rates.
+    maps: Vec<String>,
     lines: Vec<Row>,
     functions: Vec<Row>,
     picture: Option<Picture>,
@@ -37,6 +44,8 @@ struct Row {
     numbers_before: [String; 3],
     kinds: String,
     numbers: [String; 6],
+    /// On each map, or the reason why it has none.
+    rates: Vec<String>,
 }
 
 /// Writes `locate.html`, and with a measured map also `figures/` with a figure of it, into a folder. Returns the path of the page.
@@ -44,12 +53,18 @@ pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Sampl
     let figures = to.join("figures");
     let folder = if map.is_some() { &figures } else { to };
     std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
-    let rows = |parts: &[Part]| parts.iter().filter(|part| part.weight() >= LEAST_SHARE).map(row).collect();
+    let rates = map.map(CodeRates::new).transpose()?;
+    let one_core = |rates| CodeRates::columns(rates).into_iter().filter(|column| column.ranks() == 1.0).collect();
+    let maps: Vec<RateColumn> = rates.as_ref().map(one_core).unwrap_or_default();
+    let rows = |parts: &[Part]| -> Vec<Row> {
+        parts.iter().filter(|part| part.weight() >= LEAST_SHARE).map(|part| row(part, rates.as_ref(), &maps)).collect()
+    };
     let context = Context {
         name,
         sentence: sentence(located),
         notes,
         caches: located.caches.map(|(_, size)| bytes(size as f64)),
+        maps: maps.iter().map(|column| column.group().plain_label(&PlainNode::default())).collect(),
         lines: rows(&located.lines),
         functions: rows(&located.functions),
         picture: map.map(|samples| draw_map(located, samples, &figures)).transpose()?.flatten(),
@@ -59,7 +74,7 @@ pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Sampl
     Ok(path)
 }
 
-fn row(part: &Part) -> Row {
+fn row(part: &Part, rates: Option<&CodeRates>, maps: &[RateColumn]) -> Row {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let place = |value: &dyn Fn() -> Option<String>| value().unwrap_or_default();
     let near = part.place.filter(|place| place.is_near());
@@ -73,39 +88,62 @@ fn row(part: &Part) -> Row {
                 stride => bytes(stride.unsigned_abs() as f64),
             },
             bytes(part.footprint),
-            part.reused_after.map_or("never".into(), bytes),
+            part.reused_after.map_or("never".into(), |[half, _]| bytes(half)),
             place(&|| near.map(|place| short_number(place.alpha))),
             place(&|| part.place.map(|place| short_number(place.block_words))),
             place(&|| part.place.map(|place| format!("{:.1}", place.mismatch))),
         ],
+        rates: maps.iter().filter_map(|map| rate(part, rates?, *map)).collect(),
     }
 }
 
-/// Draws the larger lines as dots on the first map of independent accesses; `None` without such a map.
+/// Returns the rate of a line on a map, or why it has none; `None` for parts of several kinds.
+fn rate(part: &Part, rates: &CodeRates, map: RateColumn) -> Option<String> {
+    let is_one = part.kinds.len() == 1 && part.place.is_some();
+    is_one.then(|| rates.site(map, &site(part, 1.0)).map_or_else(|reason| reason.to_string(), |rate| rate.words()))
+}
+
+/// Draws the larger lines as dots on the map of independent accesses that has the rates of most of them; `None` without such a map.
 fn draw_map(located: &Located, samples: &Samples, to: &Path) -> Result<Option<Picture>> {
-    let groups = samples.groups()?;
-    let Some(group) = groups.iter().find(|group| group.is_surface() && group.samples.chains().is_none()) else {
-        return Ok(None);
+    let dots: Vec<Code> = located.lines.iter().filter(|part| part.weight() >= LEAST_DOT).filter_map(dot).collect();
+    let dots = &dots[..dots.len().min(MAX_DOTS)];
+    let count = |group: &SampleGroup| {
+        dots.iter().filter(|dot| dot.check_place(None, bytes_per_rank(&group.samples)).is_ok()).count()
     };
+    let groups = samples.groups()?;
+    let maps = groups.iter().filter(|group| group.is_surface() && group.samples.chains().is_none());
+    // The first of several equal ones.
+    let Some(group) = maps.rev().max_by_key(|group| count(group)) else { return Ok(None) };
     let title = format!("Lines on the map: {}", group.label());
     let (x, by) = (BLOCK.into(), vec![ALPHA.into()]);
     let request = Request { kind: FigureKind::Contour, title: title.clone(), x, by, z: group.headline.into() };
-    let dots: Vec<Code> = located.lines.iter().filter(|part| part.weight() >= LEAST_DOT).filter_map(dot).collect();
     let drawn = figure(&group.samples, &request)?;
-    let drawn = add_codes(&group.samples, &request, drawn, &dots[..dots.len().min(MAX_DOTS)])?;
-    let caption = "Lines with 2 % of the accesses or of the misses, with their share of the accesses. Sweeps are faster than their place, \
-                   chains and pointers are slower.";
+    let drawn = add_codes(&group.samples, &request, drawn, dots)?;
+    let caption = "Lines with 2 % of the accesses or of the misses, with their share of the accesses, if their data are as large as the \
+                   memory of this map and their accesses independent. The table has the rates of all sizes and kinds.";
     picture(to, &drawn, "map".into(), title, caption.into()).map(Some)
 }
 
-/// Returns a line with a place as a code.
+/// Returns a line with a place as a code. Apex-Map has no strides, and a sweep through caches is as fast as its instructions.
 fn dot(part: &Part) -> Option<Code> {
-    let place = part.place.filter(|place| place.is_near())?;
-    let accesses = match part.kind() {
-        Kind::Chain | Kind::Pointer => Accesses::Dependent,
-        _ => Accesses::Independent,
+    let is_on_map = |alpha: f64| match part.kind() {
+        Kind::Strided => false,
+        Kind::Sweep => alpha == 1.0,
+        _ => true,
     };
-    let name = format!("{:.0} % {}", 100.0 * part.share, part.name);
-    let (how, source, sites) = (String::new(), String::new(), Vec::new());
-    Some(Code { name, alpha: place.alpha, block_words: place.block_words, accesses, weight: None, how, source, sites })
+    let place = part.place.filter(|place| place.is_near() && is_on_map(place.alpha))?;
+    Some(Code {
+        name: format!("{:.0} % {}", 100.0 * part.share, part.name),
+        alpha: place.alpha,
+        block_words: place.block_words,
+        bytes: Some(place.bytes),
+        accesses: match part.kind() {
+            Kind::Chain | Kind::Pointer => Accesses::Dependent,
+            _ => Accesses::Independent,
+        },
+        weight: None,
+        how: String::new(),
+        source: String::new(),
+        sites: Vec::new(),
+    })
 }

@@ -5,6 +5,7 @@
 //! name = "my solver"
 //! alpha = 0.1
 //! L = 16
+//! bytes = 400000000   # optional: its memory per rank, for which alpha and L hold
 //! accesses = "mixed"  # optional: "mixed" or "dependent", what a map of independent accesses does not show
 //! weight = 3        # optional: its share of the time on the first machine of a comparison
 //! how = "..."       # optional: the origin of alpha and L
@@ -13,18 +14,19 @@
 //! line = "join.c:18"
 //! kind = "random"   # sweep, strided, chain, pointer, local or random
 //! share = 0.31      # of the accesses
-//! alpha = 0.97
+//! alpha = 0.97      # optional: absent if its accesses are unlike those of Apex-Map
 //! L = 1
 //! stride = 1        # in words, for sweep and strided
 //! bytes = 8388608   # of its memory
+//! reused = [4096, 8192]  # optional: memory between two visits of a line, for half and for 90 % of the visits
 //! ```
 //!
 //! The values of `models/codes.toml` are estimates.
 
+use crate::places::{CodeSite, Kind, NoRate, sizes_around};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::toml_file::{self, TomlSource};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::Path;
 use toml::Spanned;
 
@@ -47,71 +49,6 @@ pub enum Accesses {
     Dependent,
 }
 
-/// How a part of a code walks through memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// At a constant stride that leaves out no line.
-    Sweep,
-    /// At a constant, longer stride.
-    Strided,
-    /// The address is a constant plus a multiple of the value that the same instruction loaded before.
-    Chain,
-    /// The address is shortly behind one of the last eight loaded words.
-    Pointer,
-    /// Mostly within the line of the access before.
-    Local,
-    Random,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Sweep => "sweep",
-            Self::Strided => "strided",
-            Self::Chain => "chain",
-            Self::Pointer => "pointer",
-            Self::Local => "local",
-            Self::Random => "random",
-        })
-    }
-}
-
-/// A part of a code: accesses of one line and kind.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct CodeSite {
-    pub line: String,
-    pub kind: Kind,
-    /// Share of the accesses of the code.
-    pub share: f64,
-    pub alpha: f64,
-    #[serde(rename = "L")]
-    pub block_words: f64,
-    /// Distance of consecutive accesses in words, for sweeps and strided walks.
-    #[serde(default = "unit_stride")]
-    pub stride: f64,
-    /// Size of its memory.
-    pub bytes: f64,
-}
-
-fn unit_stride() -> f64 {
-    1.0
-}
-
-impl CodeSite {
-    fn is_valid(&self) -> bool {
-        let is_size = |value: f64| value >= 1.0 && value.is_finite();
-        let is_share = |value: f64| value > 0.0 && value <= 1.0;
-        is_share(self.share)
-            && is_share(self.alpha)
-            && is_size(self.block_words)
-            && is_size(self.bytes)
-            && self.stride > 0.0
-            && self.stride.is_finite()
-    }
-}
-
 /// A code as a point of the map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code {
@@ -121,6 +58,8 @@ pub struct Code {
     pub alpha: f64,
     /// Spatial locality L: words per access, at least 1.
     pub block_words: f64,
+    /// Its memory per rank, to which alpha refers; `None` if not given.
+    pub bytes: Option<f64>,
     pub accesses: Accesses,
     /// Share of the time on the first machine of a comparison, relative to the other weights; `None` if the code does not count.
     pub weight: Option<f64>,
@@ -146,6 +85,7 @@ struct Entry {
     alpha: Spanned<f64>,
     #[serde(rename = "L")]
     block_words: Spanned<f64>,
+    bytes: Option<Spanned<f64>>,
     #[serde(default)]
     accesses: Accesses,
     weight: Option<Spanned<f64>>,
@@ -213,6 +153,10 @@ impl Entry {
             let help = "L is the mean number of consecutive words, of 8 bytes each";
             return refuse(self.block_words.span(), format!("L = {block_words} is not 1 or more"), help);
         }
+        if let Some(size) = self.bytes.as_ref().filter(|size| !(*size.get_ref() >= 1.0 && size.get_ref().is_finite())) {
+            let help = "it is the memory of the code per rank, in bytes";
+            return refuse(size.span(), format!("bytes = {} is not 1 or more", size.get_ref()), help);
+        }
         if let Some(weight) = &self.weight
             && !(*weight.get_ref() > 0.0 && weight.get_ref().is_finite())
         {
@@ -220,13 +164,15 @@ impl Entry {
             return refuse(weight.span(), format!("weight = {} is not above 0", weight.get_ref()), help);
         }
         if let Some(site) = self.sites.iter().find(|site| !site.get_ref().is_valid()) {
-            let help = "share and alpha are above 0 and at most 1, L and bytes are 1 or more, and stride is above 0";
+            let help =
+                "share and alpha are above 0 and at most 1, L, bytes and reused are 1 or more, and stride is above 0";
             return refuse(site.span(), "a number of this site is out of range".into(), help);
         }
         Ok(Code {
             name: name.to_owned(),
             alpha,
             block_words,
+            bytes: self.bytes.as_ref().map(|size| *size.get_ref()),
             accesses: self.accesses,
             weight: self.weight.as_ref().map(|weight| *weight.get_ref()),
             how: self.how.clone(),
@@ -237,55 +183,39 @@ impl Entry {
 }
 
 impl Code {
-    /// Returns whether a map has such accesses. `chains` is the map's number of chains of dependent accesses, `None` for a map of
-    /// independent accesses.
-    pub fn is_on_map(&self, chains: Option<f64>) -> bool {
-        match self.accesses {
+    /// Returns its place as that of a site with all accesses.
+    pub fn as_site(&self) -> CodeSite {
+        CodeSite {
+            line: self.name.clone(),
+            kind: if self.accesses == Accesses::Dependent { Kind::Chain } else { Kind::Random },
+            share: 1.0,
+            alpha: Some(self.alpha),
+            block_words: self.block_words,
+            stride: 1.0,
+            bytes: self.bytes.unwrap_or(1.0),
+            reused: None,
+        }
+    }
+
+    /// Returns why a map at one size has no dot for the code. `chains` is the map's number of chains of dependent accesses, `None` for a
+    /// map of independent accesses, and `size` its memory per rank in bytes, `None` if unknown.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn check_place(&self, chains: Option<f64>, size: Option<f64>) -> std::result::Result<(), NoRate> {
+        let is_here = match self.accesses {
+            _ if !self.sites.is_empty() => return Err(NoRate::Sites),
+            Accesses::Mixed => return Err(NoRate::Mixed),
             Accesses::Dependent => chains == Some(1.0),
-            Accesses::Independent | Accesses::Mixed => chains.is_none(),
+            Accesses::Independent => chains.is_none(),
+        };
+        match (self.bytes, size) {
+            _ if !is_here => Err(NoRate::OtherAccesses),
+            (Some(_), None) => Err(NoRate::UnknownSize),
+            (Some(own), Some(size)) if sizes_around(&[size], own).is_none() => Err(NoRate::Size(own)),
+            _ => Ok(()),
         }
     }
-}
-
-/// The words for a code that a map does not have, instead of a rate.
-pub const NOT_ON_MAP: &str = "not on this map";
-
-/// The value of a map at a place.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reading {
-    /// The value, interpolated between the points around the place.
-    Value(f64),
-    /// The place is outside the measured values of an axis.
-    Outside,
-    /// A point around the place has no value.
-    Gap,
-}
-
-/// Reads a map at (x, y). `value(i, j)` is the value at the i-th x and the j-th y, or NaN; `xs` and `ys` ascend and are positive.
-/// Between points, the logarithm of the value is linear in those of x and y (bilinear interpolation). Nothing is extrapolated.
-pub fn interpolate([xs, ys]: [&[f64]; 2], value: impl Fn(usize, usize) -> f64, [x, y]: [f64; 2]) -> Reading {
-    let (Some((i, u)), Some((j, v))) = (position(xs, x), position(ys, y)) else { return Reading::Outside };
-    let mut logarithm = 0.0;
-    for (di, dj, weight) in [(0, 0, (1.0 - u) * (1.0 - v)), (1, 0, u * (1.0 - v)), (0, 1, (1.0 - u) * v), (1, 1, u * v)]
-    {
-        // A point on a line of the grid does not depend on the next line.
-        if weight > 0.0 {
-            logarithm += weight * value(i + di, j + dj).ln();
-        }
-    }
-    if logarithm.is_finite() { Reading::Value(logarithm.exp()) } else { Reading::Gap }
-}
-
-/// Returns the index of the last of `values` that is at most `x`, and the share of the way to the next, in logarithms; `None`
-/// if `x` is outside.
-fn position(values: &[f64], x: f64) -> Option<(usize, f64)> {
-    // Values such as 0.001 are rounded where they are computed from powers.
-    const SAME: f64 = 1e-9;
-    if let Some(index) = values.iter().position(|value| (value / x - 1.0).abs() < SAME) {
-        return Some((index, 0.0));
-    }
-    let index = values.windows(2).position(|pair| pair[0] < x && x < pair[1])?;
-    Some((index, (x / values[index]).ln() / (values[index + 1] / values[index]).ln()))
 }
 
 /// Returns the ratio of speeds of a program whose parts took these times on the first machine, from the ratios of the parts;

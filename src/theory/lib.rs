@@ -9,5 +9,6 @@ pub mod fit;
 pub mod machine;
 pub mod models;
 pub mod paper_tables;
+pub mod places;
 pub mod statistics;
 pub mod trade;

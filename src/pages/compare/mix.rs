@@ -6,7 +6,10 @@ use super::points::Point;
 use super::ratio::Basis;
 use super::verdict;
 use apexmap_base::reservation::Reservation;
-use apexmap_theory::codes::{Code, Reading, interpolate, weighted_ratio};
+use apexmap_base::units::WORD_BYTES;
+use apexmap_results::samples::code_rates::bytes_per_rank;
+use apexmap_theory::codes::{Code, weighted_ratio};
+use apexmap_theory::places::{NoRate, interpolate};
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::collections::BTreeMap;
 
@@ -41,9 +44,9 @@ pub fn mix(group: Group, machine: usize) -> Option<Mix> {
     let (mut parts, mut left_out) = (Vec::new(), Vec::new());
     let ratio_at = |point: usize| group.comparison.ratio(machine, point).map_or(f64::NAN, |tested| tested.ratio.value);
     for (code, weight) in group.comparison.codes.iter().filter_map(|code| Some((code, code.weight?))) {
-        match read(group, code, ratio_at) {
-            Reading::Value(ratio) if is_on_map(group, code) => parts.push((code, weight, ratio)),
-            _ => left_out.push(code.name.clone()),
+        match read(group, machine, code, ratio_at) {
+            Ok(ratio) => parts.push((code, weight, ratio)),
+            Err(_) => left_out.push(code.name.clone()),
         }
     }
     let ratio = match left_out.is_empty() {
@@ -61,7 +64,7 @@ fn mix_ratio(group: Group, machine: usize, parts: &[(&Code, f64, f64)]) -> Optio
     let value = weighted_ratio(&parts.iter().map(|&(_, weight, ratio)| (weight, ratio)).collect::<Vec<_>>())?;
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
     for &(code, weight, ratio) in parts {
-        for (point, share) in points_around(group, code) {
+        for (point, share) in points_around(group, machine, code) {
             *weights.entry(point).or_default() += share * weight / ratio;
         }
     }
@@ -77,24 +80,31 @@ fn mix_ratio(group: Group, machine: usize, parts: &[(&Code, f64, f64)]) -> Optio
 
 /// Returns the points around the place of a code, with their weights in the interpolation. That is linear in logarithms, so the
 /// weight of a point is the logarithm that is read if it has e and all others have 1.
-fn points_around(group: Group, code: &Code) -> Vec<(usize, f64)> {
+fn points_around(group: Group, machine: usize, code: &Code) -> Vec<(usize, f64)> {
     let weight = |&point: &usize| {
         let only = |other: usize| if other == point { std::f64::consts::E } else { 1.0 };
-        match read(group, code, only) {
-            Reading::Value(value) if value > 1.0 => Some((point, value.ln())),
+        match read(group, machine, code, only) {
+            Ok(value) if value > 1.0 => Some((point, value.ln())),
             _ => None,
         }
     };
     group.points.iter().filter_map(weight).collect()
 }
 
-/// Returns whether a map has such accesses as a code.
-pub fn is_on_map(group: Group, code: &Code) -> bool {
-    code.is_on_map(group.points.first().and_then(|&index| group.comparison.point(index).number("chains")))
-}
-
-/// Reads a map at the place of a code; `value` is the value at the point of an index, or NaN.
-pub fn read(group: Group, code: &Code, value: impl Fn(usize) -> f64) -> Reading {
+/// Reads a map at the place of a code, if both machines measured it at the size of the code; `value` is the value at the point of an index,
+/// or NaN.
+///
+/// # Errors
+/// Why the map has no value for the code.
+pub fn read(group: Group, machine: usize, code: &Code, value: impl Fn(usize) -> f64) -> Result<f64, NoRate> {
+    if let Some(point) = group.points.first().map(|&index| group.comparison.point(index)) {
+        for machine in [0, machine] {
+            let bytes = point.number("memory_words").map(|words| words * WORD_BYTES as f64);
+            let size = bytes.zip(point.number_on(machine, "ranks")).map(|(bytes, ranks)| bytes / ranks);
+            let size = size.or_else(|| bytes_per_rank(&group.comparison.machines[machine].samples));
+            code.check_place(point.number("chains"), size)?;
+        }
+    }
     let [blocks, alphas] = [0, 1].map(|axis| group.values(axis));
     let places = group.grid();
     let value_in = |i: usize, j: usize| places[[j, i]].map_or(f64::NAN, &value);

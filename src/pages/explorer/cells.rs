@@ -10,6 +10,7 @@ use apexmap_draw::plot::{axis_quantity, quantity};
 use apexmap_measure::kernels::Kernel;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
+use apexmap_results::samples::code_rates::bytes_per_rank;
 use apexmap_results::samples::estimate::unknown_interval_basis;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, Role};
@@ -169,13 +170,14 @@ pub fn explorer(samples: &Samples, first: &[String], codes: &[Code]) -> Result<O
     Ok((!kernels.is_empty()).then(|| Explorer { colours: map_colours(), kernels, notes }))
 }
 
-/// Returns the places of the codes whose accesses these samples have.
+/// Returns the places of the codes whose rates these samples have, if all have one size.
 fn code_places(samples: &Samples, codes: &[Code]) -> Vec<CodePlace> {
     let place = |code: &Code| CodePlace {
         name: code.name.clone(),
         at: BTreeMap::from([(BLOCK, code.block_words), (ALPHA, code.alpha)]),
     };
-    codes.iter().filter(|code| code.is_on_map(samples.chains())).map(place).collect()
+    let (chains, size) = (samples.chains(), bytes_per_rank(samples));
+    codes.iter().filter(|code| size.is_some() && code.check_place(chains, size).is_ok()).map(place).collect()
 }
 
 /// Returns the axes of the first map: those of `first`, then L and alpha, then other numbers, as far as they vary. `None` if no number

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod cells;
+pub mod code_rates;
 pub mod cube;
 pub mod design;
 pub mod distance;
@@ -31,6 +32,7 @@ pub mod node_types;
 pub mod plain_names;
 pub mod remarks;
 mod selection;
+pub mod sized_rates;
 pub mod stamp;
 
 use crate::samples::design::Design;

@@ -1,12 +1,15 @@
 //! The ratios at the places of known codes.
 
 use crate::compare::comparison::{Comparison, Group};
-use crate::compare::mix::{self, Mix, MixRatio, is_on_map, read};
+use crate::compare::mix::{self, Mix, MixRatio, read};
 use crate::compare::ratio::{Basis, format_with_interval};
 use crate::compare::verdict::BasisWords;
 use apexmap_base::units::short_number;
-use apexmap_theory::codes::{Code, NOT_ON_MAP, Reading};
+use apexmap_theory::codes::Code;
+use apexmap_theory::places::NoRate;
 use serde::Serialize;
+
+type RatioWithInterval = (f64, Option<(f64, f64)>);
 
 #[derive(Serialize)]
 pub struct Codes {
@@ -57,10 +60,8 @@ impl Codes {
 
 fn row(group: Group, code: &Code) -> CodeRow {
     let cell = |machine: usize| match ratio(group, machine, code) {
-        _ if !is_on_map(group, code) => NOT_ON_MAP.to_owned(),
-        (Reading::Value(ratio), interval) => format_with_interval(ratio, interval),
-        (Reading::Outside, _) => "outside the map".to_owned(),
-        (Reading::Gap, _) => "not measured".to_owned(),
+        Ok((ratio, interval)) => format_with_interval(ratio, interval),
+        Err(reason) => reason.to_string(),
     };
     CodeRow {
         code: code.name.clone(),
@@ -71,21 +72,17 @@ fn row(group: Group, code: &Code) -> CodeRow {
 }
 
 /// Returns the ratio of a machine to the first at the place of a code, with its interval if all points around have one.
-fn ratio(group: Group, machine: usize, code: &Code) -> (Reading, Option<(f64, f64)>) {
+fn ratio(group: Group, machine: usize, code: &Code) -> Result<RatioWithInterval, NoRate> {
     let part = |select: fn(f64, Option<(f64, f64)>) -> f64| {
         let value = |point: usize| {
             let tested = group.comparison.ratio(machine, point);
             tested.map_or(f64::NAN, |tested| select(tested.ratio.value, tested.ratio.interval))
         };
-        read(group, code, value)
+        read(group, machine, code, value)
     };
     let low = part(|_, interval| interval.map_or(f64::NAN, |(low, _)| low));
     let high = part(|_, interval| interval.map_or(f64::NAN, |(_, high)| high));
-    let interval = match (low, high) {
-        (Reading::Value(low), Reading::Value(high)) => Some((low, high)),
-        _ => None,
-    };
-    (part(|value, _| value), interval)
+    Ok((part(|value, _| value)?, low.ok().zip(high.ok())))
 }
 
 /// Describes the ratio of a mix, with the basis of its interval.
