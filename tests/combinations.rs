@@ -107,7 +107,10 @@ fn impossible_combinations_are_refused_with_the_next_step_or_noted() {
     let card = "tests/recorded/xeon-16-card.toml";
     let surface = ["predict", "apex_map.surface", "--machine", card, "--set", "alpha=0.1"];
     for (more, message) in [
-        (vec!["--set", "M=1024", "--set", "L=128", "--set", "P=16"], "a block of L = 128 words does not fit into the memory"),
+        (
+            vec!["--set", "M=1024", "--set", "L=128", "--set", "P=16"],
+            "a block of L = 128 words does not fit into the memory",
+        ),
         (vec!["--set", "M=1024", "--set", "L=0", "--set", "P=16"], "L must be a whole number from 1, found 0"),
         (vec!["--set", "M=1024", "--set", "L=1", "--set", "P=1", "--set", "access=read,write"], "covers only access"),
     ] {

@@ -165,9 +165,10 @@ pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
         }
         None => {
             let value = number(variable.unit, name, text)?;
-            variable.valid.check(value).map_err(|(condition, next)| {
-                Error::input(format!("{name} must be {condition}, found {text}"), next)
-            })?;
+            variable
+                .valid
+                .check(value)
+                .map_err(|(condition, next)| Error::input(format!("{name} must be {condition}, found {text}"), next))?;
             Ok(value)
         }
     };

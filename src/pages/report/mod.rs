@@ -255,8 +255,7 @@ fn draw(
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks(&input.node));
-    let tested = manifest.simulated.iter().flat_map(|machine| machine.tested());
-    let warnings = warnings.chain(tested).chain(card).chain(wrong).chain(context.undrawn);
+    let warnings = warnings.chain(card).chain(wrong).chain(context.undrawn);
     let declared = context.head.declared.take();
     let answers = answers::text(&current, input.card.as_ref(), &input.node, manifest.first_host())?;
     Ok(ReportOutput { warnings: warnings.collect(), rows: summary, answers, declared, health: input.health })

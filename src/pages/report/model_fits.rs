@@ -302,7 +302,12 @@ impl FitSections<'_> {
         let smape = 100.0 * predicted.smape;
         let description = format!("predicted from {}, SMAPE {smape:.1} %{limits}", numbers_from(model, card));
         let subtitle = subtitle(group, data, &description);
-        let figures = figures::model_figures(model, &predicted.points, (predicted.words, predicted.numbers.band_basis()), &subtitle);
+        let figures = figures::model_figures(
+            model,
+            &predicted.points,
+            (predicted.words, predicted.numbers.band_basis()),
+            &subtitle,
+        );
         let (shown, folded) = self.pictures(model, group, figures, false)?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
         let finite = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());

@@ -3,8 +3,8 @@
 //! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6), and Section 7, Figure 14.
 
 use super::{
-    About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, ValidNumbers, Variable, array, bound, card_number,
-    cores, parameter_values, tightest_bound, variable,
+    About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, ValidNumbers, Variable, array, bound,
+    card_number, cores, parameter_values, tightest_bound, variable,
 };
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
@@ -176,10 +176,8 @@ impl Model for Rounds {
 /// another in one direction.
 pub struct Latency;
 
-const ROUTERS: Variable = Variable {
-    valid: ValidNumbers::CountOrZero,
-    ..variable("routers", Unit::None, "routers on the path", Some(2.0))
-};
+const ROUTERS: Variable =
+    Variable { valid: ValidNumbers::CountOrZero, ..variable("routers", Unit::None, "routers on the path", Some(2.0)) };
 
 impl Model for Latency {
     fn about(&self) -> &'static About {

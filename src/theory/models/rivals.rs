@@ -20,7 +20,9 @@ pub fn add_disagreements(model: &dyn Model, card: &Card, replaced: &[(String, f6
         for row in rows.iter_mut() {
             let mut kernels = about.explains.iter().filter(|kernel| other.about().explains.contains(kernel));
             let same = kernels.find_map(|kernel| same_point(model, *other, &numbers, (kernel, &row.x)));
-            let Some(rival) = same.and_then(|x| scan_point(*other, &numbers, x, &|_| Vec::new()).ok()) else { continue };
+            let Some(rival) = same.and_then(|x| scan_point(*other, &numbers, x, &|_| Vec::new()).ok()) else {
+                continue;
+            };
             let ratio = rival.prediction.value / row.prediction.value;
             let allowed = half_width(row).hypot(half_width(&rival));
             if rival.extrapolations.is_empty() && ratio.is_finite() && ratio > 0.0 && ratio.ln().abs() > allowed {

@@ -5,8 +5,8 @@
 //! multiplies.
 
 use super::{
-    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, cores, count, dimensions, tightest_bound, topology, variable,
-    variable_value,
+    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, cores, count, dimensions,
+    tightest_bound, topology, variable, variable_value,
 };
 use crate::machine::catalogue;
 use apexmap_base::error::{Error, Result};

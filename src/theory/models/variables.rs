@@ -98,8 +98,7 @@ pub const fn count(name: &'static str, unit: Unit, meaning: &'static str, defaul
 /// The variable P of most models.
 pub const RANKS: Variable = Variable { valid: ValidNumbers::Ranks, ..variable("P", Unit::None, "ranks", None) };
 /// The variable ranks_per_node of models whose nodes share an interface or links.
-pub const RANKS_PER_NODE: Variable =
-    count("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
+pub const RANKS_PER_NODE: Variable = count("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
 /// The variable Q of the models of RandomAccess.
 pub const LOOK_AHEAD: Variable =
     count("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
