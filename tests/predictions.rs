@@ -188,7 +188,8 @@ fn surfaces_of_one_core_and_of_16_ranks_are_predicted_from_the_card_of_the_machi
     assert!(smape("apex_map.two_sided", &other) > 0.7);
 }
 
-/// Recorded results of Apex-Map: folder, card from the same hour, and the machine in `models/tested-errors.csv`.
+/// Recorded results of Apex-Map: folder, card from the same hour, and the machine in `models/tested-errors.csv`. Each has its own name of the
+/// machine there, so that its tests can be left out.
 pub const RECORDED: [(&str, &str, &str); 1] = [("quickstart-xeon-16", "xeon-16-card.toml", "16-core Xeon")];
 
 /// Returns the share of measured medians within the printed 95 %, if no test of this machine is known.
