@@ -113,7 +113,8 @@ pub mod results {
 ///
 /// [`find`](models::find) a model, take its [`Numbers`](models::Numbers) from the [`Card`](models::Card) of a machine, and
 /// [`scan`](models::scan()) ranges of its variables. Outside of the [`Domain`](models::Domain) of the numbers, a prediction is an
-/// error or lists its [`Extrapolation`](models::Extrapolation)s.
+/// error or lists its [`Extrapolation`](models::Extrapolation)s. All that limits a prediction is in its
+/// [`Reservation`](models::Reservation)s.
 ///
 /// ```
 /// use apexmap::models::{self, Card, Numbers, scan};
@@ -128,10 +129,11 @@ pub mod results {
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 pub mod models {
+    pub use apexmap_base::reservation::Reservation;
     pub use apexmap_base::source::Source;
     pub use apexmap_theory::machine::{Card, Domain, Extent, JointFit, Number, PUBLISHED};
     pub use apexmap_theory::models::domains::Extrapolation;
-    pub use apexmap_theory::models::scan::{Numbers, ScanPoint, scan};
+    pub use apexmap_theory::models::scan::{BandBasis, Numbers, ScanPoint, scan};
     pub use apexmap_theory::models::{ALL, About, Break, Model, Parameter, Prediction, ValidNumbers, Variable, find};
 }
 

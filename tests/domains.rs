@@ -135,7 +135,7 @@ fn extrapolated_predictions_have_a_label_in_text_json_and_figure() {
     let file = scratch.join("a.svg").to_str().expect("a path").to_owned();
     predict(&["--ranks", "1..16384", "--plot", "curves", "--out", &file][2..]);
     let svg = std::fs::read_to_string(&file).expect("a picture");
-    assert!(svg.contains("partly extrapolated from P = 1 to 8192"), "{svg}");
+    assert!(svg.contains("at 1 of 2 points: extrapolated from P = 1 to 8192"), "{svg}");
 }
 
 /// Returns a machine with rates of the hypercube at these ranks and look-aheads.

@@ -52,6 +52,28 @@ fn times(folder: &Path) -> Vec<(String, String, String)> {
     times
 }
 
+/// It was said of such points that they are not tested, or nothing.
+#[test]
+fn simulated_ranks_that_share_a_node_are_said_to_be_too_fast_on_all_media() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (scratch.join("small.toml"), scratch.join("shared"));
+    std::fs::write(&sweep, SWEEP.replace("[16, 64]", "[2, 4]") + "[launch]\nresamples = 0\n").expect("a sweep");
+    let (sweep, folder) = (sweep.to_str().expect("a path"), out.to_str().expect("a path"));
+    let on_nodes = ["--simulate", "red-storm", "--ranks-per-node", "2", "--out", folder];
+    let plan = successful_stdout(&[&["plan", sweep][..], &on_nodes].concat());
+    let terminal = successful_stdout(&[&["run", sweep][..], &on_nodes].concat());
+    let status = successful_stdout(&["status", folder]);
+    let page = read_to_string(out.join("report.html")).expect("a page");
+    let sentence = "At 4 points of random_access, ranks share a node. It was tested: simulations are 1.1 to 3.0 times as fast as \
+                    measured (16-core Xeon, 16 points), without the memory and the caches that ranks of a node share.";
+    for text in [&plan, &terminal, &status, &page] {
+        assert_eq!(text.matches(sentence).count(), 1, "{text}");
+        assert!(!text.contains("several ranks on a node, which share its interface"), "{text}");
+    }
+    assert!(!status.contains("The card has no intervals") && status.contains("resamples is 0"), "{status}");
+    assert!(page.contains("SIMULATED: predictions, no measurement; too fast where ranks share a node"), "the banner");
+}
+
 #[test]
 fn results_of_simulated_ranks_are_identical_and_say_that_they_are_simulated() {
     let scratch = Scratch::new();

@@ -1,13 +1,17 @@
 //! Tests of `models/tested-errors.csv`: each error is computed again from stored measurements, and predictions are within them.
 
 use crate::common::refusal_message;
+use apexmap_results::disk::Folder;
+use apexmap_results::samples::Samples;
+use apexmap_study::model_fit::card;
 use apexmap_theory::fit::quality::smape;
 use apexmap_theory::fit::{self, Observation, Options, Role};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::scan::{BandBasis, Numbers, scan, scan_point};
-use apexmap_theory::models::tested::{TESTS, Test, deviation};
+use apexmap_theory::models::tested::{Kind, TESTS, Test, deviation};
 use apexmap_theory::models::{self, Model};
 use apexmap_theory::paper_tables::table;
+use std::path::Path;
 
 fn find_test(model: &str, machine: &str) -> &'static Test {
     TESTS.iter().find(|test| (test.model.as_str(), test.machine.as_str()) == (model, machine)).expect("a test")
@@ -189,4 +193,59 @@ fn two_models_of_a_card_that_differ_by_more_than_their_errors_say_so() {
     let refused =
         refusal_message(&["predict", "random_access.hypercube", "--machine=red-storm", "--ranks=32", "--set=Q=256"]);
     assert!(refused.contains("use random_access.all_to_all"), "{refused}");
+}
+
+/// Returns the numbers at the beginnings of the cells of a table in a page, after the first column.
+fn ratios_of_table(page: &str, head: &str) -> Vec<f64> {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page");
+    let table = text.split_once(head).unwrap_or_else(|| panic!("{page} has no {head}")).1;
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.flat_map(|row| row.split('|').skip(2).map(str::trim).collect::<Vec<_>>());
+    cells.filter_map(|cell| cell.split(' ').next()?.parse().ok()).collect()
+}
+
+#[test]
+fn the_errors_of_simulated_nodes_are_those_of_the_page_about_simulations() {
+    let page = "docs/simulation.md";
+    for (family, head) in [
+        ("simulation random_access", "| ranks | `alltoallv` | `base` |"),
+        ("simulation apex_map", "| alpha | L = 1 | 4 |"),
+    ] {
+        let (test, ratios) = (find_test(family, "16-core Xeon"), ratios_of_table(page, head));
+        let error = smape(ratios.iter().map(|ratio| (1.0, *ratio)));
+        let near = ratios.iter().filter(|ratio| (0.8..=1.25).contains(*ratio)).count() as f64 / ratios.len() as f64;
+        let ends = (ratios.iter().copied().fold(f64::MAX, f64::min), ratios.iter().copied().fold(0.0, f64::max));
+        assert_eq!((ratios.len(), Some(ends)), (test.points, test.ratios), "{family}");
+        assert!((error - test.smape.1).abs() < 0.0005, "{family}: {error}");
+        assert!((near - test.near.expect("a share").1).abs() < 0.005, "{family}: {near}");
+    }
+}
+
+#[test]
+fn the_errors_of_recorded_results_are_those_of_their_samples() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
+    let surface = models::find("apex_map.surface").expect("a model");
+    for (folder, card, machine) in crate::predictions::RECORDED {
+        let folder = Folder::open(&recorded.join(folder)).expect("the recorded result");
+        let samples = Samples::from(folder.table().expect("samples"));
+        let card = Card::read(&recorded.join(card)).expect("a card");
+        for (kernel, kind) in [("apex_map.sequential", Kind::Core), ("apex_map.two_sided", Kind::Node)] {
+            let test = TESTS.iter().find(|test| test.machine == machine && test.kind == kind && test.is_banded);
+            let test = test.expect("a test");
+            let of_kernel = samples.with_word("kernel", &[kernel]);
+            let pages = ["huge", "base"].map(|pages| of_kernel.with_word("pages", &[pages]));
+            let predicted = pages.iter().filter(|samples| !samples.is_empty());
+            let predict = |samples: &Samples| card::predict(samples, surface, &card).expect("a prediction").1.points;
+            let points: Vec<fit::Point> = predicted.flat_map(predict).collect();
+            let error = smape(points.iter().map(|point| (point.measured, point.predicted)));
+            let is_near = |point: &&fit::Point| (0.8..=1.25).contains(&(point.measured / point.predicted));
+            let near = points.iter().filter(is_near).count() as f64 / points.len() as f64;
+            let mut places: Vec<String> = points.iter().map(|point| format!("{:?}", point.x)).collect();
+            places.sort();
+            places.dedup();
+            assert_eq!(places.len(), test.points, "{machine}, {kernel}");
+            assert!((error - test.smape.1).abs() < 0.0005, "{machine}, {kernel}: {error}");
+            assert!((near - test.near.unwrap_or_default().1).abs() < 0.005, "{machine}, {kernel}: {near}");
+        }
+    }
 }

@@ -33,7 +33,9 @@ use std::path::PathBuf;
       --plot curves --out predicted.png
   apexmap predict mine.toml --ranks 1..8192       a formula of apexmap fit --formula --save
 
-FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. A machine is a published one, or a file.")]
+FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. A machine is a published one, or a file.
+\"95 %\" is where measurements are expected: by the intervals of the card and the tested error of the
+model, or by the fit that wrote the card.")]
 pub struct Arguments {
     /// Model to use; `apexmap models` lists them. Or the file of a fitted formula
     model: String,

@@ -6,13 +6,14 @@
 
 use apexmap_base::disturbance::Fact;
 use apexmap_base::error::EXIT_CODES;
-use apexmap_base::units::{Unit, si_number, suffix_names};
+use apexmap_base::units::{Unit, exact_number, si_number, suffix_names};
 use apexmap_measure::comm::simulated::Mapping;
 use apexmap_measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
 use apexmap_results::table::quietness::Cause;
 use apexmap_run::sweep::{self, Machine, simulation::Simulation};
 use apexmap_theory::codes;
 use apexmap_theory::machine::{CATALOGUE, Card, PUBLISHED};
+use apexmap_theory::models::tested::TESTS;
 use apexmap_theory::models::{self, Model};
 use serde_json::Value;
 use std::fmt::Write;
@@ -309,6 +310,36 @@ fn models_page_lists_every_model_with_its_variables_and_fitted_numbers() {
     let text: String = models::ALL.iter().map(|model| describe_model(*model)).collect();
     check("docs/models.md", "models", &text);
     check("docs/models.md", "contents", &contents("docs/models.md"));
+}
+
+/// Returns `15.7 to 22.3 %`.
+fn range_of_per_cent((least, most): (f64, f64), digits: usize) -> String {
+    let [least, most] = [least, most].map(|share| format!("{:.digits$}", 100.0 * share));
+    if least == most { format!("{most} %") } else { format!("{least} to {most} %") }
+}
+
+#[test]
+fn models_page_lists_every_tested_error() {
+    let mut text = String::new();
+    for tests in TESTS.chunk_by(|a, b| a.model == b.model) {
+        let name = &tests[0].model;
+        if name.starts_with("simulation") {
+            continue;
+        }
+        let _ = writeln!(text, "\n`{name}`:");
+        text += &table(&["machine", "test", "P", "points", "SMAPE", "within a factor of 1.25"]);
+        for test in tests {
+            let ranks = match test.ranks {
+                (least, most) if least == most => exact_number(most),
+                (least, most) => format!("{} to {}", exact_number(least), exact_number(most)),
+            };
+            let what = if test.is_banded { test.what.clone() } else { format!("{}; not in bands", test.what) };
+            let near = test.near.map_or(String::new(), |near| range_of_per_cent(near, 0));
+            let error = range_of_per_cent(test.smape, 1);
+            row(&mut text, &[&test.machine, &what, &ranks, &test.points.to_string(), &error, &near]);
+        }
+    }
+    check("docs/models.md", "tested-errors", &text);
 }
 
 #[test]

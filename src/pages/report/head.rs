@@ -78,7 +78,6 @@ fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     details.extend(manifest.imported.iter().flat_map(|import| import.notes.clone()));
     if let Some(machine) = &manifest.simulated {
         details.extend(machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}.")));
-        details.extend(machine.tested());
         line += if machine.tested().is_empty() { "" } else { "; too fast where ranks share a node" };
         if machine.untested_points > 0 {
             let points = plural(manifest.points, "point");

@@ -253,8 +253,7 @@ pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
     let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks(&input.node));
-    let tested = manifest.simulated.iter().flat_map(|machine| machine.tested());
-    Ok(warnings.chain(tested).chain(card).chain(wrong).chain(context.undrawn).collect())
+    Ok(warnings.chain(card).chain(wrong).chain(context.undrawn).collect())
 }
 
 fn manifest(folder: &Folder) -> Result<Manifest> {

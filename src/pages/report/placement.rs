@@ -2,7 +2,7 @@
 
 use apexmap_base::provenance::Placement;
 use apexmap_base::units::plural;
-use apexmap_results::disk::manifest::{LaunchEnd, Manifest};
+use apexmap_results::disk::manifest::{LaunchEnd, Manifest, SimulatedMachine};
 use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
 use apexmap_results::samples::Samples;
 use apexmap_run::sweep::remote_memory;
@@ -37,7 +37,8 @@ impl<'a> PlacedLaunch<'a> {
     }
 }
 
-/// Returns warnings about types of nodes, and about ranks that were not pinned, shared cores, or had their memory on another NUMA node.
+/// Returns warnings about types of nodes, about simulated ranks that share a node, and about ranks that were not pinned, shared cores, or had
+/// their memory on another NUMA node.
 pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     let current: BTreeSet<&str> = samples.words("launch").into_iter().collect();
     let launches: Vec<&LaunchEnd> =
@@ -64,7 +65,8 @@ pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     });
     let further = warn_by_messages(&launches, samples).into_iter().chain(memory_elsewhere(&launches, samples));
     let node_types = samples.describe_node_types();
-    node_types.into_iter().chain(unpinned).chain(shared).chain(one_machine).chain(further).collect()
+    let simulated = manifest.simulated.iter().flat_map(SimulatedMachine::tested);
+    node_types.into_iter().chain(simulated).chain(unpinned).chain(shared).chain(one_machine).chain(further).collect()
 }
 
 /// Returns a warning if the MPI library implements gets and puts by messages.

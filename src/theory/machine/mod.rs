@@ -18,7 +18,7 @@
 //!
 //! Names are those of [`CATALOGUE`]. A number that holds only under a condition has a qualifier after two dashes: words
 //! joined by single dashes, the size first, as in `update_seconds--128MiB-huge` and `update_seconds--128MiB-base`. Models use
-//! the names without qualifier; [`Card::variants`] lists the others.
+//! the names without qualifier, unless a parameter prefers a qualified one; [`Card::variants`] lists the others.
 //!
 //! `[network]` describes how the nodes are connected, a [`NetworkShape`].
 //!
