@@ -26,9 +26,10 @@ pub fn complete_refusal(refusal: Error, model: &dyn Model, whole: &Samples) -> E
     let about = model.about();
     // The user can give a variable that the result does not have.
     let is_known = |variable: &Variable| variable.default.is_some() || whole.has(columns::resolve(variable.name));
-    let is_covered = |part: &Samples| values_at(part, model, &[]).is_ok();
-    let covers_none = || !parts(&select_kernels(whole, about.explains), model).iter().any(is_covered);
-    if about.variables.iter().all(is_known) && covers_none() { without_points(model, refusal) } else { refusal }
+    let parts = parts(&select_kernels(whole, about.explains), model);
+    let covers_none = parts.iter().all(|part| values_at(part, model, &[]).is_err());
+    let is_about_points = !parts.is_empty() && about.variables.iter().all(is_known);
+    if is_about_points && covers_none { without_points(model, refusal) } else { refusal }
 }
 
 /// Replaces the help of a refusal of all points of a result.
