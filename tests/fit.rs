@@ -545,13 +545,13 @@ fn separating_updates_from_messages_requires_few_ranks() {
 
 #[test]
 fn a_refusal_names_noise_if_the_same_points_would_do_without_it() {
-    // T_1 is a small part of the time of a round, and the rates scatter by a factor of 1.5.
-    let truth = [(2e-6, true), (33e-6, true)];
+    // The factors change neither number: their logarithms, 0.8 (-0.463, 1.463, -1), are orthogonal to the derivatives of the rates.
+    let truth = [(56.9e-6, true), (33e-6, true)];
     let design =
         Design::new("random_access.hypercube", &truth, [1.0, 2.0, 4.0].map(|ranks| vec![ranks, 1024.0]).to_vec());
     let clean = design.simulate_measurements(0.0, &mut Pcg64Mcg::seed_from_u64(1));
     design.fit(&clean);
-    let noise = [1.5, 1.0 / 1.5, 1.5];
+    let noise = [0.6905, 3.223, 0.4493];
     let noisy: Vec<Observation> =
         clean.iter().zip(noise).map(|(seen, factor)| Observation { y: factor * seen.y, ..seen.clone() }).collect();
     let refusal = fit::fit(design.model, &noisy, &design.roles(), QUICK).expect_err("noise hides T_1");

@@ -100,28 +100,33 @@ fn estimate(context: &Context, point: &Point) -> f64 {
 pub fn rule(context: &Context) -> &'static str {
     match context.simulation {
         Some(_) => {
-            "1 us per simulated message, 0.25 us per link on its way and per operation; 10 ns per update and move if messages collect updates"
+            "1 us per simulated message, 0.25 us per link on its way and per operation, 12 GB/s; 5 ns per update and move if messages collect updates"
         }
         None => "50 ns per operation and 8 GB/s per rank",
     }
 }
 
-/// Estimates the wall time of a simulation: an access or an update, a message, and each link on its way. Kernels that collect Q updates
-/// send fewer messages, and move the updates in each stage. Cards with intervals are simulated several times.
+/// Estimates the wall time of a simulation: an access or an update and its bytes, a message, and each link on its way. Kernels that
+/// collect updates send fewer messages, and move the updates several times. Cards with intervals are simulated several times.
 fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
     const PER_MESSAGE: f64 = 1e-6;
     const PER_LINK: f64 = 2.5e-7;
-    const PER_COLLECTED_UPDATE: f64 = 1e-8;
+    const PER_COLLECTED_UPDATE: f64 = 5e-9;
     const PER_OPERATION: f64 = 2.5e-7;
+    const BYTES_PER_SECOND: f64 = 1.2e10;
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
-    let operations = kernel.work(point).operations;
+    let work = kernel.work(point);
+    let operations = work.operations;
     let collects_updates = !point.params.contains_key("access") && SENDING.get(point) != Some(Sending::Immediate);
     let (own_work, messages) = match Q.get(point).filter(|_| collects_updates) {
         Some(look_ahead) => {
             let (moves, messages) = moves_and_messages(kernel, point, look_ahead as f64);
             (PER_COLLECTED_UPDATE * moves * operations, messages * operations)
         }
-        None => (PER_OPERATION * operations, operations * remote_share(point.ranks, ALPHA.get(point).unwrap_or(1.0))),
+        None => {
+            let own = PER_OPERATION * operations + work.bytes / BYTES_PER_SECOND;
+            (own, operations * remote_share(point.ranks, ALPHA.get(point).unwrap_or(1.0)))
+        }
     };
     let links =
         simulation.machine(point.launch_size()).map_or(0.0, |machine| machine.mean_contended_links(point.ranks));

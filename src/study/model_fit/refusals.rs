@@ -1,13 +1,17 @@
 //! Refusals of fits: what disturbed the samples, and the next step.
 
 use super::{Data, parts, select_kernels, values_at};
-use apexmap_base::error::Error;
+use apexmap_base::error::{Error, ErrorKind};
 use apexmap_base::units::plural;
 use apexmap_results::samples::Samples;
-use apexmap_theory::models::Model;
+use apexmap_results::table::columns;
+use apexmap_theory::models::{Model, Variable};
 
-/// Adds to a refusal how many samples are disturbed, and whether launches were oversubscribed.
+/// Adds to a refusal of points that scatter how many samples are disturbed, and whether launches were oversubscribed.
 pub fn add_noise(refusal: Error, data: &Data) -> Error {
+    if refusal.kind != ErrorKind::Measurement {
+        return refusal;
+    }
     let disturbed = format!("{} of {} are disturbed", data.disturbed, plural(data.samples, "sample"));
     let reasons = [
         (data.disturbed > 0).then_some(disturbed),
@@ -19,13 +23,13 @@ pub fn add_noise(refusal: Error, data: &Data) -> Error {
 
 /// Completes a refusal of some samples of a result. If the model covers no point of the whole result, no condition selects one.
 pub fn complete_refusal(refusal: Error, model: &dyn Model, whole: &Samples) -> Error {
-    let suggests_condition = refusal.help.contains("--where '");
-    let is_covered = |part: &Samples| values_at(part, model, &[]).is_ok();
-    if suggests_condition && !parts(&select_kernels(whole, model.about().explains), model).iter().any(is_covered) {
-        without_points(model, refusal)
-    } else {
-        refusal
-    }
+    let about = model.about();
+    // The user can give a variable that the result does not have.
+    let is_known = |variable: &Variable| variable.default.is_some() || whole.has(columns::resolve(variable.name));
+    let parts = parts(&select_kernels(whole, about.explains), model);
+    let covers_none = parts.iter().all(|part| values_at(part, model, &[]).is_err());
+    let is_about_points = !parts.is_empty() && about.variables.iter().all(is_known);
+    if is_about_points && covers_none { without_points(model, refusal) } else { refusal }
 }
 
 /// Replaces the help of a refusal of all points of a result.

@@ -119,7 +119,7 @@ impl Verdict {
     }
 }
 
-/// What a fit shows, in numbers.
+/// The result of a fit in numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     pub verdict: Verdict,

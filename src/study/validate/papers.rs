@@ -114,7 +114,7 @@ pub const ITEMS: &[Item] = &[
             "announced here; the authors published a method later (Ibrahim, Strohmaier, Characterizing the relation between Apex-Map \
              synthetic probes and reuse distance distributions, ICPP 2010; chapter 8 of Performance Tuning of Scientific Applications, \
              2010), which apexmap does not have. `apexmap locate` and the sites of codes do a part: they give each line of a program M, alpha, L \
-             and a rate, by a method of their own",
+             and a rate, by another method",
         ),
     item(D, "Figures 1, 2", "bandwidth over the share of random accesses (MAPS)")
         .sweeps(&["memory-random-share"])

@@ -103,8 +103,8 @@ fn hide_smaller(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
 /// Rejects data that cannot identify a parameter.
 ///
 /// # Errors
-/// Names the least identified parameters and their standard errors. If the same points would identify them with little noise, the noise
-/// is the reason; otherwise the error names the points that would identify them.
+/// Names the least identified parameters and their standard errors. If the same points would identify them with little scatter, the
+/// measurement or the model is the reason; otherwise the error names the points that would identify them.
 pub fn require_identified(task: &Task, optimum: &Optimum) -> Result<()> {
     let unclear = unclear_parameters(task, optimum, optimum.scale);
     if unclear.is_empty() {
@@ -123,9 +123,11 @@ pub fn require_identified(task: &Task, optimum: &Optimum) -> Result<()> {
     let hold = "or hold a parameter with --hold NAME=VALUE or --machine CARD";
     if unclear_parameters(task, optimum, MIN_NOISE).is_empty() {
         let scatter = 100.0 * optimum.scale;
-        return Err(Error::input(
+        return Err(Error::measurement(
             format!("{}: the points scatter by {scatter:.0} % about the model, which hides {names}", about.id),
-            format!("measure the same points on a quiet machine and in more launches, {hold}"),
+            format!(
+                "measure the same points on a quiet machine and in more launches, or choose another model if these do not scatter less, {hold}"
+            ),
         ));
     }
     Err(Error::input(

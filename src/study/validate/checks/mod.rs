@@ -55,7 +55,7 @@ pub fn evaluate(fits: &[PublishedFit], simulations: Option<&Simulations>) -> Res
     Ok((checks, seen.not_simulated))
 }
 
-/// What the checks so far are about.
+/// Printed values of the checks so far.
 #[derive(Default)]
 struct Seen {
     /// Printed values, by whether a simulation gives them.
