@@ -137,6 +137,26 @@ fn intervals_are_those_of_the_medians_and_of_ratios_of_independent_ones() {
 }
 
 #[test]
+fn an_answer_says_what_limits_it() {
+    let mut table = TableBuilder::default();
+    for bytes in [8u64, 64, 64, 512, 512] {
+        table.begin_row();
+        table.set("message_bytes", &Value::Integer(bytes));
+        table.set("seconds", &Value::Real(1e-6 * bytes as f64));
+    }
+    let values = r#"
+        short = { median = "seconds", smallest = "message_bytes" }
+        long = { median = "seconds", largest = "message_bytes" }
+        gain = "long / short"
+    "#;
+    let declared = declare(&Samples::from(table.finish()), values, "{short}, {gain} times");
+    assert_eq!(declared.text, "8 us, 64 times (1 value from a single sample)");
+    let disturbed = Reservation::SomeDisturbed { disturbed: 3, samples: 5 };
+    let text = declared.with([Reservation::Partial { measured: 3, planned: 4 }, disturbed]).text;
+    assert_eq!(text, "8 us, 64 times (1 value from a single sample; 3 of 4 points; 3 of 5 samples disturbed)");
+}
+
+#[test]
 fn a_range_has_its_unit_once() {
     let values = r#"
         short = { median = "message_seconds_p50", smallest = "message_bytes" }

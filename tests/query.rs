@@ -82,6 +82,36 @@ fn the_command_prints_the_same_numbers_as_table_csv_and_json() {
 }
 
 #[test]
+fn tables_write_sizes_of_memory_with_units_and_files_as_numbers() {
+    let scratch = Scratch::new();
+    let file = file(&scratch, samples());
+    let file = file.to_str().expect("a path");
+    let by = ["query", file, "--group-by", "M,L", "--select", "seconds"];
+    let text = successful_stdout(&by);
+    assert!(text.lines().nth(1).is_some_and(|line| line.starts_with("64 KiB  1")), "{text}");
+    let csv = successful_stdout(&[&by[..], &["--format", "csv"]].concat());
+    assert!(csv.lines().nth(1).is_some_and(|line| line.starts_with("8192,1,")), "{csv}");
+    // What is printed can be typed.
+    assert_eq!(successful_stdout(&[&by[..], &["--where", "M == 64 KiB"]].concat()), text);
+    assert!(successful_stdout(&["status", file, "--columns"]).contains("64 KiB"));
+}
+
+#[test]
+fn a_condition_on_bytes_says_which_bytes_it_means() {
+    let scratch = Scratch::new();
+    let file = file(&scratch, samples());
+    let note = |condition: &str| {
+        let output = apexmap(&["query", file.to_str().expect("a path"), "--group-by", "L", "--where", condition]);
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let moved = note("bytes > 1 B");
+    assert!(moved.contains("note: \"bytes\" is what a run moved; the size of memory is M: 'M == 64 KiB'"), "{moved}");
+    assert!(!note("M == 64 KiB").contains("moved"));
+    let help = successful_stdout(&["query", "--help"]);
+    assert!(help.contains("M == 512 MiB") && !help.contains("bytes =="), "{help}");
+}
+
+#[test]
 fn wrong_columns_and_conditions_without_matches_are_refused_with_help() {
     let scratch = Scratch::new();
     let file = file(&scratch, samples());

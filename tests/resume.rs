@@ -415,7 +415,7 @@ fn status_shows_the_samples_of_a_copy_without_journals_and_the_answer_of_the_pag
     let answer = "question = \"How fast?\"\n[answer]\ntext = \"{low} to {high}\"\n[answer.values]\n\
                   low = { min = \"bytes_per_second\" }\nhigh = { max = \"bytes_per_second\" }\n";
     let (question, answer) = answer.split_once('\n').expect("a line");
-    let text = format!("{question}\n[launch]\nlaunches = 2\n{SMALL_SWEEP}width = 0.001\nbudget = \"1 s\"\n{answer}");
+    let text = format!("{question}\n[launch]\nlaunches = 2\n{SMALL_SWEEP}max = 8\nwidth = 0.001\n{answer}");
     let (sweep, out) = (sweep(&scratch, &text), scratch.join("result"));
     assert!(run(&sweep, &out).status.success());
     let out_text = out.to_str().unwrap();
@@ -439,7 +439,10 @@ fn status_shows_the_samples_of_a_copy_without_journals_and_the_answer_of_the_pag
     let sentence = with_journals["answer"]["text"].as_str().expect("a sentence");
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(shown.contains(&format!("How fast?\n  {sentence}\n")), "{shown}");
-    assert!(page.replace('\u{a0}', " ").contains(&format!("<strong>{sentence}</strong>")), "{sentence}");
+    assert!(
+        page.replace('\u{a0}', " ").replace("&#x2f;", "/").contains(&format!("<strong>{sentence}</strong>")),
+        "{sentence}"
+    );
     assert_eq!(with_journals["answer"]["values"][0]["unit"], "B/s");
 }
 

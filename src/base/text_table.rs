@@ -103,3 +103,14 @@ impl fmt::Display for TextTable {
         })
     }
 }
+
+/// Formats `a, b and c`. Names only the first of a long list, and the number of the others.
+pub fn list_words(words: &[String]) -> String {
+    const SHOWN: usize = 4;
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        _ if words.len() > SHOWN => format!("{} and {} more", words[..SHOWN - 1].join(", "), words.len() + 1 - SHOWN),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

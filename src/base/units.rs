@@ -202,17 +202,6 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
-/// Formats `a, b and c`. Names only the first of a long list, and the number of the others.
-pub fn list_words(words: &[String]) -> String {
-    const SHOWN: usize = 4;
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        _ if words.len() > SHOWN => format!("{} and {} more", words[..SHOWN - 1].join(", "), words.len() + 1 - SHOWN),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
 /// Formats a number of seconds: `12.3 us`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
@@ -252,12 +241,12 @@ pub fn is_informative((low, high): (f64, f64)) -> bool {
 
 /// Formats an interval of rates or counts, with one unit if both ends have the same: `682 to 709 MB/s`.
 pub fn interval((low, high): (f64, f64), unit: Unit) -> String {
-    joined_ends(&quantity(low, unit), &quantity(high, unit))
+    join_ends(&quantity(low, unit), &quantity(high, unit))
 }
 
 /// Formats an interval with any unit, written once if both ends have the same: `1.2 to 1.4 us`.
 pub fn amount_interval((low, high): (f64, f64), unit: Unit) -> String {
-    joined_ends(&amount(low, unit), &amount(high, unit))
+    join_ends(&amount(low, unit), &amount(high, unit))
 }
 
 /// Formats a rate or count with an interval, whose unit is left out where the value has it: `106 GB/s (89.9 to 125)`.
@@ -267,12 +256,8 @@ pub fn quantity_with_interval(value: f64, ends: (f64, f64), unit: Unit) -> Strin
     format!("{text} ({})", ends.strip_suffix(unit_of_value).unwrap_or(&ends).trim_end())
 }
 
-/// Joins the ends of a range, with one unit if both have the same; equal ends are written once.
+/// Joins the ends of a range, with one unit if both have the same.
 pub fn join_ends(low: &str, high: &str) -> String {
-    if low == high { low.to_owned() } else { joined_ends(low, high) }
-}
-
-fn joined_ends(low: &str, high: &str) -> String {
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, low)), Some((_, high_unit))) if low == high_unit => format!("{number} to {high}"),
         _ => format!("{low} to {high}"),

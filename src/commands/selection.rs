@@ -41,12 +41,8 @@ impl Selection {
     pub fn choose(&self, samples: &Samples) -> Result<Samples> {
         let chosen = samples.choose(self.condition(samples)?.as_deref())?;
         for text in &self.conditions {
-            samples
-                .condition(text)?
-                .names()
-                .iter()
-                .filter_map(|name| samples.other_meaning(name))
-                .for_each(|n| note(&n));
+            let condition = samples.condition(text)?;
+            condition.names().iter().filter_map(|name| samples.other_meaning(name)).for_each(|text| note(&text));
         }
         Ok(chosen)
     }

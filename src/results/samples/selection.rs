@@ -51,9 +51,7 @@ impl Samples {
         let memory = self.table().names().iter().find(|name| columns::is_memory(name))?;
         let example = self.first_value(memory).map(|value| columns::value_name(memory, &value))?;
         let symbol = columns::short(memory);
-        Some(format!(
-            "note: {name} are the bytes that a run moved; for the size of memory write '{symbol} == {example}'"
-        ))
+        Some(format!("note: \"{name}\" is what a run moved; the size of memory is {symbol}: '{symbol} == {example}'"))
     }
 
     /// Creates the error that no sample meets a condition. It lists the existing values.

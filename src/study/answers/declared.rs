@@ -5,6 +5,7 @@ use crate::paired;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::reservation::Reservation;
+use apexmap_base::text_table::list_words;
 use apexmap_base::units::{self, Unit};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
@@ -167,7 +168,7 @@ impl<'a> Sentence<'a> {
                     words.push(own);
                 }
             }
-            (!words.is_empty()).then(|| (units::list_words(&words), words.len()))
+            (!words.is_empty()).then(|| (list_words(&words), words.len()))
         };
         if let Some((words, count)) = of_kind(Missing::NotMeasured) {
             let verb = if count == 1 { "is" } else { "are" };
@@ -201,7 +202,7 @@ impl<'a> Sentence<'a> {
                     // A range has its unit once; its ends may be equal, as on a machine with one pair of cores.
                     if between == " to " && text.ends_with(&format!("{last} to ")) {
                         text.truncate(text.len() - last.len() - between.len());
-                        text.push_str(&units::join_ends(&last, &value));
+                        text.push_str(&if last == value { last } else { units::join_ends(&last, &value) });
                     } else {
                         text.push_str(&value);
                     }
