@@ -64,10 +64,12 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     let progress = Progress::new(plan, &records);
     setting.node_types = NodeTypes::new(&progress.node_types);
     let (mut groups, costs) = (group_points(plan, &progress, setting.retry_failed), SampleCosts::new(plan, &records));
+    // Points that are left out count as missing.
+    let open = launches_of_groups(plan, &groups, &|entry| costs.cost(entry));
     let note = budget::remove_long_points(plan, &mut groups, &costs)?;
     let [.., failed] = progress.counts();
     let failed = if setting.retry_failed { 0 } else { failed };
-    setting.watcher.begin(&launches_of_groups(plan, &groups, &|entry| costs.cost(entry)), plan.repeat, failed);
+    setting.watcher.begin(&open, plan.repeat, failed);
     note.iter().for_each(|text| setting.watcher.say(text));
     let mut suspicion = Suspicion::new(progress.samples() > 0);
     let result = measure_groups(plan, groups, setting, &mut suspicion);
