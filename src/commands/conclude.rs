@@ -37,13 +37,10 @@ pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, 
     let points = plural(campaign.plan.entries.len(), "point");
     let samples = Samples::from(measured.table);
     let health = Health::from_samples(&samples.current());
-    match health.repeat_advice(campaign.plan.blocks) {
-        Some(advice) => {
-            let samples = plural(health.sample_count(), "sample");
-            let disturbed = format!("{} of {samples} disturbed", health.disturbed_count());
-            print(&format!("all {points} are measured, {disturbed}; {advice}\n"))?;
-        }
-        None => print(&format!("all {points} are measured; nothing to do\n"))?,
+    print(&format!("all {points} are measured; nothing to do\n"))?;
+    if let Some(advice) = health.repeat_advice(campaign.plan.blocks) {
+        let samples = plural(health.sample_count(), "sample");
+        print(&format!("{} of {samples} are disturbed; {advice}\n", health.disturbed_count()))?;
     }
     let report = Folder { path: campaign.folder.clone() }.report();
     let has_report = report.is_file();

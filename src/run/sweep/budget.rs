@@ -1,10 +1,11 @@
 //! The time for the launches of a sweep: its division among groups, points that do not fit, and the budget to advise.
 
 use super::cost::{self, SampleCosts, describe_seconds};
-use super::groups::{Group, Pending};
+use super::groups::Group;
 use super::plan::Plan;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, plural};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Seconds for the launches of a group.
@@ -56,27 +57,22 @@ pub fn remove_long_points(plan: &Plan, groups: &mut Vec<Group>, costs: &SampleCo
     /// Factor by which estimates without a sample are often too long.
     const TOO_LONG: f64 = 2.0;
     let Some(budget) = plan.repeat.budget_seconds else { return Ok(None) };
-    let seconds = |pending: &Pending| {
-        let entry = &plan.entries[pending.entry];
-        costs.cost(entry) + cost::filling(&entry.point)
+    let seconds = |&entry: &usize| costs.cost(&plan.entries[entry]) + cost::filling(&plan.entries[entry].point);
+    let is_long = |entry: &usize| {
+        let is_measured = costs.mean_of(&plan.entries[*entry]).is_some();
+        seconds(entry) > if is_measured { budget } else { TOO_LONG * budget }
     };
-    let is_long = |pending: &Pending| {
-        let is_measured = costs.mean_of(&plan.entries[pending.entry]).is_some();
-        seconds(pending) > if is_measured { budget } else { TOO_LONG * budget }
-    };
-    let seconds_of = |is_counted: &dyn Fn(&&Pending) -> bool| -> Vec<f64> {
-        groups.iter().flat_map(|group| &group.pending).filter(is_counted).map(seconds).collect()
-    };
-    let (every_point, long_points) = (seconds_of(&|_| true), seconds_of(&|pending| is_long(pending)));
+    let entries: BTreeSet<usize> = groups.iter().flat_map(|group| &group.pending).map(|point| point.entry).collect();
+    let long_points: Vec<f64> = entries.iter().filter(|entry| is_long(entry)).map(seconds).collect();
     let Some(shortest) = long_points.iter().copied().reduce(f64::min) else { return Ok(None) };
     let (time, budget) = (describe_seconds(shortest), units::seconds(budget));
     // One sample of each point.
-    let advice = advise(every_point.iter().sum());
-    if long_points.len() == every_point.len() {
+    let advice = advise(entries.iter().map(seconds).sum());
+    if long_points.len() == entries.len() {
         let message = format!("one sample takes {time}, longer than the budget of {budget}");
         return Err(Error::input(message, format!("nothing was measured; give more time: {advice}")));
     }
-    groups.iter_mut().for_each(|group| group.pending.retain(|pending| !is_long(pending)));
+    groups.iter_mut().for_each(|group| group.pending.retain(|pending| !is_long(&pending.entry)));
     groups.retain(|group| !group.pending.is_empty());
     let points = plural(long_points.len(), "point");
     Ok(Some(format!(

@@ -64,10 +64,12 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     let progress = Progress::new(plan, &records);
     setting.node_types = NodeTypes::new(&progress.node_types);
     let (mut groups, costs) = (group_points(plan, &progress, setting.retry_failed), SampleCosts::new(plan, &records));
+    // Points that are left out count as missing.
+    let open = launches_of_groups(plan, &groups, &|entry| costs.cost(entry));
     let note = budget::remove_long_points(plan, &mut groups, &costs)?;
     let [.., failed] = progress.counts();
     let failed = if setting.retry_failed { 0 } else { failed };
-    setting.watcher.begin(&launches_of_groups(plan, &groups, &|entry| costs.cost(entry)), plan.repeat, failed);
+    setting.watcher.begin(&open, plan.repeat, failed);
     note.iter().for_each(|text| setting.watcher.say(text));
     let mut suspicion = Suspicion::new(progress.samples() > 0);
     let result = measure_groups(plan, groups, setting, &mut suspicion);
@@ -99,8 +101,8 @@ fn count_waiting_points(plan: &Plan, setting: &DriverInputs) -> Result<usize> {
     Ok(partial + missing)
 }
 
-/// Smallest rest of a budget for which launches start again, in seconds.
-const MIN_REST: f64 = 0.5;
+/// Rest of a budget below which no further launch starts: as a fraction of the budget, and at most in seconds.
+const MIN_REST: (f64, f64) = (0.02, 0.5);
 
 /// Launches all groups. What they leave of the budget goes to the points without a sample, or else to all unfinished ones.
 fn measure_groups(
@@ -110,11 +112,16 @@ fn measure_groups(
     suspicion: &mut Suspicion,
 ) -> Result<()> {
     let mut budget = plan.repeat.budget_seconds;
+    let min_rest = budget.map_or(0.0, |budget| (MIN_REST.0 * budget).min(MIN_REST.1));
+    let is_spent = |budget: Option<f64>| budget.is_some_and(|rest| rest < min_rest);
     let (mut has_started, mut failure) = (false, None);
     while !groups.is_empty() {
         let points: Vec<(u32, usize)> = groups.iter().map(|group| (group.block, group.pending.len())).collect();
         for (index, group) in groups.iter_mut().enumerate() {
             (setting.interrupted)()?;
+            if has_started && is_spent(budget) {
+                break;
+            }
             // The rest is divided anew, so time that a group leaves goes to the later ones.
             let share = budget.map(|budget| Budget::of_first_group(budget, &points[index..]));
             let begun_at = Instant::now();
@@ -133,7 +140,7 @@ fn measure_groups(
             groups.iter_mut().for_each(|group| group.pending.retain(Pending::is_unmeasured));
         }
         groups.retain(|group| !group.pending.is_empty());
-        if budget.is_none_or(|rest| rest < MIN_REST) {
+        if budget.is_none() || is_spent(budget) {
             break;
         }
     }
