@@ -127,7 +127,7 @@ fn points_without_an_interval_are_named_and_do_not_affect_others() {
     );
     let details = overview::details(&comparison);
     assert!(details[0].starts_with("new / base = 0.30"), "{details:?}");
-    assert!(details[0].contains("over the 4 points that have an interval, 95 % interval over launches"), "{details:?}");
+    assert!(details[0].contains("over the 4 points with several launches, 95 % interval over launches"), "{details:?}");
     assert!(details[0].contains("No interval at 2 points, not included in the mean: L = 16; L = 32"), "{details:?}");
     let report = check(&comparison, FIVE_PERCENT).unwrap();
     assert_eq!((report.verdict, report.slower.len(), report.tested, report.untested), (Outcome::Failed, 4, 4, 2));
