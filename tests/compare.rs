@@ -2,18 +2,20 @@
 //! false alarms.
 
 use crate::browser;
-use crate::common::{Scratch, apexmap, refusal_message};
+use crate::common::{Scratch, apexmap, refusal_message, successful_stdout};
 use apexmap_base::point::Value;
 use apexmap_pages::compare::comparison::Warning;
+use apexmap_pages::compare::geometric_mean::geometric_mean;
 use apexmap_pages::compare::limit::{Conditions, SlowdownLimit};
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::points::PointData;
-use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
+use apexmap_pages::compare::ratio::{Basis, ratio};
 use apexmap_pages::compare::regression::{Outcome, check};
 use apexmap_pages::compare::sections::{cards, headline, overview};
 use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::samples::estimate::{LaunchValues, Mean};
+use apexmap_results::samples::health::Slowing;
 use apexmap_results::table::Table;
 use apexmap_results::table::TableBuilder;
 use apexmap_theory::machine::Card;
@@ -111,6 +113,7 @@ fn point_data(launches: &[&[f64]]) -> PointData {
         failures,
         facts,
         exact: false,
+        slowing: Slowing::NONE,
         ranks: 1.0,
         row: None,
         total: Some(false),
@@ -125,7 +128,7 @@ fn launches_are_the_unit_of_comparison_unless_only_one_exists() {
     assert_eq!(ratio(&three_launches, &three_launches, &mut tests).unwrap().basis, Basis::Launches);
     let ratio_of_single = ratio(&single, &three_launches, &mut tests).unwrap();
     assert_eq!(ratio_of_single.basis, Basis::Samples);
-    assert!(ratio_of_single.is_decided() && ratio_of_single.value > 1.5);
+    assert!(ratio_of_single.interval.unwrap().0 > 1.5 && !ratio_of_single.is_decided());
     assert!(ratio(&point_data(&[]), &three_launches, &mut tests).is_none(), "an unfinished point has no ratio");
     assert_eq!(ratio(&point_data(&[&[1.0]]), &point_data(&[&[2.0]]), &mut tests).unwrap().basis, Basis::Nothing);
 }
@@ -449,6 +452,17 @@ fn two_results_give_a_page_and_hostile_names_are_shown_as_text() {
     assert!(
         refusal_message(&["compare", &parquet, &results[0], "--fail-if", "slower=5%"]).contains("are the same samples")
     );
+    // The folder and its archive are one run: equal sides have the same samples, others are compared in pairs.
+    let archive = path(&scratch.join("a.tar.gz"));
+    successful_stdout(&["archive", &results[0], "--out", &archive]);
+    let page = path(&scratch.join("same"));
+    let same = successful_stdout(&["compare", &results[0], &archive, "--names", "a,packed", "--out", &page]);
+    assert!(same.starts_with("a and packed contain the same samples: all their ratios are 1.\n"), "{same}");
+    let cells = std::fs::read_to_string(scratch.join("same/cells.csv")).unwrap();
+    assert_eq!(cells.matches(",1,1,1,pairs,").count(), 4, "{cells}");
+    let halves = [format!("{}[alpha == 1]", results[0]), archive];
+    let half = successful_stdout(&["compare", &halves[0], &halves[1], "--names", "a,packed", "--no-page"]);
+    assert!(half.contains("packed / a = 1.00") && half.contains("compared in pairs"), "{half}");
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! Tests of the sides of a comparison: pairs from one run, sides of different size matched by role, dropped points,
 //! decisions about many points.
 
-use crate::common::{host, manifest};
+use crate::common::{host, manifest, successful_stdout};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::{Cache, Host};
 use apexmap_pages::compare::comparison::Warning;
+use apexmap_pages::compare::geometric_mean::geometric_mean;
 use apexmap_pages::compare::machine::Machine;
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
 use apexmap_pages::compare::mix::mixes;
-use apexmap_pages::compare::ratio::{Basis, Decision, geometric_mean, ratio};
+use apexmap_pages::compare::ratio::{Basis, Decision, ratio};
 use apexmap_pages::compare::scope::Scope;
 use apexmap_pages::compare::sections::{headline, overview};
 use apexmap_pages::compare::{Comparison, compare};
@@ -300,7 +301,7 @@ fn a_weighted_mix_of_codes_has_an_interval_over_launches_and_comes_first() {
         let machines = [side("a", 1.0), side("b", 1.5)];
         let comparison = compare_machines(&machines, MatchRanks::Number);
         let with = |codes: Vec<Code>| Comparison { codes, ..comparison.clone() };
-        let ratio_of = |comparison: &Comparison| mixes(comparison)[0].ratio.clone().expect("a ratio");
+        let ratio_of = |comparison: &Comparison| mixes(comparison)[0].ratio.clone().expect("a ratio").mean;
         let alone = ratio_of(&with(vec![at_a_point.clone()])).interval.expect("an interval");
         let tested = comparison.ratio(1, 0).expect("a ratio").ratio.interval.expect("an interval");
         assert!((alone.0 / tested.0 - 1.0).abs() < 1e-9 && (alone.1 / tested.1 - 1.0).abs() < 1e-9, "{alone:?}");
@@ -312,4 +313,14 @@ fn a_weighted_mix_of_codes_has_an_interval_over_launches_and_comes_first() {
         assert!(headline::sentences(&both)[0].starts_with("Mix of codes, "), "{:?}", headline::sentences(&both));
     }
     assert!((181..=199).contains(&covered), "{covered} of {tries}");
+}
+
+#[test]
+fn a_device_is_compared_with_one_process_and_with_the_node_separately() {
+    let result = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded/quickstart-xeon-16");
+    let text = successful_stdout(&["compare", result, "h100", "--no-page"]);
+    let sentences: Vec<&str> = text.lines().take_while(|line| line.contains(" at P = ")).collect();
+    assert_eq!(sentences.len(), 2, "{text}");
+    assert!(sentences[0].starts_with("One process at P = 1: ") && sentences[1].starts_with("One node at P = 16: "));
+    assert!(sentences.iter().all(|sentence| sentence.contains("NVIDIA H100")), "{text}");
 }

@@ -133,9 +133,11 @@ fn missing_card_numbers_are_named_and_not_guessed() {
     };
     let silent = with_cards(&|machine| machine.card = None);
     assert!(silent.pair.is_none() && silent.groups.is_empty() && silent.sentences.len() == 1);
-    let told_what_to_do =
-        ". To explain the ratio, run apexmap calibrate, then apexmap report RESULT --card results/calibrate/card.toml.";
-    assert_eq!(silent.sentences[0], format!("b has no machine card{told_what_to_do}"));
+    let next = |result: &str| {
+        let card = "--card results/calibrate/card.toml";
+        format!(". To explain the ratio, run apexmap calibrate there, then apexmap report {result} {card}.")
+    };
+    assert_eq!(silent.sentences[0], format!("b has no machine card{}", next("b")));
     let neither = {
         let mut machines =
             [machine("a", plans, &NUMBERS), machine("b", plans, &NUMBERS), machine("c", plans, &NUMBERS)];
@@ -144,12 +146,8 @@ fn missing_card_numbers_are_named_and_not_guessed() {
     };
     let [sentences_of_two, sentences_of_three] = neither
         .map(|explanations| explanations.into_iter().flat_map(|explanation| explanation.sentences).collect::<Vec<_>>());
-    assert_eq!(sentences_of_two, [format!("Neither result has a machine card{told_what_to_do}")]);
-    assert_eq!(
-        sentences_of_three,
-        [format!("No result has a machine card{told_what_to_do}")],
-        "once, not for each pair"
-    );
+    assert_eq!(sentences_of_two, [format!("Neither result has a machine card{}", next("a"))]);
+    assert_eq!(sentences_of_three, [format!("No result has a machine card{}", next("a"))], "once, not for each pair");
     let silent = with_cards(&|machine| machine.card = Some(Card::new("b", "", "")));
     assert!(silent.sentences[0].contains("the card of b has no l1_bytes"), "{:?}", silent.sentences);
     // Without the parameters of messages, one rank is explained and two are not.

@@ -509,6 +509,15 @@ fn the_interval_of_an_efficiency_combines_both_rates() {
 }
 
 #[test]
+fn the_data_of_a_figure_call_an_interval_over_decades_not_known() {
+    let mut wide = curves(&[(1.0, 1e9), (2.0, 2e9)]);
+    (wide.series[0].points[1].low, wide.series[0].points[1].high) = (1e-3, 1e21);
+    let rows = Figure::Curves(wide).table().rows;
+    assert_eq!(rows[0][2..], ["0.900", "1.10"].map(str::to_owned));
+    assert_eq!(rows[1][2..], ["not known", ""].map(str::to_owned));
+}
+
+#[test]
 fn an_interval_over_decades_is_clipped_and_marked_at_the_edge() {
     let mut wide = curves(&[(1.0, 1e9), (2.0, 2e9), (4.0, 5e9), (8.0, 8e9)]);
     let spread = |curves: &Curves| {

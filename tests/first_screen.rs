@@ -113,6 +113,10 @@ fn a_page_is_drawn_again_from_the_result_that_it_holds() {
     let out = run(&scratch, SURFACE);
     let (old, new) = (scratch.join("old.html"), scratch.join("new.html"));
     std::fs::rename(out.join("report.html"), &old).unwrap();
+    // With --out, the page of a folder is written elsewhere, so the folder may be read-only.
+    let elsewhere = scratch.join("elsewhere.html");
+    successful_stdout(&["report", out.to_str().unwrap(), "--out", elsewhere.to_str().unwrap()]);
+    assert!(elsewhere.is_file() && !out.join("report.html").exists());
     std::fs::remove_dir_all(&out).unwrap();
     let (old, new) = (old.to_str().unwrap(), new.to_str().unwrap());
     let stdout = successful_stdout(&["report", old, "--out", new]);

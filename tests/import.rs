@@ -20,7 +20,7 @@ fn recorded_output(name: &str) -> PathBuf {
 fn import_outputs(scratch: &Scratch, names: &[&str]) -> (Samples, Manifest) {
     let files: Vec<PathBuf> = names.iter().map(|name| recorded_output(name)).collect();
     let folder = scratch.join("imported");
-    let manifest = import::write(&files, &folder, None).unwrap_or_else(|error| panic!("{error}"));
+    let manifest = import::write(&files, &folder, None, None).unwrap_or_else(|error| panic!("{error}"));
     (Folder::open(&folder).and_then(|folder| folder.table()).expect("samples").into(), manifest)
 }
 
@@ -148,7 +148,7 @@ fn the_idle_latency_of_mlc_has_its_buffer() {
                   Using buffer size of 2000.000MiB\nEach iteration took 233.6 base frequency clocks (\t93.4\tns)\n";
     fs::write(&file, output).expect("written");
     let folder = scratch.join("idle");
-    import::write(&[file], &folder, Some("mine")).expect("an import");
+    import::write(&[file], &folder, Some("mine"), None).expect("an import");
     let samples = Samples::from(Folder::open(&folder).and_then(|folder| folder.table()).expect("samples"));
     assert!(is_near(value(&samples, "kernel == \"calibrate.chase\"", "operation_seconds"), 93.4e-9));
     assert_eq!(samples.numbers("region_bytes"), [2000.0 * 1024.0 * 1024.0]);
@@ -182,7 +182,7 @@ fn extra_p_text_returns_from_an_export_unchanged() {
     let file = scratch.join("own.txt");
     fs::write(&file, &original).expect("written");
     let folder = scratch.join("own");
-    import::write(&[file], &folder, None).expect("an import");
+    import::write(&[file], &folder, None, None).expect("an import");
     let back = Samples::from(Folder::open(&folder).and_then(|folder| folder.table()).expect("samples"));
     assert_eq!(export(&back), original);
 }
@@ -217,6 +217,47 @@ fn an_imported_result_is_queried_drawn_compared_and_labelled() {
     assert!(page.contains("IMPORTED from hpcc 1.5.0"), "the page says that one side is imported");
     let report = fs::read_to_string(scratch.join("hpcc/report.html")).expect("a report");
     assert!(report.contains("IMPORTED: values of another program") && report.contains("imported from hpcc 1.5.0"));
+}
+
+#[test]
+fn an_imported_result_is_compared_once_the_user_states_its_cores() {
+    let scratch = Scratch::new();
+    let path = |name: &str| scratch.join(name).to_str().expect("a path").to_owned();
+    let (sweep, own, stream) = (path("s.toml"), path("own"), path("stream"));
+    let text = "[fixed]\nkernel = \"calibrate.stream\"\nbytes = \"1 MiB\"\n[axes]\naccess = [\"triad\"]\n\
+                ranks = { from = 1, to = \"cores\", factor = 2 }\n[launch]\ntransport = \"threads\"\nlaunches = 1\n\
+                preflight = 0\n[repeat]\nmin = 2\n";
+    fs::write(&sweep, text).expect("written");
+    assert!(apexmap(&["run", &sweep, "--no-report", "--out", &own]).status.success());
+    let recorded = recorded_output("stream.txt");
+    let recorded = recorded.to_str().expect("a path");
+    assert!(apexmap(&["import", recorded, "--out", &stream]).status.success());
+    // The file has 8 threads, which may be points of this machine too.
+    if std::thread::available_parallelism().is_ok_and(|threads| threads.get() >= 8) {
+        return;
+    }
+    // The help of each refusal leads to a comparison.
+    for more in [&[][..], &["--match-ranks", "role"]] {
+        let compare = [&["compare", &stream, &own, "--no-page"], more].concat();
+        let refused = text_of(&compare);
+        let help = refused.split("--cores ").nth(1).unwrap_or_else(|| panic!("{refused}")).trim();
+        let ignore = if more.is_empty() { "NUMBER, --ignore bytes" } else { "NUMBER," };
+        assert_eq!(help, ignore, "{refused}");
+        let stated = text_of(&[&compare[..], &["--cores", "8,", "--ignore", "bytes"]].concat());
+        assert!(stated.contains("All cores, whole machine: ") && stated.contains("1 point matched"), "{stated}");
+    }
+    let again = path("again");
+    assert!(apexmap(&["import", recorded, "--out", &again, "--cores", "8"]).status.success());
+    let refused = text_of(&["compare", &again, &own, "--no-page"]);
+    assert!(refused.contains("exclude parameters from the matching: --ignore bytes"), "{refused}");
+    let stated = text_of(&["compare", &again, &own, "--no-page", "--ignore", "bytes"]);
+    assert!(stated.contains("All cores, whole machine: "), "{stated}");
+    assert!(text_of(&["compare", &stream, &own, "--cores", "8"]).contains("--cores has 1 number for 2 machines"));
+    assert!(text_of(&["compare", &stream, &own, "--cores", "x,"]).contains("--cores x is not a number of cores"));
+}
+
+fn text_of(arguments: &[&str]) -> String {
+    text(&apexmap(arguments))
 }
 
 #[test]

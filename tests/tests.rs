@@ -171,6 +171,7 @@ mod common;
 mod compare;
 mod compare_check;
 mod compare_exact;
+mod compare_reservations;
 mod compare_sides;
 mod compare_terms;
 mod condition;

@@ -79,7 +79,7 @@ pub fn access_error(operation: &str, path: &Path, cause: io::Error) -> Error {
     let folder = path.ancestors().skip(1).find(|folder| folder.exists());
     let owners: Vec<String> = [Some(path), folder].into_iter().flatten().filter_map(owner).collect();
     let help = "ask for the permission to write there (in a folder with mode 1000 only the owner may replace a file), or name another \
-                folder with --out";
+                place with --out";
     Error { help: format!("{}: {help}", owners.join(", ")), ..error }
 }
 

@@ -14,7 +14,7 @@ use apexmap_base::units::plural;
 use apexmap_draw::figure::Style;
 use apexmap_pages::compare::devices;
 use apexmap_pages::compare::limit::Conditions;
-use apexmap_pages::compare::machine::{Machine, name_all};
+use apexmap_pages::compare::machine::{Machine, content_hash, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
 use apexmap_pages::compare::published_machines;
 use apexmap_pages::compare::ratio::Decision;
@@ -48,7 +48,7 @@ pub struct Arguments {
     inputs: Vec<String>,
     /// Measure this sweep (a file or a ready sweep) in launches that alternate between A and B, and print how many differences a
     /// comparison of A and B finds; all are false
-    #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "cards", "conditions", "ignore", "fail_if"])]
+    #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "cards", "cores", "conditions", "ignore", "fail_if"])]
     control: Option<PathBuf>,
     /// Launches of A, and of B, per rank count [default: those of the sweep, at least 3]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=50))]
@@ -65,6 +65,10 @@ pub struct Arguments {
     /// Machine cards for the results, in their order, comma-separated; an empty entry keeps a result's own card
     #[arg(long, value_delimiter = ',', value_name = "CARDS")]
     cards: Vec<String>,
+    /// Numbers of cores of the machines, in their order, comma-separated, for imported results that do not have them; an empty entry
+    /// keeps a result's own
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS")]
+    cores: Vec<String>,
     /// Accept these differences and print them on every figure: page-size, oversubscription, transport, version, kernel,
     /// one-launch
     #[arg(long, value_delimiter = ',', value_name = "DIFFERENCES")]
@@ -127,6 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut machines = read_machines(&arguments.inputs, &arguments.conditions)?;
     give_cards(&mut machines, &arguments.cards)?;
+    give_cores(&mut machines, &arguments.cores)?;
     name_all(&mut machines, &arguments.names)?;
     let Conditions { limit, noisy } = Conditions::parse(&arguments.fail_if)?;
     if arguments.json && limit.is_none() {
@@ -321,6 +326,21 @@ fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Gives the machines the numbers of cores of `--cores`.
+fn give_cores(machines: &mut [Machine], cores: &[String]) -> Result<()> {
+    let next = "give one number per machine, separated by commas; an empty entry keeps a result's own number";
+    if !cores.is_empty() && cores.len() != machines.len() {
+        let (given, machines) = (plural(cores.len(), "number"), plural(machines.len(), "machine"));
+        return Err(Error::input(format!("--cores has {given} for {machines}"), next));
+    }
+    for (machine, text) in machines.iter_mut().zip(cores).filter(|(_, text)| !text.is_empty()) {
+        let number = text.parse().ok().filter(|cores| *cores > 0);
+        machine.cores =
+            Some(number.ok_or_else(|| Error::input(format!("--cores {text} is not a number of cores"), next))?);
+    }
+    Ok(())
+}
+
 /// Returns the card if the input is a published machine or a card file.
 fn card(given: &str) -> Result<Option<Card>> {
     let published = apexmap_theory::machine::is_published(given);
@@ -354,10 +374,12 @@ fn open(given: &str, common: &[String]) -> Result<Machine> {
     let (manifest, card) = described.transpose().map_err(|error| opened.name_error(error))?.unwrap_or_default();
     let result = opened.known_folder().filter(|_| !opened.is_unpacked()).map(|folder| folder.path.clone());
     let file = result.as_deref().unwrap_or(file);
+    let content = content_hash(&samples);
     let samples = choose(given, &samples, common, own)?;
     let mut machine = Machine::from_samples(given, samples, manifest)?;
     machine.card = card.or(machine.card);
     machine.run = file.canonicalize().ok().map(|path| path.to_string_lossy().into());
+    machine.content = content;
     Ok(machine)
 }
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap import hpccoutf.txt
-  apexmap import run1/stream.txt run2/stream.txt run3/stream.txt --out results/stream-other --machine other
-  apexmap compare results/hpccoutf red-storm
+  apexmap import run1/stream.txt run2/stream.txt run3/stream.txt --out results/vendor --machine vendor --cores 64
+  apexmap compare results/vendor results/stream
 
 Reads HPCC's hpccoutf.txt, the tables of the OSU Micro-Benchmarks and of STREAM, the output of Intel's Memory Latency Checker, and \
 Extra-P's text format. Each file counts as one launch. `query`, `plot`, `fit`, `export`, `report` and `compare` take the result, and say \
@@ -25,12 +25,15 @@ pub struct Arguments {
     /// Name of the machine [default: the host that the file names, or the name of the first file]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
+    /// Number of cores of the machine, so that `compare` knows which points use all of them
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    cores: Option<u32>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let name = arguments.files[0].file_stem().unwrap_or("imported".as_ref());
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(name));
-    let manifest = import::write(&arguments.files, &out, arguments.machine.as_deref())?;
+    let manifest = import::write(&arguments.files, &out, arguments.machine.as_deref(), arguments.cores)?;
     let label = manifest.imported.as_ref().map(|import| import.label()).unwrap_or_default();
     let values = plural(manifest.samples.values().sum(), "row");
     let notes = manifest.imported.iter().flat_map(|import| &import.notes).map(|note| format!("note: {note}\n"));

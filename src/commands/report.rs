@@ -33,7 +33,8 @@ pub struct Arguments {
     /// A result: folder, archive, or a report that holds its result
     #[arg(default_value = "results/quickstart")]
     result: PathBuf,
-    /// Where to write the page that is drawn from a page or an archive [default: NAME.redrawn.html or NAME.html next to it]
+    /// Write only the page, to this file; the result stays as it is [default: report.html in the result folder, NAME.redrawn.html or
+    /// NAME.html next to a page or an archive]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -52,14 +53,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let models = arguments.models.read()?;
     let opened = Opened::open(&arguments.result)?;
+    let opened = if arguments.out.is_some() { opened.into_copy()? } else { opened };
     if opened.is_unpacked() {
         return redraw(arguments, &opened, &models);
-    }
-    if arguments.out.is_some() {
-        return Err(Error::input(
-            "--out needs a report to draw again; the report of a folder is written into the folder",
-            "omit --out, or name a page: apexmap report report.html --out new.html",
-        ));
     }
     let folder = opened.folder()?;
     folder.remove_abandoned_if_unused();
@@ -87,8 +83,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn redraw(arguments: &Arguments, opened: &Opened, models: &[&'static FormulaModel]) -> Result<()> {
     if arguments.card.card.is_some() || style(&arguments.style) != Style::Screen {
         return Err(Error::input(
-            "--card and --style need a result folder: the files of an archive or a report are not changed",
-            "omit them, or name the result folder",
+            "--card and --style change the files of a result folder, not those of an archive or a report, and not with --out",
+            "omit them, or name the result folder without --out",
         ));
     }
     let out = arguments.out.clone().unwrap_or_else(|| redrawn_name(&arguments.result));

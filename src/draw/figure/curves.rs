@@ -11,7 +11,7 @@ use super::landmark::Landmark;
 use super::legend::{self, Item, Legend};
 use super::series_style::{Distinction, Part, SeriesStyle};
 use super::sheet::{Room, Style};
-use super::table::{FigureTable, column, in_words};
+use super::table::{FigureTable, column, in_words, interval_cells};
 use super::text::{self, Font, Side};
 use super::ticks::Scale;
 use apexmap_base::error::{Error, Result};
@@ -179,7 +179,7 @@ impl Drawable for CurvePlot<'_> {
                 row.insert(0, (*label).to_owned());
             }
             if has_intervals {
-                row.extend([write_y(point.low), write_y(point.high)]);
+                row.extend(interval_cells((point.low, point.high), &write_y));
             }
             row
         };

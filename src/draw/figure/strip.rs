@@ -6,7 +6,7 @@ use super::drawable::Drawable;
 use super::frame::{self, Frame, FrameAxis};
 use super::geometry::Rect;
 use super::grid::Quantity;
-use super::table::{FigureTable, column, in_words};
+use super::table::{FigureTable, column, in_words, interval_cells};
 use super::text::{self, Font, Side};
 use super::ticks::Scale;
 use apexmap_base::error::Result;
@@ -130,9 +130,9 @@ impl Drawable for &Strip {
         let values: Vec<f64> = self.items.iter().map(|item| item.value).collect();
         let (head, write) = column(&self.value, &values);
         let row = |item: &StripItem| {
-            let (low, high) = item.interval.unwrap_or((f64::NAN, f64::NAN));
+            let [low, high] = interval_cells(item.interval.unwrap_or((f64::NAN, f64::NAN)), &write);
             let marked = if item.marked { "slow" } else { "" };
-            vec![item.name.clone(), write(item.value), write(low), write(high), marked.to_owned()]
+            vec![item.name.clone(), write(item.value), low, high, marked.to_owned()]
         };
         let head = vec!["name".into(), head, "95 % low".into(), "to".into(), "verdict".into()];
         FigureTable { head, rows: self.items.iter().map(row).collect() }

@@ -1,7 +1,7 @@
 //! A figure's data as a table, and its description in words, for readers who cannot see it and for calculations.
 
 use super::grid::{Grid, Quantity};
-use apexmap_base::units::{self, NumberStyle, Unit, plural};
+use apexmap_base::units::{self, NumberStyle, Unit, is_informative, plural};
 
 /// The values of a figure. Row numbers are those of the spots of its drawing.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,14 @@ pub fn column(quantity: &Quantity, values: &[f64]) -> (String, impl Fn(f64) -> S
 fn choose_prefix(value: f64, names: &[(f64, &str)]) -> (f64, String) {
     let (factor, name) = names.iter().find(|(factor, _)| value >= *factor).unwrap_or(&names[names.len() - 1]);
     (*factor, (*name).to_owned())
+}
+
+/// Formats the ends of an interval for a table. An interval too wide to be useful is not known, as in all texts.
+pub fn interval_cells((low, high): (f64, f64), write: impl Fn(f64) -> String) -> [String; 2] {
+    match low.is_finite() && high.is_finite() && !is_informative((low, high)) {
+        true => ["not known".into(), String::new()],
+        false => [write(low), write(high)],
+    }
 }
 
 /// Formats a number for a table; an unknown value gives an empty cell.

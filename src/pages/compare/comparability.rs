@@ -1,7 +1,7 @@
 //! Differences that make a comparison unfair, and those that were allowed.
 
-use super::machine::Machine;
-use super::matching::AllowedDifferences;
+use super::machine::{Machine, Origin};
+use super::matching::{AllowedDifferences, state_cores};
 use super::points::{Facts, Point, Points};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units;
@@ -132,15 +132,23 @@ pub fn no_common_point(machines: &[Machine], points: &Points) -> Error {
              figure: --allow page-size",
         );
     }
+    let others: Vec<&str> = apart.iter().map(|(name, _)| *name).filter(|name| *name != "P").collect();
+    let ignore = if others.is_empty() { String::new() } else { format!(" --ignore {}", others.join(",")) };
+    let has_unknown_cores = |machine: &Machine| machine.origin == Origin::Measured && machine.cores.is_none();
     let next = match differ("P") {
-        true => {
+        true if machines.iter().any(has_unknown_cores) => {
+            let cores = state_cores(machines);
+            format!("state the cores of the machine, so that all cores are compared with all cores: {cores}{ignore}")
+        }
+        true if points.roles.is_some() => "measure both on one core, or both on all cores of their machine".to_owned(),
+        true => format!(
             "run the same sweep on both; points with different numbers of ranks are matched only if they use all cores of \
-             their machine: --match-ranks role"
+             their machine: --match-ranks role{ignore}"
+        ),
+        false if ignore.is_empty() => {
+            "run the same sweep on both, or compare different kernels with --allow kernel".to_owned()
         }
-        false => {
-            "run the same sweep on both, or exclude parameters from the matching with --ignore, and kernels with \
-             --allow kernel"
-        }
+        false => format!("run the same sweep on both, or exclude parameters from the matching:{ignore}"),
     };
     Error::input(format!("{} have no point in common: {why}", names.join(" and ")), next)
 }

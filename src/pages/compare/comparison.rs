@@ -99,7 +99,11 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     let scopes = match points.roles {
         Some(_) => Scope::roles(&points.points, &matched),
         None if points.devices.is_empty() => Vec::new(),
-        None => Scope::processes(&points.points, &matched, &machines.iter().map(Machine::cores).collect::<Vec<_>>()),
+        None => Scope::processes(
+            &points.points,
+            &matched,
+            &machines.iter().map(|machine| machine.cores).collect::<Vec<_>>(),
+        ),
     };
     let ratios_of = |machine: usize| {
         let of_scope =
@@ -203,12 +207,6 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether a machine and the first one are sides of one run.
-    pub fn is_same_run(&self, machine: usize) -> bool {
-        let [run, base] = [machine, 0].map(|k| &self.machines[k].run);
-        run.is_some() && run == base
-    }
-
     pub fn name(&self, machine: usize) -> &str {
         &self.machines[machine].name
     }
@@ -235,24 +233,12 @@ impl Comparison<'_> {
         if warnings.is_empty() { text } else { format!("{text}\n{}", warnings.join(". ")) }
     }
 
-    /// Returns the names of the first two machines with the same samples, if any. Machines without samples have none in common, and
-    /// equal simulations are two runs.
+    /// Returns the names of the first two machines with the same samples, if any.
     pub fn same_samples(&self) -> Option<[&str; 2]> {
-        let seconds = |k: usize| {
-            let samples = &self.machines[k].samples;
-            samples.rows().iter().map(|&row| samples.table().number("seconds", row).to_bits())
-        };
         let machines = 0..self.machines.len();
-        let pairs = machines.clone().flat_map(|a| machines.clone().skip(a + 1).map(move |b| (a, b)));
-        let measured = |k: usize| {
-            let Machine { origin, samples, transfer, .. } = &self.machines[k];
-            *origin == Origin::Measured
-                && transfer.is_none()
-                && !samples.is_empty()
-                && samples.describe_origin().is_none()
-        };
-        let mut same = pairs.filter(|&(a, b)| measured(a) && measured(b) && seconds(a).eq(seconds(b)));
-        same.next().map(|(a, b)| [a, b].map(|k| self.machines[k].name.as_str()))
+        let mut pairs = machines.clone().flat_map(|a| machines.clone().skip(a + 1).map(move |b| [a, b]));
+        let same = pairs.find(|&[a, b]| self.machines[a].has_same_samples(&self.machines[b]))?;
+        Some(same.map(|k| self.name(k)))
     }
 
     /// Returns the warnings of every HTML page: allowed differences, ignored parameters, disturbed machines, and numbers that
@@ -344,7 +330,7 @@ impl Comparison<'_> {
             }
             let has = |point: &usize| self.point(*point).by_machine[index].is_some();
             let matched: Vec<usize> = self.matched.iter().copied().filter(has).collect();
-            let scopes = Scope::processes(&self.points.points, &matched, &[machine.cores()]).into_iter();
+            let scopes = Scope::processes(&self.points.points, &matched, &[machine.cores]).into_iter();
             let each = scopes.map(|(scope, _)| scope.label());
             format!("{} is {}", machine.name, each.collect::<Vec<_>>().join(", "))
         };

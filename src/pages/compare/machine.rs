@@ -8,6 +8,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::{Card, catalogue, entry_of};
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Source of a machine's numbers.
@@ -63,6 +64,10 @@ pub struct Machine {
     pub card: Option<Card>,
     /// The run that measured the samples, or `None` if unknown. Results of the same run share their launches.
     pub run: Option<Arc<str>>,
+    /// Hash of all samples of the run, which is the same in its folder and its archive; `None` if unknown.
+    pub content: Option<u64>,
+    /// Number of cores that ranks can use, if known.
+    pub cores: Option<u64>,
     /// Bytes per second to a device, whose speeds then contain a transfer of each word once per read.
     pub transfer: Option<f64>,
     /// Why models do not predict some points of the others from the numbers of a published machine, with the next step.
@@ -100,6 +105,12 @@ impl Machine {
             None => reported_by_os(manifest, &name),
         });
         let card = card.transpose()?;
+        // An import records the cores that its user states.
+        let processors = manifest.as_ref().filter(|manifest| manifest.simulated.is_none()).map(|manifest| {
+            let host = if manifest.is_measured() { manifest.first_host() } else { &manifest.driver_host };
+            host.processors.clone()
+        });
+        let cores = processors.and_then(|processors| processors.cores.or(processors.hardware_threads)).map(u64::from);
         Ok(Self {
             name,
             given: given.to_owned(),
@@ -108,6 +119,8 @@ impl Machine {
             manifest,
             card,
             run: None,
+            content: None,
+            cores,
             transfer: None,
             refused: Vec::new(),
         })
@@ -124,10 +137,31 @@ impl Machine {
         Some(manifest.first_host())
     }
 
-    /// Returns the number of cores that ranks can use on the measuring host.
-    pub fn cores(&self) -> Option<u64> {
-        let processors = &self.host().filter(|_| self.origin == Origin::Measured)?.processors;
-        processors.cores.or(processors.hardware_threads).map(u64::from)
+    /// Returns what identifies the run of the samples: their content or, without it, the place of the result.
+    pub fn identity(&self) -> Option<Arc<str>> {
+        self.content.map(|content| format!("{content:016x}").into()).or_else(|| self.run.clone())
+    }
+
+    /// Returns whether both are samples of one run, so that they share its launches.
+    pub fn is_same_run(&self, other: &Self) -> bool {
+        self.identity().is_some() && self.identity() == other.identity()
+    }
+
+    /// Returns whether both have the same measured samples, in any order. Equal simulations are two runs.
+    pub fn has_same_samples(&self, other: &Self) -> bool {
+        let seconds = |machine: &Self| {
+            let table = machine.samples.table();
+            let mut bits: Vec<u64> =
+                machine.samples.rows().iter().map(|&row| table.number("seconds", row).to_bits()).collect();
+            bits.sort_unstable();
+            bits
+        };
+        let is_measured = |machine: &Self| {
+            let Self { origin, samples, transfer, .. } = machine;
+            let measured = *origin == Origin::Measured && transfer.is_none();
+            measured && !samples.is_empty() && samples.describe_origin().is_none()
+        };
+        is_measured(self) && is_measured(other) && seconds(self) == seconds(other)
     }
 
     /// Returns the processor with its cores: `Intel Xeon Processor, 2 cores`; `None` if it is not known.
@@ -189,6 +223,18 @@ fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
         card.set_base(&number, value, "reported by the operating system")?;
     }
     Ok(card)
+}
+
+/// Returns a hash of the times of all current samples, in any order; `None` if they state no time.
+pub fn content_hash(samples: &Samples) -> Option<u64> {
+    let samples = samples.current();
+    let (table, time) = (samples.table(), samples.column("unix_seconds")?);
+    let times = |&row: &usize| [time.number(row).to_bits(), table.number("seconds", row).to_bits()];
+    let mut times: Vec<[u64; 2]> = samples.rows().iter().map(times).collect();
+    times.sort_unstable();
+    let mut hasher = DefaultHasher::new();
+    times.hash(&mut hasher);
+    (!times.is_empty()).then(|| hasher.finish())
 }
 
 /// Gives every machine a unique name: the requested name, or its own name, extended by the input if several machines share it.

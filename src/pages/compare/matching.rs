@@ -293,7 +293,7 @@ fn point_data(
         }
         launches.retain(|launch| !launch.values.is_empty());
         let unusable = cell.samples.len() - launches.iter().map(|launch| launch.values.len()).sum::<usize>();
-        let (facts, run) = (Facts::from_samples(&cell.samples), machine.run.clone());
+        let (facts, run) = (Facts::from_samples(&cell.samples), machine.identity());
         let slowing = health.slowing(&cell.samples);
         let (failures, ranks, row) = (cell.failures, f64::NAN, cell.samples.rows().first().copied());
         (cell.by, PointData { launches, run, widening, failures, facts, exact, slowing, ranks, row, total }, unusable)
@@ -306,23 +306,33 @@ fn point_data(
 /// # Errors
 /// If matching by role is requested and a machine does not report its number of cores.
 fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
-    let cores: Vec<Option<u64>> = machines.iter().map(Machine::cores).collect();
+    let cores: Vec<Option<u64>> = machines.iter().map(|machine| machine.cores).collect();
     let unknown = cores.iter().position(Option::is_none);
     match (how, unknown) {
         (MatchRanks::Number, _) | (MatchRanks::Auto, Some(_)) => return Ok(None),
         (MatchRanks::Role, Some(at)) => {
-            return Err(Error::input(
-                format!("{} does not report its number of cores", machines[at].given),
-                "match by number: --match-ranks number",
-            ));
+            let help = match machines[at].origin {
+                Origin::Published => "match by number: --match-ranks number".to_owned(),
+                Origin::Measured => format!("state it: {}", state_cores(machines)),
+            };
+            return Err(Error::input(format!("{} does not report its number of cores", machines[at].given), help));
         }
         _ => {}
     }
     let cores: Vec<u64> = cores.into_iter().flatten().collect();
     // Processes may run on several nodes, each with its own cores.
-    let threads = machines.iter().all(|machine| machine.samples.words("transport") == ["threads"]);
+    let is_threads = |machine: &Machine| {
+        machine.samples.imported_programs().is_some() || machine.samples.words("transport") == ["threads"]
+    };
+    let threads = machines.iter().all(is_threads);
     let differ = threads && cores.windows(2).any(|pair| pair[0] != pair[1]);
     Ok((differ || how == MatchRanks::Role).then_some(Roles { cores }))
+}
+
+/// Returns the option that states the cores of the machines that do not report them: `--cores NUMBER,`.
+pub fn state_cores(machines: &[Machine]) -> String {
+    let entry = |machine: &Machine| if machine.cores.is_none() { "NUMBER" } else { "" };
+    format!("--cores {}", machines.iter().map(entry).collect::<Vec<_>>().join(","))
 }
 
 /// Returns the sizes that each machine has its own value of: sizes that a sweep adapts to the machine, if every machine has one

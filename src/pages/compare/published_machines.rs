@@ -130,6 +130,8 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         manifest: None,
         card: Some(card),
         run: None,
+        content: None,
+        cores: None,
         transfer: None,
         refused,
     })

@@ -104,18 +104,20 @@ impl RegressionCheck {
                 format!("the smallest slowdown that this check could have found is {percent} % (median point)")
             }
             None => {
-                let disturbed = self.reservations.iter().map(Reservation::to_string).find(|_| self.explained == 0);
+                let disturbed = self.disturbed().filter(|_| self.explained == 0).map(Reservation::to_string);
                 let why = disturbed.unwrap_or_else(|| "half of its points have no interval".into());
                 format!("this check cannot find any slowdown, because {why}")
             }
         }
     }
 
+    fn disturbed(&self) -> Option<&Reservation> {
+        self.reservations.iter().find(|reservation| matches!(reservation, Reservation::Disturbed { .. }))
+    }
+
     /// Returns what the verdict depends on: a disturbance that may explain slow points, or the slowdown that the check could have found.
     pub fn grounds(&self) -> String {
-        let disturbed =
-            self.reservations.iter().find(|reservation| matches!(reservation, Reservation::Disturbed { .. }));
-        match disturbed.filter(|_| self.explained > 0) {
+        match self.disturbed().filter(|_| self.explained > 0) {
             Some(disturbed) => format!("{} slower, but {disturbed}", more_points(self.explained)),
             None => self.power(),
         }

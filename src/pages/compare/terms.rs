@@ -165,8 +165,10 @@ fn without_card(comparison: &Comparison) -> String {
         (false, [name]) => format!("{name} has no machine card"),
         (false, several) => format!("{} have no machine card", several.join(" and ")),
     };
+    let given = machines.iter().find(|machine| !machine.has_card()).map_or("RESULT", |machine| machine.given.as_str());
     format!(
-        "{who}. To explain the ratio, run apexmap calibrate, then apexmap report RESULT --card results/calibrate/card.toml."
+        "{who}. To explain the ratio, run apexmap calibrate there, then apexmap report {} --card results/calibrate/card.toml.",
+        given.split('[').next().unwrap_or(given)
     )
 }
 

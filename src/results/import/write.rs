@@ -23,8 +23,8 @@ const MAX_BYTES: u64 = 64 << 20;
 const COPIES: &str = "imported";
 
 /// Imports files into a new result, and returns its manifest. Each file is a launch. `machine` is the name of the machine; without
-/// one it is the host that the files name, or the name of the first file.
-pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>) -> Result<Manifest> {
+/// one it is the host that the files name, or the name of the first file. `cores`: those of the machine, if the user states them.
+pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>, cores: Option<u32>) -> Result<Manifest> {
     // All files are read before anything is written, so a file that cannot be read leaves no partial result.
     let mut read_files = Vec::new();
     for path in files {
@@ -75,7 +75,7 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>) -> Result<
         budget_seconds: None,
         command: command_words(),
         driver: provenance::build(),
-        driver_host: unknown_host(host.unwrap_or_default()),
+        driver_host: unknown_host(host.unwrap_or_default(), cores),
         worker: provenance::build(),
         unix_seconds: unix_seconds(),
         samples,
@@ -107,12 +107,12 @@ fn read(path: &Path, text: &str) -> Result<Values> {
     })
 }
 
-/// Returns a host of which only the name is known. The machine of this program did not measure the values.
-fn unknown_host(name: String) -> Host {
+/// Returns a host of which only the name and perhaps the cores are known. The machine of this program did not measure the values.
+fn unknown_host(name: String, cores: Option<u32>) -> Host {
     Host {
         name,
         cpu_model: String::new(),
-        processors: Processors::default(),
+        processors: Processors { cores, ..Processors::default() },
         memory_bytes: 0,
         caches: Vec::new(),
         last_cache_seen_bytes: None,

@@ -294,7 +294,7 @@ impl Samples {
              Student's t on their logarithms."
         );
         let within = "within one launch: they are order statistics of its samples and do not include differences between \
-                      launches (launches = 3 in the sweep's [launch])";
+                      launches (apexmap run ... --launches 3)";
         let mut text = match (least, most) {
             (_, 0..=1) => format!("All 95 % intervals are {within}."),
             (0..=1, _) => format!("{over} Intervals of points of a single launch are {within}."),

@@ -76,7 +76,11 @@ impl ScopeMeans {
         let chosen = if finished.is_empty() { members } else { &finished };
         let pairs = Pairs::new(comparison, chosen);
         let points: Vec<&Point> = finished.iter().map(|&index| comparison.point(index)).collect();
-        let ranks = ranking(comparison, &points);
+        let mut ranks = ranking(comparison, &points);
+        // Draws over launches do not include what else keeps a pair undecided.
+        for rank in ranks.iter_mut().filter(|rank| pairs.are_limited(rank.index)) {
+            (rank.range, rank.first) = (None, None);
+        }
         Self {
             label,
             fastest: ranks.iter().find(|rank| rank.rank == 1).map(|rank| pairs.name_fastest(comparison, rank)),
@@ -163,19 +167,25 @@ impl Pairs {
         self.0.iter().map(|row| row.iter().map(cell).collect()).collect()
     }
 
+    /// Returns whether something besides noise keeps a mean of this machine undecided.
+    fn are_limited(&self, machine: usize) -> bool {
+        self.0[machine].iter().flatten().any(|(_, reservations)| !reservations.is_empty())
+    }
+
     /// Returns a sentence that names the machine with the largest mean if it is faster than each other one.
     fn name_fastest(&self, comparison: &Comparison, rank: &MachineRank) -> String {
         let pairs: Vec<_> = self.0[rank.index].iter().flatten().collect();
         let is = |direction: Direction| pairs.iter().any(|(mean, _)| mean.direction() == direction);
         let mut reasons: Vec<String> =
             pairs.iter().flat_map(|(_, reservations)| reservations).map(Reservation::to_string).collect();
+        reasons.sort();
         reasons.dedup();
         let name = comparison.name(rank.index);
         let first = rank.first.filter(|_| !comparison.is_exact());
         let share = first.map(|share| format!("first in {:.1} % of draws", 100.0 * share));
         let and = |words: Option<String>| words.map_or_else(String::new, |words| format!(", {words}"));
         match reasons.is_empty() {
-            false => format!("Fastest overall: not decided, because {}.", reasons.join(", ")),
+            false => format!("Fastest overall: not decided, because {}.", reasons.join(" and ")),
             true if is(Direction::Undecided) => {
                 format!("Fastest overall: not decided{}.", and(share.map(|share| format!("{name} is {share}"))))
             }
@@ -191,7 +201,8 @@ struct MachineRank {
     machine: String,
     /// Rank from 1, by the mean logarithm of the speed.
     rank: usize,
-    /// Range that contains the rank in 95 % of the draws; `None` if the variation between launches is unknown for any machine.
+    /// Range that contains the rank in 95 % of the draws; `None` if the variation between launches is unknown for any machine, or a
+    /// disturbance may explain the difference to one.
     range: Option<(usize, usize)>,
     /// Fraction of draws with this machine first.
     first: Option<f64>,

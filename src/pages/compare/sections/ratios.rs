@@ -2,6 +2,7 @@
 
 use super::drawing::{Drawing, MAX_GROUPS};
 use crate::compare::comparison::{Comparison, Group};
+use crate::compare::geometric_mean::geometric_mean;
 use crate::compare::ratio::{Basis, EXACT, adjust, ratio};
 use crate::html::{Picture, ViewerSurface, file_name};
 use apexmap_base::error::Result;
@@ -14,6 +15,7 @@ use apexmap_results::table::columns;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use ndarray::Array2;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::Path;
 
 #[derive(Serialize)]
@@ -204,7 +206,13 @@ fn ratio_curve(group: Group, machine: usize) -> Option<Drawing> {
         return None;
     }
     let banded = points.iter().any(|point| point.low.is_finite());
+    let is_single = |index: &usize| {
+        group.comparison.ratio(machine, *index).is_some_and(|tested| tested.ratio.basis == Basis::Samples)
+    };
     let band = match banded {
+        true if group.points.iter().any(is_single) => {
+            "the band is its 95 % interval, in part within single launches, which decide nothing"
+        }
         true => "the band is its 95 % interval",
         false if group.is_exact() => EXACT,
         false => "its uncertainty is unknown",
@@ -235,6 +243,9 @@ fn winners(group: Group) -> Option<Drawing> {
     let mut margin = Array2::from_elem(places.dim(), f64::NAN);
     let (mut tested, mut ratios, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let mut tests = MannWhitney::default();
+    // What may explain the mean of two machines may explain any point.
+    let mut explained: HashMap<(usize, usize), Option<usize>> = HashMap::new();
+    let points = group.comparison.matched_points();
     for (place, index) in places.indexed_iter() {
         let Some(index) = *index else { continue };
         let data = &group.comparison.point(index).by_machine;
@@ -245,8 +256,15 @@ fn winners(group: Group) -> Option<Drawing> {
         let Some(&(mut first, _)) = order.first() else { continue };
         if let Some(&(second, _)) = order.get(1)
             && let (Some(a), Some(b)) = (&data[first], &data[second])
-            && let Some(ratio) = ratio(a, b, &mut tests)
+            && let Some(mut ratio) = ratio(a, b, &mut tests)
         {
+            if ratio.slowed != [1.0; 2] {
+                let side = explained.entry((first, second)).or_insert_with(|| {
+                    let mean = geometric_mean(&points, first, second, &mut tests);
+                    mean.and_then(|mean| mean.explained_by())
+                });
+                side.iter().for_each(|&side| ratio.slowed[side] = f64::INFINITY);
+            }
             // Decide by the ratio, as elsewhere. If two machines are close, it may reverse the order of the medians.
             if ratio.value < 1.0 {
                 first = second;

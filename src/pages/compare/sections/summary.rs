@@ -64,9 +64,6 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
         let published = comparison.machines.iter().filter(has_rates);
         remarks.extend(published.map(|machine| format!("{}.", published_machines::rates(machine))));
     }
-    if let Some([first, second]) = comparison.same_samples() {
-        remarks.push(format!("{first} and {second} contain the same samples: all their ratios are 1."));
-    }
     remarks.extend(one_after_the_other(comparison));
     for machine in comparison.machines.iter().filter(|machine| !machine.refused.is_empty()) {
         remarks.push(format!("{} has no rate at some points: {}.", machine.name, machine.refused.join("; ")));

@@ -219,7 +219,9 @@ fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<
             false => format!("; the terms predict {} more than was measured", per_cent(-left)),
         };
     }
-    let point = place(comparison, cell);
+    let tested = comparison.ratio(pair.machine, cell.point);
+    let is_open = tested.is_some_and(|tested| comparison.decision.leaves_open(tested));
+    let point = format!("{}{}", place(comparison, cell), if is_open { " (not certain)" } else { "" });
     Some(format!("{other} is {} times {how} than {base}{point}, {why}.", format_ratio(cell.measured.abs().exp())))
 }
 
