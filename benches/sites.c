@@ -1,5 +1,5 @@
-/* Loops whose rates `cargo bench --bench sites` compares with the maps: sites NAME KIB SECONDS. Each prepares its data, then repeats passes
- * for at least this time, and prints the bytes per second of a pass as the kernels count them: 8 for each word that it reads. */
+/* Loops whose rates `cargo bench --bench sites` compares with the maps: sites NAME KIB SECONDS STRIDE. Each prepares its data, then repeats
+ * passes for at least this time, and prints the bytes per second of five parts: 8 for each word that it reads, as the kernels count. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,6 @@
 #include <time.h>
 
 /* Without it, a compiler repeats no pass whose result it knows. */
-#ifndef NUMBER
-#define NUMBER uint64_t
-#endif
 #define OPAQUE __attribute__((noipa))
 
 static uint64_t state = 88172645463325252u;
@@ -28,22 +25,22 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-OPAQUE NUMBER gather(const NUMBER *x, const uint32_t *index, size_t n) {
-    NUMBER sum = 0;
+OPAQUE uint64_t gather(const uint64_t *x, const uint64_t *index, size_t n) {
+    uint64_t sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += x[index[i]];
     return sum;
 }
 
-OPAQUE NUMBER sweep(const NUMBER *x, size_t n) {
-    NUMBER sum = 0;
+OPAQUE uint64_t sweep(const uint64_t *x, size_t n) {
+    uint64_t sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += x[i];
     return sum;
 }
 
-OPAQUE NUMBER strided(const NUMBER *x, size_t n, size_t stride) {
-    NUMBER sum = 0;
+OPAQUE uint64_t strided(const uint64_t *x, size_t n, size_t stride) {
+    uint64_t sum = 0;
     for (size_t i = 0; i < n; i += stride)
         sum += x[i];
     return sum;
@@ -75,21 +72,21 @@ int main(int count, char **arguments) {
     const size_t n = strtoul(arguments[2], NULL, 10) * 128;
     const double least = strtod(arguments[3], NULL);
     const size_t stride = count > 4 ? strtoul(arguments[4], NULL, 10) : 1;
-    const size_t jumps = n > (1u << 20) ? (n > (1u << 22) ? 1u << 22 : n) : 1u << 20;
-    NUMBER *x = aligned_alloc(4096, 8 * n);
-    uint32_t *index = aligned_alloc(4096, 4 * jumps);
+    const size_t jumps = n / 8 < (1u << 18) ? 1u << 18 : n / 8;
+    uint64_t *x = aligned_alloc(4096, 8 * n);
+    uint64_t *index = aligned_alloc(4096, 8 * jumps);
     if (!x || !index)
         return 1;
     for (size_t i = 0; i < n; i++)
-        x[i] = (NUMBER)i;
+        x[i] = (uint64_t)i;
     for (size_t i = 0; i < jumps; i++)
-        index[i] = (uint32_t)(next_random() % n);
+        index[i] = next_random() % n;
     if (!strcmp(name, "walk"))
         make_cycle((void **)x, n / 8);
-    volatile NUMBER result = 0;
+    volatile uint64_t result = 0;
     void **at = (void **)x;
-    double words = 0, best = 0, start = seconds(), now = start;
-    /* The first pass warms up. The best of five parts counts. */
+    double words = 0, now = 0;
+    /* The first pass warms up. Five parts count. */
     for (int part = -1; part < 5; part++) {
         double begin = seconds();
         words = 0;
@@ -98,7 +95,7 @@ int main(int count, char **arguments) {
             for (size_t pass = 0; pass < 1 + (1u << 17) / n; pass++)
             if (!strcmp(name, "gather")) {
                 result += gather(x, index, jumps);
-                words += 1.5 * (double)jumps; /* an index is half a word */
+                words += 2 * (double)jumps;
             } else if (!strcmp(name, "sweep")) {
                 result += sweep(x, n);
                 words += (double)n;
@@ -112,9 +109,8 @@ int main(int count, char **arguments) {
             }
             now = seconds();
         } while (now - begin < least / 5);
-        if (part >= 0 && words * 8 / (now - begin) > best)
-            best = words * 8 / (now - begin);
+        if (part >= 0)
+            printf("%.4e\n", words * 8 / (now - begin));
     }
-    printf("%.4e\n", best);
     return result == 1;
 }

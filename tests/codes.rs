@@ -13,8 +13,12 @@ use apexmap_locate::tracer::{TraceOptions, trace};
 use apexmap_locate::{code, demo};
 use apexmap_measure::kernels;
 use apexmap_measure::numerics::power_law::PowerLaw;
-use apexmap_theory::codes::{self, Accesses, Code, CodeSite, Kind, Reading, interpolate, weighted_ratio};
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::code_rates::{CodeRates, RateColumn};
+use apexmap_results::samples::sized_rates::Rate;
+use apexmap_theory::codes::{self, Accesses, Code, weighted_ratio};
 use apexmap_theory::models::apex_map::lru::AccessPattern;
+use apexmap_theory::places::{CodeSite, Kind, NoRate, interpolate, sizes_around};
 use rand::SeedableRng;
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
@@ -213,8 +217,13 @@ fn the_known_codes_have_the_alpha_and_l_of_their_loops() {
     }
 }
 
+/// Returns the codes of the demonstration, with the sites that `apexmap locate` finds.
+fn demonstrated() -> Vec<Code> {
+    codes::parse(include_str!("codes/demo.toml"), Path::new("demo.toml")).unwrap()
+}
+
 #[test]
-fn the_sites_of_the_known_codes_have_the_shares_of_their_loops() {
+fn the_sites_of_the_demonstration_have_the_shares_of_their_loops() {
     // Loads and stores per innermost trip, as compilers leave them: sums stay in a register, the tile's factor does not.
     let expected = [
         ("STREAM triad", vec![(Kind::Sweep, 1.0)]),
@@ -224,37 +233,49 @@ fn the_sites_of_the_known_codes_have_the_shares_of_their_loops() {
         ("list walk", vec![(Kind::Chain, 0.5), (Kind::Pointer, 0.5)]),
         ("GUPS", vec![(Kind::Random, 1.0)]),
     ];
-    for (code, (name, kinds)) in codes::list_known().iter().zip(expected) {
-        assert_eq!(code.name, name);
-        for (kind, share) in kinds {
-            let listed: f64 = code.sites.iter().filter(|site| site.kind == kind).map(|site| site.share).sum();
-            assert!((listed - share).abs() < 0.01, "{name}: {kind} {listed}");
+    let listed_codes = demonstrated();
+    let known: Vec<Code> = codes::list_known().into_iter().filter(|code| !code.sites.is_empty()).collect();
+    assert_eq!(known.len(), 1, "a code has one place, or sites");
+    for (name, kinds) in expected {
+        for code in listed_codes.iter().chain(&known).filter(|code| code.name == name) {
+            for (kind, share) in &kinds {
+                let listed: f64 = code.sites.iter().filter(|site| site.kind == *kind).map(|site| site.share).sum();
+                assert!((listed - share).abs() < 0.01, "{name}: {kind} {listed}");
+            }
         }
     }
 }
 
 #[test]
-fn the_sites_of_the_known_codes_are_those_of_the_demonstration() {
+fn the_listed_sites_are_those_of_the_demonstration() {
     needs!(Valgrind);
     let scratch = Scratch::new();
     let program = demo::build(&scratch).unwrap();
-    let listed_codes = codes::list_known();
-    for (name, function) in demo::CODES {
-        let options = TraceOptions { from: Some(function.into()), ..options() };
+    let (listed_codes, known) = (demonstrated(), codes::list_known());
+    let find = |codes: &[Code], name: &str| codes.iter().find(|code| code.name == name).expect(name).sites.clone();
+    let small = demo::CODES.map(|(name, function)| (find(&listed_codes, name), vec![function]));
+    let large = (find(&known, "SpMV, five-point"), vec!["spmv", "2048"]);
+    for (listed, arguments) in small.into_iter().chain([large]) {
+        // Two passes of the large one.
+        let options = TraceOptions { from: Some(arguments[0].into()), accesses: Some(134_200_000), ..options() };
         let mut analysis = Analysis::default();
-        let traced = trace(&[program.clone().into(), function.into()], &options, &mut analysis).unwrap();
+        let command: Vec<_> = std::iter::once(program.clone().into()).chain(arguments.iter().map(Into::into)).collect();
+        let traced = trace(&command, &options, &mut analysis).unwrap();
         let located =
             Located::new(&traced.sites, analysis, [("second-level cache", 1 << 20), ("last cache", 32 << 20)]);
-        let listed = &listed_codes.iter().find(|code| code.name == name).expect(name).sites;
         let sites = code::sites(&located);
-        assert_eq!(sites.len(), listed.len(), "{name}: {sites:?}");
+        assert_eq!(sites.len(), listed.len(), "{arguments:?}: {sites:?}");
         for listed in listed {
             let is_same = |site: &&CodeSite| (&site.line, site.kind) == (&listed.line, listed.kind);
-            let site = sites.iter().find(is_same).unwrap_or_else(|| panic!("{name}: {listed:?} {sites:?}"));
+            let site = sites.iter().find(is_same).unwrap_or_else(|| panic!("{arguments:?}: {listed:?} {sites:?}"));
             let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
-            let numbers = |site: &CodeSite| [site.share, site.alpha, site.block_words, site.stride, site.bytes];
-            let is_near = numbers(site).into_iter().zip(numbers(listed)).all(|(a, b)| near(a, b));
-            assert!(is_near, "{name}: {site:?}, listed {listed:?}");
+            let numbers = |site: &CodeSite| {
+                // Most visits to a column are soon, some much later: no place.
+                let alpha = site.alpha.unwrap_or(f64::INFINITY);
+                [site.share, alpha.recip() + 1.0, site.block_words, site.stride, site.bytes]
+            };
+            let is_near = numbers(site).into_iter().zip(numbers(&listed)).all(|(a, b)| near(a, b));
+            assert!(is_near, "{arguments:?}: {site:?}, listed {listed:?}");
         }
     }
 }
@@ -265,29 +286,39 @@ fn a_map_is_interpolated_in_logarithms_and_never_extrapolated() {
     let (xs, ys) = ([1.0, 16.0, 64.0], [1.0, 10.0, 100.0]);
     let value = |i: usize, j: usize| 3.0 * f64::sqrt(xs[i]) * ys[j] * ys[j];
     let read = |x: f64, y: f64| interpolate([&xs, &ys], value, [x, y]);
-    let Reading::Value(value) = read(4.0, 8.0) else { panic!("inside") };
+    let value = read(4.0, 8.0).expect("inside");
     assert!((value / 384.0 - 1.0).abs() < 1e-12, "{value}");
     // In the middle of four values 1, 1, 1 and 16 the geometric mean is 2.
-    let Reading::Value(middle) =
-        interpolate([&[1.0, 4.0], &[1.0, 100.0]], |i, j| if i + j == 2 { 16.0 } else { 1.0 }, [2.0, 10.0])
-    else {
-        panic!("inside")
-    };
+    let corner = |i: usize, j: usize| if i + j == 2 { 16.0 } else { 1.0 };
+    let middle = interpolate([&[1.0, 4.0], &[1.0, 100.0]], corner, [2.0, 10.0]).expect("inside");
     assert!((middle - 2.0).abs() < 1e-12, "{middle}");
     for (x, y) in [(1.0, 1.0), (64.0, 100.0), (16.0, 10.0), (64.0, 1.0)] {
-        let Reading::Value(corner) = read(x, y) else { panic!("a measured point") };
+        let corner = read(x, y).expect("a measured point");
         assert!((corner / (3.0 * x.sqrt() * y * y) - 1.0).abs() < 1e-12, "{x} {y} {corner}");
     }
     for (x, y) in [(0.5, 1.0), (65.0, 1.0), (1.0, 0.9), (1.0, 101.0), (f64::NAN, 1.0)] {
-        assert_eq!(read(x, y), Reading::Outside, "{x} {y}");
+        assert_eq!(read(x, y), Err(NoRate::Outside), "{x} {y}");
     }
     let gap = |i: usize, j: usize| if (i, j) == (1, 1) { f64::NAN } else { 1.0 };
-    assert_eq!(interpolate([&xs, &ys], gap, [4.0, 5.0]), Reading::Gap);
+    assert_eq!(interpolate([&xs, &ys], gap, [4.0, 5.0]), Err(NoRate::Gap));
     assert_eq!(
         interpolate([&xs, &ys], gap, [4.0, 1.0]),
-        Reading::Value(1.0),
+        Ok(1.0),
         "on a line of the map, the next line does not matter"
     );
+}
+
+#[test]
+fn a_size_is_read_between_near_sizes_or_at_the_next_one() {
+    let around = |sizes: &[f64], size: f64| sizes_around(sizes, size);
+    assert_eq!(around(&[1.0, 4.0, 64.0], 4.0), Some(vec![(1, 1.0)]));
+    assert_eq!(around(&[1.0, 4.0, 64.0], 2.0), Some(vec![(0, 0.5), (1, 0.5)]), "in the middle of two logarithms");
+    // 4 and 64 are too far apart, and 16 is near neither.
+    assert_eq!(around(&[1.0, 4.0, 64.0], 16.0), None);
+    assert_eq!(around(&[1.0, 4.0, 64.0], 46.0), Some(vec![(2, 1.0)]), "half a doubling");
+    assert_eq!(around(&[1.0, 4.0, 64.0], 90.0), Some(vec![(2, 1.0)]));
+    assert_eq!(around(&[1.0, 4.0, 64.0], 91.0), None);
+    assert_eq!(around(&[], 1.0), None);
 }
 
 #[test]
@@ -310,6 +341,7 @@ fn users_add_codes_in_a_file_and_replace_known_ones() {
         name: "my solver".into(),
         alpha: 0.1,
         block_words: 16.0,
+        bytes: None,
         accesses: Accesses::Independent,
         weight: Some(3.0),
         how: String::new(),
@@ -335,6 +367,11 @@ fn errors_of_a_file_of_codes_name_the_line_and_the_nearest_key() {
             5,
             ["weight = 0 is not above 0", "a weight is a time"],
         ),
+        (
+            "[[code]]\nname = \"a\"\nalpha = 1\nL = 1\nbytes = 0\n",
+            5,
+            ["bytes = 0 is not 1 or more", "memory of the code per rank"],
+        ),
         ("[[codes]]\nname = \"a\"\n", 1, ["codes", "did you mean \"code\"?"]),
         (&format!("{OWN}{OWN}"), 7, ["there are two codes \"my solver\"", "its own name"]),
     ] {
@@ -348,16 +385,24 @@ fn errors_of_a_file_of_codes_name_the_line_and_the_nearest_key() {
     }
 }
 
-/// Writes samples of a map whose rate is `speed` L^0.5 alpha^-0.25 bytes per second: a plane in logarithms.
+/// Words of 512 MiB.
+const LARGE: u64 = 1 << 26;
+
+/// Writes samples of a map of 512 MiB whose rate is `speed` L^0.5 alpha^-0.25 bytes per second: a plane in logarithms.
 fn map(scratch: &Scratch, speed: f64) -> PathBuf {
     common::file(scratch, plane("apex_map.sequential", &[0.01, 0.1, 1.0], speed))
 }
 
 fn plane(kernel: &str, alphas: &[f64], speed: f64) -> Vec<Sample> {
+    plane_of(kernel, alphas, speed, (LARGE, "huge"))
+}
+
+fn plane_of(kernel: &str, alphas: &[f64], speed: f64, (words, pages): (u64, &str)) -> Vec<Sample> {
     let mut samples = Vec::new();
     for (alpha, block) in alphas.iter().flat_map(|&alpha| [1u64, 16, 256].map(|block| (alpha, block))) {
         let point = Point::new(kernel, 1)
-            .with_parameter("M", 4096u64)
+            .with_parameter("M", words)
+            .with_parameter("pages", pages)
             .with_parameter("I", 64u64)
             .with_parameter("N", 2u64)
             .with_parameter("L", block)
@@ -365,7 +410,7 @@ fn plane(kernel: &str, alphas: &[f64], speed: f64) -> Vec<Sample> {
         let point = kernels::complete(point).expect("a valid point");
         let bytes = kernels::find(kernel).unwrap().work(&point).bytes;
         let rate = speed * (block as f64).sqrt() * f64::powf(alpha, -0.25);
-        samples.push(sample(&point, &format!("{kernel} {alpha} {block}"), 0, bytes / rate));
+        samples.push(sample(&point, &format!("{kernel} {alpha} {block} {words} {pages}"), 0, bytes / rate));
     }
     samples
 }
@@ -380,9 +425,12 @@ fn the_command_lists_codes_and_reads_their_rates_from_a_map() {
     let more = ["--codes", own.to_str().unwrap()];
     // 1e6 16^0.5 0.1^-0.25.
     assert!(row_of(&result, &more, "my solver").ends_with(" 7.11 MB/s"));
-    assert!(row_of(&result, &more, "STREAM triad").ends_with(" outside the map"));
-    let read = successful_stdout(&["codes", result.to_str().unwrap()]);
-    assert!(read.contains("No measured map for:") && read.contains("pointer (50 % of list walk)"), "{read}");
+    let read = successful_stdout(&["codes", result.to_str().unwrap(), more[0], more[1]]);
+    assert!(row_of(&result, &more, "STREAM triad").ends_with(" \u{2013}"), "{read}");
+    for words in ["STREAM triad (outside the map)", "list walk (no map has chain accesses)", "512 MiB: matrix"] {
+        assert!(read.contains(words), "{words}: {read}");
+    }
+    assert!(read.contains("apexmap run codes"), "{read}");
 }
 
 /// Returns the row of a code on the map of a result.
@@ -392,27 +440,29 @@ fn row_of(result: &Path, more: &[&str], name: &str) -> String {
 }
 
 #[test]
-fn the_table_marks_what_a_map_cannot_say() {
+fn the_table_says_what_a_map_cannot_say() {
     let (scratch, other) = (Scratch::new(), Scratch::new());
     let own = scratch.join("mine.toml");
     let code = |name: &str, accesses: &str| {
-        format!("[[code]]\nname = \"{name}\"\nalpha = 1\nL = 2\naccesses = \"{accesses}\"\n")
+        format!("[[code]]\nname = \"{name}\"\nalpha = 1\nL = 2\naccesses = \"{accesses}\"\nbytes = 5e8\n")
     };
-    std::fs::write(&own, [code("mixed", "mixed"), code("waits", "dependent")].concat()).unwrap();
+    let small = "[[code]]\nname = \"small\"\nalpha = 1\nL = 2\nbytes = 16384\n";
+    std::fs::write(&own, [&code("mixed", "mixed"), &code("waits", "dependent"), small].concat()).unwrap();
     let more = ["--codes", own.to_str().unwrap()];
     let independent = map(&scratch, 1e6);
-    let walk = row_of(&independent, &more, "waits");
-    assert!(row_of(&independent, &more, "mixed").ends_with("  too low: mixed streams"));
-    assert!(!walk.contains("B/s") && walk.contains("apexmap run memory-concurrency"), "{walk}");
+    for name in ["mixed", "waits", "small"] {
+        assert!(row_of(&independent, &more, name).ends_with(" \u{2013}"), "{name}");
+    }
+    let read = successful_stdout(&["codes", independent.to_str().unwrap(), more[0], more[1]]);
+    let read = read.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["mixed (streams and jumps mix)", "waits (no map has", "small (no measured size is near 16 KiB)"] {
+        assert!(read.contains(words), "{words}: {read}");
+    }
     // A dependent map at alpha = 1 alone, a tenth as fast: the walk is read from it, and the others are not.
     let samples = [plane("apex_map.sequential", &[0.01, 0.1, 1.0], 1e6), plane("apex_map.chains", &[1.0], 1e5)];
     let both = common::file(&other, samples.concat());
-    let walk = row_of(&both, &more, "waits");
-    assert!(walk.contains("\u{2013}") && walk.ends_with(" 141 kB/s"), "1e5 2^0.5: {walk}");
-    assert!(row_of(&both, &[], "GUPS").ends_with(" \u{2013}"));
-    // The map has the jumps of the known walk, but no alpha below 1.
-    let walk = row_of(&both, &[], "list walk");
-    assert!(walk.ends_with(" outside the map"), "{walk}");
+    assert!(row_of(&both, &more, "waits").ends_with(" 141 kB/s"), "1e5 2^0.5");
+    assert!(row_of(&both, &[], "GUPS").ends_with("B/s"), "a code of 512 MiB");
 }
 
 #[test]
@@ -420,25 +470,132 @@ fn times_of_sites_add_up_and_without_a_map_the_rate_is_a_bound() {
     let (scratch, other) = (Scratch::new(), Scratch::new());
     let own = scratch.join("mine.toml");
     let site = |kind: &str, place: &str| {
-        format!("[[code.site]]\nline = \"a.c:1\"\nkind = \"{kind}\"\nshare = 0.5\nbytes = 4096\n{place}\n")
+        format!("[[code.site]]\nline = \"a.c:1\"\nkind = \"{kind}\"\nshare = 0.5\nbytes = 5e8\n{place}\n")
     };
     let sites = [site("random", "alpha = 0.1\nL = 16"), site("chain", "alpha = 1\nL = 1")].concat();
     std::fs::write(&own, format!("{OWN}{sites}")).unwrap();
     let more = ["--codes", own.to_str().unwrap()];
     let result = map(&scratch, 1e6);
     let read = successful_stdout(&["codes", result.to_str().unwrap(), more[0], more[1]]);
-    assert!(read.contains("chain (50 % of my solver)") && read.contains("Apex-Map (sweep, random)"), "{read}");
+    assert!(read.contains("50 % of my solver, chain (no map has chain accesses)"), "{read}");
     // Half of the words at 1e6 16^0.5 0.1^-0.25 bytes per second.
     assert!(row_of(&result, &more, "my solver").ends_with(" < 14.2 MB/s"), "{read}");
     std::fs::write(&own, format!("{OWN}{}", site("sweep", "alpha = 1\nL = 256"))).unwrap();
     assert!(row_of(&result, &more, "my solver").ends_with(" 16 MB/s"), "long blocks are sweeps");
     std::fs::write(&own, format!("{OWN}{sites}")).unwrap();
     let samples = [plane("apex_map.sequential", &[0.01, 0.1, 1.0], 1e6), plane("apex_map.chains", &[1.0], 1e5)];
-    let row = row_of(&common::file(&other, samples.concat()), &more, "my solver");
     // Half of the words at 1e6 16^0.5 0.1^-0.25 bytes per second, half at 1e5.
-    assert!(row.contains(" 197 kB/s ") && row.ends_with("\u{2013}"), "{row}");
+    let row = row_of(&common::file(&other, samples.concat()), &more, "my solver");
+    assert!(row.ends_with(" 197 kB/s"), "{row}");
     std::fs::write(&own, format!("{OWN}{}", site("chain", "alpha = 1\nL = 0"))).unwrap();
     assert!(refusal_message(&["codes", "--codes", own.to_str().unwrap()]).contains("out of range"));
+}
+
+/// Returns samples of `calibrate.stride`; `rate` is that of a stride in words and a region in bytes.
+fn strides(places: &[(u64, u64)], pages: &str, rate: impl Fn(u64, u64) -> f64) -> Vec<Sample> {
+    let sample_at = |&(stride, bytes): &(u64, u64)| {
+        let point = Point::new("calibrate.stride", 1).with_parameter("bytes", bytes).with_parameter("stride", stride);
+        let point = kernels::complete(point.with_parameter("pages", pages)).expect("a valid point");
+        let moved = kernels::find("calibrate.stride").unwrap().work(&point).bytes;
+        sample(&point, &format!("stride {stride} {bytes} {pages}"), 0, moved / rate(stride, bytes))
+    };
+    places.iter().map(sample_at).collect()
+}
+
+fn rates(samples: &[Sample]) -> CodeRates {
+    CodeRates::new(&Samples::from(common::table(samples.to_vec()))).expect("rates")
+}
+
+fn at(kind: Kind, alpha: f64, bytes: f64) -> CodeSite {
+    let line = "a.c:1".to_owned();
+    CodeSite { line, kind, share: 1.0, alpha: Some(alpha), block_words: 1.0, stride: 1.0, bytes, reused: None }
+}
+
+/// Returns the rate of a site on the column with these pages.
+fn read(rates: &CodeRates, pages: &str, site: &CodeSite) -> Result<Rate, NoRate> {
+    let has_pages = |column: &RateColumn| column.group().samples.first_word("pages") == pages;
+    let columns = rates.columns();
+    rates.site(*columns.iter().find(|column| has_pages(column)).expect(pages), site)
+}
+
+#[test]
+fn a_site_is_read_at_its_own_size_and_pages_or_not_at_all() {
+    const KIB: f64 = 1024.0;
+    let alphas = [0.01, 1.0];
+    let kernel = "apex_map.sequential";
+    // 2, 8, 32 and 128 KiB are measured with 800, 400, 200 and 100 MB/s, 4 and 512 MiB on both pages.
+    let mut samples = Vec::new();
+    for (words, speed) in [(256, 8e8), (1024, 4e8), (4096, 2e8), (16384, 1e8), (1 << 19, 5e7), (LARGE, 1e6)] {
+        samples.extend(plane_of(kernel, &alphas, speed, (words, "huge")));
+    }
+    samples.extend(plane_of(kernel, &alphas, 4e7, (1 << 19, "base")));
+    samples.extend(plane_of(kernel, &alphas, 5e5, (LARGE, "base")));
+    let rates = rates(&samples);
+    let value = |pages: &str, size: f64| read(&rates, pages, &at(Kind::Random, 1.0, size)).map(|rate| rate.value);
+    let near = |rate: Result<f64, NoRate>, expected: f64| (rate.clone().unwrap() / expected - 1.0).abs() < 1e-9;
+    assert!(near(value("huge", 8.0 * KIB), 4e8), "its own size");
+    assert!(near(value("huge", 16.0 * KIB), 2e8 * f64::sqrt(2.0)), "in the middle of two sizes");
+    assert!(near(value("base", 16.0 * KIB), 2e8 * f64::sqrt(2.0)), "pages hardly matter in 16 KiB");
+    assert!(near(value("huge", 4096.0 * KIB), 5e7) && near(value("base", 4096.0 * KIB), 4e7), "and do in 4 MiB");
+    assert!(near(value("huge", 4e8), 1e6) && near(value("base", 4e8), 5e5), "512 MiB stand for 400 MB");
+    let refused = value("huge", 64.0 * KIB * KIB).unwrap_err();
+    assert_eq!(refused.to_string(), "no measured size is near 64 MiB", "4 and 512 MiB are too far apart");
+    assert_eq!(value("huge", KIB), Err(NoRate::Size(KIB)), "caches end somewhere below the smallest size");
+    assert_eq!(value("huge", 1e10), Err(NoRate::Size(1e10)), "nothing is extrapolated");
+    assert_eq!(read(&rates, "huge", &at(Kind::Chain, 1.0, 8.0 * KIB)), Err(NoRate::NoMap(Kind::Chain)));
+    // Its lines come back after 8 KiB, as in uniform accesses to 8 KiB.
+    let cycle = CodeSite { alpha: None, reused: Some([8000.0, 8192.0]), ..at(Kind::Random, 1.0, 1e9) };
+    assert!(near(read(&rates, "huge", &cycle).map(|rate| rate.value), 4e8));
+    let spread = CodeSite { reused: Some([64.0, 8192.0]), ..cycle };
+    assert_eq!(read(&rates, "huge", &spread), Err(NoRate::NoPlace));
+}
+
+#[test]
+fn walks_at_a_stride_are_read_at_their_number_of_lines() {
+    // The rate of a read depends on the lines of a pass alone: 1e9 up to 256 lines, 1e8 beyond.
+    let rate = |stride: u64, bytes: u64| {
+        let lines = bytes / (64 * stride.div_ceil(8));
+        if lines <= 256 { 1e9 } else { 1e8 }
+    };
+    let places: Vec<(u64, u64)> =
+        [1, 8, 64].iter().flat_map(|&stride| (14..28).map(move |power| (stride, 1 << power))).collect();
+    let mut samples = plane("apex_map.sequential", &[0.01, 1.0], 1e6);
+    samples.extend(strides(&places, "huge", rate));
+    let rates = rates(&samples);
+    let site =
+        |kind: Kind, stride: f64, reused: [f64; 2]| CodeSite { stride, reused: Some(reused), ..at(kind, 1.0, 1e8) };
+    let value = |site: &CodeSite| read(&rates, "huge", site);
+    for stride in [8.0, 16.0, 64.0] {
+        // 256 lines are 16 KiB, wherever they are.
+        let [few, many] = [16384.0, 65536.0].map(|bytes| value(&site(Kind::Strided, stride, [bytes; 2])).unwrap());
+        assert!((few.value / 1e9 - 1.0).abs() < 1e-9 && (many.value / 1e8 - 1.0).abs() < 1e-9, "{stride}: {few:?}");
+        assert!(!few.is_bound);
+    }
+    let sweep = value(&site(Kind::Sweep, 1.0, [16384.0; 2])).unwrap();
+    assert!(sweep.is_bound, "a sweep through a cache is as fast as its instructions");
+    assert!(!value(&site(Kind::Sweep, 1.0, [1e7; 2])).unwrap().is_bound, "in memory, memory decides");
+    // Seven of eight visits come back soon, the others not.
+    let reuse = [16384.0, 1e6];
+    assert_eq!(value(&site(Kind::Strided, 64.0, reuse)), Err(NoRate::Reuse(reuse)));
+    assert_eq!(value(&site(Kind::Strided, 65.0, [16384.0; 2])), Err(NoRate::Outside));
+    // Pages of a long stride matter.
+    let on_base = CodeSite { stride: 64.0, ..at(Kind::Strided, 1.0, 1e6) };
+    let base = plane_of("apex_map.sequential", &[0.01, 1.0], 1e6, (LARGE, "base"));
+    let both = [samples, base].concat();
+    assert_eq!(read(&self::rates(&both), "base", &on_base), Err(NoRate::Size(1e6)));
+}
+
+#[test]
+fn a_diamond_is_drawn_only_on_a_map_of_the_size_of_its_code() {
+    let scratch = Scratch::new();
+    let small = plane_of("apex_map.sequential", &[0.01, 0.1, 1.0], 1e6, (1 << 11, "huge"));
+    let result = common::file(&scratch, small);
+    let out = scratch.join("map.svg");
+    let arguments = ["plot", result.to_str().unwrap(), "contour", "--codes", "--out", out.to_str().unwrap()];
+    successful_stdout(&arguments);
+    let drawn = std::fs::read_to_string(&out).unwrap();
+    assert!(!drawn.lines().any(|line| line.trim() == "GUPS"), "a table of 512 MiB is not on a map of 16 KiB");
+    assert!(drawn.contains("no measured size is near"), "{drawn}");
 }
 
 #[test]
@@ -454,11 +611,13 @@ fn codes_are_marked_on_contours_and_heat_maps_and_named_if_outside() {
         };
         let (marked, plain) = (draw(&["--codes"]), draw(&[]));
         let labels = |name: &str, svg: &str| svg.lines().filter(|line| line.trim() == name).count();
-        for name in ["GUPS", "SpMV, five-point", "matrix product, naive"] {
+        for name in ["GUPS", "matrix product, tiled", "matrix product, naive"] {
             assert_eq!((labels(name, &marked), labels(name, &plain)), (1, 0), "{kind}: {name}");
         }
         assert_eq!(labels("STREAM triad", &marked), 0, "{kind}: drawn outside the axes");
-        assert!(marked.contains("outside: STREAM triad") && !plain.contains("outside"), "{kind}");
+        assert!(marked.contains("outside the map: STREAM triad") && !plain.contains("outside"), "{kind}");
+        assert!(marked.contains("a sum of sites"), "{kind}: one place has no rate for streams and jumps");
+        assert_eq!(labels("SpMV, five-point", &marked), 0, "{kind}");
         assert!(marked.contains("not on this map: list walk"), "{kind}: a walk waits");
         assert_eq!((labels("estimate", &marked), labels("estimate", &plain)), (1, 0), "{kind}: the key");
     }

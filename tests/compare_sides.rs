@@ -271,6 +271,7 @@ fn code(name: &str, alpha: f64, block_words: f64, weight: f64) -> Code {
         name: name.into(),
         alpha,
         block_words,
+        bytes: None,
         accesses,
         weight,
         how: String::new(),

@@ -28,7 +28,7 @@ use std::process::ExitStatus;
   apexmap locate trace.txt                              read a trace of lackey, or lines R|W ADDRESS [SIZE]
   apexmap locate --map results/quickstart --out page -- ./app      also dots on the measured map
   apexmap locate --demo                                 locate six small codes
-  apexmap locate --codes app.toml -- ./app              then: apexmap codes results/quickstart --codes app.toml
+  apexmap locate --codes app.toml -- ./app              then: apexmap codes results/codes --codes app.toml
 
 A row has the accesses of one line and kind. Misses are the row's shares of those of caches as large as this machine's second and last \
 one. Data is the memory that it reaches, reused is the memory that the program reaches between two visits, alpha and L are the place \

@@ -3,12 +3,6 @@
 use apexmap_base::units::{Unit, is_informative, quantity, quantity_with_interval};
 use apexmap_theory::places::{NoRate, sizes_around};
 
-/// Memory itself is reached if the rates of the two largest sizes, at least a factor of [`FLAT_STEP`] apart, differ by less than this
-/// factor. The rate then also holds for sizes up to [`FLAT_REACH`] times larger.
-const FLAT: f64 = 1.1;
-const FLAT_STEP: f64 = 1.9;
-const FLAT_REACH: f64 = 4.0;
-
 /// A rate in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
@@ -49,23 +43,10 @@ pub type Ends = [f64; 3];
 /// If no size is near enough.
 pub fn at_size(rates: &[(f64, Ends)], size: f64) -> std::result::Result<Rate, NoRate> {
     let sizes: Vec<f64> = rates.iter().map(|(size, _)| *size).collect();
-    if let Some(around) = sizes_around(&sizes, size) {
-        let end =
-            |end: usize| around.iter().map(|(index, weight)| weight * rates[*index].1[end].ln()).sum::<f64>().exp();
-        let alone = [sizes[around[0].0]].into_iter().find(|measured| around.len() == 1 && *measured != size);
-        return Ok(rate([0, 1, 2].map(end), alone));
-    }
-    match rates {
-        [.., (before, [slower, ..]), (last, ends)]
-            if size > *last
-                && size <= FLAT_REACH * last
-                && *last >= FLAT_STEP * before
-                && (slower / ends[0]).ln().abs() < FLAT.ln() =>
-        {
-            Ok(rate(*ends, Some(*last)))
-        }
-        _ => Err(NoRate::Size(size)),
-    }
+    let around = sizes_around(&sizes, size).ok_or(NoRate::Size(size))?;
+    let end = |end: usize| around.iter().map(|(index, weight)| weight * rates[*index].1[end].ln()).sum::<f64>().exp();
+    let alone = Some(sizes[around[0].0]).filter(|measured| around.len() == 1 && *measured != size);
+    Ok(rate([0, 1, 2].map(end), alone))
 }
 
 /// Returns a rate with its interval, if both ends are known.
