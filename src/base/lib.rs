@@ -5,6 +5,8 @@ pub mod crash;
 pub mod disturbance;
 pub mod error;
 pub mod fatal_signal;
+pub mod guarded;
+pub mod interrupt;
 pub mod name_lookup;
 pub mod new_file;
 pub mod other_output;

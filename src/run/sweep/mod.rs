@@ -19,7 +19,6 @@ pub mod figures;
 mod fixed;
 pub mod forecast;
 pub mod groups;
-mod guardian;
 mod launch_spec;
 pub mod lines;
 pub mod memory;
