@@ -185,6 +185,7 @@ mod docs;
 mod domains;
 mod driver;
 mod each_node;
+mod ends;
 mod explain;
 mod explorer;
 mod export;

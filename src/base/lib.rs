@@ -13,6 +13,7 @@ pub mod other_output;
 pub mod parallel;
 pub mod place;
 pub mod point;
+pub mod process;
 pub mod programs;
 pub mod provenance;
 pub mod regular_file;

@@ -130,7 +130,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         None => {}
     }
     outcome.map_err(|error| explain(error, pairs, arguments.out.is_some()))?;
-    let ratio = comparison.ok_or_else(|| Error::internal("a comparison has a block"))?.ratio;
+    let comparison = comparison.ok_or_else(|| {
+        Error::measurement("the runs differ so much that no ratio can be given", "give a longer --budget")
+    })?;
+    let ratio = comparison.ratio;
     limit.map_or(Ok(()), |limit| judge(&ratio, limit))
 }
 

@@ -38,7 +38,7 @@ impl Measured {
         let (Self { pairs, values, reference }, started) = (self, Instant::now());
         let mut run_once = |turn: Turn| {
             let SideRun { launch, samples, value, is_smaller_better, .. } = run(turn)?;
-            if value.is_nan() || value <= 0.0 {
+            if !(value.is_finite() && value > 0.0) {
                 let message = format!("a run of {} has the value {value}, which has no ratio", turn.side.name());
                 return Err(Error::measurement(message, "run it alone to see what it does"));
             }

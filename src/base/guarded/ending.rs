@@ -7,9 +7,9 @@ use nix::unistd::{Pid, getpid};
 use std::time::{Duration, Instant};
 
 /// Time between the request to end and the kill.
-const GRACE: Duration = Duration::from_secs(2);
-/// The same for the program itself and its group. A launcher removes the files of its ranks when they have ended.
-const LAUNCHER_GRACE: Duration = Duration::from_millis(2500);
+const GRACE: Duration = Duration::from_millis(2500);
+/// The same for processes that another one may still end: a launcher removes the files of its ranks when they have ended.
+const GRACE_OF_RANKS: Duration = Duration::from_secs(2);
 /// Longest wait for the end of the processes. The system may be unable to end killed ones.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -26,14 +26,13 @@ pub fn end_all(root: Pid, program: Pid, mark: &str, wait: &mut dyn FnMut(Duratio
         if processes.is_empty() || elapsed > END_TIMEOUT {
             return;
         }
-        // mpirun and srun end their ranks on all nodes when they receive SIGTERM, and then remove their files. A process outside the
-        // group may be one of these ranks, so it is asked only after the group has ended.
-        let has_group = processes.iter().any(|process| process.group == program);
-        for process in processes {
-            let in_group = process.group == program;
-            if elapsed > if in_group { LAUNCHER_GRACE } else { GRACE } {
+        for process in &processes {
+            // mpirun and srun end their ranks on all nodes when they receive SIGTERM, and then remove their files. A process below one of
+            // another group may be such a rank, so it is asked only after that one has ended.
+            let is_below = ancestors(&processes, process).any(|ancestor| ancestor.group != process.group);
+            if elapsed > if is_below { GRACE_OF_RANKS } else { GRACE } {
                 let _ = kill(process.id, Signal::SIGKILL);
-            } else if (in_group || !has_group) && !asked.contains(&process.id) {
+            } else if !is_below && !asked.contains(&process.id) {
                 // Once: the second one makes mpirun end without removing its files.
                 asked.push(process.id);
                 let _ = kill(process.id, Signal::SIGTERM);
@@ -46,6 +45,12 @@ pub fn end_all(root: Pid, program: Pid, mark: &str, wait: &mut dyn FnMut(Duratio
     }
 }
 
+/// Returns the processes of the list from which this one descends.
+fn ancestors<'a>(processes: &'a [Live], process: &Live) -> impl Iterator<Item = &'a Live> {
+    let parent = |process: &Live| processes.iter().find(|other| other.id == process.parent);
+    std::iter::successors(parent(process), move |process| parent(process))
+}
+
 /// Returns these processes without those that have ended, and without those that shall stay.
 fn list(root: Pid, program: Pid, mark: &str) -> Vec<Live> {
     let all = Live::all();
@@ -54,7 +59,7 @@ fn list(root: Pid, program: Pid, mark: &str) -> Vec<Live> {
         true => true,
         false => {
             let variable = process.variable(LAUNCH_VARIABLE);
-            let is_marked = variable.as_deref() == Some(mark.as_bytes());
+            let is_marked = !mark.is_empty() && variable.as_deref() == Some(mark.as_bytes());
             is_marked || (below.contains(process) && variable.as_deref() != Some(STAY))
         }
     };

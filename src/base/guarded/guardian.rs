@@ -139,7 +139,7 @@ pub fn remove_at_end(folder: PathBuf, leash: RawFd) -> nix::Result<()> {
                 }
             };
             // Programs that are being ended may still write.
-            for pause in [0, 3].into_iter().filter(|_| !was_asked) {
+            for pause in [0, 1, 1].into_iter().filter(|_| !was_asked) {
                 std::thread::sleep(Duration::from_secs(pause));
                 let _ = std::fs::remove_dir_all(&folder);
             }

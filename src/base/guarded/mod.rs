@@ -42,7 +42,8 @@ pub struct Guarded {
 /// How a program starts.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    /// Whether it stays in this process's session and group, so that a terminal's keys reach it and it can read the terminal.
+    /// Whether it stays in this process's session and group, so that a terminal's keys reach it and it can read the terminal. It then
+    /// has no mark in its environment, which stays the user's.
     pub shares_terminal: bool,
     /// The readers of its output, if they are pipes.
     pub outputs: Option<[RawFd; 2]>,
@@ -54,8 +55,12 @@ impl Guarded {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let process_id = std::process::id();
         let process_name = process_identity(process_id).unwrap_or_else(|| process_id.to_string());
-        let mark = format!("{process_name}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        command.env(LAUNCH_VARIABLE, &mark);
+        let mut mark = format!("{process_name}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        if terms.shares_terminal {
+            mark.clear();
+        } else {
+            command.env(LAUNCH_VARIABLE, &mark);
+        }
         let ((leash_end, leash), (mut statuses, status_writer)) = (std::io::pipe()?, std::io::pipe()?);
         let guardian = Guardian {
             own_session: !terms.shares_terminal,

@@ -2,7 +2,7 @@
 
 use crate::sweep::Sweep;
 use crate::sweep::plan::WorkerInfo;
-use crate::sweep::process::{Output, Process};
+use apexmap_base::process::{Output, Process};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::interrupt::Interrupt;
 use apexmap_base::regular_file::read_text;

@@ -25,7 +25,6 @@ pub mod memory;
 pub mod node_types;
 mod nodes;
 pub mod plan;
-pub mod process;
 pub mod protocol;
 mod read;
 pub mod ready;

@@ -1,8 +1,8 @@
 //! Runs a program next to this one. Its output is read as it arrives. The program and everything that it started end with this
 //! process.
 
-use apexmap_base::error::{Error, Result};
-use apexmap_base::guarded::{Guarded, Terms};
+use crate::error::{Error, Result};
+use crate::guarded::{Guarded, Terms};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd};
