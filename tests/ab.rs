@@ -2,7 +2,8 @@
 //! its result.
 
 use crate::common::{Scratch, apexmap, successful_stdout};
-use apexmap_study::paired::{Limits, Pairs, Run, Side, measure};
+use apexmap_base::error::{Error, Result};
+use apexmap_study::paired::{Limits, Pairs, Run, Side, Turn, measure};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;
@@ -25,13 +26,22 @@ fn compare(machine: &Machine, width: f64, seed: u64) -> Pairs {
     let clock = Cell::new(0.0);
     let random = RefCell::new(Pcg64Mcg::seed_from_u64(seed));
     let noise = Normal::new(0.0, machine.noise).unwrap();
-    let mut run = |side: Side| {
+    let mut run = |Turn { side, .. }: Turn| {
         let growth = 1.0 + machine.drift * clock.get() / BUDGET;
         let seconds = machine.seconds[side as usize] * growth * noise.sample(&mut *random.borrow_mut()).exp();
         clock.set(clock.get() + seconds);
         Ok(Run { speed: 1.0 / seconds, is_disturbed: false })
     };
-    measure(&Limits { width, budget: BUDGET, seed: seed ^ 0x5EED }, &mut || clock.get(), &mut run).unwrap()
+    let (limits, mut pairs) = (Limits { width, budget: BUDGET, seed: seed ^ 0x5EED }, Pairs::default());
+    measure(&mut pairs, &limits, &mut || clock.get(), &mut run).unwrap();
+    pairs
+}
+
+/// Measures pairs without earlier ones.
+fn measured(limits: Limits, elapsed: &mut dyn FnMut() -> f64, run: &mut dyn FnMut(Turn) -> Result<Run>) -> Pairs {
+    let mut pairs = Pairs::default();
+    measure(&mut pairs, &limits, elapsed, run).unwrap();
+    pairs
 }
 
 #[test]
@@ -81,12 +91,11 @@ fn a_drift_of_ten_per_cent_moves_the_ratio_by_less_than_one_per_cent() {
 #[test]
 fn blocks_have_both_orders_and_both_sides_equally() {
     let order = RefCell::new(Vec::new());
-    let mut run = |side: Side| {
-        order.borrow_mut().push(side);
+    let mut run = |turn: Turn| {
+        order.borrow_mut().push(turn.side);
         Ok(Run { speed: 1.0, is_disturbed: false })
     };
-    measure(&Limits { width: 0.0, budget: 1.0, seed: 3 }, &mut || order.borrow().len() as f64 / 40.0, &mut run)
-        .unwrap();
+    measured(Limits { width: 0.0, budget: 1.0, seed: 3 }, &mut || order.borrow().len() as f64 / 40.0, &mut run);
     let blocks: Vec<Vec<Side>> = order.borrow().chunks(4).map(<[Side]>::to_vec).collect();
     use Side::{A, B};
     assert!(blocks.iter().all(|block| *block == [A, B, B, A] || *block == [B, A, A, B]));
@@ -102,11 +111,11 @@ fn a_disturbed_block_is_measured_again_and_a_machine_that_is_never_quiet_still_e
         let is_disturbed = (5..=8).contains(&runs.get());
         Ok(Run { speed: if is_disturbed { 1.0 / f64::from(runs.get()) } else { 1.0 }, is_disturbed })
     };
-    let pairs = measure(&Limits { width: 0.1, budget: 1e9, seed: 1 }, &mut || 0.0, &mut run).unwrap();
+    let pairs = measured(Limits { width: 0.1, budget: 1e9, seed: 1 }, &mut || 0.0, &mut run);
     assert_eq!((pairs.repeated, pairs.disturbed), (1, 0));
     assert!(pairs.logarithms.iter().all(|value| *value == 0.0), "no disturbed run counts");
     let mut never_quiet = |_| Ok(Run { speed: 1.0, is_disturbed: true });
-    let pairs = measure(&Limits { width: 0.1, budget: 1e9, seed: 1 }, &mut || 0.0, &mut never_quiet).unwrap();
+    let pairs = measured(Limits { width: 0.1, budget: 1e9, seed: 1 }, &mut || 0.0, &mut never_quiet);
     assert_eq!((pairs.disturbed, pairs.repeated), (pairs.logarithms.len() / 2, 0), "each block counts");
 }
 
@@ -145,17 +154,46 @@ fn json_has_the_ratio_and_the_medians() {
 
 #[test]
 fn the_runs_of_a_pair_are_neighbours_of_both_sides() {
-    let order = RefCell::new(Vec::new());
-    let mut run = |side: Side| {
-        order.borrow_mut().push(side);
-        // The second block is disturbed, so that its runs are in no pair.
-        Ok(Run { speed: 1.0, is_disturbed: (5..=8).contains(&order.borrow().len()) })
+    let turns = RefCell::new(Vec::new());
+    let mut run = |turn: Turn| {
+        turns.borrow_mut().push(turn);
+        // The second block is disturbed, so that it is measured again.
+        Ok(Run { speed: 1.0, is_disturbed: (5..=8).contains(&turns.borrow().len()) })
     };
-    let pairs = measure(&Limits { width: 0.1, budget: 1e9, seed: 5 }, &mut || 0.0, &mut run).unwrap();
-    assert_eq!(pairs.runs.len(), pairs.logarithms.len());
-    for [a, b] in pairs.runs {
-        assert_eq!((order.borrow()[a], order.borrow()[b], a.abs_diff(b)), (Side::A, Side::B, 1));
-        assert!(!(4..8).contains(&a), "run {a} was disturbed");
+    let pairs = measured(Limits { width: 0.1, budget: 1e9, seed: 5 }, &mut || 0.0, &mut run);
+    let turns = turns.into_inner();
+    assert_eq!((pairs.next as usize, turns.len()), (pairs.logarithms.len(), 2 * pairs.logarithms.len() + 4));
+    for runs in turns.chunks(2) {
+        assert!(runs[0].side != runs[1].side && runs[0].pair == runs[1].pair, "{runs:?}");
+    }
+    let places: Vec<(u32, u32)> = turns.chunks(2).map(|runs| (runs[0].pair, runs[0].repetition)).collect();
+    assert_eq!(places[..6], [(0, 0), (1, 0), (2, 0), (3, 0), (2, 1), (3, 1)]);
+}
+
+#[test]
+fn a_failed_run_keeps_the_complete_pairs_and_later_ones_are_added() {
+    for runs_before in 0..12 {
+        let count = Cell::new(0);
+        let mut run = |turn: Turn| {
+            count.set(count.get() + 1);
+            let speed = if turn.side == Side::A { 1.0 } else { 2.0 };
+            if count.get() > runs_before {
+                Err(Error::measurement("it failed", ""))
+            } else {
+                Ok(Run { speed, is_disturbed: false })
+            }
+        };
+        let (limits, mut pairs) = (Limits { width: 0.1, budget: 1e9, seed: runs_before }, Pairs::default());
+        assert!(measure(&mut pairs, &limits, &mut || 0.0, &mut run).is_err());
+        assert_eq!(pairs.logarithms, vec![2f64.ln(); runs_before as usize / 2], "{runs_before} runs");
+        let begun = (runs_before as u32 / 4 + 1) * 2;
+        assert_eq!(pairs.next, begun, "the block that failed is not continued");
+        let mut run = |turn: Turn| {
+            assert!(turn.pair >= begun, "{turn:?}");
+            Ok(Run { speed: if turn.side == Side::A { 1.0 } else { 2.0 }, is_disturbed: false })
+        };
+        measure(&mut pairs, &limits, &mut || 0.0, &mut run).unwrap();
+        assert!(pairs.logarithms.len() >= 12 && pairs.logarithms.iter().all(|value| *value == 2f64.ln()));
     }
 }
 
@@ -181,7 +219,10 @@ fn a_result_has_the_pairs_and_every_command_takes_it() {
     assert_eq!(apexmap(&check).status.code(), Some(0));
     assert_eq!(apexmap(&["compare", &second, &first, "--no-page", "--fail-if", "slower=2%"]).status.code(), Some(5));
     let again = apexmap(&[&["ab", &a, &b][..], &options].concat());
-    assert!(String::from_utf8_lossy(&again.stderr).contains("is not empty"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("continues after"), "the same command continues");
+    let other = apexmap(&[&["ab", &b, &a][..], &options].concat());
+    let message = String::from_utf8_lossy(&other.stderr);
+    assert!(other.status.code() == Some(2) && message.contains("something other than this comparison"), "{message}");
 }
 
 #[test]

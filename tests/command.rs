@@ -205,6 +205,9 @@ fn processes_that_a_program_leaves_behind_are_ended_and_named() {
     let message = failure("setsid sleep 98762 > /dev/null 2>&1 & sleep 0.2; echo rate: 1");
     assert!(message.contains("left processes behind"), "{message}");
     assert_ends("98762");
+    let message = failure("env -i setsid sleep 98764 > /dev/null 2>&1 & echo rate: 1");
+    assert!(message.contains("left processes behind"), "a daemon without an environment: {message}");
+    assert_ends("98764");
 }
 
 #[test]

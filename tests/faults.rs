@@ -88,10 +88,13 @@ fn sleep_at_random(seed: u64, max_milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(random_below(seed, max_milliseconds)));
 }
 
-/// Returns the driver's child, which is the launch.
+/// Returns the launch: the child of the driver's guardian.
 fn worker_of(driver: &Child) -> Option<i32> {
-    let children = format!("/proc/{0}/task/{0}/children", driver.id());
-    fs::read_to_string(children).ok()?.split_ascii_whitespace().next()?.parse().ok()
+    let child = |process: i32| -> Option<i32> {
+        let children = format!("/proc/{process}/task/{process}/children");
+        fs::read_to_string(children).ok()?.split_ascii_whitespace().next()?.parse().ok()
+    };
+    child(child(driver.id() as i32)?)
 }
 
 fn inject(command: &mut Command, case: &Case, part: &str, call: u64, error: i32, stays: bool) {

@@ -236,6 +236,7 @@ fn endless_job() -> Job {
         machine: None,
         resampled: Vec::new(),
         first_round_seconds: None,
+        on_request: false,
         tasks: vec![Task {
             key: "k".into(),
             point,

@@ -187,6 +187,7 @@ mod docs;
 mod domains;
 mod driver;
 mod each_node;
+mod ends;
 mod explain;
 mod explorer;
 mod export;

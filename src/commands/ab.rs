@@ -2,17 +2,20 @@
 
 use super::ab_command::Commands;
 use super::ab_result::PairedResult;
-use super::ab_sides::Measured;
+use super::ab_sides::{Keep, Measured, SideRun};
 use super::ab_sweep::{Launches, SweepOptions};
 use super::format::pretty;
 use super::run_command::ValueOptions;
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::interrupt::{Interrupt, signal_name};
+use apexmap_base::shell::command_line;
 use apexmap_base::terminal::{note, print, print_data};
-use apexmap_base::units::amount;
+use apexmap_base::units::{amount, plural};
 use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_results::table::columns;
 use apexmap_run::sweep::parse_budget;
-use apexmap_study::paired::{Limits, Pairs, Ratio, Side};
+use apexmap_run::sweep::plan::Entry;
+use apexmap_study::paired::{Limits, Pairs, Ratio, Side, Turn};
 use apexmap_theory::statistics::median;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -54,7 +57,7 @@ pub struct Arguments {
     /// slower=2%: end with code 5 if B is slower than A by more than 2 %, and with code 4 if the runs do not decide this
     #[arg(long, value_name = "CONDITION")]
     fail_if: Option<String>,
-    /// Write the samples and a page into this new result folder
+    /// Keep each run and write a page in this result folder; the same command continues
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print the ratios as JSON
@@ -76,6 +79,8 @@ struct Report<'a> {
     null: Option<Ratio>,
     repeated_blocks: usize,
     disturbed_blocks: usize,
+    /// Whether a signal or a failed run ended the comparison.
+    interrupted: bool,
 }
 
 /// Both sides of a comparison.
@@ -86,7 +91,7 @@ enum Sides {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let limit = arguments.fail_if.as_deref().map(SlowdownLimit::parse).transpose()?;
-    let result = arguments.out.as_deref().map(PairedResult::prepare).transpose()?;
+    let interrupt = Interrupt::catch();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
     let limits = Limits { width: arguments.width, budget: arguments.budget, seed };
     let command = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -99,25 +104,69 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             (names, Sides::Commands(commands))
         }
     };
-    let measured = sides.measure(&limits, [Side::A, Side::B])?;
-    let null = if arguments.null { sides.measure(&limits, [Side::A, Side::A])?.pairs.ratio() } else { None };
-    let comparison = Comparison::new(names, &sides, &measured, null)?;
-    if let Some(result) = result {
-        result.write(&comparison.names, &measured)?;
+    let open = |path| PairedResult::open(path, &names, &sides.points());
+    let mut result = arguments.out.as_deref().map(open).transpose()?;
+    let mut measured = result.as_ref().map_or(Ok(Measured::default()), |result| result.measured(sides.column()))?;
+    if !measured.pairs.logarithms.is_empty() {
+        note(&format!("continues after {}", plural(measured.pairs.logarithms.len(), "pair")));
     }
-    if arguments.json {
-        print_data(&comparison.json()?)?;
-    } else {
-        print(&comparison.text())?;
+    let mut keep = |turn: Turn, run: &SideRun| result.as_mut().map_or(Ok(()), |result| result.keep(turn, run));
+    let interrupted = || interrupt.check();
+    let outcome = sides.measure(&limits, [Side::A, Side::B], &mut measured, &mut keep, &interrupted);
+    let mut null = Measured::default();
+    let outcome = outcome.and_then(|()| match arguments.null {
+        true => sides.measure(&limits, [Side::A, Side::A], &mut null, &mut |_, _| Ok(()), &interrupted),
+        false => Ok(()),
+    });
+    let pairs = measured.pairs.logarithms.len();
+    // The ratio so far is also that of a comparison that did not come to its end.
+    let comparison = Comparison::new(names, &sides, &measured, null.pairs.ratio(), outcome.is_err());
+    if let Some(result) = &mut result {
+        result.write(pairs)?;
     }
-    limit.map_or(Ok(()), |limit| judge(&comparison.ratio, limit))
+    match &comparison {
+        Some(comparison) if arguments.json => print_data(&comparison.json()?)?,
+        Some(comparison) => print(&comparison.text())?,
+        None => {}
+    }
+    outcome.map_err(|error| explain(error, pairs, arguments.out.is_some()))?;
+    let comparison = comparison.ok_or_else(|| {
+        Error::measurement("the runs differ so much that no ratio can be given", "give a longer --budget")
+    })?;
+    let ratio = comparison.ratio;
+    limit.map_or(Ok(()), |limit| judge(&ratio, limit))
+}
+
+/// Adds to the error of a comparison that did not come to its end what it has, and how to continue.
+fn explain(error: Error, pairs: usize, is_kept: bool) -> Error {
+    let pairs = plural(pairs, "pair");
+    let next =
+        if is_kept { format!("continue with: {}", command_line()) } else { "--out FOLDER keeps the pairs".into() };
+    match signal_name(error.kind) {
+        Some(name) => Error::new(error.kind, format!("interrupted by {name} after {pairs}"), next),
+        None => Error::new(error.kind, format!("{} (after {pairs})", error.message), format!("{}; {next}", error.help)),
+    }
 }
 
 impl Sides {
-    fn measure(&mut self, limits: &Limits, sides: [Side; 2]) -> Result<Measured> {
+    fn points(&self) -> [Vec<Entry>; 2] {
         match self {
-            Self::Commands(commands) => commands.measure(limits, sides),
-            Self::Sweep(launches) => launches.measure(limits, sides),
+            Self::Commands(commands) => commands.points(),
+            Self::Sweep(launches) => launches.points(),
+        }
+    }
+
+    fn measure(
+        &mut self,
+        limits: &Limits,
+        sides: [Side; 2],
+        measured: &mut Measured,
+        keep: &mut Keep,
+        interrupted: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Commands(commands) => commands.measure(limits, sides, measured, keep, interrupted),
+            Self::Sweep(launches) => launches.measure(limits, sides, measured, keep, interrupted),
         }
     }
 
@@ -137,13 +186,21 @@ struct Comparison<'a> {
     medians: [f64; 2],
     ratio: Ratio,
     null: Option<Ratio>,
+    is_interrupted: bool,
 }
 
 impl<'a> Comparison<'a> {
-    fn new(names: [String; 2], sides: &'a Sides, measured: &'a Measured, null: Option<Ratio>) -> Result<Self> {
-        let ratio = measured.pairs.ratio().ok_or_else(|| Error::internal("a comparison has a block"))?;
+    /// Returns `None` before the second pair.
+    fn new(
+        names: [String; 2],
+        sides: &'a Sides,
+        measured: &'a Measured,
+        null: Option<Ratio>,
+        is_interrupted: bool,
+    ) -> Option<Self> {
+        let ratio = measured.pairs.ratio()?;
         let medians = [0, 1].map(|side| median(&measured.values[side]).unwrap_or(f64::NAN));
-        Ok(Self { names, column: sides.column(), pairs: &measured.pairs, medians, ratio, null })
+        Some(Self { names, column: sides.column(), pairs: &measured.pairs, medians, ratio, null, is_interrupted })
     }
 
     fn json(&self) -> Result<String> {
@@ -156,6 +213,7 @@ impl<'a> Comparison<'a> {
             null: self.null,
             repeated_blocks: self.pairs.repeated,
             disturbed_blocks: self.pairs.disturbed,
+            interrupted: self.is_interrupted,
         })
     }
 
@@ -184,6 +242,9 @@ impl<'a> Comparison<'a> {
         }
         if self.pairs.is_budget_spent {
             text += "the budget ended the comparison before its interval was as narrow as --width; a longer --budget narrows it\n";
+        }
+        if self.is_interrupted {
+            text += &format!("interrupted after {}\n", plural(self.ratio.pairs, "pair"));
         }
         if !self.ratio.is_decided() {
             text += "undecided: the interval includes 1\n";

@@ -1,20 +1,16 @@
 //! `apexmap ab A B`: runs of two commands.
 
-use super::ab_sides::{Measured, SideRun, measure};
+use super::ab_sides::{Keep, Measured, SideRun};
 use super::run_command::ValueOptions;
 use super::shell_words;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
-use apexmap_base::sample::{Launch, Sample, Status};
-use apexmap_measure::comm::Collectives;
-use apexmap_measure::comm::threads;
-use apexmap_measure::kernels::Outcome;
+use apexmap_base::sample::Status;
+use apexmap_measure::kernels;
 use apexmap_measure::kernels::command::{self, COMMAND, Specification};
-use apexmap_measure::observer::Observer;
-use apexmap_measure::provenance::load_average;
-use apexmap_measure::worker::{describe_own_threads, unix_seconds};
+use apexmap_run::campaign::requested_runs::RequestedRuns;
+use apexmap_run::sweep::plan::Entry;
 use apexmap_study::paired::{Limits, Side};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Two commands, and the value that is compared.
 pub struct Commands {
@@ -32,68 +28,62 @@ impl Commands {
         let [a, b] = texts.map(|text| specification(text, values, time_limit));
         let (a, b) = (a?, b?);
         let value = a.value.first().cloned().unwrap_or_default();
-        let points = [&a, &b].map(|side| Point::new("command", 1).with_parameter(COMMAND, side.to_json().as_str()));
-        Ok(Self { points, column: value.column(), is_smaller_better: value.is_smaller_better() })
+        let [a, b] = [&a, &b].map(|side| {
+            let point = Point::new("command", 1).with_parameter(COMMAND, side.to_json().as_str());
+            kernels::complete(point).map_err(|refusal| Error::input(refusal.message, ""))
+        });
+        Ok(Self { points: [a?, b?], column: value.column(), is_smaller_better: value.is_smaller_better() })
+    }
+
+    /// Returns the points of both sides.
+    pub fn points(&self) -> [Vec<Entry>; 2] {
+        let entry = |point: Point| Entry { key: KEY.into(), costs: None, resampled_costs: Vec::new(), point };
+        self.points.clone().map(|point| vec![entry(point)])
     }
 
     /// Measures two of the commands; the same one twice for the null.
     ///
     /// # Errors
-    /// If a run fails.
-    pub fn measure(&self, limits: &Limits, sides: [Side; 2]) -> Result<Measured> {
-        // The observer belongs to a rank.
-        let result = Mutex::new(None);
-        let ranks = threads::run(1, |comm, _| {
-            let measured = self.measure_on(comm, limits, sides);
-            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(measured);
-        });
-        ranks.into_iter().collect::<std::result::Result<Vec<()>, _>>().map_err(Error::internal)?;
-        let measured = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-        measured.unwrap_or_else(|| Err(Error::internal("the rank has no result")))
-    }
-
-    fn measure_on<C: Collectives>(&self, comm: &C, limits: &Limits, sides: [Side; 2]) -> Result<Measured> {
-        let launch = describe_own_threads(comm)?.ok_or_else(|| Error::internal("rank 0 describes the launch"))?;
-        let launch = Arc::new(launch);
-        let mut observer = Observer::new(comm);
+    /// If a run fails, or on a signal.
+    pub fn measure(
+        &self,
+        limits: &Limits,
+        sides: [Side; 2],
+        measured: &mut Measured,
+        keep: &mut Keep,
+        interrupted: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        let mut runs = RequestedRuns::start(&self.points)?;
         // The first runs fill the caches of the system.
         for side in sides {
-            self.run(side, comm, &mut observer, &launch)?;
+            self.require_success(&self.run(side, &mut runs, interrupted)?)?;
         }
-        measure(limits, &mut |side| self.run(sides[side as usize], comm, &mut observer, &launch))
+        measured.measure(limits, &mut |turn| {
+            let run = self.run(sides[turn.side as usize], &mut runs, interrupted)?;
+            keep(turn, &run)?;
+            self.require_success(&run)?;
+            Ok(run)
+        })
     }
 
-    fn run<C: Collectives>(
-        &self,
-        side: Side,
-        comm: &C,
-        observer: &mut Observer,
-        launch: &Arc<Launch>,
-    ) -> Result<SideRun> {
-        let point = &self.points[side as usize];
-        observer.start_run(comm);
-        let outcome = command::measure(point);
-        let disturbance = observer.finish_run();
-        let Outcome { seconds, outputs, .. } = outcome.map_err(|why| run_error(point, &why))?;
-        let value = outputs.get(self.column.as_str()).and_then(Value::as_f64).unwrap_or(seconds);
-        let sample = Sample {
-            point: point.clone(),
-            key: side.name().into(),
-            block: 0,
-            repetition: 0,
-            status: Status::Ok,
-            message: String::new(),
-            unix_seconds: unix_seconds(),
-            load: load_average(),
-            pages_elsewhere: None,
-            disturbance,
-            seconds: Some(seconds),
-            outputs: outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        };
+    fn run(&self, side: Side, runs: &mut RequestedRuns, interrupted: &dyn Fn() -> Result<()>) -> Result<SideRun> {
+        let (launch, mut sample) = runs.run(side as usize, interrupted)?;
+        sample.key = KEY.into();
+        let value = sample.outputs.get(&self.column).and_then(Value::as_f64).or(sample.seconds).unwrap_or(f64::NAN);
         let is_smaller_better = self.is_smaller_better;
-        Ok(SideRun { launch: Arc::clone(launch), samples: vec![sample], value, is_smaller_better })
+        Ok(SideRun { launch, samples: vec![sample], is_whole_launch: false, value, is_smaller_better })
+    }
+
+    fn require_success(&self, run: &SideRun) -> Result<()> {
+        match run.samples.iter().find(|sample| sample.status != Status::Ok) {
+            Some(sample) => Err(run_error(&sample.point, &sample.message)),
+            None => Ok(()),
+        }
     }
 }
+
+/// The key of a command's samples, besides their side.
+const KEY: &str = "command";
 
 /// Returns the specification of a command with the options of the comparison.
 fn specification(text: &str, values: &ValueOptions, time_limit: f64) -> Result<Specification> {

@@ -1,8 +1,9 @@
 //! `apexmap ab --sweep`: launches of one sweep with two workers or two settings.
 
-use super::ab_sides::{Measured, SideRun, measure};
+use super::ab_sides::{Keep, Measured, SideRun};
 use super::trust;
 use apexmap_base::error::{Error, Result};
+use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::regular_file::read_text;
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_cluster::cluster::Cluster;
@@ -11,15 +12,13 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal;
 use apexmap_results::disk::tabulate::tabulate;
 use apexmap_results::samples::Samples;
-use apexmap_run::campaign::interrupt::Interrupt;
 use apexmap_run::campaign::starter::Starter;
 use apexmap_run::campaign::{Campaign, Conduct, Request};
 use apexmap_run::sweep::driver::Watcher;
+use apexmap_run::sweep::plan::Entry;
 use apexmap_run::sweep::{self, Sweep, ready};
 use apexmap_study::paired::{Limits, Side, log_speed};
-use nix::unistd::mkdtemp;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use toml::{Table, Value};
 
 /// The sweep, and the worker and the settings of each side.
@@ -56,7 +55,8 @@ impl SweepOptions {
 /// Both sides of a sweep, with their launches in a folder that is removed at the end.
 pub struct Launches {
     sides: [SweepSide; 2],
-    folder: PathBuf,
+    /// Removed after the sides.
+    _folder: TemporaryFolder,
 }
 
 struct SweepSide {
@@ -76,41 +76,41 @@ impl Launches {
     /// # Errors
     /// If the sweep, a setting or a worker is not valid.
     pub fn plan(options: &SweepOptions, path: &Path) -> Result<Self> {
-        let template = std::env::temp_dir().join("apexmap-ab-XXXXXX");
-        let folder =
-            mkdtemp(&template).map_err(|error| Error::file("create", &template, std::io::Error::from(error)))?;
+        let folder = TemporaryFolder::create("ab")?;
         let side = |name: &str, worker: &Option<PathBuf>, settings: &[String]| -> Result<SweepSide> {
             let sweep = with_settings(path, settings)?;
-            let request = Request { out: Some(folder.join(name)), worker: worker.clone(), ..Request::default() };
+            let request = Request { out: Some(folder.path.join(name)), worker: worker.clone(), ..Request::default() };
             let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
             let starter = Starter::check(&campaign)?;
             let folder = Folder::create(&campaign.folder)?;
             Ok(SweepSide { campaign, starter, folder })
         };
-        let sides =
-            (|| Ok([side("a", &options.worker_a, &options.set_a)?, side("b", &options.worker_b, &options.set_b)?]))();
-        match sides {
-            Ok(sides) => Ok(Self { sides, folder }),
-            Err(error) => {
-                let _ = std::fs::remove_dir_all(&folder);
-                Err(error)
-            }
-        }
+        let sides = [side("a", &options.worker_a, &options.set_a)?, side("b", &options.worker_b, &options.set_b)?];
+        Ok(Self { sides, _folder: folder })
+    }
+
+    /// Returns the points of both sides.
+    pub fn points(&self) -> [Vec<Entry>; 2] {
+        self.sides.each_ref().map(|side| side.campaign.plan.entries.clone())
     }
 
     /// Measures two of the sides; the same one twice for the null.
     ///
     /// # Errors
     /// If a launch or a point fails, or on a signal.
-    pub fn measure(&mut self, limits: &Limits, sides: [Side; 2]) -> Result<Measured> {
-        let interrupt = Interrupt::catch();
-        measure(limits, &mut |side| self.sides[sides[side as usize] as usize].run(&|| interrupt.check()))
-    }
-}
-
-impl Drop for Launches {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+    pub fn measure(
+        &mut self,
+        limits: &Limits,
+        sides: [Side; 2],
+        measured: &mut Measured,
+        keep: &mut Keep,
+        interrupted: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        measured.measure(limits, &mut |turn| {
+            let run = self.sides[sides[turn.side as usize] as usize].run(interrupted)?;
+            keep(turn, &run)?;
+            Ok(run)
+        })
     }
 }
 
@@ -130,11 +130,11 @@ impl SweepSide {
         let journals = self.folder.journal_files()?.split_off(earlier);
         let records = journals.iter().map(|path| journal::read(path)).collect::<Result<Vec<_>>>()?;
         let launch: Option<Launch> = records.iter().find_map(|record| record.launch.clone());
-        let launch = Arc::new(launch.ok_or_else(|| Error::internal("a launch without a greeting"))?);
+        let launch = launch.ok_or_else(|| Error::internal("a launch without a greeting"))?;
         let speed = log_speed(&Samples::from(tabulate(&records, |_| true)));
         let speed = speed.ok_or_else(|| Error::internal("a launch without a sample"))?.exp();
         let samples: Vec<Sample> = records.into_iter().flat_map(|record| record.samples).collect();
-        Ok(SideRun { launch, samples, value: speed, is_smaller_better: false })
+        Ok(SideRun { launch, samples, is_whole_launch: true, value: speed, is_smaller_better: false })
     }
 }
 

@@ -1,8 +1,9 @@
 //! `apexmap locate`: how each line of a program walks through memory.
 
 use super::format::pretty;
-use super::opened::{Opened, TemporaryFolder};
+use super::opened::Opened;
 use apexmap_base::error::{Error, Result};
+use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::new_file;
 use apexmap_base::regular_file;
 use apexmap_base::terminal::{error_width, note, note_raw, print, print_data, terminal_width, wrap_lines};
@@ -120,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Locates the codes of the demonstration, each from its own function on.
 fn demonstrate(codes: Option<&Path>) -> Result<()> {
-    let folder = TemporaryFolder::create()?;
+    let folder = TemporaryFolder::create("locate")?;
     let program = demo::build(&folder.path)?;
     let (caches, _) = caches(Hardware::this_machine());
     let (mut programs, mut text) = (Vec::new(), String::new());

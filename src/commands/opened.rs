@@ -2,6 +2,7 @@
 //! published machine.
 
 use apexmap_base::error::{Error, Result};
+use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
 use apexmap_pages::compare::machine::Machine;
@@ -11,9 +12,7 @@ use apexmap_results::disk::{Folder, archive, parquet};
 use apexmap_results::import::recognise::{ResultFile, result_file};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::Table;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An open result.
 pub struct Opened {
@@ -48,7 +47,7 @@ impl Opened {
             opened.folder = folder_of_samples(named);
             return Ok(opened);
         }
-        let place = TemporaryFolder::create()?;
+        let place = TemporaryFolder::create("result")?;
         if kind == ResultFile::Page {
             let embedded = Embedded::from_page(named)?;
             embedded.unpack(named, &place.path)?;
@@ -158,28 +157,4 @@ pub fn read_folder(folder: &Folder) -> Result<Samples> {
     }
     let table = if loaded.unchecked { note_missing_checksum(loaded.table, &folder.samples()) } else { loaded.table };
     Ok(table.into())
-}
-
-/// A folder that only this user can read, and that is removed at the end.
-pub struct TemporaryFolder {
-    pub path: PathBuf,
-}
-
-impl TemporaryFolder {
-    pub fn create() -> Result<Self> {
-        // A command may open several results.
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        // Relaxed: only the number counts.
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("apexmap-result-{}-{number}", std::process::id()));
-        // This fails if the folder exists, which another user may have created.
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.map(|()| Self { path: path.clone() }).map_err(|e| Error::file("create", &path, e))
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
 }

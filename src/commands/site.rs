@@ -1,12 +1,12 @@
 //! `apexmap site`: shows the settings of the site file and their origins, and tests them.
 
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::interrupt::Interrupt;
 use apexmap_base::terminal::print;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::plural;
 use apexmap_cluster::site::{Site, candidates};
 use apexmap_cluster::site_check::{self, Outcome};
-use apexmap_run::campaign::interrupt::Interrupt;
 use std::fmt::Write;
 use std::path::PathBuf;
 

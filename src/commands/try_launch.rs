@@ -2,10 +2,10 @@
 
 use super::conclude::display;
 use apexmap_base::error::{Error, Result};
+use apexmap_base::interrupt::Interrupt;
 use apexmap_base::terminal::print;
 use apexmap_cluster::cluster::Cluster;
 use apexmap_pages::report::placement;
-use apexmap_run::campaign::interrupt::Interrupt;
 use apexmap_run::campaign::starter::Starter;
 use apexmap_run::campaign::{Request, trial};
 

@@ -1,6 +1,6 @@
 //! Six small codes in C that ship with the program, to be located.
 
-use crate::tracer::COMPILER_VARIABLE;
+use crate::tracer::compiler;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use std::path::{Path, PathBuf};
@@ -25,17 +25,16 @@ pub const CODES: [(&str, &str); 6] = [
 pub fn build(folder: &Path) -> Result<PathBuf> {
     let (source, program) = (folder.join("demo.c"), folder.join("demo"));
     new_file::replace_contents(&source, SOURCE)?;
-    let compiler = std::env::var_os(COMPILER_VARIABLE).unwrap_or_else(|| "cc".into());
+    let compiler = compiler::compiler();
     let mut command = Command::new(&compiler);
     command.args(["-O2", "-g", "-o"]).arg(&program).arg(&source);
-    let name = compiler.display();
-    let help = "install a C compiler (Debian: apt install gcc), or name one: CC=clang apexmap locate --demo";
-    let output =
-        command.output().map_err(|e| Error::environment(format!("cannot run the C compiler {name}: {e}"), help))?;
-    if !output.status.success() {
-        let log = String::from_utf8_lossy(&output.stderr);
-        let first = log.lines().next().unwrap_or_default();
-        return Err(Error::environment(format!("{name} cannot compile the demonstration: {first}"), help));
+    let (status, messages) = compiler::run(command)?;
+    if !status.success() {
+        let (name, first) = (compiler.display(), messages.lines().next().unwrap_or_default());
+        return Err(Error::environment(
+            format!("{name} cannot compile the demonstration: {first}"),
+            "name another compiler: CC=clang apexmap locate --demo",
+        ));
     }
     Ok(program)
 }

@@ -41,6 +41,9 @@ pub struct Job {
     /// Seed for the order of the points.
     pub seed: u64,
     pub repeat: Repeat,
+    /// Whether the driver asks for each run with a line on standard input: the position of its task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_request: bool,
     /// Time after which this launch ends, in seconds, while points have no sample; as `repeat.budget_seconds` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_round_seconds: Option<f64>,
@@ -302,31 +305,6 @@ fn describe_launch<C: Collectives>(
         oversubscribed: comm.is_oversubscribed() || is_crowded,
         ..record
     }
-}
-
-/// Returns the record of ranks that are threads of this process and have no job; `None` on other ranks than 0. Collective.
-///
-/// # Errors
-/// If the places of the ranks cannot be gathered.
-pub fn describe_own_threads<C: Collectives>(comm: &C) -> Result<Option<Launch>> {
-    let job = Job {
-        launch: String::new(),
-        block: 0,
-        launcher: "local".into(),
-        transport: TransportKind::Threads.name().into(),
-        ranks: comm.size(),
-        seed: 0,
-        repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
-        first_round_seconds: None,
-        preflight_seconds: 0.0,
-        node_type: None,
-        environment: BTreeMap::new(),
-        machine: None,
-        resampled: Vec::new(),
-        tasks: Vec::new(),
-    };
-    let places = gather_places(comm, &job.launcher)?;
-    Ok(places.map(|places| describe_launch(comm, &job, TransportKind::Threads, places, None)))
 }
 
 pub fn unix_seconds() -> f64 {

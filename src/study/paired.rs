@@ -35,6 +35,16 @@ pub struct Run {
     pub is_disturbed: bool,
 }
 
+/// The place of a run in a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    pub side: Side,
+    /// The number of its pair.
+    pub pair: u32,
+    /// How often the block of the pair was begun before.
+    pub repetition: u32,
+}
+
 /// When a comparison ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
@@ -57,8 +67,8 @@ const MAX_PAIRS: usize = 10_000;
 pub struct Pairs {
     /// Logarithms of the speed of B relative to A.
     pub logarithms: Vec<f64>,
-    /// The numbers of the runs of each pair, of A and of B, from 0 in their order.
-    pub runs: Vec<[usize; 2]>,
+    /// The number of the next pair, which is even.
+    pub next: u32,
     /// Blocks that were measured again because something else took time from a run.
     pub repeated: usize,
     /// Blocks that count although something else took time from a run.
@@ -77,45 +87,48 @@ pub struct Ratio {
     pub pairs: usize,
 }
 
-/// Measures blocks of pairs until the interval is narrow or the budget is spent. `elapsed` returns the seconds since the start.
+/// Measures blocks of pairs, in addition to those that there are, until the interval is narrow or the budget is spent. `elapsed` returns
+/// the seconds since the start.
 ///
 /// # Errors
-/// If `run` fails.
+/// If `run` fails. The complete pairs so far are kept.
 pub fn measure(
+    pairs: &mut Pairs,
     limits: &Limits,
     elapsed: &mut dyn FnMut() -> f64,
-    run: &mut dyn FnMut(Side) -> Result<Run>,
-) -> Result<Pairs> {
+    run: &mut dyn FnMut(Turn) -> Result<Run>,
+) -> Result<()> {
     let mut random = Pcg64Mcg::seed_from_u64(limits.seed);
-    let (mut pairs, mut blocks, mut disturbed_blocks) = (Pairs::default(), 0, 0);
-    loop {
+    let (mut repetition, mut blocks, mut disturbed_blocks) = (0, 0, 0);
+    pairs.is_budget_spent = false;
+    while !pairs.are_enough(limits) {
+        if blocks > 0 && repetition == 0 && elapsed() >= limits.budget {
+            pairs.is_budget_spent = true;
+            break;
+        }
         let (outer, inner) = if random.random::<bool>() { (Side::A, Side::B) } else { (Side::B, Side::A) };
-        let block = [run(outer)?, run(inner)?, run(inner)?, run(outer)?];
+        let mut block = Vec::new();
+        let measured = (pairs.next..).zip([[outer, inner], [inner, outer]]).try_for_each(|(pair, sides)| {
+            sides.into_iter().try_for_each(|side| run(Turn { side, pair, repetition }).map(|run| block.push(run)))
+        });
+        let logarithm = |first: &Run, second: &Run, is_swapped: bool| {
+            let logarithm = second.speed.ln() - first.speed.ln();
+            if is_swapped == (outer == Side::A) { -logarithm } else { logarithm }
+        };
         let is_disturbed = block.iter().any(|run| run.is_disturbed);
-        blocks += 1;
-        disturbed_blocks += usize::from(is_disturbed);
+        (blocks, disturbed_blocks) = (blocks + 1, disturbed_blocks + usize::from(is_disturbed));
         // On a machine that is never quiet, a repeated block is disturbed again.
-        if is_disturbed && 2 * disturbed_blocks <= blocks && elapsed() < limits.budget {
-            pairs.repeated += 1;
+        if measured.is_ok() && is_disturbed && 2 * disturbed_blocks <= blocks && elapsed() < limits.budget {
+            (pairs.repeated, repetition) = (pairs.repeated + 1, repetition + 1);
             continue;
         }
+        let in_block = block.chunks_exact(2).zip([false, true]);
+        pairs.logarithms.extend(in_block.map(|(pair, is_swapped)| logarithm(&pair[0], &pair[1], is_swapped)));
+        (pairs.next, repetition) = (pairs.next + 2, 0);
+        measured?;
         pairs.disturbed += usize::from(is_disturbed);
-        let [first, second, third, fourth] = block.map(|run| run.speed.ln());
-        let sign = if outer == Side::A { 1.0 } else { -1.0 };
-        pairs.logarithms.extend([sign * (second - first), sign * (third - fourth)]);
-        let run = 4 * (blocks - 1);
-        let runs = [[run, run + 1], [run + 3, run + 2]];
-        pairs.runs.extend(if outer == Side::A { runs } else { runs.map(|[outer, inner]| [inner, outer]) });
-        let ratio = pairs.ratio();
-        let is_narrow = ratio.is_some_and(|ratio| (ratio.high - ratio.low) / ratio.value <= limits.width);
-        if pairs.logarithms.len() >= MIN_PAIRS && is_narrow || pairs.logarithms.len() >= MAX_PAIRS {
-            return Ok(pairs);
-        }
-        if elapsed() >= limits.budget {
-            pairs.is_budget_spent = true;
-            return Ok(pairs);
-        }
     }
+    Ok(())
 }
 
 /// The parameter of a result's samples that says their side: `A` or `B`.
@@ -132,19 +145,22 @@ pub fn log_speed(samples: &Samples) -> Option<f64> {
     (!logarithms.is_empty()).then(|| logarithms.iter().sum::<f64>() / logarithms.len() as f64)
 }
 
-/// Returns the pairs of a result; `None` if it is none of a paired comparison.
+/// Returns the pairs of a result; `None` if it is none of a paired comparison. A pair that was measured again counts once, by its last
+/// runs.
 pub fn pairs_of(samples: &Samples) -> Option<Pairs> {
-    let mut speeds: BTreeMap<u64, [Option<f64>; 2]> = BTreeMap::new();
     if samples.column(SIDE).is_none() || samples.column("block").is_none() {
         return None;
     }
-    for run in samples.group_by(&["block", SIDE]) {
-        let pair = run.first_value("block")?.as_f64()? as u64;
+    let mut speeds: BTreeMap<(u32, u32), [Option<f64>; 2]> = BTreeMap::new();
+    for run in samples.group_by(&["block", "repetition", SIDE]) {
+        let [pair, repetition] = ["block", "repetition"].map(|column| run.first_value(column)?.as_f64());
         let side = [Side::A, Side::B].into_iter().find(|side| run.first_word(SIDE) == side.name())?;
-        speeds.entry(pair).or_default()[side as usize] = log_speed(&run);
+        speeds.entry((pair? as u32, repetition? as u32)).or_default()[side as usize] = log_speed(&run);
     }
-    let logarithms = speeds.values().filter_map(|[a, b]| Some((*b)? - (*a)?)).collect();
-    Some(Pairs { logarithms, ..Pairs::default() }).filter(|pairs| pairs.ratio().is_some())
+    let last = speeds.keys().last().map_or(0, |(pair, _)| pair + 1);
+    let complete = speeds.into_iter().filter_map(|((pair, _), [a, b])| Some((pair, b? - a?)));
+    let logarithms = complete.collect::<BTreeMap<u32, f64>>().into_values().collect();
+    Some(Pairs { logarithms, next: last.next_multiple_of(2), ..Pairs::default() })
 }
 
 impl Side {
@@ -158,6 +174,13 @@ impl Side {
 }
 
 impl Pairs {
+    /// Returns whether the interval is narrow, or there is the largest number of pairs.
+    fn are_enough(&self, limits: &Limits) -> bool {
+        let is_narrow = |ratio: Ratio| (ratio.high - ratio.low) / ratio.value <= limits.width;
+        let pairs = self.logarithms.len();
+        pairs >= MIN_PAIRS && self.ratio().is_some_and(is_narrow) || pairs >= MAX_PAIRS
+    }
+
     /// Returns the ratio with its interval; `None` before the second pair.
     pub fn ratio(&self) -> Option<Ratio> {
         let mean = Mean::from_values(&self.logarithms)?;

@@ -3,6 +3,7 @@
 //! The tool's licence is MIT. Together with valgrind it becomes a work under the GPL: only on the user's machine, and never
 //! distributed.
 
+pub mod compiler;
 mod messages;
 mod names;
 mod program;
@@ -10,11 +11,15 @@ mod valgrind;
 
 use crate::site::{SAMPLE_LIMIT, Sink, Site};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::guarded::{Guarded, Terms};
 use apexmap_base::shell::quote_words;
 use messages::{End, Messages};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::libc;
+use nix::poll::PollTimeout;
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use nix::unistd::Pid;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -22,10 +27,11 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The program that compiles the tool, for tests of its absence.
-pub use valgrind::COMPILER_VARIABLE;
+pub use compiler::COMPILER_VARIABLE;
 
 /// What to trace.
 #[derive(Clone, Debug)]
@@ -80,11 +86,12 @@ pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) 
     command.args(arguments(options, &input, &log)).args(program);
     let mut child = start(command, &tool, [input.as_raw_fd(), log.as_raw_fd()])?;
     drop(input);
-    let interrupts = Interrupts::ignore();
+    let passed_on = PassedOn::to(child.id());
     let mut messages = Messages::default();
     let received = messages.receive(&mut BufReader::with_capacity(1 << 18, output), sink);
-    let exit = child.wait().map_err(|e| Error::environment(format!("cannot wait for the program: {e}"), ""))?;
-    drop(interrupts);
+    while received.is_ok() && !child.has_ended(PollTimeout::NONE)? {}
+    let exit = child.end(&mut std::thread::sleep)?;
+    drop(passed_on);
     received?;
     let log = read_log(log);
     conclude(name, options, messages, exit, &log)
@@ -116,7 +123,7 @@ fn arguments(options: &TraceOptions, socket: &UnixStream, log: &OwnedFd) -> Vec<
 }
 
 /// Starts the tool. It inherits two descriptors; other processes that this one starts at the same time do not.
-fn start(mut command: Command, tool: &valgrind::Tool, inherited: [RawFd; 2]) -> Result<Child> {
+fn start(mut command: Command, tool: &valgrind::Tool, inherited: [RawFd; 2]) -> Result<Guarded> {
     let inherit = move || {
         for descriptor in inherited {
             // SAFETY: the descriptors are open until the child has started.
@@ -126,7 +133,7 @@ fn start(mut command: Command, tool: &valgrind::Tool, inherited: [RawFd; 2]) -> 
     };
     // SAFETY: the closure only makes system calls.
     unsafe { command.pre_exec(inherit) };
-    command.spawn().map_err(|e| {
+    Guarded::start(&mut command, Terms { shares_terminal: true, outputs: None }).map_err(|e| {
         Error::environment(
             format!("cannot start {}: {e}", tool.path.display()),
             "if its folder forbids programs (noexec), set XDG_CACHE_HOME to another folder",
@@ -134,26 +141,40 @@ fn start(mut command: Command, tool: &valgrind::Tool, inherited: [RawFd; 2]) -> 
     })
 }
 
-/// Ignores Ctrl-C while the program runs: the program decides, and its trace is then complete.
-struct Interrupts([Option<nix::sys::signal::SigHandler>; 2]);
+/// Passes signals on to the program while it exists: the program decides, and its trace is then complete.
+struct PassedOn(Vec<(Signal, SigAction)>);
 
-impl Interrupts {
-    const SIGNALS: [Signal; 2] = [Signal::SIGINT, Signal::SIGQUIT];
+/// The traced program; 0 if there is none.
+static PROGRAM: AtomicI32 = AtomicI32::new(0);
 
-    fn ignore() -> Self {
-        // SAFETY: no handler is installed.
-        Self(
-            Self::SIGNALS
-                .map(|signal| unsafe { nix::sys::signal::signal(signal, nix::sys::signal::SigHandler::SigIgn) }.ok()),
-        )
+extern "C" fn pass_on(number: libc::c_int, information: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    let program = PROGRAM.load(Ordering::Relaxed);
+    // A terminal's keys reach the program without this process.
+    // SAFETY: the system passes a valid record, and `kill` may be called in a handler.
+    unsafe {
+        let is_key = matches!(number, libc::SIGINT | libc::SIGQUIT) && (*information).si_code > 0;
+        if program > 0 && !is_key {
+            libc::kill(program, number);
+        }
     }
 }
 
-impl Drop for Interrupts {
+impl PassedOn {
+    fn to(program: Pid) -> Self {
+        PROGRAM.store(program.as_raw(), Ordering::Relaxed);
+        let action = SigAction::new(SigHandler::SigAction(pass_on), SaFlags::SA_RESTART, SigSet::empty());
+        let signals = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
+        // SAFETY: the handler only reads an atomic variable and calls `kill`.
+        Self(signals.into_iter().filter_map(|signal| Some((signal, unsafe { sigaction(signal, &action) }.ok()?))).collect())
+    }
+}
+
+impl Drop for PassedOn {
     fn drop(&mut self) {
-        for (signal, old) in Self::SIGNALS.into_iter().zip(self.0) {
-            // SAFETY: the handler was installed before.
-            let _ = old.map(|old| unsafe { nix::sys::signal::signal(signal, old) });
+        PROGRAM.store(0, Ordering::Relaxed);
+        for (signal, old) in &self.0 {
+            // SAFETY: this restores the previous action.
+            let _ = unsafe { sigaction(*signal, old) };
         }
     }
 }

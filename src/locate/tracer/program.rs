@@ -100,3 +100,18 @@ fn check_format(path: &Path, start: &[u8]) -> Result<()> {
         )),
     }
 }
+
+/// Returns whether a compiled tool is whole: a program at a fixed address whose last part, the table of its sections, is there. A power loss
+/// or a full disk may have cut it. SOURCE: ELF header, elf(5): the type, the place, size and number of sections.
+pub fn is_whole(path: &Path) -> bool {
+    let mut header = [0; 64];
+    let Ok(mut file) = regular_file::open(path) else { return false };
+    let Ok(length) = file.metadata().map(|metadata| metadata.len()) else { return false };
+    if file.read_exact(&mut header).is_err() || !header.starts_with(b"\x7FELF\x02") {
+        return false;
+    }
+    let number = |place: usize| u64::from(u16::from_le_bytes([header[place], header[place + 1]]));
+    let table = header[40..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    const FIXED_ADDRESS: u64 = 2;
+    number(16) == FIXED_ADDRESS && table.checked_add(number(58) * number(60)) == Some(length)
+}

@@ -1,23 +1,20 @@
 //! Finds valgrind and compiles the tool with its headers and libraries, once for each version.
 
-use super::program::{Processor, processor};
+use super::compiler::{self, COMPILER_VARIABLE, compiler};
+use super::program::{self, Processor, processor};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::new_file;
 use apexmap_base::programs::find_on_path;
 use apexmap_base::regular_file;
-use nix::unistd::mkdtemp;
 use sha2::{Digest, Sha256};
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 const SOURCE: &str = include_str!("tool.c");
-
-/// Environment variable that names the C compiler instead of `cc`.
-pub const COMPILER_VARIABLE: &str = "CC";
 
 /// Where valgrind's tools are linked, on both processors. SOURCE: `valt_load_address` in valgrind's configure.ac.
 const LOAD_ADDRESS: &str = "0x58000000";
@@ -32,13 +29,7 @@ pub struct Tool {
     /// The folder of valgrind's own parts.
     parts: PathBuf,
     /// The folder to remove afterwards, if the cache cannot be written.
-    temporary: Option<PathBuf>,
-}
-
-impl Drop for Tool {
-    fn drop(&mut self) {
-        self.temporary.as_ref().map(fs::remove_dir_all);
-    }
+    temporary: Option<TemporaryFolder>,
 }
 
 impl Tool {
@@ -51,25 +42,26 @@ impl Tool {
         let name = installation.tool_name()?;
         let cache = cache.map(Path::to_owned).or_else(cache_folder).filter(|folder| fs::create_dir_all(folder).is_ok());
         if let Some(folder) = &cache {
+            remove_old(folder, &name);
             let path = folder.join(&name);
-            if path.is_file() {
+            if path.is_file() && program::is_whole(&path) {
                 return Ok(Self { path, parts: installation.parts, temporary: None });
             }
         }
-        let temporary = cache.iter().find_map(|folder| mkdtemp(&folder.join(format!("{TEMPORARY_PREFIX}XXXXXX"))).ok());
+        let temporary = cache.iter().find_map(|folder| TemporaryFolder::create_in(folder, TEMPORARY_PREFIX).ok());
         let is_cached = temporary.is_some();
-        let pattern = std::env::temp_dir().join("apexmap-locate-XXXXXX");
-        let folder = temporary.map_or_else(|| mkdtemp(&pattern), Ok);
-        let folder = folder.map_err(|e| Error::file("create", &pattern, e))?;
+        let temporary = temporary.map_or_else(|| TemporaryFolder::create("locate"), Ok)?;
+        let folder = temporary.path.clone();
         let mut tool =
-            Self { path: folder.join(&name), parts: installation.parts.clone(), temporary: Some(folder.clone()) };
+            Self { path: folder.join(&name), parts: installation.parts.clone(), temporary: Some(temporary) };
         installation.compile(&folder, &tool.path)?;
         if let (true, Some(cache)) = (is_cached, cache) {
             let path = cache.join(&name);
-            fs::rename(&tool.path, &path).map_err(|e| Error::file("write", &path, e))?;
-            remove_old(&cache, &name);
+            // Before the rename, so that the name never leads to a file whose contents are not on the disk.
+            let synced = regular_file::open(&tool.path).and_then(|file| file.sync_all());
+            synced.and_then(|()| fs::rename(&tool.path, &path)).map_err(|e| Error::file("write", &path, e))?;
             tool.path = path;
-            tool.temporary.take().map(fs::remove_dir_all);
+            tool.temporary = None;
         }
         Ok(tool)
     }
@@ -171,8 +163,7 @@ impl Installation {
     fn compile(&self, folder: &Path, path: &Path) -> Result<()> {
         let source = folder.join("tool.c");
         new_file::replace_contents(&source, SOURCE)?;
-        let compiler =
-            std::env::var_os(COMPILER_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into());
+        let compiler = compiler();
         let processor = self.processor.valgrind;
         let mut command = Command::new(&compiler);
         // The flags of valgrind's own tools. SOURCE: Makefile.tool.am and Makefile.all.am of valgrind.
@@ -191,12 +182,11 @@ impl Installation {
         command.arg(format!("-Wl,-Ttext-segment={LOAD_ADDRESS}")).arg("-o").arg(path).arg(&source);
         command.args([self.library("coregrind"), self.library("vex")]);
         let support = self.library("gcc-sup");
-        command.args(support.is_file().then_some(support)).arg("-lgcc").stdin(Stdio::null());
-        let output = command.output().map_err(|e| no_compiler(&compiler, &e))?;
-        if output.status.success() {
+        command.args(support.is_file().then_some(support)).arg("-lgcc");
+        let (status, text) = compiler::run(command)?;
+        if status.success() {
             return Ok(());
         }
-        let text = String::from_utf8_lossy(&output.stderr);
         let reason =
             text.lines().find(|line| line.contains("error")).or_else(|| text.lines().last()).unwrap_or("no message");
         Err(Error::environment(
@@ -208,14 +198,4 @@ impl Installation {
             format!("check that the C compiler works; set {COMPILER_VARIABLE} to use another one"),
         ))
     }
-}
-
-fn no_compiler(compiler: &OsStr, cause: &std::io::Error) -> Error {
-    Error::environment(
-        format!(
-            "`locate` compiles its tool at first use, and cannot start the C compiler {}: {cause}",
-            compiler.display()
-        ),
-        format!("install one: on Debian the package gcc; or set {COMPILER_VARIABLE} to its path"),
-    )
 }

@@ -50,7 +50,8 @@ impl<'a> Root<'a> {
 
     /// Returns the next point and its repetition, after announcing them to the driver.
     pub fn announce_next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
-        let Some(index) = self.schedule.next_point() else { return Ok(None) };
+        let next = if self.job.on_request { requested_task(self.job.tasks.len()) } else { self.schedule.next_point() };
+        let Some(index) = next else { return Ok(None) };
         let first_round = self.job.first_round_seconds.filter(|_| self.schedule.is_in_first_round());
         if first_round.or(self.job.repeat.budget_seconds).is_some_and(|budget| now - self.started > budget) {
             self.budget_spent = true;
@@ -121,6 +122,13 @@ impl<'a> Root<'a> {
         self.schedule.record(index, kernels::repeated_value(&sample));
         write_event(&Event::Sample(Box::new(sample)))
     }
+}
+
+/// Reads which task the driver requests; `None` at the end.
+fn requested_task(tasks: usize) -> Option<usize> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).ok()?;
+    line.trim().parse().ok().filter(|index| *index < tasks)
 }
 
 fn coarse_clock_message(resolution: f64) -> String {

@@ -1,24 +1,12 @@
 //! Detects the end of the driver, on rank 0: its output pipe is closed, or the driver's process on this machine has ended.
 
 use crate::comm::{self, TransportKind};
+use apexmap_base::guarded::{LAUNCH_VARIABLE, process_identity};
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::thread::Builder;
-
-/// Environment variable that the driver sets for a launch: its process id, the process's start time, and a number.
-pub const LAUNCH_VARIABLE: &str = "APEXMAP_LAUNCH";
-
-/// Returns a string that distinguishes a process from all others, including later ones with the same id and those of other
-/// machines.
-pub fn process_identity(process: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name may contain any characters, so the fields are counted after it. The start time is in ticks since the machine
-    // booted.
-    let start_ticks = stat.rsplit(')').next()?.split_ascii_whitespace().nth(19)?;
-    Some(format!("{process}-{start_ticks}"))
-}
 
 /// Ends all ranks when the driver has ended, during a run or between runs. The thread sleeps until the system wakes it because
 /// the pipe was closed or the driver ended.

@@ -32,11 +32,17 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>, cores: Opt
         let text = read_text(path, MAX_BYTES)?;
         read_files.push((name, read(path, &text)?, text));
     }
-    if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
+    let copies = folder.join(COPIES);
+    // A folder with copies and without a manifest is an import that was interrupted.
+    let is_interrupted = copies.is_dir() && !Folder { path: folder.to_owned() }.manifest().exists();
+    let has_contents = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if has_contents && !is_interrupted || folder.is_file() {
         let message = format!("{} exists and is not empty", folder.display());
         return Err(Error::input(message, "name a new folder with --out; an import is never added to a result"));
     }
-    let copies = folder.join(COPIES);
+    if is_interrupted {
+        fs::remove_dir_all(&copies).map_err(|e| Error::file("remove", &copies, e))?;
+    }
     fs::create_dir_all(&copies).map_err(|e| Error::file("create", &copies, e))?;
     let folder = Folder { path: folder.to_owned() };
     fs::create_dir_all(folder.figures()).map_err(|e| Error::file("create", &folder.figures(), e))?;

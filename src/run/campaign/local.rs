@@ -1,11 +1,12 @@
 //! Carries out a campaign in this allocation or on this machine.
 
-use crate::campaign::interrupt::{self, Interrupt};
+use crate::campaign::interrupt;
 use crate::campaign::starter::Starter;
 use crate::campaign::{Campaign, Conduct, Display, Measured, trial};
 use crate::sweep::driver;
 use crate::sweep::plan::{Plan, Progress};
 use apexmap_base::error::Result;
+use apexmap_base::interrupt::Interrupt;
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;

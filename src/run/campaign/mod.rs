@@ -10,6 +10,7 @@ pub mod interrupt;
 pub mod local;
 pub mod plan_time;
 mod planner;
+pub mod requested_runs;
 mod simulated;
 mod site_settings;
 pub mod starter;

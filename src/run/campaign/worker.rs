@@ -1,10 +1,10 @@
 //! Finds the worker of a campaign, and asks it for its description.
 
-use super::interrupt::Interrupt;
 use crate::sweep::Sweep;
 use crate::sweep::plan::WorkerInfo;
-use crate::sweep::process::{Output, Process};
+use apexmap_base::process::{Output, Process};
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::interrupt::Interrupt;
 use apexmap_base::regular_file::read_text;
 use apexmap_measure::comm::TransportKind;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::errors::ErrorOutput;
 use super::lines::{Lines, parse_event};
-use super::process::{Output, Process};
+use apexmap_base::process::{Output, Process};
 use crate::launch::CommandLine;
 use crate::launch::causes::{self, Cause, CauseMatch, Nature, Stage};
 use apexmap_base::error::{Error, Result};

@@ -2,19 +2,22 @@
 
 use super::start::{self, Program};
 use crate::hardware::{Hardware, PlacementOrder, place_ranks};
+use apexmap_base::guarded::Live;
 use nix::libc;
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{WaitPidFlag, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpid, getsid};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::PipeReader;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes per read: the capacity of a pipe.
@@ -38,8 +41,10 @@ pub struct Group {
     id: Pid,
     /// Readable once the program has ended.
     end: OwnedFd,
-    /// The entry in the environment of the program and its descendants, which finds those that left its session.
+    /// The value of [`MARK`] in the environment of the program and its descendants, which finds those that left its session.
     mark: String,
+    /// The children that this process had before.
+    earlier: Vec<Pid>,
     is_reaped: bool,
 }
 
@@ -60,13 +65,15 @@ impl Started {
         variables.insert(MARK.into(), mark.clone().into());
         let allowed = Hardware::this_machine().allowed.as_slice();
         let cores = program.cores.as_deref().unwrap_or(allowed);
+        let earlier = children();
         let child = start::start(program, &input, &variables, cores).map_err(|error| start_error(program, &error))?;
         let end = open_process(child.id).map_err(|error| {
             let _ = killpg(child.id, Signal::SIGKILL);
             let _ = waitpid(child.id, None);
             format!("this system cannot watch a process (pidfd_open: {error})")
         })?;
-        let group = Group { id: child.id, end, mark, is_reaped: false };
+        running().push(child.id);
+        let group = Group { id: child.id, end, mark, earlier, is_reaped: false };
         Ok(Self { group, stdout: Some(child.stdout), stderr: Some(child.stderr), begun_at: child.begun_at })
     }
 }
@@ -145,16 +152,24 @@ impl Group {
         names
     }
 
-    /// Returns the processes of the program that became children of this process, also those that have ended. Other children of this
-    /// process are in other sessions and have no such mark.
+    /// Returns the processes of the program that became children of this process, also those that have ended: those of its session, those
+    /// with its mark, and those of new sessions with another environment, unless another program that runs now may have started them.
     fn orphans(&self) -> Vec<Pid> {
-        let mark = format!("{MARK}={}", self.mark);
-        let has_mark = |id: Pid| {
-            let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-            environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
+        let others: Vec<Pid> = running().iter().copied().filter(|id| *id != self.id).collect();
+        let own_session = getsid(None).ok();
+        let belongs = |process: &Live| match process.variable(MARK) {
+            _ if process.session == self.id => true,
+            _ if others.contains(&process.session) => false,
+            Some(mark) => mark == self.mark.as_bytes(),
+            None => {
+                let is_new = Some(process.session) != own_session && !self.earlier.contains(&process.id);
+                // Another rank's program is this program for a moment.
+                is_new && executable(process.id) != executable(getpid())
+            }
         };
-        let is_own = |id: &Pid| *id != self.id && (session(*id) == Some(self.id) || has_mark(*id));
-        children().into_iter().filter(is_own).collect()
+        let is_child = |id: &Pid| *id != self.id && !others.contains(id);
+        let children = children().into_iter().filter(is_child).filter_map(Live::find);
+        children.filter(belongs).map(|process| process.id).collect()
     }
 
     /// Waits for the program, which has ended or was killed, and returns what it used.
@@ -180,6 +195,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        running().retain(|id| *id != self.id);
         if !self.is_reaped {
             self.finish();
             let _ = self.reap();
@@ -201,20 +217,19 @@ fn children() -> Vec<Pid> {
         .collect()
 }
 
-/// Returns a field of a process's state, counted from the one after its name; `None` if it does not exist.
-fn state_field(id: Pid, number: usize) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name may contain any character.
-    stat.rsplit(')').next()?.split_ascii_whitespace().nth(number).map(str::to_owned)
-}
-
 /// Returns whether a process has ended. It may still have to be reaped.
 fn is_over(id: Pid) -> bool {
-    state_field(id, 0).is_none_or(|state| matches!(state.as_str(), "Z" | "X"))
+    Live::find(id).is_none_or(|process| process.is_over)
 }
 
-fn session(id: Pid) -> Option<Pid> {
-    state_field(id, 3)?.parse().ok().map(Pid::from_raw)
+fn executable(id: Pid) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{id}/exe")).ok()
+}
+
+/// The programs that run now, one for each rank that is a thread of this process.
+fn running() -> MutexGuard<'static, Vec<Pid>> {
+    static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn name(id: Pid) -> String {

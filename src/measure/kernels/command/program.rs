@@ -17,7 +17,7 @@ const MAX_OUTPUT: usize = 16 << 20;
 /// Longest wait for an event, because the run gives signs of life to the driver.
 const WAIT: Duration = Duration::from_millis(500);
 /// Time between the request to end and the kill.
-const GRACE: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(2);
 
 /// A run that nothing ended before its time.
 #[derive(Debug)]

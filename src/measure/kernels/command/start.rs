@@ -5,6 +5,7 @@
 //! can set neither cores nor a signal for the end of this process. The child only makes system calls.
 
 use crate::affinity;
+use apexmap_base::guarded::LAUNCH_VARIABLE;
 use apexmap_base::programs::find_program;
 use nix::libc;
 use nix::sched::{CloneFlags, clone};
@@ -85,7 +86,9 @@ pub fn start(
     };
     let environment = Texts::new(environment.into_iter().map(entry))?;
     let ((stdout, output), (stderr, errors)) = (io::pipe()?, io::pipe()?);
-    let prepared = Prepared { path, folder, arguments, environment, input, output, errors, cores };
+    // A guardian ends the program in an orderly way, with what it started, if this process was started by one.
+    let ends_with_parent = std::env::var_os(LAUNCH_VARIABLE).is_none();
+    let prepared = Prepared { path, folder, arguments, environment, input, output, errors, cores, ends_with_parent };
     let (id, begun_at) = prepared.start()?;
     Ok(Child { id, stdout, stderr, begun_at })
 }
@@ -100,6 +103,7 @@ struct Prepared<'a> {
     output: PipeWriter,
     errors: PipeWriter,
     cores: &'a [usize],
+    ends_with_parent: bool,
 }
 
 impl Prepared<'_> {
@@ -133,7 +137,9 @@ impl Prepared<'_> {
     fn become_program(&self, begun_at: &mut Instant) -> nix::Error {
         let prepare = || {
             setsid()?;
-            prctl::set_pdeathsig(Signal::SIGKILL)?;
+            if self.ends_with_parent {
+                prctl::set_pdeathsig(Signal::SIGKILL)?;
+            }
             affinity::bind(self.cores);
             self.folder.as_deref().map_or(Ok(()), chdir)?;
             dup2_stdin(self.input)?;

@@ -188,7 +188,7 @@ pub const CAUSES: &[Cause] = &[
           "during shared memory initialization", "could not set up shared memory segment", "shm_open..failed", "/dev/shm..Cannot allocate",
           "/dev/shm..Permission denied", "check that /dev/shm"],
         "make /dev/shm larger (docker run --shm-size=1g, or --ipc=host; mount -o remount,size=50% /dev/shm), and delete files of ended programs \
-         in it")
+         in it: vader_segment.*, osc_sm.*, sm_segment.*")
         .with_extra_lines(2),
     row(Setup, Running, "ranks of a node are in different containers or user namespaces, so they cannot open each other's shared memory",
         &["open(file_name=/proc/", "mm_posix.c..open", "mm ep failed to connect", "failed to connect to remote peer with mm",

@@ -1,0 +1,43 @@
+//! Runs the C compiler. A signal ends it with everything that it started.
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::interrupt::Interrupt;
+use apexmap_base::process::{Output, Process};
+use std::ffi::OsString;
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+/// Environment variable that names the C compiler instead of `cc`.
+pub const COMPILER_VARIABLE: &str = "CC";
+
+/// Returns the compiler to use.
+pub fn compiler() -> OsString {
+    std::env::var_os(COMPILER_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into())
+}
+
+/// Runs a compiler to its end, and returns its messages.
+///
+/// # Errors
+/// If it does not start, or on a signal.
+pub fn run(command: Command) -> Result<(ExitStatus, String)> {
+    let (interrupt, mut errors) = (Interrupt::catch(), Vec::new());
+    let mut process = Process::start(command).map_err(|error| {
+        let help = "install one: on Debian the package gcc; or set CC to its path";
+        let message = error.message.replacen("cannot start", "cannot start the C compiler", 1);
+        Error::environment(format!("`locate` compiles a C program, and {message}"), help)
+    })?;
+    let mut read = |process: &mut Process, wait| {
+        process.read(wait, &mut |output| {
+            if let Output::Error(bytes) = output {
+                errors.extend_from_slice(bytes);
+            }
+        })
+    };
+    let wait = Duration::from_millis(50);
+    while read(&mut process, wait) || !process.has_ended()? {
+        interrupt.check()?;
+    }
+    // Its last messages are still in the pipe.
+    read(&mut process, Duration::ZERO);
+    Ok((process.end()?, String::from_utf8_lossy(&errors).into_owned()))
+}
