@@ -129,7 +129,7 @@ impl PairedResult {
         if samples.is_empty() {
             return Ok(());
         }
-        report::make(folder, &samples, &|_| ())?;
+        report::make(folder, &samples, report::Additions::default())?;
         note(&format!("result: {}, page: {}", folder.path.display(), folder.report().display()));
         Ok(())
     }

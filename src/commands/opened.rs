@@ -63,7 +63,7 @@ impl Opened {
     /// Returns a copy of a result folder in a temporary folder, into which a page can be drawn. Others are copies already.
     pub fn into_copy(self) -> Result<Self> {
         let Some(folder) = self.folder.as_ref().filter(|_| self.unpacked.is_none()) else { return Ok(self) };
-        let place = TemporaryFolder::create()?;
+        let place = TemporaryFolder::create("copy")?;
         let (packed, copy) = (place.path.join("result.tar.gz"), place.path.join("result"));
         archive::write(folder, &packed)?;
         std::fs::create_dir(&copy).map_err(|e| Error::file("create", &copy, e))?;
