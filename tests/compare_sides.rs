@@ -272,6 +272,7 @@ fn code(name: &str, alpha: f64, block_words: f64, weight: f64) -> Code {
         alpha,
         block_words,
         bytes: None,
+        max_bytes: None,
         accesses,
         weight,
         how: String::new(),

@@ -137,6 +137,7 @@ fn dot(part: &Part) -> Option<Code> {
         alpha: place.alpha,
         block_words: place.block_words,
         bytes: Some(place.bytes),
+        max_bytes: None,
         accesses: match part.kind() {
             Kind::Chain | Kind::Pointer => Accesses::Dependent,
             _ => Accesses::Independent,

@@ -6,6 +6,7 @@
 //! alpha = 0.1
 //! L = 16
 //! bytes = 400000000   # optional: its memory per rank, for which alpha and L hold
+//! max_bytes = 4e9     # optional: they hold up to this size, too
 //! accesses = "mixed"  # optional: "mixed" or "dependent", what a map of independent accesses does not show
 //! weight = 3        # optional: its share of the time on the first machine of a comparison
 //! how = "..."       # optional: the origin of alpha and L
@@ -60,6 +61,8 @@ pub struct Code {
     pub block_words: f64,
     /// Its memory per rank, to which alpha refers; `None` if not given.
     pub bytes: Option<f64>,
+    /// The largest memory with the same alpha and L; `None` if that is not known.
+    pub max_bytes: Option<f64>,
     pub accesses: Accesses,
     /// Share of the time on the first machine of a comparison, relative to the other weights; `None` if the code does not count.
     pub weight: Option<f64>,
@@ -86,6 +89,7 @@ struct Entry {
     #[serde(rename = "L")]
     block_words: Spanned<f64>,
     bytes: Option<Spanned<f64>>,
+    max_bytes: Option<f64>,
     #[serde(default)]
     accesses: Accesses,
     weight: Option<Spanned<f64>>,
@@ -173,6 +177,7 @@ impl Entry {
             alpha,
             block_words,
             bytes: self.bytes.as_ref().map(|size| *size.get_ref()),
+            max_bytes: self.max_bytes,
             accesses: self.accesses,
             weight: self.weight.as_ref().map(|weight| *weight.get_ref()),
             how: self.how.clone(),
@@ -197,6 +202,12 @@ impl Code {
         }
     }
 
+    /// Returns the size at which to read the code of `bytes`: the largest of the measured ones to which its place applies, or its own.
+    pub fn size_on(&self, sizes: &[f64], bytes: f64) -> f64 {
+        let applies = |size: &&f64| bytes <= **size && self.max_bytes.is_some_and(|most| **size <= most);
+        sizes.iter().rfind(applies).copied().unwrap_or(bytes)
+    }
+
     /// Returns why a map at one size has no dot for the code. `chains` is the map's number of chains of dependent accesses, `None` for a
     /// map of independent accesses, and `size` its memory per rank in bytes, `None` if unknown.
     ///
@@ -212,7 +223,9 @@ impl Code {
         match (self.bytes, size) {
             _ if !is_here => Err(NoRate::OtherAccesses),
             (Some(_), None) => Err(NoRate::UnknownSize),
-            (Some(own), Some(size)) if sizes_around(&[size], own).is_none() => Err(NoRate::Size(own)),
+            (Some(own), Some(size)) if sizes_around(&[size], self.size_on(&[size], own)).is_none() => {
+                Err(NoRate::Size(own))
+            }
             _ => Ok(()),
         }
     }

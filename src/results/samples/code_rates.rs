@@ -141,7 +141,7 @@ impl<'a> RateColumn<'a> {
     }
 }
 
-/// The rate of a code, and what was read for it.
+/// The rate of a code, and its parts without a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeRate {
     /// An upper bound if parts are missing, too; `None` if all are.
@@ -221,14 +221,14 @@ impl CodeRates {
             Kind::Sweep | Kind::Strided => {
                 return match (self.of(column, Role::Strided).next(), site.kind) {
                     (None, Kind::Strided) => Err(NoRate::NoMap(site.kind)),
-                    (None, _) => self.surface(column, Role::Independent, site, Some(site.bytes)),
+                    (None, _) => self.surface(column, Role::Independent, site, |_| Some(site.bytes)),
                     (Some(_), _) => self.strides_by_reuse(column, site),
                 };
             }
             Kind::Chain | Kind::Pointer => Role::Dependent,
             Kind::Local | Kind::Random => Role::Independent,
         };
-        self.surface(column, role, site, Some(site.bytes))
+        self.surface(column, role, site, |_| Some(site.bytes))
     }
 
     /// Returns the rate per rank at the place of a code without sites.
@@ -238,7 +238,7 @@ impl CodeRates {
             Accesses::Dependent => Role::Dependent,
             Accesses::Mixed => return Err(NoRate::Mixed),
         };
-        self.surface(column, role, &code.as_site(), code.bytes)
+        self.surface(column, role, &code.as_site(), |sizes| Some(code.size_on(sizes, code.bytes?)))
     }
 
     /// Returns the maps of a role on the nodes and ranks of a column.
@@ -246,13 +246,13 @@ impl CodeRates {
         self.maps.iter().filter(move |map| map.role == role && map.is_like(column.0))
     }
 
-    /// Reads the maps over alpha and L.
+    /// Reads the maps over alpha and L. `size_on` returns the size to read from the measured ones, or `None` if it is not given.
     fn surface(
         &self,
         column: RateColumn,
         role: Role,
         site: &CodeSite,
-        size: Option<f64>,
+        size_on: impl Fn(&[f64]) -> Option<f64>,
     ) -> std::result::Result<Rate, NoRate> {
         let mut maps: Vec<&Map> = self.of(column, role).collect();
         let own = |map: &Map| map.pages == column.0.pages;
@@ -262,8 +262,9 @@ impl CodeRates {
         maps.dedup_by(|b, a| a.bytes == b.bytes && a.bytes.is_some());
         // Lines that come back after one distance are those of uniform addresses in memory of this size.
         let one_distance = site.reused.filter(|[half, most]| *most <= ONE_DISTANCE * half);
+        let sizes: Vec<f64> = maps.iter().filter_map(|map| map.bytes).collect();
         let (alpha, size) = match (site.alpha, one_distance) {
-            (Some(alpha), _) => (alpha, size),
+            (Some(alpha), _) => (alpha, size_on(&sizes)),
             (None, Some([_, most])) => (1.0, Some(most)),
             (None, None) => return Err(NoRate::NoPlace),
         };
@@ -297,7 +298,7 @@ impl CodeRates {
         Ok(Rate { is_bound: site.kind == Kind::Sweep && half.value > SAME_RATE * slowest, ..half })
     }
 
-    /// Reads the map of strides where a pass has as many lines as fit into `bytes`.
+    /// Reads the map of strides where the lines of a pass fill `bytes`.
     fn strides(&self, column: RateColumn, stride: f64, bytes: f64) -> std::result::Result<Rate, NoRate> {
         let maps: Vec<&Map> = self.of(column, Role::Strided).collect();
         let is_own = |map: &Map| map.pages == column.0.pages || stride < ANY_PAGES_STRIDE;
