@@ -29,6 +29,7 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
                 "shell",
                 "guarded",
                 "interrupt",
+                "process",
             ],
             &["condition"],
         ],

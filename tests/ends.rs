@@ -77,7 +77,7 @@ fn end_during_shape(verb: &str, shape: &str, signal: Signal, number: usize) -> S
     let files = || fs::read_dir(&temporary).unwrap().flatten().count();
     wait_until(|| processes(&name).is_empty() && files() == 0);
     let left = processes(&name);
-    left.iter().for_each(|pid| drop(kill(Pid::from_raw(*pid), SIGKILL)));
+    left.iter().for_each(|pid| _ = kill(Pid::from_raw(*pid), SIGKILL));
     if left.is_empty() && files() == 0 { String::new() } else { format!("{} processes, {} files", left.len(), files()) }
 }
 

@@ -261,6 +261,16 @@ fn text_of(arguments: &[&str]) -> String {
 }
 
 #[test]
+fn an_interrupted_import_does_not_block_the_next_one() {
+    let scratch = Scratch::new();
+    import_outputs(&scratch, &["stream.txt"]);
+    let folder = scratch.join("imported");
+    fs::remove_file(folder.join("manifest.json")).expect("the last file of an import");
+    import_outputs(&scratch, &["stream.txt"]);
+    assert!(folder.join("manifest.json").is_file());
+}
+
+#[test]
 fn an_imported_result_is_never_measured_into() {
     let scratch = Scratch::new();
     let (folder, sweep) = (scratch.join("imported"), scratch.join("tiny.toml"));

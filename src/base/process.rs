@@ -78,6 +78,12 @@ impl Process {
     }
 }
 
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
 /// Waits up to `wait` for output, and reads it.
 fn read_pipes(
     [stdout, stderr]: [&mut Option<PipeReader>; 2],

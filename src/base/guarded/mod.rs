@@ -103,13 +103,14 @@ impl Guarded {
         let mut polled = [PollFd::new(self.statuses.as_fd(), PollFlags::POLLIN)];
         if poll(&mut polled, wait).is_ok_and(|ready| ready > 0) {
             let mut status = [0; 4];
-            self.status = Some(match self.statuses.read_exact(&mut status) {
-                Ok(()) => ExitStatus::from_raw(i32::from_ne_bytes(status)),
-                // Somebody killed the guardian, and with it the program.
-                Err(_) => self.guardian.wait().map_err(|error| {
-                    Error::environment(format!("cannot wait for the launch: {error}"), "rerun to resume")
-                })?,
-            });
+            self.status = match self.statuses.read_exact(&mut status) {
+                Ok(()) => Some(ExitStatus::from_raw(i32::from_ne_bytes(status))),
+                // Somebody killed the guardian, and with it the program. Otherwise it gave up.
+                Err(_) => {
+                    let fault = |e| Error::environment(format!("cannot wait for the launch: {e}"), "rerun to resume");
+                    Some(self.guardian.wait().map_err(fault)?).filter(|status| !status.success())
+                }
+            };
         }
         Ok(self.status.is_some())
     }

@@ -23,8 +23,7 @@ pub fn run(command: Command) -> Result<(ExitStatus, String)> {
     let (interrupt, mut errors) = (Interrupt::catch(), Vec::new());
     let mut process = Process::start(command).map_err(|error| {
         let help = "install one: on Debian the package gcc; or set CC to its path";
-        let message = error.message.replacen("cannot start", "cannot start the C compiler", 1);
-        Error::environment(format!("`locate` compiles a C program, and {message}"), help)
+        Error::environment(format!("`locate` needs a C compiler at first use: {}", error.message), help)
     })?;
     let mut read = |process: &mut Process, wait| {
         process.read(wait, &mut |output| {

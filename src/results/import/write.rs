@@ -32,18 +32,7 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>, cores: Opt
         let text = read_text(path, MAX_BYTES)?;
         read_files.push((name, read(path, &text)?, text));
     }
-    let copies = folder.join(COPIES);
-    // A folder with copies and without a manifest is an import that was interrupted.
-    let is_interrupted = copies.is_dir() && !Folder { path: folder.to_owned() }.manifest().exists();
-    let has_contents = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    if has_contents && !is_interrupted || folder.is_file() {
-        let message = format!("{} exists and is not empty", folder.display());
-        return Err(Error::input(message, "name a new folder with --out; an import is never added to a result"));
-    }
-    if is_interrupted {
-        fs::remove_dir_all(&copies).map_err(|e| Error::file("remove", &copies, e))?;
-    }
-    fs::create_dir_all(&copies).map_err(|e| Error::file("create", &copies, e))?;
+    let copies = make_folder(folder)?;
     let folder = Folder { path: folder.to_owned() };
     fs::create_dir_all(folder.figures()).map_err(|e| Error::file("create", &folder.figures(), e))?;
     let (mut sources, mut tables) = (Vec::new(), Vec::new());
@@ -96,6 +85,23 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>, cores: Opt
     let manifest = Manifest { compaction, ..manifest };
     manifest.write(&folder)?;
     Ok(manifest)
+}
+
+/// Creates the folder of a new result, and returns that of the copies.
+fn make_folder(folder: &Path) -> Result<PathBuf> {
+    let copies = folder.join(COPIES);
+    // A folder with copies and without a manifest is an import that was interrupted.
+    let is_interrupted = copies.is_dir() && !Folder { path: folder.to_owned() }.manifest().exists();
+    let has_contents = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if has_contents && !is_interrupted || folder.is_file() {
+        let message = format!("{} exists and is not empty", folder.display());
+        return Err(Error::input(message, "name a new folder with --out; an import is never added to a result"));
+    }
+    if is_interrupted {
+        fs::remove_dir_all(&copies).map_err(|e| Error::file("remove", &copies, e))?;
+    }
+    fs::create_dir_all(&copies).map_err(|e| Error::file("create", &copies, e))?;
+    Ok(copies)
 }
 
 /// Reads the text of a file by the reader of its program.
