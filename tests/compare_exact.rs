@@ -64,7 +64,8 @@ fn card(name: &str, source: Source, speed: impl Fn(u64) -> f64) -> Machine {
     let samples = table.finish().into();
     let origin = Origin::Published;
     let (name, given, refused) = (name.into(), name.into(), Vec::new());
-    Machine { name, given, origin, samples, manifest: None, card: None, run: None, transfer: None, refused }
+    let (run, content, cores) = (None, None, None);
+    Machine { name, given, origin, samples, manifest: None, card: None, run, content, cores, transfer: None, refused }
 }
 
 fn compare_machines(machines: &[Machine]) -> Comparison<'_> {

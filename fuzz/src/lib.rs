@@ -204,7 +204,7 @@ pub fn import(data: &[u8]) {
     let place = scratch().path.join("foreign");
     let file = scratch().path.join("foreign.txt");
     std::fs::write(&file, data).expect("a file");
-    match import::write(&[file], &place, None) {
+    match import::write(&[file], &place, None, None) {
         Err(error) => check_error(&error),
         Ok(manifest) => {
             let folder = Folder::open(&place).expect("a result");
