@@ -15,6 +15,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getppid, setpgid, setsid};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What the guardian needs.
@@ -29,6 +30,8 @@ pub struct Guardian {
     pub status: RawFd,
     /// The pipes of the program's output. If this process has ended, somebody must read them: a launcher that cannot write ends early.
     pub outputs: [RawFd; 2],
+    /// Whether the program's status was written.
+    pub is_reported: AtomicBool,
 }
 
 impl Guardian {
@@ -91,7 +94,14 @@ impl Guardian {
             drain(&mut outputs, pause);
             self.reap(program);
         });
-        self.reap(program);
+        // A process whose first thread has ended looks ended before its other threads are.
+        for _ in 0..200 {
+            self.reap(program);
+            if self.is_reported.load(Ordering::Relaxed) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         exit()
     }
 
@@ -102,7 +112,10 @@ impl Guardian {
             // SAFETY: the call writes to the variable.
             match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
                 0 => return,
-                id if id == program.as_raw() => self.report(status),
+                id if id == program.as_raw() => {
+                    self.report(status);
+                    self.is_reported.store(true, Ordering::Relaxed);
+                }
                 id if id > 0 => {}
                 _ if Errno::last() == Errno::EINTR => {}
                 _ => exit(),

@@ -18,7 +18,7 @@ use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Environment variable that the driver sets for a launch: its process id, the process's start time, and a number.
@@ -68,6 +68,7 @@ impl Guarded {
             leash: leash_end.as_raw_fd(),
             status: status_writer.as_raw_fd(),
             outputs: terms.outputs.unwrap_or([-1; 2]),
+            is_reported: AtomicBool::new(false),
         };
         // SAFETY: see the guardian.
         unsafe { command.pre_exec(move || guardian.split()) };
