@@ -6,7 +6,7 @@ use apexmap_locate::site::{Sink, Site, is_kept};
 use apexmap_locate::tracer::{TraceOptions, Traced, trace};
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -595,4 +595,44 @@ fn a_program_survives_the_end_of_its_reader() {
     child.wait().unwrap();
     fs::write(scratch.join("go"), "").unwrap();
     wait_for("done");
+}
+
+/// The name of the tool is the same for all users of a machine.
+#[test]
+fn a_tool_that_another_user_may_have_planted_is_not_run() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    assert!(common::output(&mut locate(&scratch)).status.success());
+    let folder = scratch.join("apexmap");
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    let tool = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(mode(&tool), 0o700);
+    let mark = scratch.join("ran");
+    let plant = |path: &Path, mode: u32| {
+        fs::write(path, format!("#!/bin/sh\ntouch '{}'\n", mark.display())).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // A link, and a file that a group may write. Both are replaced by the tool.
+    let elsewhere = scratch.join("planted");
+    plant(&elsewhere, 0o755);
+    fs::remove_file(&tool).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &tool).unwrap();
+    assert!(common::output(&mut locate(&scratch)).status.success() && !mark.exists());
+    assert!(fs::symlink_metadata(&tool).unwrap().is_file());
+    plant(&tool, 0o775);
+    assert!(common::output(&mut locate(&scratch)).status.success() && !mark.exists());
+    // A folder of another user, which only root can make; and a link to one.
+    plant(&tool, 0o755);
+    let linked = scratch.join("linked");
+    fs::create_dir(&linked).unwrap();
+    std::os::unix::fs::symlink(&folder, linked.join("apexmap")).unwrap();
+    assert!(common::output(&mut locate(&linked)).status.success() && !mark.exists());
+    if nix::unistd::geteuid().is_root() {
+        std::os::unix::fs::chown(&folder, Some(65534), None).unwrap();
+        assert!(common::output(&mut locate(&scratch)).status.success() && !mark.exists());
+        std::os::unix::fs::chown(&folder, Some(0), None).unwrap();
+        std::os::unix::fs::chown(&tool, Some(65534), None).unwrap();
+        assert!(common::output(&mut locate(&scratch)).status.success() && !mark.exists());
+    }
 }

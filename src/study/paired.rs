@@ -8,7 +8,7 @@
 //! small by chance costs coverage: 95 % become 94 %. The two pairs of a block are neighbours, and times of programs are skewed, which
 //! costs more. The interval is therefore that of 97.5 % with the degrees of freedom of the blocks, and covers at least 95 %.
 
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{NumberStyle, number, plural};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::Mean;
@@ -91,6 +91,10 @@ pub fn measure(
     loop {
         let (outer, inner) = if random.random::<bool>() { (Side::A, Side::B) } else { (Side::B, Side::A) };
         let block = [run(outer)?, run(inner)?, run(inner)?, run(outer)?];
+        if let Some(run) = block.iter().find(|run| !(run.speed.is_finite() && run.speed > 0.0)) {
+            let message = format!("a run has the value {:?}, and ratios need values above 0", run.speed);
+            return Err(Error::measurement(message, "compare another value, or correct its pattern"));
+        }
         let is_disturbed = block.iter().any(|run| run.is_disturbed);
         blocks += 1;
         disturbed_blocks += usize::from(is_disturbed);
@@ -158,13 +162,16 @@ impl Side {
 }
 
 impl Pairs {
-    /// Returns the ratio with its interval; `None` before the second pair.
+    /// Returns the ratio with its interval; `None` before the second pair, or if the pairs allow any ratio.
     pub fn ratio(&self) -> Option<Ratio> {
         let mean = Mean::from_values(&self.logarithms)?;
         let blocks = self.logarithms.len() as f64 / 2.0;
         let half = t_quantile_at(blocks - 1.0, SHARE_BELOW) * mean.variance.sqrt();
         let (low, high) = (mean.value - half, mean.value + half);
-        Some(Ratio { value: mean.value.exp(), low: low.exp(), high: high.exp(), pairs: self.logarithms.len() })
+        let [value, low, high] = [mean.value, low, high].map(f64::exp);
+        // Few pairs that differ much have an interval beyond the range of numbers.
+        let is_finite = value.is_finite() && value > 0.0 && high.is_finite();
+        is_finite.then_some(Ratio { value, low, high, pairs: self.logarithms.len() })
     }
 }
 

@@ -98,7 +98,8 @@ fn make_private(folder: &Path) -> io::Result<()> {
     // In a sticky folder, only the owner of a file replaces it.
     let is_safe = |above: &Path| {
         above.metadata().is_ok_and(|metadata| {
-            (is_of_user(&metadata) || metadata.uid() == 0) && (metadata.mode() & 0o002 == 0 || metadata.mode() & 0o1000 != 0)
+            (is_of_user(&metadata) || metadata.uid() == 0)
+                && (metadata.mode() & 0o002 == 0 || metadata.mode() & 0o1000 != 0)
         })
     };
     if !is_of_user(&opened.metadata()?) || !folder.canonicalize()?.ancestors().skip(1).all(is_safe) {

@@ -123,7 +123,9 @@ pub fn unpack_tar(tar: impl Read, folder: &Path, damaged: &dyn Fn(&dyn std::fmt:
             return Err(damaged(&"it has more than 100,000 members"));
         }
         let kind = entry.header().entry_type();
-        if [EntryType::GNULongName, EntryType::GNULongLink, EntryType::XHeader, EntryType::XGlobalHeader].contains(&kind) {
+        if [EntryType::GNULongName, EntryType::GNULongLink, EntryType::XHeader, EntryType::XGlobalHeader]
+            .contains(&kind)
+        {
             let text = read_extension(&mut entry).map_err(|e| damaged(&e))?;
             long_name = match kind {
                 EntryType::GNULongName => Some(text.split(|byte| *byte == 0).next().unwrap_or_default().to_vec()),

@@ -45,7 +45,8 @@ pub fn assume(worker: PathBuf, result: &Path, sweep: &Sweep) -> (PathBuf, Worker
     note(&format!("note: the worker {path} is not started, and is assumed to be {like}; --worker {path} asks it"));
     let own = apexmap_measure::worker::info();
     let launch = recorded.as_ref().and_then(|manifest| manifest.launches.last());
-    let (transports, mpi_library) = (vec![sweep.launch.transport.to_string()], launch.map(|end| end.launch.library.clone()));
+    let (transports, mpi_library) =
+        (vec![sweep.launch.transport.to_string()], launch.map(|end| end.launch.library.clone()));
     let build = recorded.map_or(own.build, |manifest| manifest.worker);
     (worker, WorkerInfo { build, transports, mpi_library })
 }

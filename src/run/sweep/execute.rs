@@ -111,7 +111,7 @@ impl Executor for ProcessesOn<'_> {
     ) -> Result<Ending> {
         let (program, arguments) =
             command.argv.split_first().ok_or_else(|| Error::internal("an empty command line"))?;
-        let mut errors = ErrorOutput::create(errors)?;
+        let mut errors = ErrorOutput::create(errors, &command.argv)?;
         let mut start = Command::new(program);
         start.args(arguments).envs(command.env.iter().cloned());
         let kills_before = memory_kills(self.0);
