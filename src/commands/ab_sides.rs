@@ -34,7 +34,7 @@ pub fn measure(limits: &Limits, run: &mut dyn FnMut(Side) -> Result<SideRun>) ->
     let (mut measured, mut reference, started) = (Measured::default(), ReferenceValues::default(), Instant::now());
     let mut run_once = |side: Side| {
         let SideRun { launch, samples, value, is_smaller_better } = run(side)?;
-        if value.is_nan() || value <= 0.0 {
+        if !value.is_finite() || value <= 0.0 {
             let message = format!("a run of {} has the value {value}, which has no ratio", side.name());
             return Err(Error::measurement(message, "run it alone to see what it does"));
         }
