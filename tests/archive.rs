@@ -2,7 +2,9 @@
 
 use super::common::{Scratch, apexmap, output};
 use super::terminal::TINY_SWEEP;
+use apexmap_results::disk::archive;
 use std::fs;
+use std::io::{Cursor, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -147,4 +149,34 @@ fn an_archive_with_paths_that_lead_out_is_refused() {
     let refused = apexmap(&["query", file.to_str().expect("a path")]);
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(refused.status.code() == Some(2) && message.contains("leads out of its folder"), "{message}");
+}
+
+/// A member with a name of 4 GiB is 4 MB when it is compressed.
+#[test]
+fn the_headers_members_and_bytes_of_an_archive_have_limits() {
+    let header = |name: &str, size: u64, kind: tar::EntryType| {
+        let mut header = tar::Header::new_gnu();
+        header.set_path(name).expect("a name");
+        header.set_size(size);
+        header.set_entry_type(kind);
+        header.set_cksum();
+        header.as_bytes().to_vec()
+    };
+    let refused = |tar: &mut dyn Read| {
+        let folder = Scratch::new();
+        let damaged = |cause: &dyn std::fmt::Display| apexmap_base::error::Error::input(cause.to_string(), "");
+        archive::unpack_tar(tar, &folder, &damaged).expect_err("a limit").message
+    };
+    use tar::EntryType::{GNULongLink, GNULongName, Regular, XGlobalHeader, XHeader};
+    for kind in [GNULongName, GNULongLink, XHeader, XGlobalHeader] {
+        let mut bomb = Cursor::new(header("r/x", 4 << 30, kind)).chain(std::io::repeat(b'a'));
+        assert!(refused(&mut bomb).contains("more than 64 KiB"), "{kind:?}");
+    }
+    let empty = header("r/x", 0, Regular);
+    let mut many = Cursor::new(header("r/", 0, tar::EntryType::Directory).repeat(100_001));
+    assert!(refused(&mut many).contains("more than 100,000 members"));
+    for start in [header("r/figures/x", 4 << 30, Regular), [empty, vec![0; 1024]].concat()] {
+        let mut long = Cursor::new(start).chain(std::io::repeat(0));
+        assert!(refused(&mut long).contains("more than 1 GiB"));
+    }
 }

@@ -437,7 +437,7 @@ fn every_cause_has_advice() {
 fn a_cause_in_the_middle_of_much_output_is_kept() {
     const CHUNK: usize = 1 << 16;
     let scratch = Scratch::new();
-    let mut errors = ErrorOutput::create(&scratch.join("stderr")).expect("a file");
+    let mut errors = ErrorOutput::create(&scratch.join("stderr"), &["srun".into()]).expect("a file");
     let line = "ucp_worker.c:1855 UCX  INFO  ep_cfg[0]: tag(self/memory knem/memory) rma(self/memory) signal handler of node n1\n";
     let chunk: String = line.chars().cycle().take(CHUNK).collect();
     (0..80).for_each(|_| errors.add(chunk.as_bytes()));
@@ -461,7 +461,7 @@ fn a_cause_in_the_middle_of_much_output_is_kept() {
 #[test]
 fn a_line_without_an_end_is_searched_in_pieces_and_not_stored() {
     let scratch = Scratch::new();
-    let mut errors = ErrorOutput::create(&scratch.join("stderr")).expect("a file");
+    let mut errors = ErrorOutput::create(&scratch.join("stderr"), &["srun".into()]).expect("a file");
     for padding in 0..9 {
         errors.add(&vec![b'x'; 1000 + padding]);
         errors.add(b" unable to find inter");
@@ -491,4 +491,17 @@ fn lines_that_differ_only_in_numbers_count_as_one() {
     assert!(sentences[0].contains("135 lines") && sentences[0].contains("120 times \"[c00:390] Read"), "{sentences:?}");
     assert_eq!(sentences[1], "it is slow; what to do: wait");
     assert!(OtherOutput::default().sentences().is_empty());
+}
+
+#[test]
+fn advice_for_srun_is_given_only_for_its_launches() {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    for (command, is_found) in
+        [("mpirun -n 2 worker", false), ("srun -n 2 worker", true), ("sh -c 'srun worker'", true)]
+    {
+        let mut search = Search::of_command(&words(command));
+        search.add_line("[n1:7] PMIX ERROR: NO-PERMISSIONS in file gds_dstore.c, PMIx_Init failed");
+        search.add_line("PMI server not found");
+        assert_eq!(search.cause().is_some(), is_found, "{command}");
+    }
 }

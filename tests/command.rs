@@ -9,7 +9,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_run::sweep::{Machine, Sweep, parse};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 fn sweep(text: &str) -> Result<Sweep, apexmap_base::error::Error> {
@@ -417,4 +417,136 @@ fn the_command_of_a_result_runs_only_with_consent() {
     assert!(!scratch.join("bench.ran").exists(), "nothing ran");
     assert!(again(&["--trust"]).status.success());
     assert!(scratch.join("bench.ran").exists());
+}
+
+/// Whoever sends a result controls its files and the names of its folders.
+#[test]
+fn nothing_of_a_sent_result_runs_without_consent() {
+    let scratch = Scratch::new();
+    let (sweep, good) = (write_bench(&scratch, "1"), scratch.join("good"));
+    assert!(run_sweep(&sweep, &good, &["--no-report"]).status.success());
+    let (program, mark) = (scratch.join("w.sh"), scratch.join("ran"));
+    std::fs::write(&program, format!("#!/bin/sh\ntouch '{}'\n", mark.display())).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let program = program.to_str().unwrap();
+    let kernel = "[fixed]\nkernel = \"apex_map.two_sided\"\nM = \"8 kwords\"\nranks = 2\n[launch]\npreflight = 0\n";
+    let command = "[fixed]\nkernel = \"command\"\ncommand = [\"true\"]\n";
+    let sweeps = [
+        ("worker:", format!("{kernel}worker = \"{program}\"\n")),
+        (
+            "launcher:",
+            format!(
+                "{kernel}transport = \"mpi\"\nlauncher = \"custom\"\ncommand = [\"{program}\", \"{{ranks}}\", \"{{worker}}\", \"{{arguments}}\"]\n"
+            ),
+        ),
+        ("set-up:", format!("{command}setup = [\"{program}\"]\n")),
+        ("cleanup:", format!("{command}cleanup = [\"{program}\"]\n")),
+        ("environment: ENV", format!("{command}env = {{ ENV = \"{program}\" }}\n")),
+    ];
+    type Damage = fn(&std::path::Path) -> PathBuf;
+    let damages: [Damage; 4] = [
+        |folder| folder.join("sweep.toml"),
+        |folder| {
+            std::fs::write(folder.join("manifest.json"), "{\"schema\": 9999}").unwrap();
+            folder.join("sweep.toml")
+        },
+        |folder| {
+            std::fs::remove_file(folder.join("manifest.json")).unwrap();
+            std::fs::create_dir_all(folder.join("a/b")).unwrap();
+            std::fs::rename(folder.join("sweep.toml"), folder.join("a/b/s.toml")).unwrap();
+            folder.join("a/b/s.toml")
+        },
+        |folder| {
+            let link = folder.with_extension("toml");
+            std::os::unix::fs::symlink(folder.join("sweep.toml"), &link).unwrap();
+            link
+        },
+    ];
+    for (kind, text) in sweeps {
+        for (number, damage) in damages.into_iter().enumerate() {
+            let folder = scratch.join(&format!("{}{number}", kind.replace([':', ' '], "")));
+            let copied = output(Command::new("cp").arg("-r").arg(&good).arg(&folder));
+            assert!(copied.status.success());
+            std::fs::write(folder.join("sweep.toml"), &text).unwrap();
+            let sweep = damage(&folder);
+            let (sweep, new) = (sweep.to_str().unwrap(), scratch.join("new"));
+            let new = new.to_str().unwrap();
+            let asked: [&[&str]; 5] = [
+                &["run", sweep, "--no-report", "--out", new],
+                &["try", sweep, "--out", new],
+                &["ab", "--sweep", sweep, "--budget", "1s"],
+                &["compare", "--self", sweep, "--out", new],
+                &["job", "export", sweep, new],
+            ];
+            for arguments in asked {
+                let refused = apexmap(arguments);
+                let message = String::from_utf8_lossy(&refused.stderr);
+                assert!(refused.status.code() == Some(2) && message.contains(kind), "{arguments:?}: {message}");
+                assert!(message.contains("--trust"), "{message}");
+            }
+            for arguments in [["plan", sweep, "--out", new], ["plan", sweep, "--points", "--schema"]] {
+                apexmap(&arguments);
+            }
+            for command in ["status", "show", "query"] {
+                apexmap(&[command, folder.to_str().unwrap()]);
+            }
+            assert!(!mark.exists(), "{kind} of {sweep} ran");
+        }
+    }
+}
+
+#[test]
+fn values_beyond_the_range_of_numbers_and_ratios_of_none_are_refused() {
+    let scratch = Scratch::new();
+    let huge = ["--value", "regex:rate (\\S*) end", "--unit", "GB/s"];
+    let out = scratch.join("out");
+    let line = ["run", "--command", "echo rate 1e308 end", "--no-report", "--out", out.to_str().unwrap()];
+    let failed = apexmap(&[&line[..], &huge].concat());
+    let message = String::from_utf8_lossy(&failed.stderr);
+    assert!(failed.status.code() == Some(4), "{message}");
+    let status = apexmap(&["status", out.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&status.stdout).contains("the program printed 1e308"));
+    for value in ["0", "-5"] {
+        let command = format!("echo rate {value} end");
+        let refused = apexmap(&["ab", &command, &command, "--budget", "1s", huge[0], huge[1]]);
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(4) && message.contains("which has no ratio"), "{message}");
+    }
+    for width in ["nan", "inf", "0", "-1"] {
+        assert_eq!(apexmap(&["ab", "true", "true", &format!("--width={width}")]).status.code(), Some(2), "{width}");
+    }
+}
+
+#[test]
+fn paths_are_words_of_an_axis_and_pages_have_no_control_characters() {
+    let scratch = Scratch::new();
+    let out = scratch.join("out");
+    let out = out.to_str().unwrap();
+    let axis = ["--axis", "f=../a.txt,../b/2..3,x", "--value", "regex:(7)"];
+    let line = ["run", "--command", "printf '\\033[2J%s7\\342\\200\\256' {f}", "--out", out];
+    let done = apexmap(&[&line[..], &axis].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = std::fs::read_to_string(scratch.join("out/sweep.toml")).unwrap();
+    assert!(sweep(&text).unwrap().points.len() == 3 && text.contains("../b/2..3"), "{text}");
+    let failed = scratch.join("failed");
+    let line = ["run", "--command", "printf '\\033[2J\\342\\200\\256'", "--value", "regex:(7)", "--out"];
+    apexmap(&[&line[..], &[failed.to_str().unwrap()]].concat());
+    let page = std::fs::read_to_string(failed.join("report.html")).unwrap();
+    assert!(page.contains("\u{fffd}[2J") && !page.contains(apexmap_base::terminal::is_unprintable));
+}
+
+#[test]
+fn a_pipe_without_a_writer_is_no_sweep() {
+    let scratch = Scratch::new();
+    let pipe = scratch.join("sweep.toml");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let refused = apexmap(&["plan", pipe.to_str().unwrap()]);
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(3) && message.contains("no program writes into it"), "{message}");
+    // Of a shell: apexmap plan <(sleep 1; cat tiny.toml)
+    let mut late = Command::new("bash");
+    late.args(["-c", "\"$0\" plan <(sleep 1; printf '[fixed]\\nkernel = \"calibrate.latency\"\\n')"]);
+    let planned = output(late.arg(env!("CARGO_BIN_EXE_apexmap")));
+    let message = String::from_utf8_lossy(&planned.stderr);
+    assert!(!message.contains("no program writes"), "{message}");
 }

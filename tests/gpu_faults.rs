@@ -159,3 +159,54 @@ fn a_compiler_for_gpus_keeps_the_loads_in_flight_and_the_atomics_without_result(
         assert_eq!(uses.count(), 1, "{line}: the result is used");
     }
 }
+
+/// A driver that crashes, stops or lies while it lists its devices: that of one platform, in C.
+const LIAR: &str = r#"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static int is(const char *mode) { return !strcmp(getenv("LIE"), mode); }
+int clGetPlatformIDs(unsigned count, void **ids, unsigned *found) {
+    static int platform;
+    if (is("crash")) *(volatile int *)0 = 1;
+    if (is("exit")) exit(0);
+    if (is("abort")) abort();
+    if (found) *found = is("many") ? 0xffffffffu : 1;
+    if (ids && count) ids[0] = &platform;
+    return 0;
+}
+int clGetPlatformInfo(void *id, unsigned name, size_t size, void *value, size_t *bytes) {
+    if (bytes) *bytes = is("huge") ? (size_t)1 << 62 : is("largest") ? ~(size_t)0 : 5;
+    if (value && size >= 5) memcpy(value, "liar", 5);
+    return 0;
+}
+int clGetDeviceIDs(void *id, unsigned long kind, unsigned count, void **ids, unsigned *found) { return -1; }
+"#;
+
+#[test]
+fn a_driver_that_fails_while_it_lists_devices_ends_only_the_process_that_asks_it() {
+    let scratch = Scratch::new();
+    let (source, library) = (scratch.join("liar.c"), scratch.join("liar.so"));
+    std::fs::write(&source, LIAR).expect("a file");
+    let built = output(Command::new("cc").args(["-w", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source));
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let sweep = scratch.join("gpu.toml");
+    std::fs::write(&sweep, "[fixed]\nkernel = \"gpu.stream\"\nranks = \"devices\"\n").expect("a file");
+    let expected = [
+        ("crash", "crashes when it lists its devices (SIGSEGV)"),
+        ("abort", "crashes when it lists its devices (SIGABRT)"),
+        ("exit", "ends the process that lists its devices, with code 0"),
+        ("many", "crashes"),
+        ("huge", "crashes"),
+        ("largest", "ends the process"),
+    ];
+    for (lie, message) in expected {
+        for arguments in [vec!["devices"], vec!["devices", "--json"], vec!["plan", sweep.to_str().expect("a path")]] {
+            let mut command = Command::new("prlimit");
+            command.args(["--as=4294967296", env!("CARGO_BIN_EXE_apexmap")]).args(&arguments);
+            let failed = output(command.env("OPENCL_DYLIB_PATH", &library).env("LIE", lie));
+            let text = String::from_utf8_lossy(&failed.stderr);
+            assert!(failed.status.code() == Some(3) && text.contains(message), "{lie} {arguments:?}: {text}");
+        }
+    }
+}

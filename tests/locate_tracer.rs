@@ -6,11 +6,10 @@ use apexmap_locate::site::{Sink, Site, is_kept};
 use apexmap_locate::tracer::{TraceOptions, Traced, trace};
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 /// Loops with known counters. `N` is the number of trips.
 const WALKS: &str = r#"
@@ -495,7 +494,10 @@ fn without_a_compiler_the_message_names_the_next_step_and_without_a_cache_nothin
     let output = common::output(locate(&scratch).env("CC", "/nonexistent/cc"));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3));
-    assert!(message.contains("C compiler") && message.contains("cannot start /nonexistent/cc") && message.contains("gcc"), "{message}");
+    assert!(
+        message.contains("C compiler") && message.contains("cannot start /nonexistent/cc") && message.contains("gcc"),
+        "{message}"
+    );
     let output = common::output(locate(&scratch).env("CC", "false"));
     assert!(String::from_utf8_lossy(&output.stderr).contains("false cannot compile the tool"));
     let output = common::output(locate(Path::new("/proc/self")).env("TMPDIR", &*scratch));
@@ -558,4 +560,44 @@ fn an_update_of_valgrind_compiles_another_tool() {
         assert!(Command::new("touch").args(["-d", "tomorrow"]).arg(library).status().unwrap().success());
     }
     assert_eq!(count_tools_after_run(), 2);
+}
+
+/// The name of the tool is the same for all users of a machine.
+#[test]
+fn a_tool_that_another_user_may_have_planted_is_not_run() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    assert!(common::output(&mut locate(&scratch)).status.success());
+    let folder = scratch.join("apexmap");
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    let tool = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(mode(&tool), 0o700);
+    let mark = scratch.join("ran");
+    let plant = |path: &Path, mode: u32| {
+        fs::write(path, format!("#!/bin/sh\ntouch '{}'\n", mark.display())).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // A link, and a file that a group may write. Both are replaced by the tool.
+    let elsewhere = scratch.join("planted");
+    plant(&elsewhere, 0o755);
+    fs::remove_file(&tool).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &tool).unwrap();
+    assert!(common::output(&mut locate(&scratch)).status.success() && !mark.exists());
+    assert!(fs::symlink_metadata(&tool).unwrap().is_file());
+    plant(&tool, 0o775);
+    assert!(common::output(&mut locate(&scratch)).status.success() && !mark.exists());
+    // A folder of another user, which only root can make; and a link to one.
+    plant(&tool, 0o755);
+    let linked = scratch.join("linked");
+    fs::create_dir(&linked).unwrap();
+    std::os::unix::fs::symlink(&folder, linked.join("apexmap")).unwrap();
+    assert!(common::output(&mut locate(&linked)).status.success() && !mark.exists());
+    if nix::unistd::geteuid().is_root() {
+        std::os::unix::fs::chown(&folder, Some(65534), None).unwrap();
+        assert!(common::output(&mut locate(&scratch)).status.success() && !mark.exists());
+        std::os::unix::fs::chown(&folder, Some(0), None).unwrap();
+        std::os::unix::fs::chown(&tool, Some(65534), None).unwrap();
+        assert!(common::output(&mut locate(&scratch)).status.success() && !mark.exists());
+    }
 }

@@ -11,9 +11,12 @@ use apexmap_base::point::Value;
 use apexmap_base::terminal::is_unprintable;
 use apexmap_base::units::{self, Unit};
 use apexmap_cluster::batch::check_submit;
+use apexmap_locate::analysis::Analysis;
+use apexmap_locate::text_trace;
 use apexmap_measure::kernels;
 use apexmap_measure::worker::{Job, Schedule};
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::archive;
 use apexmap_results::disk::journal;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::parquet;
@@ -23,6 +26,7 @@ use apexmap_results::table::Table;
 use apexmap_run::sweep::{self as sweeps, Machine};
 use apexmap_theory::bounds::Limits;
 use apexmap_theory::machine::Card;
+use apexmap_theory::models::formula::{FormulaModel, Names};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -31,14 +35,17 @@ pub type Target = fn(&[u8]);
 
 /// All targets by name.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("archive", archive),
     ("card", card),
     ("condition", condition),
+    ("formula", formula),
     ("import", import),
     ("job", job),
     ("journal", journal),
     ("manifest", manifest),
     ("parquet", parquet),
     ("sweep", sweep),
+    ("trace", trace),
     ("units", units),
 ];
 
@@ -213,6 +220,49 @@ pub fn import(data: &[u8]) {
         }
     }
     let _ = std::fs::remove_dir_all(&place);
+}
+
+/// Unpacks a tar file. Whatever it holds, only its folder is written to.
+pub fn archive(data: &[u8]) {
+    let outer = scratch().path.join("unpacked");
+    let folder = outer.join("inner");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let damaged = |cause: &dyn std::fmt::Display| Error::input(cause.to_string(), "copy it again");
+    archive::unpack_tar(data, &folder, &damaged).err().iter().for_each(check_error);
+    assert_eq!(std::fs::read_dir(&outer).expect("a folder").count(), 1, "a file outside of the folder");
+    std::fs::remove_dir_all(&outer).expect("a folder");
+}
+
+/// Reads a trace as text. Its sites have all accesses.
+pub fn trace(data: &[u8]) {
+    match text_trace::read(&mut &*data, "fuzz", None, &mut Analysis::default()) {
+        Err(error) => check_error(&error),
+        Ok(trace) => {
+            let counted: u64 = trace.sites.iter().map(|site| site.counters.accesses).sum();
+            assert_eq!(counted, trace.accesses);
+        }
+    }
+}
+
+/// Reads a formula of the user's.
+pub fn formula(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let typed = |names: &[(&str, Unit)]| names.iter().map(|(name, unit)| ((*name).to_owned(), Some(*unit))).collect();
+    let names = Names {
+        variables: typed(&[
+            ("L", Unit::Words),
+            ("P", Unit::None),
+            ("alpha", Unit::None),
+            ("message_bytes", Unit::Bytes),
+        ]),
+        columns: typed(&[("seconds", Unit::Seconds), ("bytes_per_second", Unit::BytesPerSecond)]),
+        parameters: vec!["latency".to_owned(), "gap".to_owned()],
+        kernels: vec!["apex_map.two_sided".to_owned()],
+    };
+    match FormulaModel::new(text, &names) {
+        Err(error) => check_error(&error),
+        Ok(model) => assert_eq!(model.text(), text.trim()),
+    }
 }
 
 /// Returns a result folder for this process, in memory if possible.

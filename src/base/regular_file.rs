@@ -4,7 +4,7 @@
 use nix::errno::Errno;
 use nix::libc::{O_NOCTTY, O_NOFOLLOW, O_NONBLOCK};
 use std::fs::{File, OpenOptions};
-use std::io::{Error, Read, Result};
+use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -39,16 +39,21 @@ pub fn open_with(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<F
     }
 }
 
+/// Maximum bytes of a file that is read as a whole: the points of a sweep of a million points have fewer.
+const MAX_BYTES: u64 = 512 << 20;
+
 /// Reads a whole file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let (file, mut bytes) = (open(path)?, Vec::new());
+    // Files of `/proc` have no length. One byte more shows that the file is too large.
+    bytes.try_reserve(file.metadata()?.len().min(MAX_BYTES) as usize)?;
+    match file.take(MAX_BYTES + 1).read_to_end(&mut bytes)? as u64 {
+        0..=MAX_BYTES => Ok(bytes),
+        _ => Err(Error::other("it is larger than 512 MiB")),
+    }
 }
 
 /// Reads a whole text file.
 pub fn read_text(path: &Path) -> Result<String> {
-    let mut text = String::new();
-    open(path)?.read_to_string(&mut text)?;
-    Ok(text)
+    String::from_utf8(read(path)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }

@@ -2,9 +2,14 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::name_lookup::suggest;
-use std::fs::File;
-use std::io::Read;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::libc::O_NONBLOCK;
+use nix::poll::{PollFd, PollFlags, poll};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
 use std::ops::Range;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// A file that is being parsed.
@@ -35,11 +40,10 @@ pub fn read_text(path: &Path, file_kind: &str, help: &str) -> Result<String> {
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Reads a file that a user names, which may be a pipe or a device without an end. `operation` is a verb with its object.
-#[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
 pub fn read_limited(path: &Path, operation: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One byte more shows that the file is too large.
-    let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+    let read = open_with_writer(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
     match read.map_err(|e| Error::file(operation, path, e))? as u64 {
         0..=MAX_BYTES => Ok(bytes),
         _ => Err(Error::input(
@@ -47,6 +51,28 @@ pub fn read_limited(path: &Path, operation: &str) -> Result<Vec<u8>> {
             "name a smaller file: it holds text that users write",
         )),
     }
+}
+
+/// Longest wait for a program that writes into a named pipe.
+const WRITER_LIMIT_MILLISECONDS: u16 = 5000;
+
+/// Opens a file that a user names.
+///
+/// # Errors
+/// If it cannot be opened, or if it is a pipe into which no program writes.
+#[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
+fn open_with_writer(path: &Path) -> io::Result<File> {
+    // The open of a pipe would wait for its writer, without an end.
+    let mut file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    if file.metadata()?.file_type().is_fifo() {
+        let is_silent = poll(&mut [PollFd::new(file.as_fd(), PollFlags::POLLIN)], WRITER_LIMIT_MILLISECONDS)? == 0;
+        // A pipe with a writer that has written nothing yet would block.
+        if is_silent && file.read(&mut [0]).is_ok_and(|count| count == 0) {
+            return Err(io::Error::other("it is a pipe, and no program writes into it"));
+        }
+    }
+    fcntl(&file, FcntlArg::F_SETFL(OFlag::empty()))?;
+    Ok(file)
 }
 
 impl TomlSource<'_> {

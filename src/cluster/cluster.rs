@@ -6,6 +6,7 @@ use crate::submit::{Jobs, System};
 use apexmap_base::error::Result;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
+use apexmap_run::campaign::trust::{self, Consent};
 use apexmap_run::campaign::{Planner, Request, SiteSettings, Surroundings};
 use apexmap_run::sweep::Sweep;
 use std::path::Path;
@@ -51,9 +52,11 @@ impl Surroundings for Cluster {
     /// Returns the machine's name in results, which distinguishes samples of different machines: that of the result's earlier jobs,
     /// the site file's, the cluster's in a Slurm allocation, the cluster's from the batch system of jobs. Login nodes of one cluster
     /// have different names, so the cluster's name is preferred to the host's.
-    fn machine_name(&self, sweep: &Sweep, result: &Path) -> Option<String> {
+    fn machine_name(&self, sweep: &Sweep, result: &Path, consent: Consent) -> Option<String> {
         name_from_jobs(result).or_else(|| self.site.file.machine.clone()).or_else(name_from_allocation).or_else(|| {
-            let template = self.batch_system(sweep).template()?.ok()?;
+            let system = self.batch_system(sweep);
+            let is_named = matches!(&system, BatchSystem::Named(name) if trust::is_path(name));
+            let template = system.template().filter(|_| !is_named || consent != Consent::Refused)?.ok()?;
             System::new(template, Path::new("."), &|| Ok(())).cluster()
         })
     }

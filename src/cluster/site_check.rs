@@ -10,7 +10,7 @@ use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
 use apexmap_run::campaign::starter::Starter;
-use apexmap_run::campaign::{Request, trial, worker};
+use apexmap_run::campaign::{Request, Surroundings, trial, trust, worker};
 use apexmap_run::launch::mpi::{Mpi, short_name};
 use apexmap_run::launch::{self, LauncherEntry, srun};
 use apexmap_run::sweep::driver::Watcher;
@@ -40,6 +40,7 @@ type Report<'a> = &'a mut dyn FnMut(SiteTest) -> Result<()>;
 /// Tests each worker of the site file with its launchers, and the file systems of the workers and of `out`, the folder of results.
 pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, report: Report) -> Result<()> {
     let options = job_options(site)?;
+    trust::ask_about_site(&Cluster { site: site.clone(), ..Cluster::default() }.settings())?;
     for (key, worker) in &site.file.workers {
         let subject = format!("workers.{key}");
         let described = worker::query_info(worker, worker::QUERY_TIMEOUT);

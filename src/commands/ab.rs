@@ -46,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_budget)]
     budget: f64,
     /// End earlier if the interval of the ratio is this narrow, relative to the ratio
-    #[arg(long, value_name = "WIDTH", default_value_t = 0.01)]
+    #[arg(long, value_name = "WIDTH", default_value_t = 0.01, value_parser = parse_width)]
     width: f64,
     /// Longest time of one run of a command
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_budget)]
@@ -87,6 +87,12 @@ struct Report<'a> {
 enum Sides {
     Commands(Commands),
     Sweep(Box<Launches>),
+}
+
+/// Parses the width of an interval.
+fn parse_width(text: &str) -> std::result::Result<f64, String> {
+    let width = text.parse().ok().filter(|width: &f64| width.is_finite() && *width > 0.0);
+    width.ok_or_else(|| "a width is a number above 0, such as 0.01".to_owned())
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {

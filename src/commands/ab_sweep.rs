@@ -1,7 +1,6 @@
 //! `apexmap ab --sweep`: launches of one sweep with two workers or two settings.
 
 use super::ab_sides::{Keep, Measured, SideRun};
-use super::trust;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::regular_file::read_text;
@@ -13,6 +12,7 @@ use apexmap_results::disk::journal;
 use apexmap_results::disk::tabulate::tabulate;
 use apexmap_results::samples::Samples;
 use apexmap_run::campaign::starter::Starter;
+use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Campaign, Conduct, Request};
 use apexmap_run::sweep::driver::Watcher;
 use apexmap_run::sweep::plan::Entry;
@@ -39,6 +39,9 @@ pub struct SweepOptions {
     /// Fixed parameters of B
     #[arg(long, value_name = "NAME=VALUE", requires = "sweep")]
     set_b: Vec<String>,
+    /// Start the programs that the sweep or a site file names without a question, although the file may come from somebody else
+    #[arg(long, requires = "sweep")]
+    trust: bool,
 }
 
 impl SweepOptions {
@@ -79,7 +82,9 @@ impl Launches {
         let folder = TemporaryFolder::create("ab")?;
         let side = |name: &str, worker: &Option<PathBuf>, settings: &[String]| -> Result<SweepSide> {
             let sweep = with_settings(path, settings)?;
-            let request = Request { out: Some(folder.path.join(name)), worker: worker.clone(), ..Request::default() };
+            let consent = Consent::from_flag(options.trust);
+            let (out, worker) = (Some(folder.path.join(name)), worker.clone());
+            let request = Request { out, worker, consent, ..Request::default() };
             let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
             let starter = Starter::check(&campaign)?;
             let folder = Folder::create(&campaign.folder)?;
@@ -160,7 +165,6 @@ fn with_settings(path: &Path, settings: &[String]) -> Result<Sweep> {
     }
     let text = toml::to_string(&file).map_err(|error| Error::internal(error.to_string()))?;
     let mut sweep = sweep::parse(&text, path, sweep::Machine::detect())?;
-    trust::ask(&sweep)?;
     sweep.repeat = Repeat { min: 1, max: 1, width: None, budget_seconds: None };
     sweep.launch.launches = 1;
     sweep.launch.preflight_seconds = 0.0;

@@ -27,6 +27,7 @@ use apexmap_pages::html::make_style_folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
+use apexmap_run::campaign::trust::Consent;
 use apexmap_theory::codes;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
@@ -59,6 +60,9 @@ pub struct Arguments {
     /// If the folder holds something else, such as another comparison, keep that as FOLDER.1 and start again
     #[arg(long)]
     replace: bool,
+    /// Start the programs that the sweep or a site file names without a question, although the file may come from somebody else
+    #[arg(long, requires = "control")]
+    trust: bool,
     /// Names of the machines, comma-separated [default: their own names]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     names: Vec<String>,
@@ -209,8 +213,9 @@ fn require_quiet(comparison: &Comparison) -> Result<()> {
 
 /// Measures a sweep twice and compares it with itself.
 fn compare_with_itself(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
+    let consent = Consent::from_flag(arguments.trust);
     let (launches, out, replace) = (arguments.launches, arguments.out.as_deref(), arguments.replace);
-    let sides = compare_self::measure(&SelfArguments { sweep, launches, out, replace })?;
+    let sides = compare_self::measure(&SelfArguments { sweep, launches, out, replace, consent })?;
     let comparison = with_choices(arguments, sides.compare(matching)?)?;
     let findings = sides.conclude(&comparison, arguments.json)?;
     if !arguments.no_page {

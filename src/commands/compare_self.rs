@@ -3,7 +3,6 @@
 use super::compare_folder;
 use super::conclude::{Shown, conclude, display};
 use super::format::pretty;
-use super::trust;
 use apexmap_base::error::Result;
 use apexmap_base::new_file;
 use apexmap_cluster::cluster::Cluster;
@@ -14,6 +13,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_run::campaign::local;
+use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Conduct, Request};
 use apexmap_run::sweep::{self, ready};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ pub struct SelfArguments<'a> {
     pub out: Option<&'a Path>,
     /// Keep other contents of the folder as FOLDER.1.
     pub replace: bool,
+    pub consent: Consent,
 }
 
 /// Smallest number of launches per side. With fewer, intervals are so wide that a comparison finds hardly any difference, true or
@@ -44,7 +45,6 @@ pub struct Sides {
 /// Measures the missing samples of both sides.
 pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let mut sweep = ready::open(arguments.sweep, sweep::Machine::detect())?;
-    trust::ask(&sweep)?;
     let sweep_launches = sweep.launch.launches;
     let launches = 2 * arguments.launches.unwrap_or(sweep_launches.max(MIN_LAUNCHES));
     sweep.launch.launches = launches;
@@ -55,7 +55,7 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let name = sweep.name.clone();
     let folder = arguments.out.map_or_else(|| Path::new("compare").join(format!("self-{name}")), Path::to_owned);
     let out = folder.join("result");
-    let request = Request { out: Some(out.clone()), ..Request::default() };
+    let request = Request { out: Some(out.clone()), consent: arguments.consent, ..Request::default() };
     let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
     compare_folder::prepare(&folder, vec![format!("--self {name}")], arguments.replace)?;
     // The same comparison continues.

@@ -5,7 +5,7 @@ use apexmap_base::error::Result;
 use apexmap_base::terminal::{print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{Unit, bytes, quantity};
-use apexmap_measure::kernels::gpu::platforms::{Description, devices};
+use apexmap_measure::kernels::gpu::platforms::{Description, list_apart};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -18,7 +18,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let list: Vec<Description> = devices()?.into_iter().map(|(description, _)| description).collect();
+    let list: Vec<Description> = list_apart()?;
     if arguments.json {
         return print_data(&pretty(&list)?);
     }
@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for device in &list {
         let number = device.number.to_string();
         let [memory, allocation] = [device.memory_bytes, device.allocation_bytes].map(|size| bytes(size as f64));
-        table.add_row([&number, device.kind, &device.name, &memory, &allocation, &device.compute_units.to_string()]);
+        table.add_row([&number, &device.kind, &device.name, &memory, &allocation, &device.compute_units.to_string()]);
         let clock = device.clock_hertz.map_or("unknown".to_owned(), |hertz| quantity(hertz, Unit::Hertz));
         let has = |has: bool| if has { "yes" } else { "no" };
         text += &format!(

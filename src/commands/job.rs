@@ -6,6 +6,7 @@ use apexmap_base::units::plural;
 use apexmap_cluster::carriers::manual::{self, Imported};
 use apexmap_cluster::cluster::Cluster;
 use apexmap_run::campaign::Request;
+use apexmap_run::campaign::trust::Consent;
 use apexmap_run::sweep::result_state::PointCounts;
 use std::path::PathBuf;
 
@@ -56,6 +57,9 @@ struct ExportArguments {
     /// Include the points that failed in an earlier run
     #[arg(long)]
     retry_failed: bool,
+    /// Start the programs that the sweep or a site file names without a question, although the file may come from somebody else
+    #[arg(long)]
+    trust: bool,
 }
 
 #[derive(clap::Args)]
@@ -86,6 +90,7 @@ fn export(arguments: &ExportArguments) -> Result<()> {
         worker_info: arguments.worker_info.clone(),
         machine: arguments.machine.clone(),
         ranks_per_node: arguments.ranks_per_node,
+        consent: Consent::from_flag(arguments.trust),
         ..Request::default()
     };
     let campaign = Cluster::load()?.planner(&request).plan()?;

@@ -50,7 +50,6 @@ mod status_nodes;
 mod status_state;
 mod submit_options;
 mod sweeps;
-mod trust;
 mod try_launch;
 mod validate;
 

@@ -14,6 +14,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::table::columns::{self, point_label, value_text};
 use apexmap_run::campaign::plan_time::PlanTime;
+use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Campaign, Request};
 use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::driver;
@@ -47,7 +48,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.schema {
         return print_data(&(apexmap_run::sweep::schema() + "\n"));
     }
-    let campaign = Cluster::load()?.planner(&arguments.request).plan()?;
+    // Looking at a sweep starts nothing that it names.
+    let request = Request { consent: Consent::Refused, ..arguments.request.clone() };
+    let campaign = Cluster::load()?.planner(&request).plan()?;
     let records = match Folder::open(&campaign.folder) {
         Ok(folder) => folder.outcomes()?,
         Err(_) => Vec::new(),

@@ -4,7 +4,6 @@ use super::card::CardArguments;
 use super::conclude::{Shown, conclude, display, draw_interrupted, nothing_to_do};
 use super::run_command::CommandOptions;
 use super::submit_options::SubmitArguments;
-use super::trust;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_cluster::batch::BatchSystem;
 use apexmap_cluster::carriers::batch::partition::plan_for_nodes;
@@ -14,6 +13,7 @@ use apexmap_cluster::find_nodes;
 use apexmap_cluster::site::Site;
 use apexmap_measure::provenance;
 use apexmap_run::campaign::local;
+use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Campaign, Conduct, Request};
 use apexmap_run::sweep::plan::Plan;
 use apexmap_theory::machine::Card;
@@ -34,7 +34,7 @@ pub struct Arguments {
     pub request: Request,
     #[command(flatten)]
     pub command: CommandOptions,
-    /// Run the commands of a sweep that lies in a result without a question
+    /// Start the programs that the sweep or a site file names without a question, although the file may come from somebody else
     #[arg(long)]
     pub trust: bool,
     #[command(flatten)]
@@ -83,7 +83,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     // The command of a job has all settings of the site file.
     let site = if is_job { Site::default() } else { Site::load()? };
     let cluster = Cluster { site, system };
-    let mut request = Request { is_job, ..arguments.request.clone() };
+    let consent = if is_job { Consent::Given } else { Consent::from_flag(arguments.trust) };
+    let mut request = Request { is_job, consent, ..arguments.request.clone() };
     if arguments.each_node {
         request.each_node = Some(find_nodes::find(&cluster, &request, &arguments.submit.table()?)?);
     }
@@ -94,9 +95,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(sweep) => cluster.planner(&request).plan_sweep(sweep)?,
         None => cluster.planner(&request).plan()?,
     };
-    if !arguments.trust {
-        trust::ask(&campaign.sweep)?;
-    }
     campaign.check_result_folder(arguments.replace)?;
     let conduct = Conduct {
         retry_failed: arguments.retry_failed,

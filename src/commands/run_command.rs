@@ -166,14 +166,19 @@ fn axis(text: &str) -> Result<(String, Value)> {
     };
     let (name, values) = text.split_once('=').ok_or_else(|| fault("there is no =".into()))?;
     command::check_name(name.trim()).map_err(fault)?;
-    let Some((from, end)) = values.split_once("..") else {
+    let range = values.split_once("..").map(|(from, end)| match (end.split_once('*'), end.split_once('+')) {
+        (Some((to, factor)), _) => (from, to, "factor", scalar(factor)),
+        (None, Some((to, step))) => (from, to, "step", scalar(step)),
+        (None, None) => (from, end, "factor", Value::from(2)),
+    });
+    // Other texts with two dots are words, such as relative paths. One number may be a range with a fault.
+    let is_range = |from: &str, to: &str| {
+        let numbers = [from, to].map(|end| command::is_number(end.trim()));
+        numbers == [true; 2] || numbers != [false; 2] && !values.contains(['/', ','])
+    };
+    let Some((from, to, key, step)) = range.filter(|(from, to, ..)| is_range(from, to)) else {
         let list: Vec<Value> = values.split(',').map(|value| scalar(value.trim())).collect();
         return Ok((name.trim().to_owned(), list.into()));
-    };
-    let (to, key, step) = match (end.split_once('*'), end.split_once('+')) {
-        (Some((to, factor)), _) => (to, "factor", scalar(factor)),
-        (None, Some((to, step))) => (to, "step", scalar(step)),
-        (None, None) => (end, "factor", Value::from(2)),
     };
     let range = [("from", scalar(from.trim())), ("to", scalar(to.trim())), (key, step)];
     let table: Table = range.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();

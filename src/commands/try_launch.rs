@@ -7,6 +7,7 @@ use apexmap_base::terminal::print;
 use apexmap_cluster::cluster::Cluster;
 use apexmap_pages::report::placement;
 use apexmap_run::campaign::starter::Starter;
+use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Request, trial};
 
 #[derive(clap::Args)]
@@ -19,10 +20,14 @@ apexmap run does the same first if a sweep uses several nodes.")]
 pub struct Arguments {
     #[command(flatten)]
     request: Request,
+    /// Start the programs that the sweep or a site file names without a question, although the file may come from somebody else
+    #[arg(long)]
+    trust: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let campaign = Cluster::load()?.planner(&arguments.request).plan()?;
+    let request = Request { consent: Consent::from_flag(arguments.trust), ..arguments.request.clone() };
+    let campaign = Cluster::load()?.planner(&request).plan()?;
     if let Some(other) = campaign.other_sweep()? {
         return Err(Error::input(
             format!("{} holds the result of another sweep, {other}", campaign.folder.display()),

@@ -13,7 +13,8 @@ use std::io::{BufRead, Read};
 /// Bytes of the longest line. Longer ones are no text.
 const LONGEST_LINE: u64 = 4096;
 /// The largest number of separate sites. Further sites are joined by size and direction.
-const MOST_SITES: usize = 1 << 18;
+/// A site takes 2 to 7 KB, most of them for its sketch of distinct lines.
+const MOST_SITES: usize = 1 << 15;
 
 /// The sites of a text trace.
 pub struct TextTrace {
@@ -175,6 +176,11 @@ impl Recorder {
         self.notes.push("A text trace has no values: chains and pointers count as random or local.".into());
         if self.walks.iter().all(|((address, ..), ..)| *address == 0) {
             self.notes.push("The trace has no instructions: accesses are joined by size and direction.".into());
+        }
+        if self.walks.len() >= MOST_SITES {
+            let first =
+                "The trace has many instructions: those after the first 32,768 are joined by size and direction.";
+            self.notes.push(first.into());
         }
         let site = |((address, size, is_store), walk, young): (Key, Walk, Young)| Site {
             address,

@@ -117,7 +117,7 @@ fn message(path: &mut PathNumbers, hops: (Time, Time)) -> MessageCosts {
 /// received together (Blue Gene/P paper, Section 4.3.1).
 fn saved_in_batch(path: &PathNumbers, receive: Time) -> Time {
     path.time(&[PACKET_RECEIVE_SECONDS])
-        .map_or(0, |packet| receive - receive.min((4 * packet).saturating_sub(receive) / 3))
+        .map_or(0, |packet| receive - receive.min(packet.saturating_mul(4).saturating_sub(receive) / 3))
 }
 
 /// The time of the core that sends a message, and of the one that receives it.
@@ -159,14 +159,14 @@ fn latency(path: &mut PathNumbers, (send, receive): (Time, Time), (hop, first_ho
     let of_parts = || {
         let [io, rest] = [path.time(&[IO_LATENCY_SECONDS])?, path.time(&[INTERFACE_SECONDS])?];
         // A path of n links passes n + 1 routers.
-        Some(2 * io + rest + hop)
+        Some(io.saturating_mul(2).saturating_add(rest).saturating_add(hop))
     };
     match whole.or_else(of_parts) {
         Some(latency) => {
-            if latency < send + receive {
+            if latency < send.saturating_add(receive) {
                 path.numbers.assume("a short message takes no time on the way: the cores need all of its latency");
             }
-            latency.saturating_sub(send + receive)
+            latency.saturating_sub(send).saturating_sub(receive)
         }
         None => {
             path.numbers.miss(NETWORK_LATENCY_SECONDS);
@@ -213,7 +213,7 @@ fn mailbox(path: &PathNumbers, message: MessageCosts) -> MessageCosts {
     MessageCosts {
         receive,
         // The sum of all is that of a message between the same cores.
-        latency: (message.latency + message.receive).saturating_sub(receive),
+        latency: message.latency.saturating_add(message.receive).saturating_sub(receive),
         gap: 0,
         per_byte: 0.0,
         steps: [Step::default(); MAX_STEPS],

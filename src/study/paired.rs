@@ -181,13 +181,16 @@ impl Pairs {
         pairs >= MIN_PAIRS && self.ratio().is_some_and(is_narrow) || pairs >= MAX_PAIRS
     }
 
-    /// Returns the ratio with its interval; `None` before the second pair.
+    /// Returns the ratio with its interval; `None` before the second pair, or if the pairs allow any ratio.
     pub fn ratio(&self) -> Option<Ratio> {
         let mean = Mean::from_values(&self.logarithms)?;
         let blocks = self.logarithms.len() as f64 / 2.0;
         let half = t_quantile_at(blocks - 1.0, SHARE_BELOW) * mean.variance.sqrt();
         let (low, high) = (mean.value - half, mean.value + half);
-        Some(Ratio { value: mean.value.exp(), low: low.exp(), high: high.exp(), pairs: self.logarithms.len() })
+        let [value, low, high] = [mean.value, low, high].map(f64::exp);
+        // Few pairs that differ much have an interval beyond the range of numbers.
+        let is_finite = value.is_finite() && value > 0.0 && high.is_finite();
+        is_finite.then_some(Ratio { value, low, high, pairs: self.logarithms.len() })
     }
 }
 

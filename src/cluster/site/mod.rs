@@ -9,7 +9,7 @@ pub use file::{AccountRule, LimitRule, SiteFile};
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::toml_file::{self, TomlSource};
-use apexmap_run::campaign::Setting;
+use apexmap_run::campaign::{Setting, trust};
 use apexmap_run::sweep::submit_table::SubmitTable;
 use file::{EXAMPLES, find_leaves, merge, parse};
 use std::collections::BTreeMap;
@@ -109,8 +109,12 @@ impl Site {
             && environment.iter().all(is_set)
     }
 
-    /// Returns the templates that the site file names by their path, for all partitions or for one.
+    /// Returns the templates that the site file names by their path, for all partitions or for one; none if a site file may come from
+    /// somebody else, because a template names programs.
     pub fn templates(&self) -> Vec<&str> {
+        if self.settings.iter().any(|setting| trust::doubt(&setting.file).is_some()) {
+            return Vec::new();
+        }
         let tables = self.file.partitions.values().chain([&self.file.submit]);
         let systems = tables.filter_map(|table| table.system.as_deref());
         systems.filter(|system| Path::new(system).is_absolute()).collect()

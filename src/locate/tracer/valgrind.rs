@@ -7,9 +7,12 @@ use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::new_file;
 use apexmap_base::programs::find_on_path;
 use apexmap_base::regular_file;
+use nix::libc::{O_DIRECTORY, O_NOFOLLOW};
+use nix::unistd::geteuid;
 use sha2::{Digest, Sha256};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, DirBuilder, Metadata, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -40,11 +43,11 @@ impl Tool {
     pub fn prepare(cache: Option<&Path>) -> Result<Self> {
         let installation = Installation::find()?;
         let name = installation.tool_name()?;
-        let cache = cache.map(Path::to_owned).or_else(cache_folder).filter(|folder| fs::create_dir_all(folder).is_ok());
+        let cache = cache.map(Path::to_owned).or_else(cache_folder).filter(|folder| make_private(folder).is_ok());
         if let Some(folder) = &cache {
             remove_old(folder, &name);
             let path = folder.join(&name);
-            if path.is_file() && program::is_whole(&path) {
+            if is_own_tool(&path) && program::is_whole(&path) {
                 return Ok(Self { path, parts: installation.parts, temporary: None });
             }
         }
@@ -52,9 +55,10 @@ impl Tool {
         let is_cached = temporary.is_some();
         let temporary = temporary.map_or_else(|| TemporaryFolder::create("locate"), Ok)?;
         let folder = temporary.path.clone();
-        let mut tool =
-            Self { path: folder.join(&name), parts: installation.parts.clone(), temporary: Some(temporary) };
+        let mut tool = Self { path: folder.join(&name), parts: installation.parts.clone(), temporary: Some(temporary) };
         installation.compile(&folder, &tool.path)?;
+        let private = fs::set_permissions(&tool.path, Permissions::from_mode(0o700));
+        private.map_err(|e| Error::file("write", &tool.path, e))?;
         if let (true, Some(cache)) = (is_cached, cache) {
             let path = cache.join(&name);
             // Before the rename, so that the name never leads to a file whose contents are not on the disk.
@@ -73,6 +77,34 @@ impl Tool {
         command.env("VALGRIND_LIB", &self.parts).env("VALGRIND_LAUNCHER", &self.path);
         command
     }
+}
+
+/// Creates the folder of the cache for this user alone.
+///
+/// # Errors
+/// If another user owns it, could replace it, or has put a link in its place. The tool is then compiled into a new folder.
+fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let opened = OpenOptions::new().read(true).custom_flags(O_DIRECTORY | O_NOFOLLOW).open(folder)?;
+    let is_of_user = |metadata: &Metadata| metadata.uid() == geteuid().as_raw();
+    // In a sticky folder, only the owner of a file replaces it.
+    let is_safe = |above: &Path| {
+        above.metadata().is_ok_and(|metadata| {
+            (is_of_user(&metadata) || metadata.uid() == 0)
+                && (metadata.mode() & 0o002 == 0 || metadata.mode() & 0o1000 != 0)
+        })
+    };
+    if !is_of_user(&opened.metadata()?) || !folder.canonicalize()?.ancestors().skip(1).all(is_safe) {
+        return Err(io::Error::other("another user can replace it"));
+    }
+    opened.set_permissions(Permissions::from_mode(0o700))
+}
+
+/// Returns whether a tool in the cache is a file that nobody but this user can have written. A link is none.
+fn is_own_tool(path: &Path) -> bool {
+    let opened = regular_file::open_with(OpenOptions::new().read(true), O_NOFOLLOW, path);
+    let metadata = opened.and_then(|file| file.metadata());
+    metadata.is_ok_and(|metadata| metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0)
 }
 
 /// Removes tools of other versions, and what compilations that were killed have left, if they are a day old. Running tools go on.

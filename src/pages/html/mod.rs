@@ -11,6 +11,7 @@ mod viewer;
 
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::new_file;
+use apexmap_base::terminal::to_printable;
 use apexmap_draw::figure::{self, Figure, Style};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -170,7 +171,10 @@ pub fn render_with(template: &str, context: &impl Serialize, style: &str, script
     let style = format!("{STYLE}{style}");
     let (page, modules) = (include_str!("page.js"), join_modules(&MODULES));
     let script = format!("{page}\nconst modules = {{}};\n{modules}modules.viewer.startViewers();\n{script}");
-    fill(template, context, style, script).map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
+    let page = fill(template, context, style, script);
+    // Output of programs may have control characters.
+    page.map(|page| to_printable(&page).into_owned())
+        .map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
 }
 
 fn fill(

@@ -9,8 +9,10 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use tar::{Builder, EntryType, Header};
@@ -21,9 +23,11 @@ pub const CHECKSUMS: &str = "SHA256SUMS";
 const ORIGIN: &str = "archive.json";
 /// Parts of a result that are made from the others, and are not read from an archive.
 const DERIVED: [&str; 2] = ["figures", "report.html"];
-/// Maximum bytes of the files that are read from an archive.
-/// Without a limit, a small archive could fill the disk.
-const MAX_UNPACKED: u64 = 16 << 30;
+/// Maximum bytes of an archive when it is unpacked, of a name or another header in it, and maximum number of members.
+/// Without limits, a small archive could fill the memory or the disk.
+const MAX_UNPACKED: u64 = 1 << 30;
+const MAX_HEADER: u64 = 64 << 10;
+const MAX_MEMBERS: u32 = 100_000;
 
 /// The contents of an archive.
 pub struct Archived {
@@ -89,17 +93,51 @@ fn checksum_name(file: &Path) -> Result<String> {
 }
 
 /// Unpacks the files of a result from an archive into an empty folder, without its figures and its report.
+///
+/// # Errors
+/// If the archive is damaged, exceeds a limit, leads out of the folder or holds no result.
 pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
+    let file = regular_file::open(archive).map_err(|e| Error::file("read", archive, e))?;
     let damaged = |cause: &dyn std::fmt::Display| {
         let message = format!("{} cannot be unpacked: {cause}", archive.display());
-        Error::input(message, "copy it again, or pack its result folder again with `apexmap archive`")
+        let help = "copy it again, or pack its result folder again with `apexmap archive`; if it is larger than apexmap unpacks, \
+                    unpack it with tar and name the result folder";
+        Error::input(message, help)
     };
-    let file = regular_file::open(archive).map_err(|e| Error::file("read", archive, e))?;
-    let mut packed = tar::Archive::new(GzDecoder::new(file));
-    let mut left = MAX_UNPACKED;
-    for entry in packed.entries().map_err(|e| damaged(&e))? {
+    unpack_tar(GzDecoder::new(file), folder, &damaged)?;
+    Folder::open(folder).map(drop).map_err(|_| damaged(&"it holds no result of apexmap"))
+}
+
+/// Unpacks a tar file to its end. `damaged` makes the error from its cause.
+///
+/// # Errors
+/// If the data are damaged, exceed a limit or lead out of the folder.
+pub fn unpack_tar(tar: impl Read, folder: &Path, damaged: &dyn Fn(&dyn std::fmt::Display) -> Error) -> Result<()> {
+    let mut packed = tar::Archive::new(Limited { inner: tar, left: MAX_UNPACKED });
+    let (mut long_name, mut members) = (None, 0);
+    // Raw members: otherwise the reader of tar files takes a name of any length into memory.
+    for entry in packed.entries().map_err(|e| damaged(&e))?.raw(true) {
         let mut entry = entry.map_err(|e| damaged(&e))?;
-        let path = entry.path().map_err(|e| damaged(&e))?.into_owned();
+        members += 1;
+        if members > MAX_MEMBERS {
+            return Err(damaged(&"it has more than 100,000 members"));
+        }
+        let kind = entry.header().entry_type();
+        if [EntryType::GNULongName, EntryType::GNULongLink, EntryType::XHeader, EntryType::XGlobalHeader]
+            .contains(&kind)
+        {
+            let text = read_extension(&mut entry).map_err(|e| damaged(&e))?;
+            long_name = match kind {
+                EntryType::GNULongName => Some(text.split(|byte| *byte == 0).next().unwrap_or_default().to_vec()),
+                EntryType::XHeader => pax_name(&text).map_err(|e| damaged(&e))?.or(long_name),
+                _ => long_name,
+            };
+            continue;
+        }
+        let path = match long_name.take() {
+            Some(name) => PathBuf::from(OsStr::from_bytes(&name)),
+            None => entry.path().map_err(|e| damaged(&e))?.into_owned(),
+        };
         if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
             return Err(damaged(&format!("{} leads out of its folder", path.display())));
         }
@@ -107,10 +145,9 @@ pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         let inner: PathBuf = names.skip(1).collect();
         let is_derived = DERIVED.iter().any(|name| inner.starts_with(name));
         // Links are skipped, because they may lead out of the folder.
-        if entry.header().entry_type() != EntryType::Regular || inner.as_os_str().is_empty() || is_derived {
+        if kind != EntryType::Regular || inner.as_os_str().is_empty() || is_derived {
             continue;
         }
-        left = left.checked_sub(entry.size()).ok_or_else(|| damaged(&"its files are larger than 16 GiB; use tar"))?;
         let target = folder.join(&inner);
         let parent = target.parent().unwrap_or(folder);
         fs::create_dir_all(parent).map_err(|e| Error::file("create", parent, e))?;
@@ -118,10 +155,46 @@ pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         io::copy(&mut entry, &mut copy).map_err(|e| damaged(&e))?;
     }
     // The checksum of the compressed data is at their end.
-    io::copy(&mut packed.into_inner(), &mut io::sink()).map_err(|e| damaged(&e))?;
-    match Folder::open(folder) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(damaged(&"it holds no result of apexmap")),
+    io::copy(&mut packed.into_inner(), &mut io::sink()).map(drop).map_err(|e| damaged(&e))
+}
+
+/// Reads a member that describes the next one.
+fn read_extension(entry: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    match entry.take(MAX_HEADER + 1).read_to_end(&mut text)? as u64 {
+        0..=MAX_HEADER => Ok(text),
+        _ => Err(io::Error::other("a member has a name or a header of more than 64 KiB")),
+    }
+}
+
+/// Returns the name of the next member from a PAX header.
+/// SOURCE: IEEE Std 1003.1-2017, pax, "pax Extended Header".
+fn pax_name(text: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let mut name = None;
+    for record in tar::PaxExtensions::new(text) {
+        let record = record?;
+        match record.key_bytes() {
+            b"path" => name = Some(record.value_bytes().to_vec()),
+            // The header of a smaller member has its size.
+            b"size" => return Err(io::Error::other("a member is larger than 8 GiB")),
+            _ => {}
+        }
+    }
+    Ok(name)
+}
+
+/// Reads data up to a limit, which is an error.
+struct Limited<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        let too_large = || io::Error::other("it unpacks to more than 1 GiB");
+        self.left = self.left.checked_sub(count as u64).ok_or_else(too_large)?;
+        Ok(count)
     }
 }
 

@@ -72,7 +72,7 @@ fn add_random_access(summary: &Summary, processes: Option<u64>, (suffix, stream)
         // Algorithms 1 and 2 are Sandia's along the dimensions of a hypercube.
         let algorithm = global("Algorithm").or(
             match ["NOPT", "OPT2"].map(|name| summary.count(&format!("CPS_RA_SANDIA_{name}"))) {
-                [Some(plain), Some(optimised)] => Some((plain + optimised) as f64),
+                [Some(plain), Some(optimised)] => Some(plain.saturating_add(optimised) as f64),
                 _ => None,
             },
         );

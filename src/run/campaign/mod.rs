@@ -15,6 +15,7 @@ mod simulated;
 mod site_settings;
 pub mod starter;
 pub mod trial;
+pub mod trust;
 pub mod worker;
 
 pub use planner::{Planner, Surroundings};
@@ -42,6 +43,7 @@ use each_node::EachNode;
 use plan_time::PlanTime;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use trust::Consent;
 
 // The user's request: the sweep, the worker, the result folder and the machine's name. The documentation of its fields is the help of
 // their flags. The struct has none, because commands that include these flags would show it as theirs.
@@ -85,6 +87,9 @@ pub struct Request {
     /// Whether this process is a job.
     #[arg(skip)]
     pub is_job: bool,
+    /// Whether programs may start that files name.
+    #[arg(skip)]
+    pub consent: Consent,
     /// The nodes that each run all points alone, if requested.
     #[arg(skip)]
     pub each_node: Option<EachNode>,

@@ -1,5 +1,6 @@
 //! Plans campaigns: from the user's request, the site and the machine.
 
+use super::trust::{self, Consent};
 use super::{Campaign, Replaced, Request, SiteSettings, simulated, worker};
 use crate::launch::HostsSource;
 use crate::launch::hosts::{self, Hosts};
@@ -22,7 +23,7 @@ pub trait Surroundings {
     fn settings(&self) -> SiteSettings;
 
     /// Returns the machine's name in a result, unless it is the host's.
-    fn machine_name(&self, sweep: &Sweep, result: &Path) -> Option<String>;
+    fn machine_name(&self, sweep: &Sweep, result: &Path, consent: Consent) -> Option<String>;
 
     /// Checks what a sweep requests from the batch system.
     fn check(&self, sweep: &Sweep) -> Result<()>;
@@ -67,6 +68,7 @@ impl<'a> Planner<'a> {
         let Self { request, surroundings, .. } = self;
         surroundings.check(&sweep)?;
         let site = surroundings.settings();
+        trust::ask(&sweep, &site, request.consent)?;
         if let (Some(number), TransportKind::Threads) = (request.ranks_per_node, sweep.launch.transport) {
             return Err(Error::input(
                 format!(
@@ -77,17 +79,23 @@ impl<'a> Planner<'a> {
         }
         replace_settings(request, &mut sweep)?;
         let worker_of_site = || site.worker(sweep.launch.launcher).map(|(worker, _)| worker.to_owned());
-        let program = (request.worker.clone())
-            .or_else(|| sweep.launch.worker.clone())
-            // A description of the worker means that it runs elsewhere, without this site's file.
-            .or_else(|| worker_of_site().filter(|_| request.worker_info.is_none()));
-        let (worker, worker_info) = worker::find(program.as_deref(), request.worker_info.as_deref(), &sweep)?;
+        // A description of the worker means that it runs elsewhere, without this site's file.
+        let named = (sweep.launch.worker.clone())
+            .or_else(|| worker_of_site().filter(|_| request.worker_info.is_none()))
+            .filter(|_| request.worker.is_none());
         let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
         let default_folder = || match &simulation {
             Some(simulation) => simulated::default_folder(&sweep.name, simulation),
             None => Path::new("results").join(&sweep.name),
         };
         let folder = request.out.clone().unwrap_or_else(default_folder);
+        let (worker, worker_info) = match (named, request.consent) {
+            (Some(named), Consent::Refused) => worker::assume(named, &folder, &sweep),
+            (named, _) => {
+                let program = request.worker.clone().or(named);
+                worker::find(program.as_deref(), request.worker_info.as_deref(), &sweep)?
+            }
+        };
         if let Some(each_node) = &request.each_node {
             // A job plans its own node only, so it does not look for nodes with samples.
             each_node.apply(&mut sweep, ranks_per_node, Some(folder.as_path()).filter(|_| !request.is_job))?;
@@ -101,7 +109,7 @@ impl<'a> Planner<'a> {
             machine: match &simulation {
                 Some(simulation) => simulation.card.name.clone(),
                 None => (request.machine.clone())
-                    .or_else(|| surroundings.machine_name(&sweep, &folder))
+                    .or_else(|| surroundings.machine_name(&sweep, &folder, request.consent))
                     .unwrap_or_else(provenance::host_name),
             },
             build: worker_info.build.fingerprint.clone(),

@@ -2,11 +2,14 @@
 
 use crate::sweep::Sweep;
 use crate::sweep::plan::WorkerInfo;
-use apexmap_base::process::{Output, Process};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::interrupt::Interrupt;
+use apexmap_base::process::{Output, Process};
 use apexmap_base::regular_file::read_text;
+use apexmap_base::terminal::note;
 use apexmap_measure::comm::TransportKind;
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -32,6 +35,20 @@ pub fn find(worker_path: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> R
     // The launcher starts the commands, and not the worker.
     check_info(&program, &info, if sweep.runs_commands() { TransportKind::Threads } else { sweep.launch.transport })?;
     Ok((program, info))
+}
+
+/// Describes a worker that may not be started: it is assumed to be that of the result's samples, or of this program's build.
+pub fn assume(worker: PathBuf, result: &Path, sweep: &Sweep) -> (PathBuf, WorkerInfo) {
+    let recorded = Manifest::read(&Folder { path: result.to_owned() }).ok();
+    let path = worker.display();
+    let like = if recorded.is_some() { "that of the result" } else { "of this program's build" };
+    note(&format!("note: the worker {path} is not started, and is assumed to be {like}; --worker {path} asks it"));
+    let own = apexmap_measure::worker::info();
+    let launch = recorded.as_ref().and_then(|manifest| manifest.launches.last());
+    let (transports, mpi_library) =
+        (vec![sweep.launch.transport.to_string()], launch.map(|end| end.launch.library.clone()));
+    let build = recorded.map_or(own.build, |manifest| manifest.worker);
+    (worker, WorkerInfo { build, transports, mpi_library })
 }
 
 /// Checks the description of a worker.

@@ -68,6 +68,11 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
 /// Units that a value of a user's parameter may have.
 const UNITS: [Unit; 4] = [Unit::Bytes, Unit::Seconds, Unit::Hertz, Unit::BytesPerSecond];
 
+/// Returns whether a text is a number, which may have a unit.
+pub fn is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok() || !matches!(value(&Scalar::Text(text.to_owned())), Value::Text(_))
+}
+
 /// Returns the value of a parameter that a user named. A text with a unit is a number in the base unit; any other text is a word.
 pub fn value(scalar: &Scalar) -> Value {
     let whole = |number: f64| match number.fract() == 0.0 && (0.0..1.8e19).contains(&number) {

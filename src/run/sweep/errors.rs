@@ -34,10 +34,10 @@ pub struct ErrorOutput {
 }
 
 impl ErrorOutput {
-    /// Creates the file.
-    pub fn create(path: &Path) -> Result<Self> {
+    /// Creates the file for the output of this command.
+    pub fn create(path: &Path, command: &[String]) -> Result<Self> {
         let file = new_file::create(path)?;
-        let (search, counts, handicaps) = (Search::default(), LineCounts::default(), BTreeSet::new());
+        let (search, counts, handicaps) = (Search::of_command(command), LineCounts::default(), BTreeSet::new());
         Ok(Self { file, bytes: 0, end: Vec::new(), line: Vec::new(), search, counts, handicaps })
     }
 

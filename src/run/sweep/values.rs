@@ -141,7 +141,7 @@ impl Values<'_> {
                 })?;
                 (count, Amount::OneNumaNode)
             }
-            Scalar::Text(word) if word == "devices" => (gpu::platforms::devices()?.len(), Amount::Total),
+            Scalar::Text(word) if word == "devices" => (gpu::platforms::list_apart()?.len(), Amount::Total),
             _ => {
                 let advice = "write a whole number, \"cores\", \"hardware threads\", \"node\" or \"devices\"";
                 return read_value(parameter, scalar).map_err(|message| self.page.error_at(span, message, advice));

@@ -13,6 +13,7 @@ use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_results::table::columns::point_label;
 use apexmap_run::campaign::starter::Starter;
+use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Conduct, Display, Request, trial};
 use std::cell::Cell;
 use std::path::Path;
@@ -54,6 +55,7 @@ fn measure(
     out_of_time: &Cell<bool>,
     display: Display,
 ) -> Result<()> {
+    let request = &Request { consent: Consent::Given, ..request.clone() };
     let mut campaign = Cluster::default().planner(request).with_machine(part.machine.clone()).plan()?;
     let planned = folder.planned_keys()?.unwrap_or_default();
     if let Some(entry) = campaign.plan.entries.iter().find(|entry| !planned.contains(&entry.key)) {

@@ -6,6 +6,7 @@ use crate::progress;
 use apexmap_base::disturbance::{Fact, Facts};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
+use std::collections::BTreeMap;
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -86,7 +87,7 @@ impl Program {
         while pipes.read_rest() && pipes.output.len() + pipes.errors.len() <= MAX_OUTPUT {}
         let (status, usage) = group.reap()?;
         if !left.is_empty() {
-            let why = format!("the program left processes behind, which were ended: {}", left.join(", "));
+            let why = format!("the program left processes behind, which were ended: {}", count_names(&left));
             return Err(format!("{why}; let it wait for them; {}", beginning(&pipes.output, &pipes.errors)));
         }
         let seconds = |time: nix::libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
@@ -201,4 +202,12 @@ fn beginning(output: &[u8], errors: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(MAX_BYTES)]).into_owned();
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(MAX_LINES).collect();
     if lines.is_empty() { "it wrote nothing".into() } else { format!("its {name} begins: {}", lines.join(" | ")) }
+}
+
+/// Returns names with their numbers: `sleep (300 times), cat`.
+fn count_names(names: &[String]) -> String {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    names.iter().for_each(|name| *counts.entry(name).or_default() += 1);
+    let text = |(name, count)| if count == 1 { String::from(name) } else { format!("{name} ({count} times)") };
+    counts.into_iter().map(text).collect::<Vec<_>>().join(", ")
 }

@@ -165,12 +165,14 @@ impl ValueSpec {
             (None, path) => find_json(path.as_deref().unwrap_or_default(), finished),
         };
         let number = result.map_err(|why| format!("{why}; {}", finished.beginning()))?;
-        if !number.is_finite() {
-            return Err(format!("the program printed {number} as {}; {}", self.column(), finished.beginning()));
-        }
-        Ok(Some(match printed.unit.as_deref().and_then(known_unit) {
+        let value = match printed.unit.as_deref().and_then(known_unit) {
             Some((_, _, scale)) => scale.apply(number),
             None => number,
-        }))
+        };
+        // A large number exceeds the range in the base unit.
+        if !value.is_finite() {
+            return Err(format!("the program printed {number:?} as {}; {}", self.column(), finished.beginning()));
+        }
+        Ok(Some(value))
     }
 }

@@ -1,12 +1,26 @@
 //! The OpenCL devices of this machine, and the reason if there is none.
+//!
+//! A driver runs in the process that asks it. The worker asks for itself; the driver of measurements lets a process of its own list the
+//! devices, which a faulty driver may crash or stop.
 
 use apexmap_base::error::{Error, Result};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, kill};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, dup2_stderr, dup2_stdout, fork};
 use opencl3::device::{CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, Device, cl_device_id};
 use opencl3::error_codes::ClError;
 use opencl3::platform::get_platforms;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The extension of 64-bit atomic XOR.
 const ATOMICS: &str = "cl_khr_int64_extended_atomics";
@@ -19,12 +33,12 @@ const NO_PLATFORM: i32 = -1001;
 const ICD_FOLDER: &str = "/etc/OpenCL/vendors";
 
 /// What a device reports about itself.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// Its number, GPUs first.
     pub number: u64,
     /// `GPU`, `accelerator` or `CPU`.
-    pub kind: &'static str,
+    pub kind: String,
     pub name: String,
     pub platform: String,
     pub driver: String,
@@ -45,9 +59,18 @@ pub struct Description {
 /// # Errors
 /// Fails if there is no device, with the reason and the package to install.
 pub fn devices() -> Result<Vec<(Description, cl_device_id)>> {
+    let _lists = lock_lists();
+    list()
+}
+
+/// Makes this thread the only one that lists devices.
+fn lock_lists() -> MutexGuard<'static, ()> {
     // pocl finds no device or a part of them while another thread makes its first call.
     static LISTS: Mutex<()> = Mutex::new(());
-    let _lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
+    LISTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn list() -> Result<Vec<(Description, cl_device_id)>> {
     let mut listed = Vec::new();
     for platform in get_platforms().map_err(|code| no_platform(&code))? {
         let name = platform.name().unwrap_or_default();
@@ -72,10 +95,10 @@ fn describe(id: cl_device_id, platform: &str, rank: usize) -> std::result::Resul
     let clock = device.max_clock_frequency().ok().filter(|&megahertz| megahertz > 0);
     Ok(Description {
         number: 0,
-        kind: ["GPU", "accelerator", "CPU"][rank],
-        name: device.name()?.trim().to_owned(),
-        platform: platform.trim().to_owned(),
-        driver: device.driver_version()?.trim().to_owned(),
+        kind: ["GPU", "accelerator", "CPU"][rank].to_owned(),
+        name: shorten(&device.name()?),
+        platform: shorten(platform),
+        driver: shorten(&device.driver_version()?),
         memory_bytes: device.global_mem_size()?,
         allocation_bytes: device.max_mem_alloc_size()?,
         compute_units: u64::from(device.max_compute_units()?),
@@ -83,6 +106,105 @@ fn describe(id: cl_device_id, platform: &str, rank: usize) -> std::result::Resul
         has_atomics: has(ATOMICS),
         has_doubles: has(DOUBLES),
     })
+}
+
+/// Returns the beginning of a text of the driver.
+fn shorten(text: &str) -> String {
+    text.trim().chars().take(MAX_NAME).collect()
+}
+
+/// Maximum characters of a name.
+const MAX_NAME: usize = 200;
+/// Longest time for a driver to list its devices.
+const LIST_LIMIT: Duration = Duration::from_secs(30);
+/// Maximum bytes of the list.
+const MAX_LIST_BYTES: u64 = 1 << 20;
+
+/// What the process that lists devices writes: the devices, or the message and the help of an error.
+type Answer = std::result::Result<Vec<Description>, (String, String)>;
+
+/// Returns the devices as a process of its own lists them, within a time limit.
+///
+/// # Errors
+/// Fails if there is no device, with the reason and the package to install, or if the driver crashes or does not answer.
+pub fn list_apart() -> Result<Vec<Description>> {
+    let failed = |operation: &str, error: io::Error| Error::environment(format!("cannot {operation}: {error}"), "");
+    let (output, input) = io::pipe().map_err(|e| failed("make a pipe", e))?;
+    let _lists = lock_lists();
+    // SAFETY: the new process only asks the driver, and ends without running anything of this one.
+    match unsafe { fork() }.map_err(|e| failed("start a process", e.into()))? {
+        ForkResult::Child => answer_and_end(input),
+        ForkResult::Parent { child } => {
+            drop(input);
+            let text = read_answer(output);
+            let is_late = text.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+            if text.is_err() {
+                let _ = kill(child, Signal::SIGKILL);
+            }
+            let ended = waitpid(child, None);
+            let answer = text.ok().and_then(|text| serde_json::from_slice::<Answer>(&text).ok());
+            answer
+                .unwrap_or_else(|| Err(describe_fault(is_late, ended.ok())))
+                .map_err(|(m, help)| Error::environment(m, help))
+        }
+    }
+}
+
+/// Describes how a driver failed, with the next step.
+fn describe_fault(is_late: bool, ended: Option<WaitStatus>) -> (String, String) {
+    let fault = match ended {
+        _ if is_late => format!("does not list its devices within {} s", LIST_LIMIT.as_secs()),
+        Some(WaitStatus::Signaled(_, signal, _)) if signal != Signal::SIGKILL => {
+            format!("crashes when it lists its devices ({signal})")
+        }
+        Some(WaitStatus::Exited(_, code)) => format!("ends the process that lists its devices, with code {code}"),
+        _ => "lists more devices than any machine has".to_owned(),
+    };
+    let named = describe_vendors(&vendors_folder()).map_or(String::new(), |named| format!(": {named}"));
+    (format!("the OpenCL driver {fault}"), format!("update or remove the driver{named}"))
+}
+
+/// Reads an answer until its end, for at most [`LIST_LIMIT`].
+fn read_answer(mut output: io::PipeReader) -> io::Result<Vec<u8>> {
+    let (started, mut text, mut part) = (Instant::now(), Vec::new(), [0; 1 << 12]);
+    loop {
+        let left = LIST_LIMIT.saturating_sub(started.elapsed());
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        if left.is_zero() || poll(&mut [PollFd::new(output.as_fd(), PollFlags::POLLIN)], timeout) == Ok(0) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match output.read(&mut part) {
+            Ok(0) => return Ok(text),
+            Ok(count) => text.extend_from_slice(&part[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if text.len() as u64 > MAX_LIST_BYTES {
+            return Err(io::Error::other("too long"));
+        }
+    }
+}
+
+/// Writes the answer and ends this process. What a driver prints, and what a crash does, is not to be seen.
+fn answer_and_end(input: io::PipeWriter) -> ! {
+    let _ = set_pdeathsig(Signal::SIGKILL);
+    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    for signal in [Signal::SIGABRT, Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGILL, Signal::SIGFPE] {
+        // SAFETY: no handler is installed.
+        let _ = unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) };
+    }
+    if let Ok(nothing) = OpenOptions::new().write(true).open("/dev/null") {
+        let _ = (dup2_stdout(&nothing), dup2_stderr(&nothing));
+    }
+    let answered = catch_unwind(|| {
+        let listed: Answer = match list() {
+            Ok(list) => Ok(list.into_iter().map(|(description, _)| description).collect()),
+            Err(error) => Err((error.message, error.help)),
+        };
+        serde_json::to_writer(input, &listed).is_ok()
+    });
+    // SAFETY: no destructor and no handler of the other process runs here.
+    unsafe { nix::libc::_exit(i32::from(!answered.unwrap_or(false))) }
 }
 
 const INSTALL: &str = "install the OpenCL driver of the device's vendor; `apt-get install pocl-opencl-icd` gives one for \
@@ -96,15 +218,21 @@ fn no_platform(code: &ClError) -> Error {
             "`apt-get install ocl-icd-libopencl1`, and the OpenCL driver of the device's vendor",
         ),
         NO_PLATFORM => {
-            let folder = std::env::var_os("OCL_ICD_VENDORS").map_or_else(|| ICD_FOLDER.into(), PathBuf::from);
-            Error::environment(describe_vendors(&folder), INSTALL)
+            let folder = vendors_folder();
+            let why = describe_vendors(&folder).map(|named| format!("{named}, which cannot be loaded"));
+            let why = why.unwrap_or_else(|| format!("{} has no .icd file", folder.display()));
+            Error::environment(format!("OpenCL finds no platform: {why}"), INSTALL)
         }
         _ => Error::environment(format!("OpenCL cannot list its platforms: {code}"), INSTALL),
     }
 }
 
-/// Describes the files that should name the libraries of platforms.
-fn describe_vendors(folder: &Path) -> String {
+fn vendors_folder() -> PathBuf {
+    std::env::var_os("OCL_ICD_VENDORS").map_or_else(|| ICD_FOLDER.into(), PathBuf::from)
+}
+
+/// Describes the files that name the libraries of platforms; `None` if there is none.
+fn describe_vendors(folder: &Path) -> Option<String> {
     let files: Vec<PathBuf> = match std::fs::read_dir(folder) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
         Err(_) if folder.is_file() => vec![folder.to_owned()],
@@ -116,8 +244,5 @@ fn describe_vendors(folder: &Path) -> String {
         format!("{} names {}", file.display(), library.trim())
     });
     let named: Vec<String> = named.collect();
-    if named.is_empty() {
-        return format!("OpenCL finds no platform: {} has no .icd file", folder.display());
-    }
-    format!("OpenCL finds no platform: {}, which cannot be loaded", named.join("; "))
+    (!named.is_empty()).then(|| named.join("; "))
 }

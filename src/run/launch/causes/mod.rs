@@ -61,6 +61,8 @@ pub struct Cause {
     /// Number of lines after the matching one that belong to the message.
     extra_lines: usize,
     pub special: Option<Special>,
+    /// Whether only launches by srun have this cause.
+    of_srun: bool,
 }
 
 /// A cause, and the line that shows it.
@@ -137,12 +139,19 @@ pub struct Search {
     /// Position of the cause whose message continues, and the number of further lines that belong to it.
     open_message: (usize, usize),
     has_started: bool,
+    /// Whether srun takes no part in the launch.
+    without_srun: bool,
     /// Open MPI frames its messages by lines of dashes.
     is_in_frame: bool,
     is_warning: bool,
 }
 
 impl Search {
+    /// Searches the output of this command, which may start a launcher.
+    pub fn of_command(words: &[String]) -> Self {
+        Self { without_srun: !words.iter().any(|word| word.contains("srun")), ..Self::default() }
+    }
+
     /// Adds the next line.
     pub fn add_line(&mut self, line: &str) {
         if self.skips(line) {
@@ -151,7 +160,7 @@ impl Search {
         }
         let text = to_printable(line.trim());
         let mut is_new = false;
-        for rank in ranks(line) {
+        for rank in ranks(line).filter(|rank| !(self.without_srun && CAUSES[*rank].of_srun)) {
             let is_running = CAUSES[rank].stage == Stage::Running;
             let best = &mut self.found[usize::from(is_running)];
             if (is_running || !self.has_started) && best.as_ref().is_none_or(|(best_rank, _)| rank < *best_rank) {

@@ -12,12 +12,16 @@ const fn row(
     signs: &'static [&'static str],
     advice: &'static str,
 ) -> Cause {
-    Cause { summary, advice, nature, stage, signs, extra_lines: 0, special: None }
+    Cause { summary, advice, nature, stage, signs, extra_lines: 0, special: None, of_srun: false }
 }
 
 impl Cause {
     const fn with_extra_lines(self, extra_lines: usize) -> Self {
         Self { extra_lines, ..self }
+    }
+
+    const fn of_srun(self) -> Self {
+        Self { of_srun: true, ..self }
     }
 
     const fn special(self, special: Special) -> Self {
@@ -131,6 +135,7 @@ pub const CAUSES: &[Cause] = &[
         &["OMPI was not built with SLURM's PMI support", "PMI2_Init failed", "PMI_Init failed", "PMI_Init returned", "PMIx_Init failed",
           "ext3x_client.c", "PMI server not found", "pmix_init:startup:internal-failure", "MPI was not built with PMI support"],
         CHOOSE_PMI)
+        .of_srun()
         .special(LauncherMismatch),
     row(Setup, Starting, REFUSED,
         &["Invalid partition name", "invalid partition specified", "Invalid account", "Invalid qos", "Memory specification can not be satisfied",
@@ -239,7 +244,7 @@ pub const CAUSES: &[Cause] = &[
         "rerun the same command: all samples are kept"),
 
     // Launches that measure print these too.
-    row(Setup, Starting, PMI, &["PMIX ERROR"], CHOOSE_PMI).special(LauncherMismatch),
+    row(Setup, Starting, PMI, &["PMIX ERROR"], CHOOSE_PMI).of_srun().special(LauncherMismatch),
     row(Setup, Running, REGISTER, &["locked memory", "memlock"], RAISE_MEMLOCK),
     row(Setup, Starting, NETWORK, &["no usable transports/devices", "fi_getinfo", "No provider found", "Destination is unreachable"],
         FREE_NETWORK),
