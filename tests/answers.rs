@@ -130,8 +130,8 @@ fn intervals_are_those_of_the_medians_and_of_ratios_of_independent_ones() {
     // Student's t with 4 degrees of freedom on ln(1 + 0.01 i), i from 0 to 4: half width 0.0192; of the ratio sqrt(2) times it.
     assert_eq!(declared.text, "1.02 GB/s, 2 times");
     assert_eq!(declared.intervals, ["one 1 to 1.04 GB/s", "gain 1.95 to 2.05"]);
-    let [one, gain] = &declared.values[..] else { panic!("{declared:?}") };
-    assert_eq!((one.text.as_str(), one.unit, gain.number.map(f64::round)), ("1.02 GB/s", "B/s", Some(2.0)));
+    let [rate, gain] = &declared.values[..] else { panic!("{declared:?}") };
+    assert_eq!((rate.text.as_str(), rate.unit, gain.number.map(f64::round)), ("1.02 GB/s", "B/s", Some(2.0)));
     let limited = declared.with([Reservation::Partial { measured: 2, planned: 4 }]);
     assert_eq!(limited.text, "1.02 GB/s, 2 times (2 of 4 points)");
 }
@@ -180,9 +180,10 @@ fn values_of_one_sentence_come_from_the_ends_of_the_plan() {
     let both = answer_stream(&[("triad", 1), ("triad", 2)]);
     assert!(both.is_known && both.text.contains(" on 2 cores, "), "{both:?}");
     // The fault of an earlier version: `triad 7.1 GB/s on 2 cores, 7.1 GB/s on one core`, with triad on one core only.
-    let one = answer_stream(&[("triad", 1), ("copy", 1), ("copy", 2)]);
-    assert_eq!(one.text, "not answered yet: triad on 2 cores is not measured");
-    assert!(one.values.is_empty() && one.intervals.is_empty() && one.clone().with([Reservation::Untested]) == one);
+    let partial = answer_stream(&[("triad", 1), ("copy", 1), ("copy", 2)]);
+    assert_eq!(partial.text, "not answered yet: triad on 2 cores is not measured");
+    assert!(partial.values.is_empty() && partial.intervals.is_empty());
+    assert_eq!(partial.clone().with([Reservation::Untested]), partial);
     let none = answer_stream(&[("copy", 1)]);
     assert_eq!(none.text, "not answered yet: triad on 2 cores and triad on one core are not measured");
 }
@@ -284,14 +285,14 @@ fn state_all(sweep: &ReadySweep, answered: &Answered) -> String {
 #[test]
 fn each_number_of_an_answer_is_the_median_of_a_point_that_the_sentence_names() {
     let mut random = Pcg64::seed_from_u64(2);
-    let (mut known, mut unknown) = (0, 0);
+    let (mut answered_count, mut unanswered_count) = (0, 0);
     for sweep in READY_SWEEPS {
         let complete = Synthetic::new(sweep, 4);
         let answered = parse_answer(sweep.text).expect("an answer");
-        let all = vec![true; complete.points.len()];
-        let whole = complete.answer(&all, sweep.text);
+        let every_point = vec![true; complete.points.len()];
+        let whole = complete.answer(&every_point, sweep.text);
         assert!(whole.is_known, "{}: {}", sweep.name, whole.text);
-        assert!(complete.answer(&all, &state_all(sweep, &answered)).is_known, "{}", sweep.name);
+        assert!(complete.answer(&every_point, &state_all(sweep, &answered)).is_known, "{}", sweep.name);
         for part in 0..24 {
             let share = f64::from(part) / 24.0;
             let chosen: Vec<bool> = complete.points.iter().map(|_| random.random_bool(share)).collect();
@@ -300,7 +301,7 @@ fn each_number_of_an_answer_is_the_median_of_a_point_that_the_sentence_names() {
             let place = format!("{}, {share}: {sentence:?}", sweep.name);
             assert!(sentence.is_known || sentence.text.starts_with("not answered"), "{place}");
             assert!(stated.is_known || stated.values.is_empty(), "{place}");
-            *(if sentence.is_known { &mut known } else { &mut unknown }) += 1;
+            *(if sentence.is_known { &mut answered_count } else { &mut unanswered_count }) += 1;
             let mut values = stated.values.iter();
             let statistics = answered.answer.values.iter().filter_map(|(_, value)| value.get_ref().statistic());
             for (statistic, value) in
@@ -323,7 +324,7 @@ fn each_number_of_an_answer_is_the_median_of_a_point_that_the_sentence_names() {
             }
         }
     }
-    assert!(known > 100 && unknown > 100, "{known} known, {unknown} unknown");
+    assert!(answered_count > 100 && unanswered_count > 100, "{answered_count}, {unanswered_count}");
 }
 
 #[test]

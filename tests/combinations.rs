@@ -92,9 +92,9 @@ fn a_node_has_no_more_ranks_than_there_are() {
         let given: Vec<_> = given.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
         scan(model, &numbers, &given).expect("rates")
     };
-    let (wide, all) = (rates(&[16.0]), rates(&[0.0]));
-    for (wide, all) in wide.iter().zip(&all) {
-        assert_eq!(wide.prediction, all.prediction);
+    let (wide, by_ranks) = (rates(&[16.0]), rates(&[0.0]));
+    for (wide, by_ranks) in wide.iter().zip(&by_ranks) {
+        assert_eq!(wide.prediction, by_ranks.prediction);
     }
     // Measured: 8.1 GB/s.
     assert!((8e9..12e9).contains(&wide[0].prediction.value), "{}", wide[0].prediction.value);

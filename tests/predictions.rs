@@ -199,9 +199,12 @@ pub const RECORDED: [(&str, &str, &str); 1] = [("quickstart-xeon-16", "xeon-16-c
 /// Returns the share of measured medians within the printed 95 %, if no test of this machine is known.
 fn coverage(model: &dyn Model, card: &Card, machine: &str, measured: &[(Vec<f64>, f64)]) -> f64 {
     let mut numbers = Numbers::new(model, card, &[]).expect("numbers");
-    let all = numbers.tests.len();
+    let test_count = numbers.tests.len();
     numbers.tests.retain(|test| test.machine != machine);
-    assert!(!numbers.tests.is_empty() && numbers.tests.len() < all, "{machine}: others and this one were tested");
+    assert!(
+        !numbers.tests.is_empty() && numbers.tests.len() < test_count,
+        "{machine}: others and this one were tested"
+    );
     assert_eq!(numbers.band_basis().head(), "95 %");
     // A band that holds everything says nothing.
     assert!(numbers.tests.iter().all(|test| test.width < 2.5f64.ln()), "{machine}");

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn recorded() -> PathBuf {
+fn recorded_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded")
 }
 
@@ -24,14 +24,14 @@ pub fn recorded_results() -> Scratch {
         fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
         fs::copy(from, to).expect("a copy");
     };
-    for entry in fs::read_dir(recorded().join("shown")).expect("recorded samples").flatten() {
+    for entry in fs::read_dir(recorded_folder().join("shown")).expect("recorded samples").flatten() {
         let name = entry.path().file_stem().expect("a name").to_string_lossy().into_owned();
         copy(entry.path(), &format!("{name}/samples.parquet"));
     }
-    for entry in fs::read_dir(recorded().join("quickstart-epyc-2")).expect("the recorded result").flatten() {
+    for entry in fs::read_dir(recorded_folder().join("quickstart-epyc-2")).expect("the recorded result").flatten() {
         copy(entry.path(), &format!("quickstart/{}", entry.file_name().display()));
     }
-    copy(recorded().join("quickstart-epyc-2/machine.toml"), "calibrate/card.toml");
+    copy(recorded_folder().join("quickstart-epyc-2/machine.toml"), "calibrate/card.toml");
     folder
 }
 
@@ -94,15 +94,15 @@ fn outputs_of_the_readme_and_the_guide_are_those_of_the_recorded_results() {
 
 /// Median rates of the four rounds by number of ranks, in GUPS.
 fn hpcc_rates() -> Vec<(f64, Vec<f64>)> {
-    let mut reader = csv::Reader::from_path(recorded().join("hpcc-xeon-16.csv")).expect("rates");
+    let mut reader = csv::Reader::from_path(recorded_folder().join("hpcc-xeon-16.csv")).expect("rates");
     let rows: Vec<(f64, f64, f64)> = reader.deserialize().map(|row| row.expect("a row")).collect();
-    let of = |ranks: f64| rows.iter().filter(|row| row.0 == ranks).map(|row| row.2).collect();
-    [2.0, 4.0, 8.0, 16.0].map(|ranks| (ranks, of(ranks))).to_vec()
+    let rates = |ranks: f64| rows.iter().filter(|row| row.0 == ranks).map(|row| row.2).collect();
+    [2.0, 4.0, 8.0, 16.0].map(|ranks| (ranks, rates(ranks))).to_vec()
 }
 
 #[test]
 fn ratios_to_hpcc_follow_from_the_recorded_rounds() {
-    let table = parquet::read(&recorded().join("random-access-xeon-16.parquet")).expect("samples");
+    let table = parquet::read(&recorded_folder().join("random-access-xeon-16.parquet")).expect("samples");
     let samples = Samples::from(table);
     let middle = |values: &[f64]| median(values).expect("four rounds");
     let ratio = |transport: &str, (ranks, hpcc): (f64, Vec<f64>)| {

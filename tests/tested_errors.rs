@@ -32,14 +32,14 @@ fn leave_out_rows(model: &dyn Model, card: &Card, rows: &[Row]) -> Vec<(f64, f64
         None => Role::Fit,
     };
     let roles: Vec<Role> = model.about().parameters.iter().map(role).collect();
-    let all: Vec<Observation> = rows.iter().map(|row| observation(model, row)).collect();
+    let observations: Vec<Observation> = rows.iter().map(|row| observation(model, row)).collect();
     let predict = |left_out: usize| {
-        let mut others = all.clone();
+        let mut others = observations.clone();
         let point = others.remove(left_out);
         let fit = fit::fit(model, &others, &roles, Options::default()).expect("a fit");
         (point.y, model.predict(&point.x, &fit.parameters).value)
     };
-    (0..all.len()).map(predict).collect()
+    (0..observations.len()).map(predict).collect()
 }
 
 /// Returns measured and predicted rates, predicted from the card.

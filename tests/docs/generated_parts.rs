@@ -333,10 +333,10 @@ fn models_page_lists_every_tested_error() {
                 (least, most) if least == most => exact_number(most),
                 (least, most) => format!("{} to {}", exact_number(least), exact_number(most)),
             };
-            let what = if test.is_banded { test.what.clone() } else { format!("{}; not in bands", test.what) };
+            let subject = if test.is_banded { test.what.clone() } else { format!("{}; not in bands", test.what) };
             let near = test.near.map_or(String::new(), |near| range_of_per_cent(near, 0));
             let error = range_of_per_cent(test.smape, 1);
-            row(&mut text, &[&test.machine, &what, &ranks, &test.points.to_string(), &error, &near]);
+            row(&mut text, &[&test.machine, &subject, &ranks, &test.points.to_string(), &error, &near]);
         }
     }
     check("docs/models.md", "tested-errors", &text);

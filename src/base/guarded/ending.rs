@@ -53,8 +53,8 @@ fn ancestors<'a>(processes: &'a [Live], process: &Live) -> impl Iterator<Item = 
 
 /// Returns these processes without those that have ended, and without those that shall stay.
 fn list(root: Pid, program: Pid, mark: &str) -> Vec<Live> {
-    let all = Live::all();
-    let below = descendants(&all, root);
+    let processes = Live::list_all();
+    let below = descendants(&processes, root);
     let belongs = |process: &Live| match process.group == program {
         true => true,
         false => {
@@ -63,5 +63,5 @@ fn list(root: Pid, program: Pid, mark: &str) -> Vec<Live> {
             is_marked || (below.contains(process) && variable.as_deref() != Some(STAY))
         }
     };
-    all.into_iter().filter(|process| !process.is_over && process.id != getpid() && belongs(process)).collect()
+    processes.into_iter().filter(|process| !process.is_over && process.id != getpid() && belongs(process)).collect()
 }

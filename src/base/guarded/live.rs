@@ -26,7 +26,7 @@ impl Live {
     }
 
     /// Returns all processes; empty if the system does not list them.
-    pub fn all() -> Vec<Self> {
+    pub fn list_all() -> Vec<Self> {
         let id = |entry: std::fs::DirEntry| Some(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         entries.filter_map(id).filter_map(Self::find).collect()
@@ -41,16 +41,16 @@ impl Live {
 }
 
 /// Returns those of the processes that descend from `root`.
-pub fn descendants(all: &[Live], root: Pid) -> Vec<Live> {
-    let (mut found, mut next) = (Vec::new(), vec![root]);
+pub fn descendants(processes: &[Live], root: Pid) -> Vec<Live> {
+    let (mut below, mut next) = (Vec::new(), vec![root]);
     while let Some(parent) = next.pop() {
-        let children = all.iter().filter(|process| process.parent == parent && process.id != root);
+        let children = processes.iter().filter(|process| process.parent == parent && process.id != root);
         for child in children {
-            found.push(*child);
+            below.push(*child);
             next.push(child.id);
         }
     }
-    found
+    below
 }
 
 /// Returns a string that distinguishes a process from all others, including later ones with the same id and those of other

@@ -104,20 +104,20 @@ impl RegressionCheck {
                 format!("the smallest slowdown that this check could have found is {percent} % (median point)")
             }
             None => {
-                let disturbed = self.disturbed().filter(|_| self.explained == 0).map(Reservation::to_string);
+                let disturbed = self.disturbance().filter(|_| self.explained == 0).map(Reservation::to_string);
                 let why = disturbed.unwrap_or_else(|| "half of its points have no interval".into());
                 format!("this check cannot find any slowdown, because {why}")
             }
         }
     }
 
-    fn disturbed(&self) -> Option<&Reservation> {
+    fn disturbance(&self) -> Option<&Reservation> {
         self.reservations.iter().find(|reservation| matches!(reservation, Reservation::Disturbed { .. }))
     }
 
     /// Returns what the verdict depends on: a disturbance that may explain slow points, or the slowdown that the check could have found.
     pub fn grounds(&self) -> String {
-        match self.disturbed().filter(|_| self.explained > 0) {
+        match self.disturbance().filter(|_| self.explained > 0) {
             Some(disturbed) => format!("{} slower, but {disturbed}", more_points(self.explained)),
             None => self.power(),
         }
@@ -230,14 +230,14 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     }
     let adjust = |p: fn(&Test) -> f64| adjust_p_values(&done.iter().map(p).collect::<Vec<_>>());
     let (slower, beyond) = (adjust(|test| test.tested.p), adjust(|test| test.p_beyond_disturbance));
-    let found = |q: &[f64]| q.iter().filter(|q| **q <= FALSE_FINDINGS).count();
-    let explained = found(&slower).saturating_sub(found(&beyond));
+    let count_findings = |q: &[f64]| q.iter().filter(|q| **q <= FALSE_FINDINGS).count();
+    let explained = count_findings(&slower).saturating_sub(count_findings(&beyond));
     let (tested, smallest_found) = (done.len(), smallest_found(&done, limit));
-    let failed = found(&beyond) > 0 || !not_finished.is_empty();
+    let failed = count_findings(&beyond) > 0 || !not_finished.is_empty();
     let verdict = decide(failed, explained, smallest_found, limit);
     let reservations = reservations(comparison, verdict, explained);
-    let found = done.into_iter().zip(slower.into_iter().zip(beyond));
-    let mut slower: Vec<TestedPoint> = found
+    let findings = done.into_iter().zip(slower.into_iter().zip(beyond));
+    let mut slower: Vec<TestedPoint> = findings
         .filter(|(_, (_, beyond))| *beyond <= FALSE_FINDINGS)
         .map(|(test, (q, _))| TestedPoint { q, ..test.tested })
         .collect();

@@ -95,11 +95,11 @@ pub struct SimulatedMachine {
 
 impl SimulatedMachine {
     /// Returns what tests on real machines say about these points, in one sentence for each family of kernels.
-    pub fn tested(&self) -> Vec<String> {
+    pub fn describe_tests(&self) -> Vec<String> {
         let sentence = |(family, count): (&String, &usize)| {
             let reservation = tested::of_simulation(family)?;
-            let at = if *count == 1 { "At 1 point".to_owned() } else { format!("At {count} points") };
-            Some(format!("{at} of {family}, ranks share a node. It was tested: simulations are {reservation}."))
+            let place = if *count == 1 { "At 1 point".to_owned() } else { format!("At {count} points") };
+            Some(format!("{place} of {family}, ranks share a node. It was tested: simulations are {reservation}."))
         };
         self.on_shared_nodes.iter().filter_map(sentence).collect()
     }

@@ -59,7 +59,7 @@ impl RequestedRuns {
     pub fn run(&mut self, index: usize, interrupted: &dyn Fn() -> Result<()>) -> Result<(Launch, Sample)> {
         // A worker that has ended is noticed below.
         let _ = self.requests.write_all(format!("{index}\n").as_bytes());
-        let (mut last_event, mut found, mut fault) = (Instant::now(), None, None);
+        let (mut last_event, mut measured, mut fault) = (Instant::now(), None, None);
         loop {
             interrupted()?;
             let Self { process, lines, launch, errors, .. } = self;
@@ -69,7 +69,7 @@ impl RequestedRuns {
                         last_event = Instant::now();
                         match parse_event(line) {
                             Some(Event::Hello(greeting)) => *launch = Some(*greeting),
-                            Some(Event::Sample(sample)) => found = Some(*sample),
+                            Some(Event::Sample(sample)) => measured = Some(*sample),
                             Some(Event::Fatal { message }) => fault = Some(message),
                             _ => {}
                         }
@@ -78,7 +78,7 @@ impl RequestedRuns {
                 }
                 Output::Error(bytes) => errors.extend_from_slice(bytes),
             });
-            if let (Some(launch), Some(sample)) = (launch.as_ref(), found.take()) {
+            if let (Some(launch), Some(sample)) = (launch.as_ref(), measured.take()) {
                 return Ok((launch.clone(), sample));
             }
             if !is_open || fault.is_some() || last_event.elapsed() > SILENCE_LIMIT {

@@ -85,7 +85,7 @@ pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<D
     let text = single.or_else(|| sentence.reason()).ok_or_else(|| sentence.text());
     let is_known = text.is_err();
     let single = sentence.single_samples().filter(|_| samples.describe_origin().is_none());
-    let (values, intervals) = if is_known { sentence.stated() } else { Default::default() };
+    let (values, intervals) = if is_known { sentence.state_values() } else { Default::default() };
     let text = text.unwrap_or_else(|sentence| sentence);
     let reservations = Vec::new();
     Ok(Some(Declared { question, text, is_known, values, intervals, reservations }.with(single)))
@@ -134,7 +134,7 @@ impl<'a> Sentence<'a> {
         names
     }
 
-    fn found(&self, name: &str) -> Option<&Found> {
+    fn value_of(&self, name: &str) -> Option<&Found> {
         self.values.get(name)?.as_ref().ok()
     }
 
@@ -144,7 +144,7 @@ impl<'a> Sentence<'a> {
         let Some(parts) = words.and_then(|words| parts(words.get_ref()).ok()) else { return name.replace('_', " ") };
         let text = |part| match part {
             Part::Text(text) => text.to_owned(),
-            Part::Value(end) => self.found(end).map_or_else(|| end.to_owned(), Found::text),
+            Part::Value(end) => self.value_of(end).map_or_else(|| end.to_owned(), Found::text),
         };
         parts.into_iter().map(text).collect()
     }
@@ -183,7 +183,7 @@ impl<'a> Sentence<'a> {
     /// Returns the number of values that come from one sample each; `None` if there are none.
     fn single_samples(&self) -> Option<Reservation> {
         let parts = self.names().into_iter().flat_map(|name| self.parts_of(name));
-        let is_single = |name: &&str| matches!(self.found(name), Some(Found::Number { samples: 1, .. }));
+        let is_single = |name: &&str| matches!(self.value_of(name), Some(Found::Number { samples: 1, .. }));
         let names: BTreeSet<&str> = parts.filter(is_single).collect();
         (!names.is_empty()).then_some(Reservation::SingleSamples { values: names.len() })
     }
@@ -198,7 +198,7 @@ impl<'a> Sentence<'a> {
                     text.push_str(words);
                 }
                 Part::Value(name) => {
-                    let value = self.found(name).map(Found::text).unwrap_or_default();
+                    let value = self.value_of(name).map(Found::text).unwrap_or_default();
                     // A range has its unit once; its ends may be equal, as on a machine with one pair of cores.
                     if between == " to " && text.ends_with(&format!("{last} to ")) {
                         text.truncate(text.len() - last.len() - between.len());
@@ -214,17 +214,17 @@ impl<'a> Sentence<'a> {
     }
 
     /// Returns the values in the order of the sentence, and their intervals as text.
-    fn stated(&self) -> (Vec<StatedValue>, Vec<String>) {
+    fn state_values(&self) -> (Vec<StatedValue>, Vec<String>) {
         let mut intervals = Vec::new();
         let stated = |name: &'a str| {
-            let (words, found) = (self.words(name), self.found(name)?);
-            let (unit, interval) = match found {
+            let (words, value) = (self.words(name), self.value_of(name)?);
+            let (unit, interval) = match value {
                 Found::Number { interval, unit, .. } => (*unit, *interval),
                 Found::Place(..) => (Unit::None, None),
             };
             intervals.extend(interval.map(|ends| format!("{words} {}", units::amount_interval(ends, unit))));
-            let number = Some(found.number()).filter(|number| number.is_finite());
-            Some(StatedValue { words, text: found.text(), number, unit: unit.symbol(), interval })
+            let number = Some(value.number()).filter(|number| number.is_finite());
+            Some(StatedValue { words, text: value.text(), number, unit: unit.symbol(), interval })
         };
         let values = self.names().into_iter().filter_map(stated).collect();
         (values, intervals)

@@ -290,7 +290,7 @@ pub fn scan_point(
     let extrapolations = domains::extrapolations(model, &numbers.domains, &x, option)?;
     let prediction = model.predict(&x, &numbers.values);
     let width = numbers.joint.as_ref().map_or(0.0, |joint| joint.width(model, &x, &numbers.values));
-    let tested = Tested::at(model.about(), &numbers.tests, &x);
+    let tested = Tested::choose(model.about(), &numbers.tests, &x);
     let common = width.powi(2) + tested.width.map_or(0.0, |width| width.powi(2));
     let (mut down, mut up, mut any) = (common, common, numbers.joint.is_some() || tested.width.is_some());
     let is_joint = |place: &usize| numbers.joint.as_ref().is_some_and(|joint| joint.places.contains(place));

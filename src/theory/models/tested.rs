@@ -135,7 +135,7 @@ pub struct Tested {
 impl Tested {
     /// Chooses the tests of the point's kind among those of the model. Without any, the band uses all tests, and the point is untested.
     #[must_use]
-    pub fn at(about: &About, tests: &[&Test], x: &[f64]) -> Self {
+    pub fn choose(about: &About, tests: &[&Test], x: &[f64]) -> Self {
         let kind = kind_of(about, x);
         let of_kind: Vec<&Test> =
             tests.iter().copied().filter(|test| kind.is_none_or(|kind| test.kind == kind)).collect();

@@ -216,8 +216,8 @@ fn leak(text: &str) -> &'static str {
 fn variable(name: &str, unit: Unit) -> Variable {
     let name = leak(name);
     // A variable of other models has the same valid numbers here.
-    let known = super::ALL.iter().flat_map(|model| model.about().variables).find(|known| known.name == name);
-    let valid = known.map_or(ValidNumbers::Any, |known| known.valid);
+    let namesake = super::ALL.iter().flat_map(|model| model.about().variables).find(|other| other.name == name);
+    let valid = namesake.map_or(ValidNumbers::Any, |other| other.valid);
     Variable { valid, ..super::variable(name, unit, name, None) }
 }
 
