@@ -319,7 +319,7 @@ fn each_number_of_an_answer_is_the_median_of_a_point_that_the_sentence_names() {
                 assert!(medians.values().any(is_median), "{place}: {value:?} of {medians:?}");
                 if statistic.median.is_some() {
                     // The same point as in the complete result, whatever else is measured.
-                    assert_eq!(complete.medians(&all, statistic).len(), 1, "{place}");
+                    assert_eq!(complete.medians(&every_point, statistic).len(), 1, "{place}");
                 }
             }
         }
