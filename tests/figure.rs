@@ -513,8 +513,8 @@ fn the_data_of_a_figure_call_an_interval_over_decades_not_known() {
     let mut wide = curves(&[(1.0, 1e9), (2.0, 2e9)]);
     (wide.series[0].points[1].low, wide.series[0].points[1].high) = (1e-3, 1e21);
     let rows = Figure::Curves(wide).table().rows;
-    assert_eq!(rows[0][2..], ["0.900", "1.10"].map(str::to_owned));
-    assert_eq!(rows[1][2..], ["not known", ""].map(str::to_owned));
+    let ends = |row: usize| rows[row].iter().rev().take(2).rev().map(String::as_str).collect::<Vec<_>>();
+    assert_eq!((ends(0), ends(1)), (vec!["0.9", "1.1"], vec!["not known", ""]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::columns::{column, names};
 use super::opened::Opened;
 use super::selection::Selection;
-use apexmap_base::error::{Error, Result};
+use apexmap_base::error::Result;
 use apexmap_base::terminal::{note, print};
 use apexmap_draw::figure::{self, Style};
 use apexmap_draw::plot::{self, FigureKind, Request};
@@ -105,9 +105,7 @@ fn draw(arguments: &Arguments) -> Result<()> {
     let request = Request { kind, title, x, by, z: z.into() }.orient();
     let selected = selection::select(&samples, &request)?;
     let samples = selected.samples;
-    let name_result =
-        |error: Error| Error { help: error.help.replace("RESULT", &arguments.result.to_string_lossy()), ..error };
-    let drawn = plot::figure(&samples, &request).map_err(name_result)?;
+    let drawn = plot::figure(&samples, &request)?;
     let drawn = plot::add_bounds(&samples, &request, drawn)?;
     let drawn = match &arguments.codes {
         Some(file) => plot::add_codes(&samples, &request, drawn, &codes(file.as_deref(), &opened)?)?,

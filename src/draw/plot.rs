@@ -142,7 +142,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     if request.kind == FigureKind::Bottleneck && samples.column(BOUND_BY).is_none() {
         return Err(Error::input(
             "this result has no machine card, hence no bounds",
-            "add the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
+            "add the card of its machine: run apexmap calibrate there, then apexmap report on this result with --card results/calibrate/card.toml",
         ));
     }
     samples.require_numbers(&request.z)?;

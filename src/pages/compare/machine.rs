@@ -159,7 +159,7 @@ impl Machine {
         let is_measured = |machine: &Self| {
             let Self { origin, samples, transfer, .. } = machine;
             let measured = *origin == Origin::Measured && transfer.is_none();
-            measured && !samples.is_empty() && samples.describe_origin().is_none()
+            measured && !samples.is_empty() && samples.has("seconds") && samples.describe_origin().is_none()
         };
         is_measured(self) && is_measured(other) && seconds(self) == seconds(other)
     }

@@ -11,7 +11,7 @@
 //! that it could have found. If that is more than [`FAR`] times the limit at the median point, the check is undecided.
 //!
 //! A disturbance of the new result may explain a slowdown: what exceeds the limit by no more than the disturbance cost leaves the check
-//! undecided. A disturbance of the base may hide one, so the slowdown that the check could have found grows by its cost.
+//! undecided. A disturbance of the base may hide one, so the slowdown that the check could have found grows by its cost, if that is known.
 
 use super::comparison::{Comparison, Warning};
 use super::limit::SlowdownLimit;
@@ -103,11 +103,7 @@ impl RegressionCheck {
                 let percent = short_number(100.0 * (slowdown - 1.0));
                 format!("the smallest slowdown that this check could have found is {percent} % (median point)")
             }
-            None => {
-                let disturbed = self.disturbance().filter(|_| self.explained == 0).map(Reservation::to_string);
-                let why = disturbed.unwrap_or_else(|| "half of its points have no interval".into());
-                format!("this check cannot find any slowdown, because {why}")
-            }
+            None => "this check cannot find any slowdown, because half of its points have no interval".to_owned(),
         }
     }
 
@@ -177,7 +173,8 @@ struct Test {
     tested: TestedPoint,
     /// p value of the hypothesis that the slowdown is at most the limit times the disturbance of the new result.
     p_beyond_disturbance: f64,
-    /// Factor by which disturbance can have slowed the base.
+    /// Factor by which disturbance can have slowed the base; 1 if that is unknown, because a check where everything is disturbed all the
+    /// time could never pass.
     base_slowed: f64,
     /// Smallest p value that the number of samples allows.
     smallest_p: f64,
@@ -194,20 +191,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
             "name two results: apexmap compare BASE NEW --fail-if slower=5%",
         ));
     };
-    let mut tests = MannWhitney::default();
-    let (mut done, mut not_finished, mut untested) = (Vec::new(), Vec::new(), 0);
-    for &index in &comparison.matched {
-        let (point, name) = (comparison.point(index), &comparison.names[index]);
-        let (Some(a), Some(b)) = (&point.by_machine[0], &point.by_machine[1]) else { continue };
-        match (a.samples(), b.samples()) {
-            (0, _) => untested += 1,
-            (_, 0) => not_finished.push(name.clone()),
-            _ => match test(comparison, index, limit, &mut tests) {
-                Some(test) => done.push(test),
-                None => untested += 1,
-            },
-        }
-    }
+    let (done, not_finished, mut untested) = test_points(comparison, limit);
     if done.is_empty() && not_finished.is_empty() {
         return Err(Error::input(
             format!("--fail-if: no point of {} and {} can be tested", base.given, new.given),
@@ -261,6 +245,24 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     })
 }
 
+/// Tests all matched points. Returns the tests, the points that only the base finished, and the number of points without a test.
+fn test_points(comparison: &Comparison, limit: SlowdownLimit) -> (Vec<Test>, Vec<String>, usize) {
+    let mut tests = MannWhitney::default();
+    let (mut done, mut not_finished, mut untested) = (Vec::new(), Vec::new(), 0);
+    for &index in &comparison.matched {
+        let [Some(a), Some(b)] = comparison.point(index).by_machine.as_slice() else { continue };
+        match (a.samples(), b.samples()) {
+            (0, _) => untested += 1,
+            (_, 0) => not_finished.push(comparison.names[index].clone()),
+            _ => match test(comparison, index, limit, &mut tests) {
+                Some(test) => done.push(test),
+                None => untested += 1,
+            },
+        }
+    }
+    (done, not_finished, untested)
+}
+
 /// Returns what limits a verdict: single launches, a disturbance of the new result that may explain slow points, or one of the base that
 /// may hide them.
 fn reservations(comparison: &Comparison, verdict: Outcome, explained: usize) -> Vec<Reservation> {
@@ -272,7 +274,8 @@ fn reservations(comparison: &Comparison, verdict: Outcome, explained: usize) -> 
         Reservation::Disturbed { name: comparison.name(side).to_owned(), factor }
     };
     reservations.extend((explained > 0).then(|| disturbed(1)));
-    reservations.extend((verdict == Outcome::Undecided && mean.slowed[1] > 1.0).then(|| disturbed(0)));
+    let may_hide = mean.slowed[1] > 1.0 && mean.slowed[1].is_finite();
+    reservations.extend((verdict == Outcome::Undecided && may_hide).then(|| disturbed(0)));
     reservations
 }
 
@@ -281,6 +284,7 @@ fn test(comparison: &Comparison, point: usize, limit: SlowdownLimit, tests: &mut
     let [Some(a), Some(b)] = comparison.point(point).by_machine.as_slice() else { return None };
     let ratio = ratio(a, b, tests)?;
     let [new_slowed, base_slowed] = comparison.ratio(1, point)?.ratio.slowed;
+    let base_slowed = if base_slowed.is_finite() { base_slowed } else { 1.0 };
     let widening = a.widening.zip(b.widening).map(|(a, b)| a.max(b));
     let shift = shift(a, b);
     let mut p_above = |slowdown: f64| match &shift {
