@@ -11,7 +11,8 @@ use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Transport, World, threads};
 use apexmap_measure::kernels::{complete, find};
 use apexmap_measure::numerics::statistics::median;
-use apexmap_theory::codes::{Accesses, Code, Reading, interpolate, list_known};
+use apexmap_theory::codes::{Accesses, Code, list_known};
+use apexmap_theory::places::interpolate;
 use libloading::{Library, Symbol};
 use std::collections::HashMap;
 use std::process::Command;
@@ -114,8 +115,8 @@ fn on_map(code: &Code, words: u64, world: &mut World) -> f64 {
             (Some((i, j)), _) => {
                 rates.insert((i, j), measure(kernel, words, ALPHAS[i], BLOCKS[j], world));
             }
-            (None, Reading::Value(rate)) => return rate,
-            (None, other) => panic!("{}: {other:?}", code.name),
+            (None, Ok(rate)) => return rate,
+            (None, Err(reason)) => panic!("{}: {reason}", code.name),
         }
     }
 }

@@ -303,7 +303,7 @@ fn each_number_of_an_answer_is_the_median_of_a_point_that_the_sentence_names() {
             assert!(stated.is_known || stated.values.is_empty(), "{place}");
             *(if sentence.is_known { &mut answered_count } else { &mut unanswered_count }) += 1;
             let mut values = stated.values.iter();
-            let statistics = answered.answer.values.iter().filter_map(|(_, value)| value.get_ref().statistic());
+            let statistics = answered.answer.values.values().filter_map(|value| value.get_ref().statistic());
             for (statistic, value) in
                 statistics.take_while(|_| stated.is_known).map(|s| (s, values.next().expect("a value")))
             {
@@ -333,7 +333,7 @@ fn every_ready_sweep_has_a_question_and_an_answer_of_short_parts_with_words_for_
         let answered = parse_answer(sweep.text).unwrap_or_else(|| panic!("{} has no answer", sweep.name));
         assert!(answered.question.ends_with(['?', ')']), "{}", sweep.name);
         // A quantity is read as one word.
-        let sentence = answered.answer.text.get_ref().replace('{', "").replace('}', "");
+        let sentence = answered.answer.text.get_ref().replace(['{', '}'], "");
         for part in sentence.split(';') {
             let count = part.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
             assert!(count <= 15, "{}: {count} words in {part}", sweep.name);

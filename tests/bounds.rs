@@ -471,7 +471,7 @@ fn unknown_numbers_are_excluded_from_bounds_and_named_in_the_report() {
     let (_, warnings, page) = report(&card);
     let warning =
         "The card of round does not determine node_bandwidth_bytes_per_second, operation_seconds: their 95 % intervals";
-    assert!(warnings.iter().any(|text| text.starts_with(warning)) && page.contains(warning), "{:?}", warnings);
+    assert!(warnings.iter().any(|text| text.starts_with(warning)) && page.contains(warning), "{warnings:?}");
 }
 
 const TINY_SWEEP: &str = r#"

@@ -467,7 +467,7 @@ fn nothing_of_a_sent_result_runs_without_consent() {
     ];
     for (kind, text) in sweeps {
         for (number, damage) in damages.into_iter().enumerate() {
-            let folder = scratch.join(&format!("{}{number}", kind.replace([':', ' '], "")));
+            let folder = scratch.join(format!("{}{number}", kind.replace([':', ' '], "")));
             let copied = output(Command::new("cp").arg("-r").arg(&good).arg(&folder));
             assert!(copied.status.success());
             std::fs::write(folder.join("sweep.toml"), &text).unwrap();

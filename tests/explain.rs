@@ -649,7 +649,7 @@ fn a_report_shows_fits_refusals_and_predictions() {
     assert!(page.contains("network_bandwidth_bytes_per_second"), "all_to_all is refused");
     assert!(folder.figures().join("fit-random_access.hypercube-curves-random_access.hypercube.png").is_file());
     std::fs::write(&path, "name = 3").expect("a file");
-    let error = apexmap_pages::report::make(&folder, &samples, WITH_FITS).err().expect("no card");
+    let error = apexmap_pages::report::make(&folder, &samples, WITH_FITS).expect_err("no card");
     assert!(format!("{error:?}").contains("machine.toml"), "{error:?}");
 }
 

@@ -412,7 +412,7 @@ fn a_calibration_report_begins_with_the_table_and_the_staircase() {
         assert!(folder.figures().join(file).is_file(), "{file}");
     }
     std::fs::write(folder.own_card(), "name = 3").expect("a file");
-    let error = apexmap_pages::report::make(&folder, &samples, Default::default()).err().expect("no card");
+    let error = apexmap_pages::report::make(&folder, &samples, Default::default()).expect_err("no card");
     assert!(format!("{error:?}").contains("card.toml"), "{error:?}");
 }
 

@@ -31,41 +31,16 @@ pub enum Reservation {
     TestedRatio { without: String, least: f64, most: f64, machine: String, points: usize },
     /// No measurement tests the model on this kind of machine.
     Untested,
-    /// The numbers come from simulated ranks; `without` names what the simulation leaves out.
-    Simulated { machine: String, without: String },
     /// Some points of the sweep are not measured.
     Partial { measured: usize, planned: usize },
-}
-
-impl Reservation {
-    /// Returns whether this reservation alone may explain a ratio, so that the ratio decides nothing.
-    #[must_use]
-    pub fn may_explain(&self, ratio: f64) -> bool {
-        let effect = ratio.ln().abs();
-        match self {
-            Self::SingleLaunch { .. }
-            | Self::Untested
-            | Self::Disturbed { factor: None, .. }
-            | Self::SomeDisturbed { .. }
-            | Self::SingleSamples { .. } => true,
-            Self::Disturbed { factor: Some(factor), .. } => factor.ln().abs() >= effect,
-            Self::TestedError { error, .. } => error.ln_1p() >= effect,
-            Self::TestedRatio { most, .. } => most.ln() >= effect,
-            Self::Disagrees { ratio, .. } => ratio.ln().abs() >= effect,
-            Self::Extrapolated { .. }
-            | Self::Reduced { .. }
-            | Self::NoDomain { .. }
-            | Self::Simulated { .. }
-            | Self::Partial { .. } => false,
-        }
-    }
 }
 
 /// Returns the reservations of several statements, each once, in the order of their first occurrence, with the number of statements that
 /// have it. Ratios to another model are one reservation, with their range.
 #[must_use]
 pub fn count<'a>(statements: impl Iterator<Item = &'a [Reservation]>) -> Vec<(String, usize)> {
-    let mut counts: Vec<(String, usize, Option<(f64, f64)>)> = Vec::new();
+    type Count = (String, usize, Option<(f64, f64)>);
+    let mut counts: Vec<Count> = Vec::new();
     for reservation in statements.flatten() {
         let (key, ratio) = match reservation {
             Reservation::Disagrees { model, ratio } => (model.clone(), Some(*ratio)),
@@ -79,7 +54,7 @@ pub fn count<'a>(statements: impl Iterator<Item = &'a [Reservation]>) -> Vec<(St
             None => counts.push((key, 1, ratio.map(|ratio| (ratio, ratio)))),
         }
     }
-    let words = |(key, count, range): (String, usize, Option<(f64, f64)>)| match range {
+    let words = |(key, count, range): Count| match range {
         Some((least, most)) if format!("{least:.2}") != format!("{most:.2}") => {
             (format!("{key} predicts {least:.2} to {most:.2} times as much from the same card"), count)
         }
@@ -132,7 +107,6 @@ impl fmt::Display for Reservation {
                 write!(f, "{least:.1} to {most:.1} times as fast as measured ({machine}), without {without}")
             }
             Self::Untested => f.write_str("not tested on such a machine"),
-            Self::Simulated { machine, without } => write!(f, "simulated ({machine}), without {without}"),
             Self::Partial { measured, planned } => write!(f, "{measured} of {}", plural(*planned, "point")),
         }
     }

@@ -83,6 +83,7 @@ impl Tool {
 ///
 /// # Errors
 /// If another user owns it, could replace it, or has put a link in its place. The tool is then compiled into a new folder.
+#[expect(clippy::disallowed_methods, reason = "it opens a folder")]
 fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let opened = OpenOptions::new().read(true).custom_flags(O_DIRECTORY | O_NOFOLLOW).open(folder)?;

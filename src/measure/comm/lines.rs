@@ -126,7 +126,6 @@ pub struct LineOutbox<K> {
 }
 
 impl<K> LineOutbox<K> {
-    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     pub fn reaches(&self, receiver: usize) -> bool {
         self.lines.get(receiver).is_some_and(Option::is_some)
     }

@@ -162,7 +162,7 @@ impl CodeRates {
             }
             let role = match group.samples.chains() {
                 None => Role::Independent,
-                Some(chains) if chains == 1.0 => Role::Dependent,
+                Some(1.0) => Role::Dependent,
                 Some(_) => continue,
             };
             if !group.alphas.is_empty() && group.blocks.len() > 1 {

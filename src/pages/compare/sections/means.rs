@@ -134,8 +134,11 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
     }
 }
 
-/// The mean of each machine relative to each other one, over the same points, with what keeps it undecided.
-struct Pairs(Vec<Vec<Option<(GeometricMean, Vec<Reservation>)>>>);
+/// The mean of a machine relative to another one, with what keeps it undecided; `None` without a common point.
+type PairMean = Option<(GeometricMean, Vec<Reservation>)>;
+
+/// The mean of each machine relative to each other one, over the same points.
+struct Pairs(Vec<Vec<PairMean>>);
 
 impl Pairs {
     fn new(comparison: &Comparison, chosen: &[usize]) -> Self {
@@ -155,7 +158,7 @@ impl Pairs {
         if self.0.iter().flatten().all(Option::is_none) {
             return Vec::new();
         }
-        let cell = |pair: &Option<(GeometricMean, Vec<Reservation>)>| {
+        let cell = |pair: &PairMean| {
             let Some((mean, reservations)) = pair else { return "\u{2013}".to_owned() };
             let ratio = match reservations.first() {
                 Some(Reservation::SingleLaunch { .. }) => format!("{} (single launch)", format_ratio(mean.value)),
