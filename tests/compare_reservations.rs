@@ -228,7 +228,7 @@ fn a_disturbance_of_unknown_cost_decides_nothing_and_one_of_the_base_may_hide_a_
     let [quiet, loaded] = machines;
     let report = check_machines(&[known, quiet.clone()]);
     assert_eq!(report.verdict, Outcome::Undecided, "{report:#?}");
-    assert!(report.smallest_found.unwrap() > 1.5 && report.reservations.len() == 1, "{report:#?}");
+    assert!(report.smallest_found.unwrap() > 1.5 * 1.05 - 0.05 && report.reservations.len() == 1, "{report:#?}");
     assert!(report.reservations[0].to_string().starts_with("known was disturbed by as much"), "{report:#?}");
     assert!(
         check_machines(&[loaded, quiet]).smallest_found.unwrap() < 1.5,
