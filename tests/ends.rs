@@ -126,7 +126,8 @@ fn pairs_in(folder: &Path) -> usize {
 fn interrupt_comparison(of_sweep: bool, signal: Signal, wait: Duration) -> [usize; 3] {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("sweep.toml"), scratch.join("pairs"));
-    fs::write(&sweep, "[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]\n").unwrap();
+    fs::write(&sweep, "[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]\n")
+        .unwrap();
     let (sweep, folder) = (sweep.to_str().unwrap(), out.to_str().unwrap());
     let sides = if of_sweep {
         vec!["ab", "--sweep", sweep, "--set-a", "I=32", "--set-b", "I=64"]

@@ -10,7 +10,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 /// Loops with known counters. `N` is the number of trips.
 const WALKS: &str = r#"
@@ -495,7 +494,10 @@ fn without_a_compiler_the_message_names_the_next_step_and_without_a_cache_nothin
     let output = common::output(locate(&scratch).env("CC", "/nonexistent/cc"));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3));
-    assert!(message.contains("C compiler") && message.contains("cannot start /nonexistent/cc") && message.contains("gcc"), "{message}");
+    assert!(
+        message.contains("C compiler") && message.contains("cannot start /nonexistent/cc") && message.contains("gcc"),
+        "{message}"
+    );
     let output = common::output(locate(&scratch).env("CC", "false"));
     assert!(String::from_utf8_lossy(&output.stderr).contains("false cannot compile the tool"));
     let output = common::output(locate(Path::new("/proc/self")).env("TMPDIR", &*scratch));

@@ -165,7 +165,12 @@ impl PassedOn {
         let action = SigAction::new(SigHandler::SigAction(pass_on), SaFlags::SA_RESTART, SigSet::empty());
         let signals = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
         // SAFETY: the handler only reads an atomic variable and calls `kill`.
-        Self(signals.into_iter().filter_map(|signal| Some((signal, unsafe { sigaction(signal, &action) }.ok()?))).collect())
+        Self(
+            signals
+                .into_iter()
+                .filter_map(|signal| Some((signal, unsafe { sigaction(signal, &action) }.ok()?)))
+                .collect(),
+        )
     }
 }
 

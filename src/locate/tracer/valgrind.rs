@@ -52,8 +52,7 @@ impl Tool {
         let is_cached = temporary.is_some();
         let temporary = temporary.map_or_else(|| TemporaryFolder::create("locate"), Ok)?;
         let folder = temporary.path.clone();
-        let mut tool =
-            Self { path: folder.join(&name), parts: installation.parts.clone(), temporary: Some(temporary) };
+        let mut tool = Self { path: folder.join(&name), parts: installation.parts.clone(), temporary: Some(temporary) };
         installation.compile(&folder, &tool.path)?;
         if let (true, Some(cache)) = (is_cached, cache) {
             let path = cache.join(&name);

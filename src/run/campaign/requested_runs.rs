@@ -1,11 +1,11 @@
 //! Runs of commands, each when it is requested, by one worker on this machine.
 
 use crate::sweep::lines::{Lines, parse_event};
-use apexmap_base::process::{Output, Process};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::new_file;
 use apexmap_base::point::Point;
+use apexmap_base::process::{Output, Process};
 use apexmap_base::sample::{Event, Launch, Sample};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::worker::{Job, Repeat, Task};

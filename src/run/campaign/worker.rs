@@ -2,9 +2,9 @@
 
 use crate::sweep::Sweep;
 use crate::sweep::plan::WorkerInfo;
-use apexmap_base::process::{Output, Process};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::interrupt::Interrupt;
+use apexmap_base::process::{Output, Process};
 use apexmap_base::regular_file::read_text;
 use apexmap_measure::comm::TransportKind;
 use std::path::{Path, PathBuf};

@@ -2,11 +2,11 @@
 
 use super::errors::ErrorOutput;
 use super::lines::{Lines, parse_event};
-use apexmap_base::process::{Output, Process};
 use crate::launch::CommandLine;
 use crate::launch::causes::{self, Cause, CauseMatch, Nature, Stage};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
+use apexmap_base::process::{Output, Process};
 use apexmap_base::sample::{Event, Status, shorten_message};
 use apexmap_base::units::short_number;
 use apexmap_measure::hardware::{FilesBelow, SystemFiles, memory_kills};
