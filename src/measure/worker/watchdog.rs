@@ -7,6 +7,10 @@ use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::thread::Builder;
+use std::time::Duration;
+
+/// Time in which the driver's guardian ends a launch.
+const GUARDIAN_TIME: Duration = Duration::from_secs(3);
 
 /// Ends all ranks when the driver has ended, during a run or between runs. The thread sleeps until the system wakes it because
 /// the pipe was closed or the driver ended.
@@ -23,6 +27,8 @@ pub fn start_watchdog(kind: TransportKind) {
                 Err(_) => return,
             }
             if descriptors.iter().any(|file| file.revents().is_some_and(|events| events.intersects(end_events))) {
+                // The driver's guardian ends the launch: its launcher then removes the files of the ranks, which an abort would leave.
+                std::thread::sleep(GUARDIAN_TIME);
                 comm::abort(kind);
             }
         }
