@@ -194,7 +194,10 @@ fn surfaces_of_one_core_and_of_16_ranks_are_predicted_from_the_card_of_the_machi
 
 /// Recorded results of Apex-Map: folder, card from the same hour, and the machine in `models/tested-errors.csv`. Each has its own name of the
 /// machine there, so that its tests can be left out.
-pub const RECORDED: [(&str, &str, &str); 1] = [("quickstart-xeon-16", "xeon-16-card.toml", "16-core Xeon")];
+pub const RECORDED: [(&str, &str, &str); 2] = [
+    ("quickstart-xeon-16", "xeon-16-card.toml", "16-core Xeon"),
+    ("quickstart-epyc-2", "quickstart-epyc-2/machine.toml", "two-core EPYC (Zen 5)"),
+];
 
 /// Returns the share of measured medians within the printed 95 %, if no test of this machine is known.
 fn coverage(model: &dyn Model, card: &Card, machine: &str, measured: &[(Vec<f64>, f64)]) -> f64 {
@@ -253,19 +256,21 @@ fn device_surface() -> Vec<(Vec<f64>, f64)> {
 
 /// Its best number of lines before prefetching lies at a measured length of blocks.
 #[test]
-fn the_surface_settles_on_the_recorded_quickstart() {
-    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/quickstart-xeon-16");
-    let folder = Folder::open(&recorded).expect("the recorded result");
-    let manifest = Manifest::read(&folder).expect("a manifest");
-    let samples = Samples::from(folder.table().expect("samples")).with_word("kernel", &["apex_map.sequential"]);
+fn the_surface_settles_on_the_recorded_quickstarts() {
     let model = models::find("apex_map.surface").expect("a model");
-    let host = manifest.host_of(samples.first_word("launch"));
-    let roles = model_fit::roles(model, (&samples, host), None, &[], &[]);
-    let options = Options { resamples: 0, leave_out: false, ..Options::default() };
-    for pages in [&["huge"][..], &["huge", "base"]] {
-        let data = model_fit::observations(&samples.with_word("pages", pages), model, &[]).expect("rates");
-        let fit = data.fit(model, &roles, options).expect("a fit that has settled");
-        assert!(fit.quality.smape < 0.15, "{pages:?}: {}", fit.quality.smape);
+    for (folder, _, machine) in RECORDED {
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded").join(folder);
+        let folder = Folder::open(&recorded).expect("the recorded result");
+        let manifest = Manifest::read(&folder).expect("a manifest");
+        let samples = Samples::from(folder.table().expect("samples")).with_word("kernel", &["apex_map.sequential"]);
+        let host = manifest.host_of(samples.first_word("launch"));
+        let roles = model_fit::roles(model, (&samples, host), None, &[], &[]);
+        let options = Options { resamples: 0, leave_out: false, ..Options::default() };
+        for pages in [&["huge"][..], &["huge", "base"]] {
+            let data = model_fit::observations(&samples.with_word("pages", pages), model, &[]).expect("rates");
+            let fit = data.fit(model, &roles, options).expect("a fit that has settled");
+            assert!(fit.quality.smape < 0.15, "{machine}, {pages:?}: {}", fit.quality.smape);
+        }
     }
 }
 

@@ -225,6 +225,7 @@ fn the_errors_of_simulated_nodes_are_those_of_the_page_about_simulations() {
 fn the_errors_of_recorded_results_are_those_of_their_samples() {
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
     let surface = models::find("apex_map.surface").expect("a model");
+    let mut wrong = Vec::new();
     for (folder, card, machine) in crate::predictions::RECORDED {
         let folder = Folder::open(&recorded.join(folder)).expect("the recorded result");
         let samples = Samples::from(folder.table().expect("samples"));
@@ -244,8 +245,11 @@ fn the_errors_of_recorded_results_are_those_of_their_samples() {
             places.sort();
             places.dedup();
             assert_eq!(places.len(), test.points, "{machine}, {kernel}");
-            assert!((error - test.smape.1).abs() < 0.0005, "{machine}, {kernel}: {error}");
-            assert!((near - test.near.unwrap_or_default().1).abs() < 0.005, "{machine}, {kernel}: {near}");
+            let stated = (test.smape.1, test.near.unwrap_or_default().1);
+            if (error - stated.0).abs() >= 0.0005 || (near - stated.1).abs() >= 0.005 {
+                wrong.push(format!("{machine}, {kernel}: {error}, {near}"));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
