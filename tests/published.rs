@@ -1,6 +1,7 @@
 //! Numbers in README and the guide follow from samples in the repository (`tests/recorded`).
 //!
-//! `shown/` and `quickstart-epyc-2` are of one hour on two cores of an AMD EPYC (Zen 5), `random-access-xeon-16.parquet` and
+//! `shown/` and `quickstart-epyc-2` (without the answer of its sweep, so that the page has that of this version) are of one hour on two
+//! cores of an AMD EPYC (Zen 5), `random-access-xeon-16.parquet` and
 //! `hpcc-xeon-16.csv` are four rounds in turn on 16 cores of a Xeon.
 
 use super::common::{Scratch, output};
