@@ -132,7 +132,7 @@ fn predictions_for_impossible_inputs_are_refused() {
         ("P=0", "P must be a whole number of ranks"),
         ("P=2.5", "P must be a whole number of ranks"),
         ("P=1e300", "P must be a whole number of ranks"),
-        ("Q=0", "no term for Q"),
+        ("Q=0", "Q must be a whole number from 1"),
         ("Q=-1", "must be finite and not negative"),
     ] {
         let output = apexmap(&["predict", "random_access.hypercube", "--machine=red-storm", "--set=P=4", "--set", set]);

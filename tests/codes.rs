@@ -648,7 +648,7 @@ fn a_comparison_shows_the_ratio_at_each_code_and_of_their_mix() {
     let [a, b] = results.each_ref().map(|path| path.to_str().unwrap());
     let (out_name, own) = (out.to_str().unwrap(), own.to_str().unwrap());
     let printed = successful_stdout(&["compare", a, b, "--names", "a,b", "--codes", own, "--out", out_name]);
-    assert!(printed.starts_with("Mix of codes, 1 core: b / a = 2.00; no interval is known.\n"), "{printed}");
+    assert!(printed.starts_with("Mix of codes, 1 core: b / a = 2.00 in these two launches;"), "{printed}");
     assert!(printed.contains("Weighted mix of codes, 1 core: b / a = 2.00 (no interval is known"), "{printed}");
     let page = std::fs::read_to_string(out.join("compare.html")).unwrap();
     let row = |name: &str| {

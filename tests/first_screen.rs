@@ -2,7 +2,7 @@
 //! that they hold.
 
 use crate::browser;
-use crate::common::{Scratch, apexmap, refusal_message, successful_stdout};
+use crate::common::{Scratch, apexmap, successful_stdout};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -169,6 +169,4 @@ fn a_damaged_page_is_refused_by_name_with_the_next_step() {
         assert!(message.contains("bad.html") && message.contains("help:"), "{words}: {message}");
         assert!(!scratch.join("bad.redrawn.html").exists());
     }
-    let error = refusal_message(&["report", out.to_str().unwrap(), "--out", "x.html"]);
-    assert!(error.contains("--out needs a report"), "{error}");
 }

@@ -158,11 +158,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
     if !arguments.no_page {
         let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
-        compare_folder::prepare(
-            &folder,
-            machines.iter().map(compare_folder::record_entry).collect(),
-            arguments.replace,
-        )?;
+        let entries = machines.iter().map(compare_folder::record_entry).collect();
+        compare_folder::prepare(&folder, entries, arguments.replace)?;
         let made = write_page(arguments, &folder, &comparison, check.as_ref())?;
         // With --json, standard output contains only the check.
         if arguments.json { note(made.trim_end()) } else { print(&made)? }

@@ -246,6 +246,14 @@ impl Facts {
             is_queued: rows.iter().any(is_queued),
             met_setup_fault: self.jobs.last().is_some_and(Job::met_setup_fault),
         };
+        let import = self.manifest.as_ref().filter(|manifest| manifest.imported.is_some());
+        let mut successful = self.progress.samples();
+        if let Some(manifest) = import {
+            // Its values have no times, and nothing was planned.
+            let done = manifest.points;
+            points = PointCounts { planned: done, done, partial: 0, missing: 0, failed: 0 };
+            successful = manifest.samples.get(&Status::Ok).copied().unwrap_or(0);
+        }
         let state = ResultState::new(points, work);
         let open_job = |node: &str| {
             let is_of_node = |job: &&JobRow| job.part == node && job.state.is_none_or(JobState::is_alive);
@@ -253,12 +261,6 @@ impl Facts {
             let is_running = job.state == Some(JobState::Running);
             Some(if is_running { NodeState::Running } else { NodeState::Queued })
         };
-        let import = self.manifest.as_ref().filter(|manifest| manifest.imported.is_some());
-        let mut successful = self.progress.samples();
-        if let Some(manifest) = import {
-            (points.planned, points.done) = (manifest.points, manifest.points);
-            successful = manifest.samples.get(&Status::Ok).copied().unwrap_or(0);
-        }
         Ok(StatusReport {
             version: VERSION,
             result: self.folder.path.clone(),

@@ -136,7 +136,9 @@ fn mean_of_points(members: &[Member]) -> Option<GeometricMean> {
         most: most.exp(),
     };
     if let Some(mean) = paired_mean(members) {
-        return Some(make_mean(mean.value, Some(mean.interval()), Basis::Pairs));
+        // A disturbance slows both sides of a pair.
+        let mean = make_mean(mean.value, Some(mean.interval()), Basis::Pairs);
+        return Some(GeometricMean { slowed: [1.0; 2], ..mean });
     }
     let has_basis = |basis: Basis| members.iter().all(|member| member.ratio.basis == basis);
     let both_exact = members.iter().all(|member| member.machine.exact && member.base.exact);

@@ -103,8 +103,11 @@ pub fn scaled_ratio(
     factor: f64,
     tests: &mut MannWhitney,
 ) -> Option<Ratio> {
-    let slowed = [numerator, denominator].map(|data| data.slowing.factor());
-    Some(Ratio { slowed, ..ratio_of_noise(numerator, denominator, factor, tests)? })
+    let ratio = ratio_of_noise(numerator, denominator, factor, tests)?;
+    // A disturbance slows both sides of a pair.
+    let is_paired = ratio.basis == Basis::Pairs;
+    let slowed = if is_paired { [1.0; 2] } else { [numerator, denominator].map(|data| data.slowing.factor()) };
+    Some(Ratio { slowed, ..ratio })
 }
 
 /// Returns the ratio with the interval of its noise.
