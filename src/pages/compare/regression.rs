@@ -107,13 +107,13 @@ impl RegressionCheck {
         }
     }
 
-    fn disturbed(&self) -> Option<&Reservation> {
+    fn disturbance(&self) -> Option<&Reservation> {
         self.reservations.iter().find(|reservation| matches!(reservation, Reservation::Disturbed { .. }))
     }
 
     /// Returns what the verdict depends on: a disturbance that may explain slow points, or the slowdown that the check could have found.
     pub fn grounds(&self) -> String {
-        match self.disturbed().filter(|_| self.explained > 0) {
+        match self.disturbance().filter(|_| self.explained > 0) {
             Some(disturbed) => format!("{} slower, but {disturbed}", more_points(self.explained)),
             None => self.power(),
         }
