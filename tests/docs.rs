@@ -205,7 +205,8 @@ fn run_documented_commands(scratch: &Scratch, hides_facts: bool, wanted: impl Fn
         // samples cannot identify its parameters.
         let error = String::from_utf8_lossy(&output.stderr);
         let is_surface = arguments.iter().any(|word| word == "apex_map.surface");
-        let refused = arguments[0] == "fit" && error.contains("cannot identify") && !is_surface;
+        let hides = ["cannot identify", "which hides"].iter().any(|words| error.contains(words));
+        let refused = arguments[0] == "fit" && hides && !is_surface;
         let undecided = arguments[0] == "compare" && error.contains("undecided whether");
         let done = refused || undecided || matches!(output.status.code(), Some(0 | 5));
         if !done {
