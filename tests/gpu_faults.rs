@@ -166,12 +166,12 @@ const LIAR: &str = r#"
 #include <string.h>
 #include <unistd.h>
 static int is(const char *mode) { return !strcmp(getenv("LIE"), mode); }
-int clGetPlatformIDs(unsigned count, void **ids, unsigned *found) {
+int clGetPlatformIDs(unsigned count, void **ids, unsigned *number) {
     static int platform;
     if (is("crash")) *(volatile int *)0 = 1;
     if (is("exit")) exit(0);
     if (is("abort")) abort();
-    if (found) *found = is("many") ? 0xffffffffu : 1;
+    if (number) *number = is("many") ? 0xffffffffu : 1;
     if (ids && count) ids[0] = &platform;
     return 0;
 }
@@ -180,7 +180,7 @@ int clGetPlatformInfo(void *id, unsigned name, size_t size, void *value, size_t 
     if (value && size >= 5) memcpy(value, "liar", 5);
     return 0;
 }
-int clGetDeviceIDs(void *id, unsigned long kind, unsigned count, void **ids, unsigned *found) { return -1; }
+int clGetDeviceIDs(void *id, unsigned long kind, unsigned count, void **ids, unsigned *number) { return -1; }
 "#;
 
 #[test]

@@ -40,17 +40,19 @@ pub fn open_with(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<F
 }
 
 /// Maximum bytes of a file that is read as a whole: the points of a sweep of a million points have fewer.
-const MAX_BYTES: u64 = 512 << 20;
+const MAX_BYTES: u64 = 384 << 20;
 
 /// Reads a whole file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let (file, mut bytes) = (open(path)?, Vec::new());
-    // Files of `/proc` have no length. One byte more shows that the file is too large.
-    bytes.try_reserve(file.metadata()?.len().min(MAX_BYTES) as usize)?;
-    match file.take(MAX_BYTES + 1).read_to_end(&mut bytes)? as u64 {
-        0..=MAX_BYTES => Ok(bytes),
-        _ => Err(Error::other("it is larger than 512 MiB")),
+    let length = file.metadata()?.len();
+    if length > MAX_BYTES {
+        return Err(Error::other("it is larger than 384 MiB"));
     }
+    bytes.try_reserve_exact(length as usize)?;
+    // Files of `/proc` have no length, and others may grow.
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads a whole text file.

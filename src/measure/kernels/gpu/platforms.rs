@@ -1,7 +1,7 @@
 //! The OpenCL devices of this machine, and the reason if there is none.
 //!
-//! A driver runs in the process that asks it. The worker asks for itself; the driver of measurements lets a process of its own list the
-//! devices, which a faulty driver may crash or stop.
+//! A driver runs in the process that asks it. The worker asks for itself; the driver of measurements starts a process that
+//! lists the devices, which a faulty driver may crash or stop.
 
 use apexmap_base::error::{Error, Result};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -120,10 +120,10 @@ const LIST_LIMIT: Duration = Duration::from_secs(30);
 /// Maximum bytes of the list.
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
-/// What the process that lists devices writes: the devices, or the message and the help of an error.
+/// The text of the process that lists devices: the devices, or the message and the help of an error.
 type Answer = std::result::Result<Vec<Description>, (String, String)>;
 
-/// Returns the devices as a process of its own lists them, within a time limit.
+/// Returns the devices as another process lists them, within a time limit.
 ///
 /// # Errors
 /// Fails if there is no device, with the reason and the package to install, or if the driver crashes or does not answer.
@@ -185,7 +185,7 @@ fn read_answer(mut output: io::PipeReader) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Writes the answer and ends this process. What a driver prints, and what a crash does, is not to be seen.
+/// Writes the answer and ends this process. The messages of a driver or of a crash are discarded.
 fn answer_and_end(input: io::PipeWriter) -> ! {
     let _ = set_pdeathsig(Signal::SIGKILL);
     let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
