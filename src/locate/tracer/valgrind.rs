@@ -101,7 +101,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
     opened.set_permissions(Permissions::from_mode(0o700))
 }
 
-/// Returns whether a tool in the cache is a file that nobody but this user can have written. A link is none.
+/// Returns whether a tool in the cache is a file that only this user can have written. A link is none.
 fn is_own_tool(path: &Path) -> bool {
     let opened = regular_file::open_with(OpenOptions::new().read(true), O_NOFOLLOW, path);
     let metadata = opened.and_then(|file| file.metadata());
