@@ -25,7 +25,7 @@
 //! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics
 //! src/measure    hardware, observer, comm: transports; kernels, with code that families share in kernels/shared; worker; builds
 //!                `apexmap-worker` too
-//! src/base       errors, units, points, samples, provenance, conditions, files, terminal
+//! src/base       errors, units, points, samples, provenance, conditions, reservations, files, terminal, processes and their ends
 //! ```
 //!
 //! Compute nodes build only `src/measure`, which needs Rust, and MPI if requested. The driver runs on a laptop without MPI.
