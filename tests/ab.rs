@@ -38,7 +38,7 @@ fn compare(machine: &Machine, width: f64, seed: u64) -> Pairs {
 }
 
 /// Measures pairs without earlier ones.
-fn measured(limits: Limits, elapsed: &mut dyn FnMut() -> f64, run: &mut dyn FnMut(Turn) -> Result<Run>) -> Pairs {
+fn pairs_within(limits: Limits, elapsed: &mut dyn FnMut() -> f64, run: &mut dyn FnMut(Turn) -> Result<Run>) -> Pairs {
     let mut pairs = Pairs::default();
     measure(&mut pairs, &limits, elapsed, run).unwrap();
     pairs
@@ -95,7 +95,7 @@ fn blocks_have_both_orders_and_both_sides_equally() {
         order.borrow_mut().push(turn.side);
         Ok(Run { speed: 1.0, is_disturbed: false })
     };
-    measured(Limits { width: 0.0, budget: 1.0, seed: 3 }, &mut || order.borrow().len() as f64 / 40.0, &mut run);
+    pairs_within(Limits { width: 0.0, budget: 1.0, seed: 3 }, &mut || order.borrow().len() as f64 / 40.0, &mut run);
     let blocks: Vec<Vec<Side>> = order.borrow().chunks(4).map(<[Side]>::to_vec).collect();
     use Side::{A, B};
     assert!(blocks.iter().all(|block| *block == [A, B, B, A] || *block == [B, A, A, B]));
@@ -111,11 +111,11 @@ fn a_disturbed_block_is_measured_again_and_a_machine_that_is_never_quiet_still_e
         let is_disturbed = (5..=8).contains(&runs.get());
         Ok(Run { speed: if is_disturbed { 1.0 / f64::from(runs.get()) } else { 1.0 }, is_disturbed })
     };
-    let pairs = measured(Limits { width: 0.1, budget: 1e9, seed: 1 }, &mut || 0.0, &mut run);
+    let pairs = pairs_within(Limits { width: 0.1, budget: 1e9, seed: 1 }, &mut || 0.0, &mut run);
     assert_eq!((pairs.repeated, pairs.disturbed), (1, 0));
     assert!(pairs.logarithms.iter().all(|value| *value == 0.0), "no disturbed run counts");
     let mut never_quiet = |_| Ok(Run { speed: 1.0, is_disturbed: true });
-    let pairs = measured(Limits { width: 0.1, budget: 1e9, seed: 1 }, &mut || 0.0, &mut never_quiet);
+    let pairs = pairs_within(Limits { width: 0.1, budget: 1e9, seed: 1 }, &mut || 0.0, &mut never_quiet);
     assert_eq!((pairs.disturbed, pairs.repeated), (pairs.logarithms.len() / 2, 0), "each block counts");
 }
 
@@ -160,7 +160,7 @@ fn the_runs_of_a_pair_are_neighbours_of_both_sides() {
         // The second block is disturbed, so that it is measured again.
         Ok(Run { speed: 1.0, is_disturbed: (5..=8).contains(&turns.borrow().len()) })
     };
-    let pairs = measured(Limits { width: 0.1, budget: 1e9, seed: 5 }, &mut || 0.0, &mut run);
+    let pairs = pairs_within(Limits { width: 0.1, budget: 1e9, seed: 5 }, &mut || 0.0, &mut run);
     let turns = turns.into_inner();
     assert_eq!((pairs.next as usize, turns.len()), (pairs.logarithms.len(), 2 * pairs.logarithms.len() + 4));
     for runs in turns.chunks(2) {

@@ -106,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let open = |path| PairedResult::open(path, &names, &sides.points());
     let mut result = arguments.out.as_deref().map(open).transpose()?;
-    let mut measured = result.as_ref().map_or(Ok(Measured::default()), |result| result.measured(sides.column()))?;
+    let mut measured = result.as_ref().map_or(Ok(Measured::default()), |result| result.earlier_runs(sides.column()))?;
     if !measured.pairs.logarithms.is_empty() {
         note(&format!("continues after {}", plural(measured.pairs.logarithms.len(), "pair")));
     }

@@ -70,7 +70,7 @@ impl PairedResult {
     ///
     /// # Errors
     /// If they cannot be read.
-    pub fn measured(&self, column: Option<&str>) -> Result<Measured> {
+    pub fn earlier_runs(&self, column: Option<&str>) -> Result<Measured> {
         let samples = Samples::from(self.folder.table()?);
         let pairs = pairs_of(&samples).unwrap_or_default();
         let mut measured = Measured::default();

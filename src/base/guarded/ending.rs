@@ -53,7 +53,7 @@ fn ancestors<'a>(processes: &'a [Live], process: &Live) -> impl Iterator<Item = 
 
 /// Returns these processes without those that have ended, and without those that shall stay.
 fn list(root: Pid, program: Pid, mark: &str) -> Vec<Live> {
-    let all = Live::all();
+    let all = Live::list();
     let below = descendants(&all, root);
     let belongs = |process: &Live| match process.group == program {
         true => true,

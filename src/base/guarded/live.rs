@@ -26,7 +26,7 @@ impl Live {
     }
 
     /// Returns all processes; empty if the system does not list them.
-    pub fn all() -> Vec<Self> {
+    pub fn list() -> Vec<Self> {
         let id = |entry: std::fs::DirEntry| Some(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         entries.filter_map(id).filter_map(Self::find).collect()

@@ -86,7 +86,7 @@ pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) 
     command.args(arguments(options, &input, &log)).args(program);
     let mut child = start(command, &tool, [input.as_raw_fd(), log.as_raw_fd()])?;
     drop(input);
-    let passed_on = PassedOn::to(child.id());
+    let passed_on = PassedOn::start(child.id());
     let mut messages = Messages::default();
     let received = messages.receive(&mut BufReader::with_capacity(1 << 18, output), sink);
     while received.is_ok() && !child.has_ended(PollTimeout::NONE)? {}
@@ -160,7 +160,7 @@ extern "C" fn pass_on(number: libc::c_int, information: *mut libc::siginfo_t, _:
 }
 
 impl PassedOn {
-    fn to(program: Pid) -> Self {
+    fn start(program: Pid) -> Self {
         PROGRAM.store(program.as_raw(), Ordering::Relaxed);
         let action = SigAction::new(SigHandler::SigAction(pass_on), SaFlags::SA_RESTART, SigSet::empty());
         let signals = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
