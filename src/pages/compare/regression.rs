@@ -283,8 +283,8 @@ fn reservations(comparison: &Comparison, verdict: Outcome, explained: usize) -> 
 fn test(comparison: &Comparison, point: usize, limit: SlowdownLimit, tests: &mut MannWhitney) -> Option<Test> {
     let [Some(a), Some(b)] = comparison.point(point).by_machine.as_slice() else { return None };
     let ratio = ratio(a, b, tests)?;
-    let [new_slowed, base_slowed] = comparison.ratio(1, point)?.ratio.slowed;
-    let base_slowed = Some(base_slowed).filter(|factor| factor.is_finite()).unwrap_or(1.0);
+    let [new_slowed, _] = comparison.ratio(1, point)?.ratio.slowed;
+    let base_slowed = Some(ratio.slowed[0]).filter(|factor| factor.is_finite()).unwrap_or(1.0);
     let widening = a.widening.zip(b.widening).map(|(a, b)| a.max(b));
     let shift = shift(a, b);
     let mut p_above = |slowdown: f64| match &shift {
