@@ -214,14 +214,14 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     }
     let adjust = |p: fn(&Test) -> f64| adjust_p_values(&done.iter().map(p).collect::<Vec<_>>());
     let (slower, beyond) = (adjust(|test| test.tested.p), adjust(|test| test.p_beyond_disturbance));
-    let found = |q: &[f64]| q.iter().filter(|q| **q <= FALSE_FINDINGS).count();
-    let explained = found(&slower).saturating_sub(found(&beyond));
+    let significant = |q: &[f64]| q.iter().filter(|q| **q <= FALSE_FINDINGS).count();
+    let explained = significant(&slower).saturating_sub(significant(&beyond));
     let (tested, smallest_found) = (done.len(), smallest_found(&done, limit));
-    let failed = found(&beyond) > 0 || !not_finished.is_empty();
+    let failed = significant(&beyond) > 0 || !not_finished.is_empty();
     let verdict = decide(failed, explained, smallest_found, limit);
     let reservations = reservations(comparison, verdict, explained);
-    let found = done.into_iter().zip(slower.into_iter().zip(beyond));
-    let mut slower: Vec<TestedPoint> = found
+    let tests = done.into_iter().zip(slower.into_iter().zip(beyond));
+    let mut slower: Vec<TestedPoint> = tests
         .filter(|(_, (_, beyond))| *beyond <= FALSE_FINDINGS)
         .map(|(test, (q, _))| TestedPoint { q, ..test.tested })
         .collect();

@@ -173,8 +173,8 @@ impl Health {
     }
 
     /// Returns by how much disturbance can have slowed the median of some of these samples, at the upper end of the cost's interval.
-    pub fn slowing(&self, of: &Samples) -> Slowing {
-        let good = of.good();
+    pub fn slowing(&self, samples: &Samples) -> Slowing {
+        let good = samples.good();
         Slowing {
             disturbed: good.with_word(QUIETNESS, &[Quietness::Disturbed.name()]).len(),
             samples: good.len(),

@@ -47,8 +47,8 @@ impl Means {
     pub fn new(comparison: &Comparison) -> Self {
         let by_process = comparison.by_scope[0].iter().filter(|_| !comparison.points.devices.is_empty());
         let chosen: Vec<_> = by_process.map(|over| (Some(over.scope.label()), over.points.as_slice())).collect();
-        let all = vec![(None, comparison.matched.as_slice())];
-        let chosen = if chosen.is_empty() { all } else { chosen };
+        let whole = vec![(None, comparison.matched.as_slice())];
+        let chosen = if chosen.is_empty() { whole } else { chosen };
         let several = chosen.into_iter().filter(|_| comparison.machines.len() > 2);
         let mut scopes: Vec<ScopeMeans> =
             several.map(|(label, points)| ScopeMeans::new(comparison, label, points)).collect();
