@@ -224,9 +224,9 @@ fn a_disturbance_of_unknown_cost_decides_nothing_and_one_of_the_base_may_hide_a_
     let machines = [QUIET.machine("quiet", &mut random), loaded.machine("loaded", &mut random)];
     let sentence = first_sentence(&compare_machines(&machines));
     assert!(sentence.ends_with(", and loaded was disturbed, by an unknown amount."), "{sentence}");
-    let known = Side { disturbed: (0.8, 1.5), ..QUIET }.machine("known", &mut random);
+    let half_slower = Side { disturbed: (0.8, 1.5), ..QUIET }.machine("known", &mut random);
     let [quiet, loaded] = machines;
-    let report = check_machines(&[known, quiet.clone()]);
+    let report = check_machines(&[half_slower, quiet.clone()]);
     assert_eq!(report.verdict, Outcome::Undecided, "{report:#?}");
     assert!(report.smallest_found.unwrap() > 1.5 * 1.05 - 0.05 && report.reservations.len() == 1, "{report:#?}");
     assert!(report.reservations[0].to_string().starts_with("known was disturbed by as much"), "{report:#?}");
