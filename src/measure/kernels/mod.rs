@@ -36,7 +36,7 @@ use apexmap_base::units::{Unit, plural};
 use std::collections::BTreeMap;
 
 /// All kernels of the program. Help, validation, plans, reports and tests derive from this list.
-pub const ALL: &[&Kernel] = &[
+pub static ALL: &[&Kernel] = &[
     &apex_map::sequential::KERNEL,
     &apex_map::two_sided::KERNEL,
     &apex_map::one_sided::KERNEL,

@@ -35,7 +35,7 @@ const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
     "time between consecutive accesses of a chain: the latency under this load",
 )]);
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "apex_map.chains",
     summary: "Apex-Map with dependent accesses: at most one outstanding access per chain",
     place: "Section 2",

@@ -52,7 +52,7 @@ const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
     "bytes read or received by all other ranks together, per second",
 )]);
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "apex_map.neighbours",
     summary: "Apex-Map on one core while the other ranks read memory, probe it or send",
     place: "Section 2",

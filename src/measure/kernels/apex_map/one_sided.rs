@@ -10,7 +10,7 @@ use crate::kernels::shared::accesses::one_sided::run;
 use crate::kernels::{Computations, Kernel, Windows, parameters};
 use crate::on_transport;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "apex_map.one_sided",
     summary: "Apex-Map with one-sided gets: one get per remote block",
     place: "Section 4, Table 1",

@@ -19,7 +19,7 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "apex_map.sequential",
     summary: "Apex-Map on one process: blocks of local memory, read or written",
     place: "Section 2, Table 1",

@@ -15,7 +15,7 @@ const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = with_outputs([
     output("poll_seconds", Unit::Seconds, "time of one poll that finds no request: median on rank 0, before the run"),
 ]);
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "apex_map.two_sided",
     summary: "Apex-Map with messages: a request and a reply per remote block",
     place: "Section 2.1, Table 1",

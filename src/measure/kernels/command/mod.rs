@@ -40,7 +40,7 @@ use std::sync::{Mutex, OnceLock};
 const SOURCE: Source =
     Source { authors: "the user", title: "the program that the sweep names", short: "the sweep's command" };
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "command",
     summary: "Any program: its wall time, its memory, and values that it prints",
     source: &SOURCE,

@@ -25,7 +25,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "gpu.apex_map",
     summary: "Apex-Map on a GPU: blocks of its memory, read by thousands of work items",
     source: &source::APEX_MAP,

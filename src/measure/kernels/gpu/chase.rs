@@ -16,7 +16,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "gpu.chase",
     summary: "Latency of a GPU's memory: dependent accesses, in one or several concurrent chases",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,

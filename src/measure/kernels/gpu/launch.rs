@@ -16,7 +16,7 @@ use opencl3::event::Event;
 use opencl3::program::Program;
 use std::time::Instant;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "gpu.launch",
     summary: "Cost of a launch on a GPU: queued, and awaited by the host",
     source: &source::LOG_GP,

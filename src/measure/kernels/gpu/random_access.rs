@@ -21,7 +21,7 @@ use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 use opencl3::program::Program;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "gpu.random_access",
     summary: "RandomAccess on a GPU: its work items update a table in its memory",
     source: &source::HPCC_RANDOM_ACCESS,

@@ -18,7 +18,7 @@ use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 use opencl3::program::Program;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "gpu.stream",
     summary: "Bandwidth of a GPU's memory: consecutive words read, or STREAM's copy, scale, add and triad",
     source: &source::STREAM,

@@ -20,7 +20,7 @@ use opencl3::memory::{Buffer, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, 
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING};
 use std::time::Instant;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "gpu.transfer",
     summary: "Bandwidth between host and GPU, in one direction or both",
     source: &source::LOG_GP,

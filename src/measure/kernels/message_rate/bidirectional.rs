@@ -9,7 +9,7 @@ use super::{
 use crate::kernels::{Kernel, parameters};
 use crate::on_transport;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "message_rate.bidirectional",
     summary: "Message rate in both directions simultaneously between pairs of ranks",
     place: "Section 5.1, Figure 6",

@@ -17,7 +17,7 @@ use crate::refusal;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "message_rate.block_cyclic",
     summary: "Message rate from one node to all other nodes in turn, in blocks",
     place: "Section 5.1, Figures 4 and 9",

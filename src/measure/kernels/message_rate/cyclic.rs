@@ -14,7 +14,7 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "message_rate.cyclic",
     summary: "Message rate from one node to all other nodes in turn",
     place: "Section 5.1, Figures 3 (a) and 8",

@@ -19,7 +19,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "message_rate.indirect",
     summary: "Message rate from one node to all other nodes in the order of an indirection vector",
     place: "Section 5.1, Figures 3 (b) and 10",

@@ -19,7 +19,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "message_rate.ping_pong",
     summary: "Latency and bandwidth of a message and its answer between pairs of ranks",
     place: "Section 5.1, Figure 5",

@@ -19,7 +19,7 @@ use apexmap_base::point::Point;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "message_rate.random",
     summary: "Message rate from all ranks to random other ranks",
     place: "Section 7",

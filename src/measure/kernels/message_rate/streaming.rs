@@ -14,7 +14,7 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "message_rate.streaming",
     summary: "Message rate in one direction: windows of messages between pairs of ranks",
     place: "Section 5.1, Figure 7",

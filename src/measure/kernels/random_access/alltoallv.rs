@@ -19,7 +19,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.alltoallv",
     summary: "RandomAccess in rounds: one all-to-all exchange of Q updates per rank",
     source: &source::HYPERCUBE_RANDOM_ACCESS,

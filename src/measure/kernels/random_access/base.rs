@@ -25,7 +25,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.base",
     summary: "RandomAccess with direct messages between all ranks, each with one or many updates",
     source: &source::HPCC_RANDOM_ACCESS,

@@ -24,7 +24,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.exchange",
     summary: "RandomAccess in rounds of Q updates, exchanged in d stages through a grid of ranks",
     source: &source::HYPERCUBE_RANDOM_ACCESS,

@@ -31,7 +31,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.hypercube",
     summary: "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
     source: &source::HYPERCUBE_RANDOM_ACCESS,

@@ -39,7 +39,7 @@ use apexmap_base::point::Point;
 use apexmap_base::source;
 use std::sync::{Mutex, PoisonError, RwLock};
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.nodes",
     summary: "RandomAccess on several nodes, each a rank whose threads share its part of the table",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,

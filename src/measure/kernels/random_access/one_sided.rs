@@ -26,7 +26,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.one_sided",
     summary: "RandomAccess with puts into the owner's buffers, or with remote atomic xor",
     source: &source::NIC_MESSAGE_RATE,

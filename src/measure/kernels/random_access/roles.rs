@@ -39,7 +39,7 @@ pub use loads::LOADS;
 use loads::{DELAY, DELAYED, DISABLED, MAX_CORES, OUTPUTS_WITH_LOADS};
 use plan::{RolePlan, Route};
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.roles",
     summary: "RandomAccess routed through a grid of nodes whose cores either route or update",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,

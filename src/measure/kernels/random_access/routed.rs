@@ -29,7 +29,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.routed",
     summary: "RandomAccess with updates collected in buckets and routed through a grid of ranks",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,

@@ -24,7 +24,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.sequential",
     summary: "RandomAccess on one process with its own table",
     source: &source::HPCC_RANDOM_ACCESS,

@@ -44,7 +44,7 @@ use std::sync::{PoisonError, RwLock};
 use team::Gate;
 use words::{Lock, Locking, Words};
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.shared",
     summary: "RandomAccess with the threads of one rank on one table: locked, atomic, partitioned or unprotected",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,

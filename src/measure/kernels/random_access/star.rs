@@ -13,7 +13,7 @@ use crate::kernels::{Division, Kernel, Ranks, parameters};
 use crate::on_transport;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "random_access.star",
     summary: "RandomAccess on all processes simultaneously, each with its own table",
     source: &source::HPCC_RANDOM_ACCESS,

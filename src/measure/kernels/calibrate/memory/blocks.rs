@@ -20,7 +20,7 @@ use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.blocks",
     summary: "Time per block of consecutive words at a random address",
     source: &source::APEX_MAP,

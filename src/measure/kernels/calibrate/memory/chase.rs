@@ -24,7 +24,7 @@ use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.chase",
     summary: "Latency of memory: dependent accesses, in one or several concurrent chases",
     place: "lat_mem_rd of lmbench",

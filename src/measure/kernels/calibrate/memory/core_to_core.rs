@@ -23,7 +23,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.core_to_core",
     summary: "Latency from core to core: two ranks hand a cache line back and forth",
     source: &source::CORE_TO_CORE,

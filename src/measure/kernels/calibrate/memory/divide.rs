@@ -21,7 +21,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.divide",
     summary: "Time to divide an update between the partners of an exchange, or to sort it by owner",
     place: "Section 4.2",

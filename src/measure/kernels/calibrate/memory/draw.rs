@@ -20,7 +20,7 @@ use std::hint::black_box;
 const ARRAYS: Key<u64> =
     Key::new(Parameter { domain: Domain::Integer { min: 1, max: 1 << 32, default: 256 }, ..N.parameter });
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.draw",
     summary: "Time to draw the address of an access from the power law",
     source: &source::APEX_MAP,

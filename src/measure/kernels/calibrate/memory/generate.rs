@@ -14,7 +14,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.generate",
     summary: "Time to generate a value of the random stream",
     place: "Section 3.1, tg",

@@ -29,7 +29,7 @@ use apexmap_base::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.loaded",
     summary: "Memory latency of one core while the other ranks read and write memory",
     place: "Section 3.1, tu",

@@ -22,7 +22,7 @@ use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.mix",
     summary: "Bandwidth of a mixture of random and consecutive reads",
     source: &source::HPCC_RANDOM_ACCESS,

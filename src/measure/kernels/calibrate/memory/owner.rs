@@ -19,7 +19,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.owner",
     summary: "Time to find a word's owner, by division or by prediction",
     place: "Section 4.4",

@@ -27,7 +27,7 @@ use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.read",
     summary: "Time per random read: many outstanding, or each dependent on the one before",
     place: "Section 3.1, tu",

@@ -18,7 +18,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::Unit;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.residence",
     summary: "Latency of a region after some time without reads: what others leave of it in the caches",
     place: "lat_mem_rd of lmbench",

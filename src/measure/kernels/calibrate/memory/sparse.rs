@@ -21,7 +21,7 @@ use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.sparse",
     summary: "Time per read if a share of the reads misses the first-level cache",
     source: &source::APEX_MAP,

@@ -23,7 +23,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.stream",
     summary: "Bandwidth of memory: consecutive words read, or STREAM's copy, scale, add and triad",
     source: &source::STREAM,

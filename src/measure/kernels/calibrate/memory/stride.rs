@@ -22,7 +22,7 @@ use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.stride",
     summary: "Bandwidth of memory by size and stride: the memory mountain",
     source: &source::MEMORY_MOUNTAIN,

@@ -17,7 +17,7 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.update",
     summary: "Time of a random update of a table, without generating its value (tu)",
     place: "Section 3.1, tu",

@@ -14,7 +14,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.loop",
     summary: "Time of the loop of RandomAccess without its table (tos)",
     place: "Section 3.1, tos",

@@ -13,7 +13,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.barrier",
     summary: "Time of a barrier of all ranks",
     source: &source::NIC_MESSAGE_RATE,

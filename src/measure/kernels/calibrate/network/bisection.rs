@@ -10,7 +10,7 @@ use crate::kernels::{Domain, Kernel, Key, Parameter, Work, parameters};
 use crate::on_transport;
 use apexmap_base::source;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.bisection",
     summary: "Bandwidth in one direction between the halves of the ranks, with both directions loaded (B)",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,

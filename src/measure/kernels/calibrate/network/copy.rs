@@ -17,7 +17,7 @@ use apexmap_base::units::Unit;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.copy",
     summary: "Time per byte copied from memory to memory",
     source: &source::HYPERCUBE_RANDOM_ACCESS,

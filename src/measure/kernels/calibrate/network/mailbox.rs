@@ -16,7 +16,7 @@ use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.mailbox",
     summary: "Time per message through a mailbox, in both directions simultaneously between pairs of ranks",
     source: &source::APEX_MAP,

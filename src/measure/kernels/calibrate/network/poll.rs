@@ -13,7 +13,7 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.poll",
     summary: "Time of an empty poll (top)",
     place: "Section 3.1, Equation (1)",

@@ -13,7 +13,7 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.receive",
     summary: "Processor time to receive a message that has arrived (tr)",
     place: "Section 3.1, Equation (1)",

@@ -20,7 +20,7 @@ use crate::refusal;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.request",
     summary: "Time per access if a given share goes to another rank's memory, by messages or gets",
     source: &source::APEX_MAP,

@@ -12,7 +12,7 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Kernel = Kernel {
+pub static KERNEL: Kernel = Kernel {
     id: "calibrate.send",
     summary: "Processor time to send a message (ts)",
     place: "Section 3.1, Equation (1)",
