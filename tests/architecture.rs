@@ -65,10 +65,7 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
     ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "sweep"], &["campaign"]]),
-    (
-        "cluster",
-        &[&["batch"], &["submit", "manual", "site"], &["cluster"], &["carriers"], &["find_nodes", "site_check"]],
-    ),
+    ("cluster", &[&["batch"], &["site"], &["cluster"], &["jobs"], &["find_nodes", "site_check"]]),
     ("study", &[&["model_fit", "calibrate", "nodes", "paired"], &["answers", "validate"]]),
     ("pages", &[&["html", "explorer"], &["report", "compare", "validation", "locate"]]),
 ];
@@ -282,10 +279,8 @@ const READS: [&str; 12] = [
     "find",
 ];
 /// Files that read such texts, and why.
-const READERS: [(&str, &str); 7] = [
+const READERS: [(&str, &str); 5] = [
     ("src/base/toml_file.rs", "messages of the crate toml"),
-    ("src/cluster/batch/answer.rs", "reasons of Slurm"),
-    ("src/cluster/submit/questions.rs", "reasons of Slurm"),
     ("src/run/sweep/suspicion.rs", "messages of launchers and workers, without their numbers"),
     ("src/measure/comm/threads.rs", "messages of panics, which are all that is left of a rank"),
     ("src/commands/opened.rs", "names the archive instead of the folder that it was unpacked to"),

@@ -5,8 +5,6 @@ use super::common::{Scratch, apexmap, launch, manifest, sample, small_point, suc
 use super::terminal::TINY_SWEEP;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Sample, Status};
-use apexmap_cluster::submit::Jobs;
-use apexmap_cluster::submit::record::Line;
 use apexmap_measure::kernels::{self, Domain};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal;
@@ -383,10 +381,9 @@ const PIPES: &[&str] = &[
     "figures/heat-map-1-core.svg",
     "journals/0001.job",
     "journals/.apexmap-1-1.tmp",
-    "jobs/jobs.jsonl",
-    "jobs/am-1.jsonl",
-    "jobs/asked",
-    "jobs/.follower",
+    "jobs/nodes-1.json",
+    "jobs/nodes-1.queued",
+    "jobs/.nodes-1",
 ];
 
 #[test]
@@ -397,23 +394,19 @@ fn a_pipe_in_a_result_blocks_no_command() {
         std::fs::write(&sweep, TINY_SWEEP).expect("written");
         for name in PIPES {
             let (_scratch, folder) = result(&lines());
-            let jobs = Jobs::new(&folder);
-            jobs.create().expect("a folder");
-            let line =
-                Line::Submitting { job: "am-1".into(), part: "all".into(), seconds: 60.0, after: None, samples: 0 };
-            jobs.append(&line).expect("a line");
+            std::fs::create_dir(folder.path.join("jobs")).expect("a folder");
+            std::fs::write(folder.path.join("jobs/nodes-1.json"), "").expect("a file");
             let place = folder.path.join(name);
             let _ = std::fs::remove_file(&place);
             nix::unistd::mkfifo(&place, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
             let (out, sweep) = (path(&folder), sweep.to_str().expect("a path"));
             let svg = scratch.join("a.svg");
-            let commands: [&[&str]; 7] = [
+            let commands: [&[&str]; 6] = [
                 &["status", out],
                 &["query", out],
                 &["report", out],
                 &["plot", out, "curves", "--x", "L", "--out", svg.to_str().expect("a path")],
                 &["export", out],
-                &["cancel", out],
                 &["run", "--out", out, sweep],
             ];
             for command in commands {

@@ -5,7 +5,7 @@ use super::faults::shim;
 use super::terminal::TINY_SWEEP;
 use apexmap_measure::provenance::host_name;
 use apexmap_results::disk::Folder;
-use apexmap_results::disk::lock::{Lock, Sharing, is_held_exclusively};
+use apexmap_results::disk::lock::{Lock, Sharing, is_held};
 use nix::libc::{ENOLCK, ENOSYS, EOPNOTSUPP};
 use std::path::Path;
 use std::process::Command;
@@ -24,12 +24,12 @@ fn shared_locks_exclude_exclusive_ones_and_leave_no_file() {
     let lock = |sharing| Lock::acquire(&path, sharing).expect("a lock");
     let shared = (lock(Sharing::Shared), lock(Sharing::Shared));
     assert!(shared.0.is_some() && shared.1.is_some() && files(&scratch).len() == 2);
-    assert!(lock(Sharing::Exclusive).is_none() && !is_held_exclusively(&path));
+    assert!(lock(Sharing::Exclusive).is_none() && !is_held(&path));
     drop(shared);
     let exclusive = lock(Sharing::Exclusive);
-    assert!(exclusive.is_some() && lock(Sharing::Shared).is_none() && is_held_exclusively(&path));
+    assert!(exclusive.is_some() && lock(Sharing::Shared).is_none() && is_held(&path));
     drop(exclusive);
-    assert!(files(&scratch).is_empty() && !is_held_exclusively(&path));
+    assert!(files(&scratch).is_empty() && !is_held(&path));
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Site {
         fs::write(self.0.scratch.join("s.toml"), sweep).expect("a file");
         let _ = fs::remove_dir_all(self.0.scratch.join("result"));
         let _ = fs::remove_file(self.0.scratch.join("called"));
-        let run = ["run", "s.toml", "--detach", "--out", "result", "--worker", worker.to_str().expect("a path")];
+        let run = ["run", "s.toml", "--out", "result", "--worker", worker.to_str().expect("a path")];
         self.0.apexmap_with(&[&run, further].concat(), &[("HOME", self.0.scratch.to_str().expect("a path"))])
     }
 

@@ -1,11 +1,10 @@
 //! Tests with a real Slurm: its controller and four node daemons run on this machine, and jobs are submitted as users
 //! submit them.
 
-use super::common::{self, Scratch, wait_for_output};
+use super::common::{self, Scratch};
 use super::mpi_worker::{MPICH, OPEN_MPI};
 use apexmap_results::disk::Folder;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, Uid, User};
+use nix::unistd::{Uid, User};
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// Admits one cluster at a time, because their jobs would share the machine's two cores.
 static CLUSTER_LOCK: Mutex<()> = Mutex::new(());
@@ -142,10 +141,27 @@ impl Cluster {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    fn follow(&self) -> Child {
-        let mut command =
-            self.command(env!("CARGO_BIN_EXE_apexmap"), &["run", "s.toml", "--no-report", "--out", "result"]);
-        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program")
+    /// Submits the sweep, and returns the output.
+    fn submit(&self, further: &[&str]) -> String {
+        let output = self.apexmap(&[&["run", "s.toml", "--no-report", "--out", "result"], further].concat());
+        let messages = text(&output);
+        assert!(output.status.success(), "{messages}");
+        messages
+    }
+
+    /// Submits the sweep, and waits until its jobs have ended.
+    fn submit_and_wait(&self, further: &[&str]) -> String {
+        let messages = self.submit(further);
+        self.wait_for_jobs();
+        messages
+    }
+
+    fn wait_for_jobs(&self) {
+        wait(|| format!("an empty queue; {}", self.job_logs()), || self.slurm(&["squeue", "--noheader"]).is_empty());
+    }
+
+    fn status(&self) -> String {
+        text(&self.apexmap(&["status", "result"]))
     }
 
     /// Runs apexmap on a login node with this host name. Needs root.
@@ -173,12 +189,6 @@ impl Cluster {
         let files = fs::read_dir(self.scratch.join(result).join("journals")).expect("a folder").flatten();
         let errors = files.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "stderr"));
         errors.map(|path| format!("{}:\n{}\n", path.display(), fs::read_to_string(&path).unwrap_or_default())).collect()
-    }
-
-    /// Lets a follower ask the batch system again without delay.
-    fn ask_again(&self) {
-        let file = fs::File::options().write(true).open(self.scratch.join("result/jobs/asked")).expect("a file");
-        file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("a time");
     }
 
     fn assert_whole(&self, samples: usize) {
@@ -244,24 +254,32 @@ fn a_login_node_submits_jobs_of_two_and_of_four_nodes() {
     assert!(shown.contains("#SBATCH --nodes=4\n") && shown.contains("export UCX_TLS=tcp\n"), "{shown}");
     assert!(!cluster.scratch.join("result").exists(), "a dry run leaves no files");
 
-    let output = cluster.apexmap(&["run", "s.toml", "--out", "result"]);
-    assert!(output.status.success(), "{}", text(&output));
+    // With two nodes, the job of four nodes waits. Its user cancels it.
+    cluster.slurm(&["scontrol", "update", "NodeName=n[3-4]", "State=DRAIN", "Reason=test"]);
+    let messages = cluster.submit(&[]);
+    assert!(
+        messages.contains("submitted job 1: 2 nodes") && messages.contains("submitted job 2: 4 nodes"),
+        "{messages}"
+    );
+    wait(|| cluster.status(), || cluster.samples() == 12 && !cluster.slurm(&["squeue", "--noheader"]).contains(" R "));
+    assert!(cluster.status().contains("nodes-4: job 2 is submitted and has not started"), "{}", cluster.status());
+    assert!(cluster.submit(&[]).contains("nodes-4: job 2 is submitted"), "it is not submitted twice");
+    cluster.slurm(&["scancel", "2"]);
+    cluster.slurm(&["scontrol", "update", "NodeName=n[3-4]", "State=RESUME"]);
+    fs::remove_file(cluster.scratch.join("result/jobs/nodes-4.queued")).expect("the file that the message names");
+    let messages = cluster.submit_and_wait(&[]);
+    assert_eq!(messages.matches("submitted job").count(), 1, "only what is missing: {messages}");
+    assert!(messages.contains("submitted job 3: 4 nodes"), "{messages}");
     cluster.assert_whole(24);
-    let messages = text(&output);
     // The nodes' network has no remote memory access. The trial detects that, and the launches get settings that work.
     let logs = cluster.job_logs();
     assert!(logs.contains("trial of the largest launch") && logs.contains("note: MPI_Win_create fails"), "{logs}");
     let records = Folder { path: cluster.scratch.join("result") }.records().expect("journals");
     let launches: Vec<_> = records.iter().filter_map(|record| record.launch.as_ref()).collect();
     assert!(launches.iter().all(|launch| launch.environment["OMPI_MCA_osc"] == "pt2pt"), "{logs}");
-    assert!(
-        messages.contains("submitted job 1: 2 nodes") && messages.contains("submitted job 2: 4 nodes"),
-        "{messages}"
-    );
-    // The user is warned that these nodes share a machine.
-    assert!(messages.contains("Several nodes are one machine"), "{messages}");
-    let status = text(&cluster.apexmap(&["status", "result"]));
-    assert!(status.contains("job 1, nodes-2: has ended") && status.contains("job 2, nodes-4: has ended"), "{status}");
+    // Without a missing point, the same command writes the report. The user is warned that these nodes share a machine.
+    let messages = text(&cluster.apexmap(&["run", "s.toml", "--out", "result"]));
+    assert!(messages.contains("Several nodes are one machine") && !messages.contains("submitted job"), "{messages}");
     assert!(cluster.scratch.join("result/report.html").is_file());
 
     // In a job of two nodes, launches of four are refused before any of them starts.
@@ -274,35 +292,11 @@ fn a_login_node_submits_jobs_of_two_and_of_four_nodes() {
 }
 
 #[test]
-fn an_interrupted_driver_leaves_jobs_running_until_they_are_cancelled() {
-    needs!(Slurm);
-    let cluster = Cluster::start();
-    write_slow_sweep(&cluster.scratch, 2000);
-    let follower = cluster.follow();
-    wait(|| "a sample".into(), || cluster.samples() > 3);
-    kill(Pid::from_raw(follower.id() as i32), Signal::SIGINT).expect("a signal");
-    let output = wait_for_output(follower);
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output));
-    assert!(text(&output).contains("the jobs continue"), "{}", text(&output));
-    let before = cluster.samples();
-    wait(|| "another sample".into(), || cluster.samples() > before);
-
-    let cancelled = text(&cluster.apexmap(&["cancel", "result"]));
-    assert!(cancelled.contains("cancelled 1 job: 1"), "{cancelled}");
-    wait(|| "an empty queue".into(), || cluster.slurm(&["squeue", "--noheader"]).is_empty());
-    cluster.ask_again();
-    let output = wait_for_output(cluster.follow());
-    // The job was cancelled. The same command submits the rest once the job's end is known.
-    let kept = cluster.samples();
-    assert!(kept >= before && text(&output).contains("was cancelled"), "{}", text(&output));
-}
-
-#[test]
 fn a_requeued_job_resumes_its_sweep() {
     needs!(Slurm);
     let cluster = Cluster::start();
     write_slow_sweep(&cluster.scratch, 150);
-    let follower = cluster.follow();
+    assert_eq!(cluster.submit(&[]).matches("submitted job").count(), 1);
     wait(|| "a sample".into(), || cluster.samples() > 3);
     cluster.slurm(&["scontrol", "requeue", "1"]);
     // Slurm keeps a requeued job for two minutes before it restarts it. A restart in the same second would fail,
@@ -312,17 +306,12 @@ fn a_requeued_job_resumes_its_sweep() {
         || "the second start".into(),
         || {
             cluster.slurm(&["scontrol", "update", "JobId=1", "StartTime=now"]);
-            let log = fs::read_dir(cluster.scratch.join("result/jobs")).expect("a folder").flatten();
-            let journals = log.filter(|entry| entry.path().extension().is_some_and(|e| e == "jsonl"));
-            journals
-                .flat_map(|entry| fs::read_to_string(entry.path()))
-                .any(|text| text.matches("\"started\"").count() == 2)
+            let job = cluster.slurm(&["scontrol", "show", "job", "1"]);
+            job.contains("Restarts=1") && !job.contains("JobState=PENDING")
         },
     );
-    let output = wait_for_output(follower);
-    assert!(output.status.success(), "{}", text(&output));
+    cluster.wait_for_jobs();
     cluster.assert_whole(450);
-    assert_eq!(text(&output).matches("submitted job").count(), 1, "{}", text(&output));
 }
 
 /// The worker of job 1 reports another processor than that of job 2.
@@ -339,19 +328,17 @@ fn a_job_on_an_unlike_node_measures_from_the_beginning_and_keeps_samples_apart()
     );
     fs::write(&wrapper, script).expect("a file");
     fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("rights");
-    let run = ["run", "s.toml", "--no-report", "--out", "result", "--worker", wrapper.to_str().expect("a path")];
-    let mut command = cluster.command(program, &run);
-    let follower = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
+    let worker = ["--worker", wrapper.to_str().expect("a path")];
+    cluster.submit(&worker);
     wait(|| format!("samples; {}", cluster.job_logs()), || cluster.samples() > 9);
     cluster.slurm(&["scancel", "1"]);
-    let messages = text(&wait_for_follower(&cluster, follower));
-    assert!(!messages.contains("other nodes"), "{messages}");
-    let old = cluster.samples();
-    let output = cluster.apexmap(&run);
-    assert!(output.status.success(), "{}", text(&output));
+    cluster.wait_for_jobs();
     let expected = "runs on other nodes (";
-    assert!(text(&output).contains(expected) && text(&output).contains("Old CPU, 4 cores"), "{}", text(&output));
-    assert!(cluster.job_logs().contains(expected), "the job says so too: {}", cluster.job_logs());
+    assert!(!cluster.job_logs().contains(expected), "{}", cluster.job_logs());
+    let old = cluster.samples();
+    cluster.submit_and_wait(&worker);
+    let logs = cluster.job_logs();
+    assert!(logs.contains(expected) && logs.contains("Old CPU, 4 cores"), "{logs}");
     cluster.assert_whole(old + 300);
     let status = text(&cluster.apexmap(&["status", "result"]));
     let types = format!("from 2 types of nodes, which are kept apart: Old CPU, 4 cores ({old} samples, launch 0001); ");
@@ -420,7 +407,7 @@ fn the_cores_of_a_submitted_sweep_are_those_of_the_nodes() {
         fs::write(cluster.scratch.join("s.toml"), text).expect("a file");
     };
     sweep("64 kwords per rank");
-    let messages = text(&cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "result"]));
+    let messages = cluster.submit_and_wait(&[]);
     let expected = "according to sinfo, a node of the default partition has 2 cores and 1.95 GiB";
     assert!(messages.contains(expected), "{messages}");
     cluster.assert_whole(4);
@@ -433,20 +420,6 @@ fn the_cores_of_a_submitted_sweep_are_those_of_the_nodes() {
     assert!(text(&output).contains("2 ranks on a node take"), "{}", text(&output));
 }
 
-/// Lets the follower ask the batch system without pauses until it exits, and returns its output.
-fn wait_for_follower(cluster: &Cluster, mut follower: Child) -> Output {
-    wait(
-        || format!("the end of the follower; {}", cluster.slurm(&["squeue"])),
-        || {
-            if cluster.scratch.join("result/jobs/asked").is_file() {
-                cluster.ask_again();
-            }
-            follower.try_wait().expect("a state").is_some()
-        },
-    );
-    wait_for_output(follower)
-}
-
 /// Login nodes have their own host names; samples belong to the cluster.
 #[test]
 fn a_driver_on_another_login_node_finds_the_same_samples() {
@@ -455,13 +428,10 @@ fn a_driver_on_another_login_node_finds_the_same_samples() {
     let cluster = Cluster::start();
     write_slow_sweep(&cluster.scratch, 100);
     let run = ["run", "s.toml", "--no-report", "--out", "result"];
-    let mut first = cluster.on_login_node("login1", &run);
-    let first = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
-    wait(|| format!("a sample; {}", cluster.logs()), || cluster.samples() > 3);
-    kill(Pid::from_raw(first.id() as i32), Signal::SIGINT).expect("a signal");
-    assert_eq!(wait_for_output(first).status.code(), Some(130));
-    let mut second = cluster.on_login_node("login2", &run);
-    let output = wait_for_output(second.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the program"));
+    let output = common::output(&mut cluster.on_login_node("login1", &run));
+    assert!(text(&output).contains("submitted job 1"), "{}", text(&output));
+    cluster.wait_for_jobs();
+    let output = common::output(&mut cluster.on_login_node("login2", &run));
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(text(&output).matches("submitted job").count(), 0, "{}", text(&output));
     cluster.assert_whole(300);
@@ -473,34 +443,24 @@ fn a_driver_on_another_login_node_finds_the_same_samples() {
     assert!(manifest.contains("\"machine\": \"test\""), "{manifest}");
 }
 
-/// Jobs get the memory of their nodes, or what the user requests. The message of a job that was killed for its memory
-/// says so.
+/// Jobs get the memory of their nodes, or what the user requests.
 #[test]
-fn a_job_gets_the_memory_of_its_nodes_and_reports_oom_kills() {
+fn a_job_gets_the_memory_of_its_nodes_or_what_a_directive_requests() {
     needs!(Slurm);
     let cluster = Cluster::start();
     let sweep = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"96 Mwords\"\nN = 1\nL = 64\nI = 64\n[launch]\n\
                  submit = \"slurm\"\n[repeat]\nmin = 2\n";
     fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
-    let run = ["run", "s.toml", "--no-report", "--out", "result"];
-    let output = cluster.apexmap(&run);
-    assert!(output.status.success(), "768 MiB of a node with 2000: {}", text(&output));
+    cluster.submit_and_wait(&[]);
+    // 768 MiB of a node with 2000.
     cluster.assert_whole(2);
     fs::remove_dir_all(cluster.scratch.join("result")).expect("a result");
     // Runs so long that Slurm checks its memory before the first sample, also on fast machines.
     let long = sweep.replace("N = 1\n", "N = 400_000\n").replace("min = 2", "min = 1000");
     fs::write(cluster.scratch.join("s.toml"), long).expect("a file");
-    let mut command = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &[&run[..], &["--directive=--mem=200"]].concat());
-    let follower = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
-    let output = wait_for_follower(&cluster, follower);
-    let messages = text(&output);
-    assert_eq!(output.status.code(), Some(4), "{messages}");
-    assert!(
-        messages.contains("Slurm killed a step that ran out of memory") && messages.contains("help: lower M"),
-        "{messages}"
-    );
-    let status = text(&cluster.apexmap(&["status", "result"]));
-    assert!(status.contains("that ran out of memory") && status.contains("help: lower M"), "{status}");
+    cluster.submit_and_wait(&["--directive=--mem=200"]);
+    assert!(cluster.job_logs().contains("memory"), "{}", cluster.job_logs());
+    assert!(cluster.status().contains("output of its jobs: result/jobs/*.log"), "{}", cluster.status());
 }
 
 /// The commands of docs/clusters.md and README.md, on the kind of nodes that they describe.
@@ -554,7 +514,10 @@ fn requests_beyond_the_partition_limits_are_refused_before_submission() {
     let dry =
         |further: &[&str]| cluster.apexmap(&[&["run", "s.toml", "--out", "result", "--dry-run"], further].concat());
     let messages = text(&dry(&[]));
-    assert!(messages.contains("#SBATCH --time=00:10:00\n") && messages.contains("a chain of"), "{messages}");
+    assert!(
+        messages.contains("#SBATCH --time=00:10:00\n") && messages.contains("such jobs, one after the other"),
+        "{messages}"
+    );
     let output = dry(&["--time-limit", "30 min"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output).contains("the default partition allows at most 10 min"), "{}", text(&output));
@@ -569,76 +532,30 @@ fn requests_beyond_the_partition_limits_are_refused_before_submission() {
             "a job would need 9 nodes with 2 ranks on each, but according to sinfo, partition main allows at most 4";
         assert!(text(&output).contains(expected), "{}", text(&output));
     }
-    // Faults that Slurm itself detects. A directive of the user overrides all limits.
+    // What Slurm itself refuses.
     write_slow_sweep(&cluster.scratch, 2);
-    let run = ["run", "s.toml", "--no-report", "--out", "result", "--directive=--time=30"];
-    let mut command = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &run);
-    let follower = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
-    let output = wait_for_follower(&cluster, follower);
-    let messages = text(&output);
-    assert_eq!(output.status.code(), Some(6), "{messages}");
-    // The reason that Slurm gives depends on when it checks the job.
-    let (limit, config) = (messages.contains("PartitionTimeLimit"), messages.contains("PartitionConfig"));
-    assert!(messages.contains("can never start") && (limit || config), "{messages}");
+    let output = cluster.apexmap(&["run", "s.toml", "--out", "result", "--partition", "absent"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
     assert!(
-        messages.contains(if limit {
-            "help: set a shorter time with --time-limit"
-        } else {
-            "a shorter time (--time-limit)"
-        }),
-        "{messages}"
+        text(&output).contains("sbatch refused: ") && text(&output).contains("invalid partition"),
+        "{}",
+        text(&output)
     );
-    assert_eq!(messages.matches("submitted job").count(), 1, "{messages}");
-    wait(|| "an empty queue".into(), || cluster.slurm(&["squeue", "--noheader"]).is_empty());
+    assert!(cluster.slurm(&["squeue", "--noheader"]).is_empty());
 }
 
-/// Cause, help and exit code are the same as without a batch system.
+/// Cause and help are the same as without a batch system.
 #[test]
-fn set_up_faults_of_jobs_and_their_fixes_reach_the_driver() {
+fn set_up_faults_of_jobs_and_their_fixes_are_in_their_logs() {
     needs!(Slurm);
     needs!(Mpi);
     let cluster = Cluster::start();
     write_ping_pong_sweep(&cluster.scratch, MPICH.worker());
-    let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "result", "--submit"]);
-    let messages = text(&output);
-    assert_eq!(output.status.code(), Some(6), "{messages}");
-    assert!(messages.contains("the launcher belongs to another MPI than the worker"), "{messages}");
-    assert!(messages.contains("help: set SLURM_MPI_TYPE=pmi2 for MPICH"), "{messages}");
-    assert_eq!(messages.matches("submitted job").count(), 1, "{messages}");
-    let status = text(&cluster.apexmap(&["status", "result"]));
-    assert!(status.contains("belongs to another MPI") && status.contains("help: set SLURM_MPI_TYPE=pmi2"), "{status}");
-}
-
-#[test]
-fn a_colleague_follows_the_jobs_of_their_owner() {
-    needs!(Slurm);
-    needs!(Network);
-    let cluster = Cluster::start();
-    write_slow_sweep(&cluster.scratch, 150);
-    fs::set_permissions(&*cluster.scratch, PermissionsExt::from_mode(0o755)).expect("rights");
-    let follower = cluster.follow();
-    wait(|| format!("a sample; {}", cluster.logs()), || cluster.samples() > 3);
-    kill(Pid::from_raw(follower.id() as i32), Signal::SIGINT).expect("a signal");
-    assert_eq!(wait_for_output(follower).status.code(), Some(130));
-    let record = || fs::read_to_string(cluster.scratch.join("result/jobs/jobs.jsonl")).expect("a record");
-    let before = record();
-    let as_colleague = |arguments: &[&str]| {
-        let program = env!("CARGO_BIN_EXE_apexmap");
-        let user = ["--reuid=1", "--regid=1", "--clear-groups", program];
-        common::output(&mut cluster.command("setpriv", &[&user, arguments].concat()))
-    };
-    let status = text(&as_colleague(&["status", "result"]));
-    assert!(status.contains("is running"), "{status}");
-    let cancelled = as_colleague(&["cancel", "result"]);
-    assert_eq!(cancelled.status.code(), Some(2));
-    assert!(text(&cancelled).contains("root submitted the jobs"), "{}", text(&cancelled));
-    let output = as_colleague(&["run", "s.toml", "--out", "result"]);
-    assert!(output.status.success(), "{}", text(&output));
-    assert!(text(&output).contains("root submitted the jobs: they are followed"), "{}", text(&output));
-    assert_eq!(record(), before, "the record belongs to the owner");
-    assert!(!cluster.scratch.join("result/report.html").exists());
-    cluster.assert_whole(450);
-    assert_eq!(cluster.slurm(&["squeue", "--noheader", "--states=all"]).lines().count(), 1);
+    cluster.submit_and_wait(&["--submit"]);
+    let logs = cluster.job_logs();
+    assert!(logs.contains("the launcher belongs to another MPI than the worker"), "{logs}");
+    assert!(logs.contains("help: set SLURM_MPI_TYPE=pmi2 for MPICH"), "{logs}");
+    assert!(cluster.status().contains("1 missing"), "{}", cluster.status());
 }
 
 /// A drained node is left out and named; once it is back, the same command measures only this node. Each job runs on its node.
@@ -650,18 +567,14 @@ fn each_node_of_a_partition_runs_the_sweep_alone() {
     let sweep = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"64 kwords\"\n[axes]\nL = [1, 16]\n\
                  [launch]\npreflight = \"0 s\"\n[repeat]\nmin = 6\n";
     fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
-    let run = ["run", "s.toml", "--out", "result", "--each-node", "--submit"];
-    let output = cluster.apexmap(&run);
-    let messages = text(&output);
-    assert!(output.status.success(), "{messages}");
+    let run = ["--each-node", "--submit"];
+    let messages = cluster.submit_and_wait(&run);
     assert!(messages.contains("cannot run a job now: n3 (drained); 3 nodes remain"), "{messages}");
     cluster.assert_whole(36);
     cluster.slurm(&["scontrol", "update", "NodeName=n3", "State=RESUME"]);
     // A node that has just returned does not respond at first: idle*.
     wait(|| cluster.logs(), || cluster.slurm(&["sinfo", "--noheader", "--format=%T %D"]).contains("idle 4"));
-    let output = cluster.apexmap(&run);
-    let messages = text(&output);
-    assert!(output.status.success(), "{messages}");
+    let messages = cluster.submit_and_wait(&run);
     assert_eq!(messages.matches("submitted job").count(), 1, "{messages}");
     cluster.assert_whole(48);
     let records = Folder { path: cluster.scratch.join("result") }.records().expect("journals");

@@ -82,9 +82,9 @@
 //! - `command_lines`: command lines of all launchers stay as they are recorded
 //! - `causes`: recorded messages of launchers when launches fail, and their causes
 //! - `mpi_check`: the MPI of workers, launchers and modules is compared before jobs are queued
-//! - `batch`: scripts of batch systems as text, and the meaning of the systems' answers
+//! - `batch`: scripts of batch systems as text, and the ids in the systems' answers
 //! - `batch_systems`: OpenPBS, Torque, LSF and Flux, with scripts as their programs; driver and jobs are real
-//! - `submit`: sweeps as jobs on a simulated cluster, however jobs end
+//! - `submit`: sweeps as jobs that are submitted once, and measure at the same time
 //! - `each_node`: sweeps that each node runs alone: the nodes, their jobs, and the slow ones
 //! - `site`: site files: origins of settings, their effect on jobs and launches, and their test
 //! - `slurm`: a real Slurm, started by the test, with jobs as users submit them
@@ -122,7 +122,6 @@
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `import`: outputs of HPCC, OSU, STREAM, Intel MLC and Extra-P as results; files of other programs are named
 //! - `facade`: the public library: traits of its types, points without a parameter
-//! - `manual`: launches run by their scripts elsewhere; outputs cut, damaged, foreign, imported twice
 //! - `notebooks`: they run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's parameters
 //! - `predictions`: figures of predictions without a result, compact models in reports, missing numbers of a card
@@ -224,7 +223,6 @@ mod locate_tracer;
 mod locks;
 mod lru;
 mod machine;
-mod manual;
 mod memory;
 mod memory_sizes;
 mod message_rate;

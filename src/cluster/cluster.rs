@@ -1,15 +1,14 @@
 //! The surroundings of campaigns on a cluster: its site file, and the batch system that a command requests.
 
-use crate::batch::{self, BatchSystem};
+use crate::batch::{self, BatchSystem, System};
 use crate::site::Site;
-use crate::submit::{Jobs, System};
 use apexmap_base::error::Result;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_run::campaign::trust::{self, Consent};
 use apexmap_run::campaign::{Planner, Request, SiteSettings, Surroundings};
 use apexmap_run::sweep::Sweep;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The surroundings of a command's campaigns.
 #[derive(Default)]
@@ -57,7 +56,7 @@ impl Surroundings for Cluster {
             let system = self.batch_system(sweep);
             let is_named = matches!(&system, BatchSystem::Named(name) if trust::is_path(name));
             let template = system.template().filter(|_| !is_named || consent != Consent::Refused)?.ok()?;
-            System::new(template, Path::new("."), &|| Ok(())).cluster()
+            System::new(template, PathBuf::from(".")).cluster()
         })
     }
 
@@ -69,10 +68,7 @@ impl Surroundings for Cluster {
 /// Returns the name in a result that has jobs.
 fn name_from_jobs(result: &Path) -> Option<String> {
     let folder = Folder { path: result.to_owned() };
-    if !Jobs::new(&folder).exist() {
-        return None;
-    }
-    Manifest::read(&folder).ok().map(|manifest| manifest.machine)
+    folder.path.join("jobs").is_dir().then(|| Manifest::read(&folder).ok())?.map(|manifest| manifest.machine)
 }
 
 fn name_from_allocation() -> Option<String> {

@@ -2,9 +2,9 @@
 
 use crate::batch::BatchSystem;
 use crate::batch::nodes::ListedNode;
-use crate::carriers::batch;
-use crate::carriers::batch::partition::{Listing, list_nodes};
 use crate::cluster::Cluster;
+use crate::jobs;
+use crate::jobs::partition::{Listing, list_nodes};
 use crate::site::Site;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
@@ -25,11 +25,7 @@ pub fn find(cluster: &Cluster, request: &Request, flags: &SubmitTable) -> Result
     let base = cluster.planner(&empty_request).plan()?;
     let source = hosts::choose_source(&request.hosts, request.hostfile.as_deref()).or(base.sweep.launch.hosts.clone());
     let given = source.as_ref().map(HostsSource::read).transpose()?.map(|hosts| hosts.names);
-    // The script of a job names its node, so the batch system need not be asked.
-    if request.is_job {
-        return EachNode::new(given.unwrap_or_default().iter().map(String::as_str));
-    }
-    if cluster.system != BatchSystem::None || batch::is_wanted(&base, &cluster.site)? {
+    if cluster.system != BatchSystem::None || jobs::is_wanted(&base) {
         return find_usable(&base, &cluster.site, flags, given);
     }
     if base.plan.context.transport == TransportKind::Threads {
@@ -58,12 +54,12 @@ pub fn find(cluster: &Cluster, request: &Request, flags: &SubmitTable) -> Result
 
 /// Returns those of the `given` nodes, or of all nodes of the partition, that jobs may get.
 fn find_usable(base: &Campaign, site: &Site, flags: &SubmitTable, given: Option<Vec<String>>) -> Result<EachNode> {
-    let Listing { options, template, name, nodes } = list_nodes(base, site, flags)?;
+    let Listing { options, system, name, nodes } = list_nodes(base, site, flags)?;
     let (listed, program) = nodes.map_or_else(Default::default, |(table, _, program)| (table.nodes(), program));
     if listed.is_empty() {
         let names = given.ok_or_else(|| {
             Error::input(
-                format!("{} does not list the nodes of {name}", template.name),
+                format!("{} does not list the nodes of {name}", system.template.name),
                 "list them with --hosts n01,n02 or --hostfile FILE",
             )
         })?;
@@ -74,7 +70,7 @@ fn find_usable(base: &Campaign, site: &Site, flags: &SubmitTable, given: Option<
         return Err(Error::input(message, "correct the list of hosts, or choose another --partition"));
     }
     let is_given = |node: &ListedNode| given.as_ref().is_none_or(|names| names.contains(&node.name));
-    let is_usable = |node: &ListedNode| template.is_usable(&node.state, options.reservation.is_some());
+    let is_usable = |node: &ListedNode| system.template.is_usable(&node.state, options.reservation.is_some());
     let (usable, skipped): (Vec<_>, Vec<_>) = listed.into_iter().filter(is_given).partition(is_usable);
     let skipped_text: Vec<String> = skipped.iter().map(|node| format!("{} ({})", node.name, node.state)).collect();
     if usable.is_empty() {

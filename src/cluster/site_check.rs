@@ -1,8 +1,7 @@
 //! Tests the settings of a site file: the workers start, their MPI is that of the launcher, and compute nodes can see the files.
 
-use crate::batch::JobOptions;
-use crate::carriers::batch::mpi_check::{self, Comparison};
 use crate::cluster::Cluster;
+use crate::jobs::mpi_check::{self, Comparison};
 use crate::site::{AccountRule, Site, SiteFile};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::Point;
@@ -73,11 +72,9 @@ pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, repo
 }
 
 /// Returns the options of jobs for users without flags and without an account.
-fn job_options(site: &Site) -> Result<JobOptions> {
+fn job_options(site: &Site) -> Result<SubmitTable> {
     let account = AccountRule::default();
-    let site = Site { file: SiteFile { account, ..site.file.clone() }, ..site.clone() };
-    let table = site.fill_options(SubmitTable::default())?;
-    JobOptions::new(table, "").map_err(|(message, help)| Error::input(format!("submit: {message}"), help))
+    Site { file: SiteFile { account, ..site.file.clone() }, ..site.clone() }.fill_options(SubmitTable::default())
 }
 
 /// Returns true if the key of the site file applies to the launcher. The key `mpi` applies to those that are installed and not of

@@ -7,7 +7,6 @@ mod ab_sides;
 mod ab_sweep;
 mod archive;
 mod calibrate;
-mod cancel;
 mod card;
 mod codes;
 mod columns;
@@ -24,7 +23,6 @@ mod fit_formula;
 mod fit_progress;
 mod format;
 mod import;
-mod job;
 mod live;
 mod locate;
 mod models;
@@ -46,8 +44,6 @@ mod show_card;
 mod site;
 mod snippet;
 mod status;
-mod status_nodes;
-mod status_state;
 mod submit_options;
 mod sweeps;
 mod try_launch;
@@ -88,12 +84,8 @@ commands! {
     Status => status,
     /// Draw the maps of a result in the terminal, also while another process measures it
     Show => show,
-    /// Cancel the batch jobs of a result
-    Cancel => cancel,
     /// Show the settings of the site file and their origins; test them
     Site => site,
-    /// Export a sweep's launches to a machine that runs only the worker, and import its outputs
-    Job => job,
     /// Draw a surface, contours, a heat map or curves from a result
     Plot => plot,
     /// Show medians with 95 % intervals of any columns, by groups of samples

@@ -6,16 +6,15 @@ use super::run_command::CommandOptions;
 use super::submit_options::SubmitArguments;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_cluster::batch::BatchSystem;
-use apexmap_cluster::carriers::batch::partition::plan_for_nodes;
-use apexmap_cluster::carriers::batch::{self, JobRequest, part};
 use apexmap_cluster::cluster::Cluster;
 use apexmap_cluster::find_nodes;
+use apexmap_cluster::jobs::{self, JobRequest, measure};
 use apexmap_cluster::site::Site;
 use apexmap_measure::provenance;
+use apexmap_results::disk::Folder;
 use apexmap_run::campaign::local;
 use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Campaign, Conduct, Request};
-use apexmap_run::sweep::plan::Plan;
 use apexmap_theory::machine::Card;
 use std::path::PathBuf;
 
@@ -76,20 +75,16 @@ pub enum FailIf {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let (system, is_job) = (arguments.submit.system(), arguments.part.is_some());
+    if let Some(path) = &arguments.part {
+        return measure::run(&arguments.request, path, &|plan| display(plan, None));
+    }
     if arguments.fail_if.contains(&FailIf::SlowNode) && !arguments.each_node {
         return Err(Error::input("--fail-if slow-node needs --each-node, which compares nodes", "add --each-node"));
     }
-    // The command of a job has all settings of the site file.
-    let site = if is_job { Site::default() } else { Site::load()? };
-    let cluster = Cluster { site, system };
-    let consent = if is_job { Consent::Given } else { Consent::from_flag(arguments.trust) };
-    let mut request = Request { is_job, consent, ..arguments.request.clone() };
+    let cluster = Cluster { site: Site::load()?, system: arguments.submit.system() };
+    let mut request = Request { consent: Consent::from_flag(arguments.trust), ..arguments.request.clone() };
     if arguments.each_node {
         request.each_node = Some(find_nodes::find(&cluster, &request, &arguments.submit.table()?)?);
-    }
-    if let Some(path) = &arguments.part {
-        return part::run(&request, path, &|plan| display(plan, None));
     }
     let campaign = match arguments.command.sweep(request.out.as_deref())? {
         Some(sweep) => cluster.planner(&request).plan_sweep(sweep)?,
@@ -103,10 +98,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ..Conduct::default()
     };
     let shown = if arguments.no_report { Shown::Numbers } else { Shown::Report { fits: arguments.models } };
-    if cluster.system != BatchSystem::None || batch::is_wanted(&campaign, &cluster.site)? {
-        return submit(campaign, &cluster, arguments, &request, conduct, shown);
-    }
     let card = card(&campaign, arguments)?;
+    if cluster.system != BatchSystem::None || jobs::is_wanted(&campaign) {
+        return match submit(campaign, &cluster, arguments, &request, card.as_ref())? {
+            Some(campaign) => {
+                if let Some(card) = &card {
+                    Folder::create(&campaign.folder)?.replace_card(card)?;
+                }
+                conclude(&campaign, local::keep(&campaign)?, conduct, shown)
+            }
+            None => Ok(()),
+        };
+    }
     // With a card, a complete result gets new bounds.
     if card.is_none() && local::is_complete(&campaign)? {
         return nothing_to_do(&campaign, local::keep(&campaign)?, conduct, shown);
@@ -124,37 +127,20 @@ fn card(campaign: &Campaign, arguments: &Arguments) -> Result<Option<Card>> {
     arguments.card.find(&campaign.plan.context.machine, &[&provenance::host()])
 }
 
-/// Runs the sweep as batch jobs.
+/// Submits the sweep as jobs. Returns the campaign if no point is missing.
 fn submit(
     campaign: Campaign,
     cluster: &Cluster,
     arguments: &Arguments,
     request: &Request,
-    conduct: Conduct,
-    shown: Shown,
-) -> Result<()> {
+    card: Option<&Card>,
+) -> Result<Option<Campaign>> {
     if !campaign.hosts.is_empty() {
         let next = "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run without --submit";
         return Err(Error::input("hosts are given, but the batch system chooses the hosts of its jobs", next));
     }
     let flags = arguments.submit.table()?;
-    let (campaign, partition) = plan_for_nodes(campaign, cluster, &flags, request)?;
-    let (dry_run, detaches) = (arguments.submit.dry_run, arguments.submit.detach);
-    let max_node_hours = arguments.submit.max_node_hours;
-    let (partition, asks_worker) = (partition.as_ref(), request.worker_info.is_none());
-    let jobs =
-        JobRequest { site: &cluster.site, flags: &flags, max_node_hours, dry_run, detaches, asks_worker, partition };
-    let card = card(&campaign, arguments)?;
-    let start_display = |plan: &Plan| display(plan, Some(&campaign.folder));
-    let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &start_display)? else {
-        return Ok(());
-    };
-    // The result of another user may not be writable.
-    let shown = if followed.other_owner.is_some() { Shown::Numbers } else { shown };
-    match (conclude(&campaign, followed.measured, conduct, shown), followed.stop) {
-        (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
-            Err(Error { message: format!("{}; {}", stop.message, error.message), ..stop })
-        }
-        (concluded, _) => concluded,
-    }
+    let (dry_run, max_node_hours) = (arguments.submit.dry_run, arguments.submit.max_node_hours);
+    let jobs = JobRequest { flags: &flags, max_node_hours, dry_run, retry_failed: arguments.retry_failed };
+    jobs::submit(campaign, cluster, request, &jobs, card)
 }

@@ -1,9 +1,7 @@
-//! `apexmap status`: shows the samples, launches, jobs and failures of a result.
+//! `apexmap status`: shows the samples, launches, open jobs and failures of a result.
 
 use super::format::pretty;
 use super::opened::Opened;
-use super::status_nodes;
-use super::status_state::{Facts, JobRow, StatusReport, ask};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::Value;
@@ -11,9 +9,7 @@ use apexmap_base::shell::command_to_resume;
 use apexmap_base::terminal::{note, print, print_data, terminal_width, to_printable};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{amount, plural};
-use apexmap_cluster::manual::outstanding_jobs;
-use apexmap_cluster::site::Site;
-use apexmap_cluster::submit::node_hours::format_hours;
+use apexmap_cluster::jobs::files::{JobFiles, OpenJob};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
@@ -22,8 +18,10 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_results::samples::remarks::REMARK_COLUMNS;
 use apexmap_results::table::columns::{Role, exact_value};
-use apexmap_run::sweep::result_state::ResultState;
-use apexmap_study::answers::declared::Declared;
+use apexmap_run::sweep::result_state::{Facts, Failure, NodeStatus, PointCounts, ResultState};
+use apexmap_study::answers::declared::{self, Declared};
+use apexmap_study::nodes;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -32,9 +30,9 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   apexmap status results/quickstart
   apexmap status results/quickstart --columns     the columns, for --where, --select, --group-by and figures
-  apexmap status --all             all results in the folder results, with one question to the batch system
+  apexmap status --all             all results in the folder results
 
-With --exit-code, the exit code is that of the state: 0 done, 4 incomplete, 6 the last job met a set-up fault, 10 queued, 11 running.")]
+With --exit-code, the exit code is that of the state: 0 done, 4 incomplete, 10 queued, 11 running.")]
 pub struct Arguments {
     /// A result: folder, archive or report.html; with --all, the folder of results [default: results/quickstart; with --all: results]
     result: Option<PathBuf>,
@@ -52,60 +50,134 @@ pub struct Arguments {
     exit_code: bool,
 }
 
+/// Version of the fields of `--json`. It changes when a field changes its meaning or is removed.
+const VERSION: u32 = 2;
+
+/// What is known about a result: the fields of `--json`.
+#[derive(Serialize)]
+struct StatusReport {
+    version: u32,
+    result: PathBuf,
+    name: Option<String>,
+    machine: Option<String>,
+    state: ResultState,
+    exit_code: u8,
+    points: PointCounts,
+    samples: SampleCounts,
+    /// The question of the sweep with its answer; only for a single result with samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Declared>,
+    jobs: Vec<JobRow>,
+    /// The nodes of a sweep that each node runs alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<NodeStatus>,
+    failures: Vec<Failure>,
+}
+
+/// Numbers of samples.
+#[derive(Serialize)]
+struct SampleCounts {
+    successful: usize,
+    stale: usize,
+}
+
+/// A job that has not ended.
+#[derive(Serialize)]
+struct JobRow {
+    part: String,
+    state: ResultState,
+    /// The id of a job in the queue.
+    id: Option<String>,
+}
+
+impl StatusReport {
+    fn new(facts: &Facts, result: &Path) -> Result<Self> {
+        let row = |(part, job): (String, OpenJob)| match job {
+            OpenJob::Running => JobRow { part, state: ResultState::Running, id: None },
+            OpenJob::Queued(id) => JobRow { part, state: ResultState::Queued, id: Some(id) },
+        };
+        let jobs: Vec<JobRow> = JobFiles::new(&facts.folder).open_jobs().into_iter().map(row).collect();
+        let state = facts.state(!jobs.is_empty());
+        let (points, successful) = facts.counts();
+        let open_job = |node: &str| jobs.iter().find(|job| job.part == node).map(|job| job.state);
+        let nodes = facts.nodes(open_job)?;
+        let manifest = facts.manifest.as_ref();
+        Ok(Self {
+            version: VERSION,
+            result: result.to_owned(),
+            name: manifest.map(|manifest| manifest.name.clone()),
+            machine: manifest.map(|manifest| manifest.machine.clone()),
+            state,
+            exit_code: state.exit_code(),
+            points,
+            samples: SampleCounts { successful, stale: facts.progress.stale },
+            answer: None,
+            jobs,
+            nodes,
+            failures: facts.failures(),
+        })
+    }
+}
+
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let site = Site::load()?;
     if arguments.all {
-        return list(arguments.result.as_deref().unwrap_or(Path::new("results")), arguments.json, &site);
+        return list(arguments.result.as_deref().unwrap_or(Path::new("results")), arguments.json);
     }
     let path = arguments.result.as_deref().unwrap_or(Path::new("results/quickstart"));
     if arguments.columns {
         return print_data(&list_columns(&Opened::open(path)?.samples()?.current()));
     }
     let opened = Opened::open(path)?;
-    let mut facts = Facts::read(opened.folder()?).map_err(|error| opened.name_error(error))?;
-    ask(std::slice::from_mut(&mut facts), &site)?;
+    let facts = Facts::read(opened.folder()?).map_err(|error| opened.name_error(error))?;
     // The end of the text notes samples that cannot be read.
-    let answer = facts.answer_of_sweep().ok().flatten();
-    let state = StatusReport { result: path.to_owned(), answer, ..facts.state()? };
+    let answer = find_answer(&facts).ok().flatten();
+    let report = StatusReport { answer, ..StatusReport::new(&facts, path)? };
     if arguments.json {
-        print_data(&pretty(&state)?)?;
+        print_data(&pretty(&report)?)?;
     } else {
-        print(&describe(&facts, &state)?)?;
+        print(&describe(&facts, &report))?;
     }
-    if arguments.exit_code && state.exit_code != 0 {
+    if arguments.exit_code && report.exit_code != 0 {
         // The state is no error, so there is no message.
-        std::process::exit(state.exit_code.into());
+        std::process::exit(report.exit_code.into());
     }
     Ok(())
 }
 
+/// Returns the answer of the report and of the end of a run; `None` without samples or a manifest.
+fn find_answer(facts: &Facts) -> Result<Option<Declared>> {
+    let samples = Samples::from(facts.folder.table()?).current();
+    match facts.manifest.as_ref().filter(|_| !samples.is_empty() && !nodes::is_of_each_node(&samples)) {
+        Some(manifest) => declared::of_result((&facts.folder, manifest), &samples),
+        None => Ok(None),
+    }
+}
+
 /// Lists the results in a folder.
-fn list(folder: &Path, as_json: bool, site: &Site) -> Result<()> {
-    let mut results = Vec::new();
+fn list(folder: &Path, as_json: bool) -> Result<()> {
+    let mut reports = Vec::new();
     for path in find_results(folder)? {
-        match Folder::open(&path).and_then(|folder| Facts::read(&folder)) {
-            Ok(facts) => results.push(facts),
+        let read = Folder::open(&path).and_then(|folder| Facts::read(&folder));
+        match read.and_then(|facts| StatusReport::new(&facts, &path)) {
+            Ok(report) => reports.push(report),
             // A damaged result does not hide the others.
             Err(error) => note(&format!("note: {}: {}", path.display(), error.message)),
         }
     }
-    ask(&mut results, site)?;
-    let states = results.iter().map(Facts::state).collect::<Result<Vec<_>>>()?;
     if as_json {
-        return print_data(&pretty(&states)?);
+        return print_data(&pretty(&reports)?);
     }
-    if states.is_empty() {
+    if reports.is_empty() {
         return print(&format!("{} has no result\n", folder.display()));
     }
-    let mut table = TextTable::new([Align::Left, Align::Left, Align::Left, Align::Left, Align::Left]);
-    for state in &states {
-        let open = state.jobs.iter().filter(|job| job.state.is_none_or(|state| state.is_alive())).count();
+    let mut table = TextTable::new([Align::Left; 4]);
+    for report in &reports {
+        let open_jobs = report.jobs.len();
         table.add_row([
-            state.result.display().to_string(),
-            state.state.name().to_owned(),
-            format!("{} of {} done", state.points.done, plural(state.points.planned, "point")),
-            if open == 0 { String::new() } else { plural(open, "open job") },
-            if state.jobs.is_empty() { String::new() } else { format_hours(state.node_hours) },
+            report.result.display().to_string(),
+            report.state.name().to_owned(),
+            format!("{} of {} done", report.points.done, plural(report.points.planned, "point")),
+            if open_jobs == 0 { String::new() } else { plural(open_jobs, "open job") },
         ]);
     }
     print(&table.to_string())
@@ -125,9 +197,9 @@ fn find_results(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Describes a result for the terminal.
-fn describe(facts: &Facts, state: &StatusReport) -> Result<String> {
+fn describe(facts: &Facts, state: &StatusReport) -> String {
     if let Some(manifest) = facts.manifest.as_ref().filter(|manifest| manifest.imported.is_some()) {
-        return Ok(describe_import(manifest, &facts.folder));
+        return describe_import(manifest, &facts.folder);
     }
     let mut text = facts.manifest.as_ref().map(title).unwrap_or_default();
     let _ = writeln!(text, "points: {} planned, {}", state.points.planned, state.points);
@@ -142,26 +214,15 @@ fn describe(facts: &Facts, state: &StatusReport) -> Result<String> {
     }
     text.push_str(&next_steps(facts, state));
     if !state.nodes.is_empty() {
-        text.push_str(&status_nodes::describe(&state.nodes));
+        text.push_str(&describe_nodes(&state.nodes));
     }
     facts.records.iter().for_each(|record| launch(record, &mut text));
     text.push_str(&describe_overlaps(&facts.records));
     let output = OtherOutput::total(facts.records.iter().map(|record| &record.output));
     output.sentences().iter().for_each(|sentence| text.push_str(&format!("{}\n", to_printable(sentence))));
     state.jobs.iter().for_each(|job| describe_job(job, &mut text));
-    if let Some(owner) = &state.owner {
-        let _ = writeln!(text, "{owner} submitted the jobs");
-    }
-    if state.node_hours > 0.0 {
-        let _ = writeln!(text, "the jobs took {}", format_hours(state.node_hours));
-    }
-    for job in outstanding_jobs(&facts.folder, &facts.records)? {
-        let (name, points) = (&job.launch, plural(job.tasks.len(), "point"));
-        let _ =
-            writeln!(text, "exported launch {name}: {}, {points}, no output imported yet", plural(job.ranks, "rank"));
-    }
     intervals(&facts.folder, &mut text);
-    Ok(text)
+    text
 }
 
 /// Returns the place of the report, and the command that measures the rest. An archive has neither.
@@ -171,6 +232,10 @@ fn next_steps(facts: &Facts, state: &StatusReport) -> String {
     }
     let report = facts.folder.report();
     let mut text = if report.is_file() { format!("report: {}\n", report.display()) } else { String::new() };
+    let jobs = facts.folder.path.join("jobs");
+    if jobs.is_dir() && state.state != ResultState::Done {
+        let _ = writeln!(text, "output of its jobs: {}", jobs.join("*.log").display());
+    }
     let measures =
         |command: &&Vec<String>| command.get(1).is_some_and(|name| ["run", "calibrate"].contains(&name.as_str()));
     let command = facts.manifest.as_ref().map(|manifest| &manifest.command).filter(measures);
@@ -270,20 +335,32 @@ fn describe_overlaps(records: &[Record<SampleOutcome>]) -> String {
     text
 }
 
-/// Writes a line about a job, and its advice. The job's records contain most states; the batch system is asked only if the last
-/// question is old enough.
+/// Writes a line about a job that has not ended.
 fn describe_job(job: &JobRow, text: &mut String) {
-    let id = job.id.as_deref().unwrap_or("without an id");
-    let words = match job.state {
-        Some(state) if job.reason.is_empty() || job.reason == "None" => state.predicate().to_owned(),
-        Some(state) => format!("{} ({})", state.predicate(), job.reason),
-        None if job.has_started => "has started".to_owned(),
-        None => "was submitted".to_owned(),
+    let part = to_printable(&job.part);
+    let _ = match &job.id {
+        None => writeln!(text, "{part}: a job measures it"),
+        Some(id) => writeln!(text, "{part}: job {} is submitted and has not started", to_printable(id)),
     };
-    let _ = writeln!(text, "job {id}, {}: {words}", job.part);
-    if let Some(help) = &job.help {
-        let _ = writeln!(text, "  help: {help}");
-    }
+}
+
+/// Largest number of names of a state.
+const MAX_NAMES: usize = 20;
+
+/// Returns one line: `7 nodes: 6 done, 1 queued (n07)`.
+fn describe_nodes(nodes: &[NodeStatus]) -> String {
+    let part = |state: ResultState| {
+        let names: Vec<&str> = nodes.iter().filter(|row| row.state == state).map(|row| row.node.as_str()).collect();
+        let shown = names[..names.len().min(MAX_NAMES)].join(", ");
+        let more = if names.len() > MAX_NAMES { ", ..." } else { "" };
+        match names.len() {
+            0 => None,
+            count if state == ResultState::Done => Some(format!("{count} {}", state.name())),
+            count => Some(format!("{count} {} ({shown}{more})", state.name())),
+        }
+    };
+    let parts: Vec<String> = ResultState::ALL.into_iter().filter_map(part).collect();
+    format!("{}: {}\n", plural(nodes.len(), "node"), parts.join(", "))
 }
 
 /// Writes how the intervals of the samples were computed, how strongly successive samples correlate, and remarks about them.

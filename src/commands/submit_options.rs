@@ -1,4 +1,4 @@
-//! Flags of `run` for batch jobs. The other sources of these options are the sweep, and earlier jobs of the same result.
+//! Flags of `run` for batch jobs. The other sources of these options are the sweep and the site file.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_cluster::batch::BatchSystem;
@@ -8,16 +8,13 @@ use std::collections::BTreeMap;
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "Batch jobs")]
 pub struct SubmitArguments {
-    /// Submit the sweep as batch jobs and follow them; Ctrl-C stops following but leaves the jobs, and the same command follows
-    /// them again. slurm, pbs, torque, lsf, flux, or a template file [default: the system whose programs are installed here]
+    /// Submit a job for each number of nodes with missing points, and end; the same command later submits what is missing then.
+    /// slurm, pbs, torque, lsf, flux, or a template file [default: the system whose programs are installed here]
     #[arg(long, value_name = "SYSTEM", require_equals = true)]
     submit: Option<Option<String>>,
-    /// Show the job scripts without submitting them
+    /// Show the job scripts with memory and node hours, without submitting them
     #[arg(long)]
     pub dry_run: bool,
-    /// Submit the jobs that the queue accepts, and return; run the same command without it to follow them
-    #[arg(long, conflicts_with = "dry_run")]
-    pub detach: bool,
     #[command(flatten)]
     options: SubmitTable,
     // The display orders list the following flags between those of the table, by subject.
@@ -38,7 +35,7 @@ impl SubmitArguments {
         match self.submit.as_ref().map(Option::as_deref) {
             Some(None | Some("")) => BatchSystem::Installed,
             Some(Some(name)) => BatchSystem::Named(name.to_owned()),
-            None if self.dry_run || self.detach => BatchSystem::Installed,
+            None if self.dry_run => BatchSystem::Installed,
             None => BatchSystem::None,
         }
     }

@@ -11,16 +11,6 @@ refuse() {
     exit "${2:-1}"
 }
 
-# Prints the number of a job, from its id in any form.
-number() {
-    id=${1#ƒ}
-    echo "${id%%.*}"
-}
-
-known() { [ -d "$STAND_IN/$1" ]; }
-word() { cat "$STAND_IN/$1/word"; }
-alive() { case $(word "$1") in waiting | running) true ;; *) false ;; esac; }
-
 # Writes the directives of a script to a file. Refuses directives that this batch system would not accept.
 directives() {
     case $SYSTEM in
@@ -49,9 +39,8 @@ directives() {
 # Prints the value of the directive that begins with this text.
 value() { sed -n "s/^$1//p" "$2.directives"; }
 
-# submit SCRIPT AFTER: creates a job and sets n to its number.
+# submit SCRIPT: creates a job, starts it and sets n to its number.
 submit() {
-    mkdir -p "$STAND_IN"
     n=1
     until mkdir "$STAND_IN/$n" 2>/dev/null; do n=$((n + 1)); done
     job=$STAND_IN/$n
@@ -63,13 +52,7 @@ submit() {
     flux) name=$(value --job-name= "$job/script") log=$(value --output= "$job/script") ;;
     esac
     [ -n "$name" ] && [ -n "$log" ] || refuse "no name or no output" 2
-    echo "$name" >"$job/name"
     case $log in /*) echo "$log" ;; *) echo "$PWD/$log" ;; esac >"$job/log"
-    echo waiting >"$job/word"
-    if [ -n "$2" ]; then
-        known "$(number "$2")" || refuse "unknown job $2" 2
-        number "$2" >"$job/after"
-    fi
     setsid sh "$0" --start "$n" </dev/null >/dev/null 2>&1 &
 }
 
@@ -90,113 +73,21 @@ processes() {
 
 start() {
     job=$STAND_IN/$1
-    while [ -f "$job/after" ] && alive "$(cat "$job/after")"; do sleep 0.05; done
-    # The folder decides whether the job starts or was cancelled before.
-    mkdir "$job/begun" 2>/dev/null || exit
-    echo running >"$job/word"
     processes "$1" &
     pid=$!
-    echo "$pid" >"$job/pid"
     if mv "$STAND_IN/limit" "$job/limit" 2>/dev/null; then
         read -r result lines <"$job/limit"
         while kill -0 "$pid" && [ "$(cat "$result"/journals/* | wc -l)" -lt "$lines" ]; do sleep 0.02; done
-        kill -0 "$pid" && echo limit >"$job/word" && kill -s KILL -- "-$pid"
+        kill -0 "$pid" && kill -s KILL -- "-$pid"
     fi
-    if wait "$pid"; then ended="done"; else ended=failed; fi
-    [ "$(word "$1")" != running ] || echo "$ended" >"$job/word"
-}
-
-cancel() {
-    for id in "$@"; do
-        n=$(number "$id")
-        known "$n" && alive "$n" || refuse "Unknown Job Id $id" 153
-        if mkdir "$STAND_IN/$n/begun" 2>/dev/null; then
-            echo cancelled >"$STAND_IN/$n/word"
-            continue
-        fi
-        until [ -s "$STAND_IN/$n/pid" ]; do sleep 0.01; done
-        echo cancelled >"$STAND_IN/$n/word"
-        pid=$(cat "$STAND_IN/$n/pid")
-        # A job that has just started does not have its own session yet.
-        until kill -s TERM -- "-$pid" 2>/dev/null || ! kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
-    done
-}
-
-# Prints the tables of qstat, which truncate long ids.
-table() {
-    shown=0
-    for id in "$@"; do
-        n=$(number "$id")
-        known "$n" || refuse "Unknown Job Id $id" 153
-        case $(word "$n") in waiting) state=Q ;; running) state=R ;; *) state=$over ;; esac
-        if [ -z "$state" ]; then
-            echo "qstat: $gone" >&2
-            rc=35
-            continue
-        fi
-        [ "$shown" = 1 ] || printf '%s\n' "Job id            Name             User              Time Use S Queue" \
-            "----------------  ---------------- ----------------  -------- - -----"
-        shown=1
-        printf '%-17s %-16s %-16s %9s %s %s\n' "$(echo "$n.$server" | cut -c1-15)*" "$(cat "$STAND_IN/$n/name")" anna 00:00:01 \
-            "$state" workq
-    done
-    exit "${rc:-0}"
-}
-
-bjobs() {
-    for id in "$@"; do
-        known "$id" || { echo "Job <$id> is not found" >&2 && continue; }
-        case $(word "$id") in
-        waiting) state='PEND|%s|-' ;;
-        running) state='RUN|%s|-' ;;
-        done) state='DONE|%s|-' ;;
-        failed) state='EXIT|%s|-' ;;
-        limit) state='EXIT|%s|TERM_RUNLIMIT: job killed after reaching LSF run time limit' ;;
-        cancelled) state='EXIT|%s|TERM_OWNER: job killed by owner' ;;
-        esac
-        # shellcheck disable=SC2059
-        printf "$id|$state\n" "$(cat "$STAND_IN/$id/name")"
-    done
-}
-
-flux_jobs() {
-    for n in $(ls "$STAND_IN" | grep -x '[0-9]*' | sort -rn); do
-        case $(word "$n") in
-        waiting) state='SCHED|%s|' ;;
-        running) state='RUN|%s|' ;;
-        done) state='COMPLETED|%s|' ;;
-        failed) state='FAILED|%s|' ;;
-        limit) state='TIMEOUT|%s|timeout' ;;
-        cancelled) state='CANCELED|%s|cancel' ;;
-        esac
-        # shellcheck disable=SC2059
-        printf "ƒ$n|$state\n" "$(cat "$STAND_IN/$n/name")"
-    done
+    wait "$pid"
+    echo $? >"$job/end"
 }
 
 [ "$1" != --start ] || { start "$2" && exit; }
-echo "$program $*" >>"$STAND_IN.asked"
 case "$program $*" in
-"qsub -W depend=afterany:"*) submit "$3" "${2#depend=afterany:}" && echo "$n.$server" ;;
-"qsub /"*) submit "$1" '' && echo "$n.$server" ;;
-"qstat -x "*) [ "$SYSTEM" = pbs ] || refuse 'invalid option -- x' 2
-    shift
-    over=F
-    table "$@" ;;
-"qstat "*) over=''
-    gone="$1 Job has finished, use -x or -H to obtain historical job information"
-    [ "$SYSTEM" = pbs ] || gone="Unknown Job Id Error $1"
-    table "$@" ;;
-"qdel "* | "bkill "*) cancel "$@" ;;
-"bsub -w ended("*) after=${2#ended(}
-    submit /dev/stdin "${after%)}" && echo "Job <$n> is submitted to default queue <normal>." ;;
-"bsub ") submit /dev/stdin '' && echo "Job <$n> is submitted to default queue <normal>." ;;
-"bjobs -a -noheader -o jobid stat job_name exit_reason delimiter='|' "*) shift 4
-    bjobs "$@" ;;
-"flux batch --dependency=afterany:"*) submit "$3" "${2#--dependency=afterany:}" && echo "ƒ$n" ;;
-"flux batch /"*) submit "$2" '' && echo "ƒ$n" ;;
-"flux cancel "*) shift
-    cancel "$@" ;;
-"flux jobs -a --no-header --format={id.f58}|{status}|{name}|{exception.type}") flux_jobs ;;
+"qsub /"*) submit "$1" && echo "$n.$server" ;;
+"bsub ") submit /dev/stdin && echo "Job <$n> is submitted to default queue <normal>." ;;
+"flux batch /"*) submit "$2" && echo "ƒ$n" ;;
 *) refuse "usage: $program $*" 2 ;;
 esac

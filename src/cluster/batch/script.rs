@@ -1,9 +1,8 @@
 //! Writes job scripts, and the command lines of batch systems.
 
-use super::options::JobOptions;
 use super::template::Template;
-use apexmap_base::error::{Error, Result};
-use apexmap_run::placeholder::{expand_arguments, fill};
+use apexmap_run::placeholder::fill;
+use apexmap_run::sweep::submit_table::SubmitTable;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -22,13 +21,15 @@ pub struct JobScript<'a> {
     pub log: &'a str,
     /// The absolute path of the result folder.
     pub folder: &'a Path,
+    /// The file that the job removes when it starts, relative to `folder`.
+    pub queued: &'a str,
     /// The command that the job runs.
     pub command: &'a [String],
 }
 
 impl JobScript<'_> {
     /// Returns the text of the script.
-    pub fn text(&self, template: &Template, options: &JobOptions) -> String {
+    pub fn text(&self, template: &Template, options: &SubmitTable) -> String {
         let value = |name: &str| match name {
             "name" => Some(self.name.to_owned()),
             "nodes" => Some(self.nodes.to_string()),
@@ -46,8 +47,9 @@ impl JobScript<'_> {
         let (arguments, interpreter) = shell(&options.modules);
         let mut text =
             format!("#!{interpreter}{}\n", arguments.iter().map(|word| format!(" {word}")).collect::<String>());
+        let is_exclusive = options.exclusive.unwrap_or(true);
         let exclusive =
-            template.exclusive.iter().filter(|line| options.exclusive && !is_replaced(line, &options.directives));
+            template.exclusive.iter().filter(|line| is_exclusive && !is_replaced(line, &options.directives));
         let on_node = if self.node.is_some() { &template.on_node[..] } else { &[] };
         let directives = template.directives.iter().filter(|line| !is_replaced(line, on_node)).chain(on_node);
         let lines = directives.chain(exclusive).filter_map(|line| fill(line, value));
@@ -57,6 +59,7 @@ impl JobScript<'_> {
         text.push_str("# Written by apexmap. All samples are kept, however this job ends.\n");
         text.push_str(&environment_lines(options));
         let _ = writeln!(text, "cd {} || exit 3", quote(&self.folder.to_string_lossy()));
+        let _ = writeln!(text, "rm -f {}", quote(self.queued));
         let command: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
         // `exec` lets the batch system's signals reach the driver.
         let _ = writeln!(text, "exec {}", command.join(" "));
@@ -70,7 +73,7 @@ pub fn shell(modules: &[String]) -> (&'static [&'static str], &'static str) {
 }
 
 /// Returns the lines that load the modules of jobs and set their variables.
-pub fn environment_lines(options: &JobOptions) -> String {
+pub fn environment_lines(options: &SubmitTable) -> String {
     let modules = options.modules.iter().map(|module| format!("module load {}\n", quote(module)));
     let variables = options.environment.iter().map(|(name, value)| format!("export {name}={}\n", quote(value)));
     modules.chain(variables).collect()
@@ -94,45 +97,64 @@ pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Returns the command that submits a script, to start after the job `predecessor` ends.
-///
-/// # Errors
-/// If a placeholder of the template has no value.
-pub fn submit_command(template: &Template, script: &str, predecessor: Option<&str>) -> Result<Vec<String>> {
-    let value = |name: &str| match name {
-        "script" => Some(vec![script.to_owned()]),
-        "after" => predecessor.map(|id| vec![id.to_owned()]),
-        _ => None,
-    };
-    let position = template.submit.iter().position(|text| text.contains("{script}")).unwrap_or(template.submit.len());
-    let (head, tail) = template.submit.split_at(position);
-    let dependency = if predecessor.is_some() { &template.after[..] } else { &[] };
-    expand_arguments(&[head, dependency, tail].concat(), value).ok_or_else(|| missing_value(template, "submit"))
-}
-
-/// Returns the command of a question or of `cancel`. An argument `{ids}` becomes one argument per id; inside an argument, the ids
-/// are joined by commas.
-///
-/// # Errors
-/// If a placeholder of the template has no value.
-pub fn query_command(template: &Template, command: &[String], user: &str, ids: &[String]) -> Result<Vec<String>> {
-    let value = |name: &str| match name {
-        "user" => Some(vec![user.to_owned()]),
-        "ids" => Some(ids.to_vec()),
-        _ => None,
-    };
-    expand_arguments(command, value).ok_or_else(|| missing_value(template, "a command"))
+/// Returns the command that submits a script.
+pub fn submit_command(template: &Template, script: &str) -> Vec<String> {
+    fill_command(&template.submit, "script", Some(script))
 }
 
 /// Returns the command that asks for the sizes of nodes; empty if the template has none.
 pub fn nodes_command(template: &Template, partition: Option<&str>) -> Vec<String> {
-    let value = |name: &str| partition.filter(|_| name == "partition").map(str::to_owned);
-    template.nodes.iter().filter_map(|text| fill(text, value)).collect()
+    fill_command(&template.nodes, "partition", partition)
 }
 
-fn missing_value(template: &Template, command: &str) -> Error {
-    Error::input(
-        format!("the template \"{}\": {command} has a placeholder without a value", template.name),
-        "see docs/batch-systems.md for the placeholders of each command",
-    )
+/// Fills the only placeholder of a command. An argument whose placeholder has no value is left out.
+fn fill_command(texts: &[String], placeholder: &str, value: Option<&str>) -> Vec<String> {
+    let value_of = |name: &str| value.filter(|_| name == placeholder).map(str::to_owned);
+    texts.iter().filter_map(|text| fill(text, value_of)).collect()
+}
+
+/// Returns the id of the job that was just submitted, or `None` if the output contains none.
+pub fn parse_job_id(template: &Template, output: &str) -> Option<String> {
+    let id_format = &template.id;
+    let is_end = |c: char| c.is_whitespace() || id_format.until.contains(c);
+    let read_behind = |text: &str, line: &str| {
+        let start = line.find(text).filter(|_| !text.is_empty())? + text.len();
+        let id = line[start..].trim_start().split(is_end).next()?;
+        is_id(id).then(|| id.to_owned())
+    };
+    let read_line = |line: &str| {
+        let line = line.trim();
+        let id = line.split(is_end).next().filter(|_| !line.contains(char::is_whitespace))?;
+        // A line of news may begin with digits: 2026-12-01. In an id, `.server` or `[]` may follow the digits.
+        let rest = id.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_suffix = rest.is_empty()
+            || rest.starts_with('[')
+            || rest.starts_with('.') && !rest[1..].starts_with(|c: char| c.is_ascii_digit());
+        (is_id(id) && (is_suffix || rest == id)).then(|| id.to_owned())
+    };
+    // Sites print news before and after the answer.
+    let last = |read: &dyn Fn(&str) -> Option<String>| output.lines().rev().find_map(read);
+    match id_format.behind.as_str() {
+        "" => last(&read_line).or_else(|| last(&|line| read_behind(&id_format.sentence, line))),
+        text => last(&|line| read_behind(text, line)),
+    }
+}
+
+/// Returns true if the word can be the id of one job. An id starts with digits that are not all 0, or it has Flux's form: `ƒ` or
+/// `f`, then letters and digits with at least one digit.
+fn is_id(word: &str) -> bool {
+    let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
+    let is_number = digits.contains(|digit| digit != '0');
+    let of_flux = word.strip_prefix(['ƒ', 'f']).is_some_and(|rest| {
+        rest.contains(|c: char| c.is_ascii_digit()) && rest.chars().all(|c| c.is_ascii_alphanumeric())
+    });
+    (is_number || of_flux) && !word.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
+}
+
+/// Parses the cluster's name.
+pub fn parse_cluster_name(text: &str) -> Option<String> {
+    let value = text.lines().find_map(|line| line.trim().strip_prefix("ClusterName"))?;
+    let name = value.trim_start_matches([' ', '=']).trim();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (!name.is_empty() && name.chars().all(is_plain)).then(|| name.to_owned())
 }

@@ -1,6 +1,5 @@
 //! The keys of a site file, and how files are parsed and merged.
 
-use crate::batch::JobOptions;
 use apexmap_base::error::Result;
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::toml_file::TomlSource;
@@ -74,11 +73,10 @@ pub fn parse(text: &str, path: &Path) -> Result<toml::Table> {
     }
     let tables = file.partitions.iter().map(|(name, table)| (format!("partitions.{name}"), table));
     for (key, table) in tables.chain([("submit".to_owned(), &file.submit)]) {
-        let checked = JobOptions::new(table.clone(), "");
-        checked.map_err(|(message, help)| page.error_at(span_of(&key), format!("{key}: {message}"), help))?;
+        table.check().map_err(|(message, help)| page.error_at(span_of(&key), format!("{key}: {message}"), help))?;
     }
     let environment = SubmitTable { environment: file.environment.clone(), ..SubmitTable::default() };
-    JobOptions::new(environment, "").map_err(|(message, help)| page.error_at(span_of("environment"), message, help))?;
+    environment.check().map_err(|(message, help)| page.error_at(span_of("environment"), message, help))?;
     check_limits(&file.limits, &page, &span_of)?;
     let mut table: toml::Table = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
     make_absolute(&mut table, path);

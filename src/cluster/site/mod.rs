@@ -9,11 +9,10 @@ pub use file::{AccountRule, LimitRule, SiteFile};
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::toml_file::{self, TomlSource};
-use apexmap_run::campaign::{Setting, trust};
+use apexmap_run::campaign::Setting;
 use apexmap_run::sweep::submit_table::SubmitTable;
 use file::{EXAMPLES, find_leaves, merge, parse};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The variable that names a site file.
 pub const VARIABLE: &str = "APEXMAP_CONFIG";
@@ -92,31 +91,5 @@ impl Site {
             return Err(Error::input(message, format!("name one with --account{variable}")));
         }
         Ok(table)
-    }
-
-    /// Returns true if these options of a result come from the site file, so that they may be used.
-    pub fn provides(&self, modules: &[String], environment: &BTreeMap<String, String>, directives: &[String]) -> bool {
-        let tables = self.file.partitions.values().chain([&self.file.submit]);
-        let is_listed = |list: &dyn Fn(&SubmitTable) -> Vec<String>, text: &String| {
-            tables.clone().any(|table| list(table).contains(text))
-        };
-        let is_set = |(name, value): (&String, &String)| {
-            let tables = tables.clone().map(|table| &table.environment).chain([&self.file.environment]);
-            tables.into_iter().any(|variables| variables.get(name) == Some(value))
-        };
-        modules.iter().all(|text| is_listed(&|table| table.modules.clone(), text))
-            && directives.iter().all(|text| is_listed(&|table| table.directives.clone(), text))
-            && environment.iter().all(is_set)
-    }
-
-    /// Returns the templates that the site file names by their path, for all partitions or for one; none if a site file may come from
-    /// somebody else, because a template names programs.
-    pub fn templates(&self) -> Vec<&str> {
-        if self.settings.iter().any(|setting| trust::doubt(&setting.file).is_some()) {
-            return Vec::new();
-        }
-        let tables = self.file.partitions.values().chain([&self.file.submit]);
-        let systems = tables.filter_map(|table| table.system.as_deref());
-        systems.filter(|system| Path::new(system).is_absolute()).collect()
     }
 }

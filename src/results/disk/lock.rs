@@ -78,17 +78,16 @@ impl Lock {
     }
 }
 
-/// Returns true if another process holds the lock exclusively. Creates no file, and does not wait.
-pub fn is_held_exclusively(path: &Path) -> bool {
+/// Returns true if another process holds the lock, shared or not. Creates no file, and does not wait.
+pub fn is_held(path: &Path) -> bool {
     path.is_file()
+        // Shared, because a job that begins at this moment would not get its lock beside an exclusive one.
         && match flock(path, Sharing::Shared) {
             Ok(Err(Errno::EWOULDBLOCK)) => true,
             _ => list_holders(path).iter().any(|holder| {
                 let time = read_sign(&holder.path).and_then(|sign| sign.modified().ok());
                 let age = time.and_then(|time| SystemTime::now().duration_since(time).ok());
-                holder.conflicts_with(Sharing::Shared)
-                    && !holder.is_dead()
-                    && age.is_some_and(|age| age < SILENCE_LIMIT)
+                !holder.is_dead() && age.is_some_and(|age| age < SILENCE_LIMIT)
             }),
         }
 }

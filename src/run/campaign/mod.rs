@@ -1,7 +1,6 @@
 //! A campaign: plans a sweep, tries it, carries it out and summarises the result.
 //!
-//! [`local`] carries out its launches on this machine or allocation. The crate `cluster` carries them out as jobs of a batch system,
-//! and on machines that have only the worker.
+//! [`local`] carries out its launches on this machine or allocation. The crate `cluster` carries them out as jobs of a batch system.
 
 mod checks;
 pub mod each_node;
@@ -81,9 +80,6 @@ pub struct Request {
     /// Launches for each rank count [default: the sweep's]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub launches: Option<u32>,
-    /// The description that a worker gave of itself on another machine, if it cannot be started here.
-    #[arg(skip)]
-    pub worker_info: Option<PathBuf>,
     /// Whether this process is a job.
     #[arg(skip)]
     pub is_job: bool,

@@ -4,7 +4,6 @@ use crate::sweep::cost::{self, SampleCosts, describe_seconds, round_seconds};
 use crate::sweep::driver;
 use crate::sweep::forecast::{Forecast, OpenLaunch};
 use crate::sweep::plan::{Context, Entry, Plan, Progress};
-use apexmap_base::error::Result;
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::{self, TransportKind};
@@ -124,19 +123,6 @@ impl PlanTime {
             .map(|(count, name)| format!("{name} ({})", plural(*count, "point")))
             .collect();
         parts.join("; ")
-    }
-}
-
-/// Returns the time of launches by an estimate, which is made again when there are more samples. Many parts of a plan ask at once.
-pub fn remember_time(
-    estimate: impl Fn(&Progress) -> Result<PlanTime>,
-) -> impl Fn(&Progress, &[LaunchSize]) -> Result<(f64, usize)> {
-    let known_time: RefCell<Option<(usize, PlanTime)>> = RefCell::default();
-    move |progress, sizes| {
-        let (samples, mut remembered) = (progress.samples(), known_time.borrow_mut());
-        let current = remembered.take().filter(|(at_samples, _)| *at_samples == samples);
-        let time = current.map_or_else(|| Ok((samples, estimate(progress)?)), Ok)?;
-        Ok(remembered.insert(time).1.measuring_time(sizes))
     }
 }
 

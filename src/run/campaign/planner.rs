@@ -79,10 +79,7 @@ impl<'a> Planner<'a> {
         }
         replace_settings(request, &mut sweep)?;
         let worker_of_site = || site.worker(sweep.launch.launcher).map(|(worker, _)| worker.to_owned());
-        // A description of the worker means that it runs elsewhere, without this site's file.
-        let named = (sweep.launch.worker.clone())
-            .or_else(|| worker_of_site().filter(|_| request.worker_info.is_none()))
-            .filter(|_| request.worker.is_none());
+        let named = sweep.launch.worker.clone().or_else(worker_of_site).filter(|_| request.worker.is_none());
         let ranks_per_node = request.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
         let default_folder = || match &simulation {
             Some(simulation) => simulated::default_folder(&sweep.name, simulation),
@@ -93,7 +90,7 @@ impl<'a> Planner<'a> {
             (Some(named), Consent::Refused) => worker::assume(named, &folder, &sweep),
             (named, _) => {
                 let program = request.worker.clone().or(named);
-                worker::find(program.as_deref(), request.worker_info.as_deref(), &sweep)?
+                worker::find(program.as_deref(), &sweep)?
             }
         };
         if let Some(each_node) = &request.each_node {

@@ -128,7 +128,7 @@ fn ask_about(file: &Path, mut lines: BTreeSet<String>) -> Result<()> {
     note(&format!("{} {doubt}. It starts:", file.display()));
     lines.iter().for_each(|line| note(&format!("  {line}")));
     let refuse = |message: &str| {
-        let help = "read the file; `run --trust` starts its programs without a question (also try, ab, job export and compare --self); \
+        let help = "read the file; `run --trust` starts its programs without a question (also try and ab); \
                     or copy a site file to your own";
         Err(Error::new(ErrorKind::Input, message, help))
     };

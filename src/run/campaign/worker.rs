@@ -5,7 +5,6 @@ use crate::sweep::plan::WorkerInfo;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::interrupt::Interrupt;
 use apexmap_base::process::{Output, Process};
-use apexmap_base::regular_file::read_text;
 use apexmap_base::terminal::note;
 use apexmap_measure::comm::TransportKind;
 use apexmap_results::disk::Folder;
@@ -15,17 +14,14 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Returns the worker program and its description of itself.
-pub fn find(worker_path: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
-    let (program, info) = match (worker_path, info) {
-        (worker_path, Some(info)) => {
-            (worker_path.unwrap_or(Path::new("./apexmap-worker")).to_owned(), read_info(info)?)
-        }
-        (None, None) => {
+pub fn find(worker_path: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
+    let (program, info) = match worker_path {
+        None => {
             let this_program =
                 std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
             (this_program, apexmap_measure::worker::info())
         }
-        (Some(path), None) => {
+        Some(path) => {
             // An absolute path names the same file for every launcher, in every working folder.
             let path = std::path::absolute(path).map_err(|e| Error::file("find", path, e))?;
             let info = query_info(&path, QUERY_TIMEOUT)?;
@@ -72,15 +68,6 @@ pub fn check_info(program: &Path, info: &WorkerInfo, transport: TransportKind) -
         ));
     }
     Ok(())
-}
-
-/// Reads the description that a worker gave of itself on another machine.
-fn read_info(path: &Path) -> Result<WorkerInfo> {
-    let text = read_text(path).map_err(|e| Error::file("read the worker's description", path, e))?;
-    serde_json::from_str(&text).map_err(|error| {
-        let message = format!("{} is not a worker's description: {error}", path.display());
-        Error::input(message, "write it on the other machine: apexmap-worker worker --info > worker.json")
-    })
 }
 
 /// Longest time for programs to describe themselves.

@@ -1,7 +1,10 @@
 //! The settings of a sweep's launches, checked.
 
+use super::spec::Scalar;
 use super::submit_table::SubmitTable;
+use super::values::quantity;
 use crate::launch::{HostsSource, LauncherEntry};
+use apexmap_base::units::Unit;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::simulated::Mapping;
 use apexmap_measure::hardware::PlacementOrder;
@@ -50,8 +53,7 @@ pub struct LaunchSpec {
     pub fallback: bool,
     /// Largest number of node hours that the jobs of the sweep may take; `None` if the sweep sets none.
     pub max_node_hours: Option<f64>,
-    /// What the sweep requests from a batch system, with its place in the text; `None` if the sweep runs here. The crate `cluster`
-    /// checks it.
+    /// What the sweep requests from a batch system, with its place in the text; `None` if the sweep runs here.
     pub submit: Option<Spanned<SubmitTable>>,
 }
 
@@ -86,5 +88,69 @@ impl LaunchSpec {
         let default_limit =
             if waits_in_queue { MAX_SECONDS } else { DEFAULT_START_TIMEOUT_SECONDS.max(2.0 * self.preflight_seconds) };
         self.start_timeout_seconds.unwrap_or(default_limit)
+    }
+}
+
+/// Parses a time such as "2 h" and returns seconds.
+pub fn parse_time(text: &str) -> std::result::Result<f64, String> {
+    match quantity(&Scalar::Text(text.to_owned()), Unit::Seconds)?.as_f64() {
+        Some(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
+        _ => Err(format!("\"{text}\" is not a time")),
+    }
+}
+
+impl SubmitTable {
+    /// Returns the longest time of one job in seconds, if the table sets it.
+    ///
+    /// # Errors
+    /// The error holds what is wrong, and the next step.
+    pub fn time_limit_seconds(&self) -> Result<Option<f64>, (String, String)> {
+        let refuse = |message: String, help: &str| Err((message, help.to_owned()));
+        match self.time_limit.as_deref().map(parse_time) {
+            None => Ok(None),
+            // Scripts have whole minutes.
+            Some(Ok(seconds)) if seconds >= 60.0 => Ok(Some(seconds)),
+            Some(Ok(_)) => refuse("time_limit is shorter than a minute".into(), "write time_limit = \"5 min\" or more"),
+            Some(Err(message)) => refuse(format!("time_limit: {message}"), "write time_limit = \"2 h\""),
+        }
+    }
+
+    /// Checks that each text can be written into a script without a special meaning.
+    ///
+    /// # Errors
+    /// The error holds what is wrong, and the next step.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        let words = [
+            ("account", &self.account),
+            ("partition", &self.partition),
+            ("qos", &self.qos),
+            ("constraint", &self.constraint),
+            ("reservation", &self.reservation),
+        ];
+        let is_special = |c: char| c.is_whitespace() || c.is_control() || "'\"\\`$".contains(c);
+        for (name, value) in words.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+            if value.is_empty() || value.contains(is_special) {
+                let help = "write one word without blanks, quotes, backticks, $ and backslashes";
+                return Err((format!("{name} = {value:?} is not allowed in a job script"), help.into()));
+            }
+        }
+        for (name, lines) in [("modules", &self.modules), ("directives", &self.directives)] {
+            if let Some(text) = lines.iter().find(|text| text.trim().is_empty() || text.contains(char::is_control)) {
+                let message = format!("{name}: {text:?} is not one line of text");
+                return Err((message, "write each entry as one line".into()));
+            }
+        }
+        for (name, value) in &self.environment {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(is_plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
+                let help = "use letters, digits and _, as in UCX_TLS";
+                return Err((format!("environment: {name:?} is not a valid name of a variable"), help.into()));
+            }
+            if value.contains(char::is_control) {
+                let message = format!("environment: {name} = {value:?} is not one line");
+                return Err((message, "write the value as one line".into()));
+            }
+        }
+        self.time_limit_seconds().map(drop)
     }
 }

@@ -40,7 +40,7 @@ pub(crate) mod values;
 pub mod watch;
 mod watcher;
 
-pub use launch_spec::LaunchSpec;
+pub use launch_spec::{LaunchSpec, parse_time};
 pub use read::{Sweep, parse, read, repeat, schema};
-pub use settings::{parse_budget, parse_time};
+pub use settings::parse_budget;
 pub use spec::Machine;

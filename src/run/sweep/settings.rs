@@ -1,7 +1,8 @@
 //! Checks the name, the launch and the repetitions of a sweep.
 
-use super::launch_spec::{DEFAULT_PREFLIGHT_SECONDS, LaunchSpec, MAX_SECONDS};
+use super::launch_spec::{DEFAULT_PREFLIGHT_SECONDS, LaunchSpec, MAX_SECONDS, parse_time};
 use super::spec::{File, Launch, Machine, RESAMPLES, Repeat, Scalar};
+use super::submit_table::SubmitTable;
 use super::values::quantity;
 use crate::launch::{self, HostsSource, LauncherEntry, custom};
 use apexmap_base::error::{Error, Result};
@@ -110,7 +111,7 @@ pub fn launch(file: &File, page: &TomlSource, machine: &Machine) -> Result<Launc
         preflight_seconds: parse_seconds(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
         fallback: launch.fallback.unwrap_or(true),
         max_node_hours: max_node_hours(file, page)?,
-        submit: launch.submit.as_ref().map(|submit| Spanned::new(submit.span(), submit.get_ref().to_table())),
+        submit: submit(file, page)?,
         ..LaunchSpec::new(launcher)
     })
 }
@@ -157,12 +158,12 @@ fn max_node_hours(file: &File, page: &TomlSource) -> Result<Option<f64>> {
     }
 }
 
-/// Parses a time such as "2 h" and returns seconds.
-pub fn parse_time(text: &str) -> std::result::Result<f64, String> {
-    match quantity(&Scalar::Text(text.to_owned()), Unit::Seconds)?.as_f64() {
-        Some(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
-        _ => Err(format!("\"{text}\" is not a time")),
-    }
+/// Returns what the sweep requests from a batch system, with its place in the text.
+fn submit(file: &File, page: &TomlSource) -> Result<Option<Spanned<SubmitTable>>> {
+    let Some(submit) = &file.launch.submit else { return Ok(None) };
+    let table = submit.get_ref().to_table();
+    table.check().map_err(|(message, help)| page.error_at(submit.span(), format!("submit: {message}"), help))?;
+    Ok(Some(Spanned::new(submit.span(), table)))
 }
 
 /// Parses the budget of a command line, and returns seconds.

@@ -1,5 +1,4 @@
-//! What a sweep requests from a batch system: `[launch] submit`, and the flags of the same names. The crate `cluster` checks and
-//! uses it.
+//! What a sweep requests from a batch system: `[launch] submit`, and the flags of the same names. The crate `cluster` uses it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,9 +37,8 @@ pub struct SubmitTable {
     /// Reservation to run in.
     #[arg(long, value_name = "NAME", help = "Reservation of the jobs")]
     pub reservation: Option<String>,
-    /// Longest time of one job, such as "2 h". A longer sweep becomes a chain of jobs. The default is the estimated time of the
-    /// plan.
-    #[arg(long, value_name = "TIME", help = "Time limit of a job, such as 2h; longer sweeps become chains of jobs")]
+    /// Longest time of one job, such as "2 h"; the estimated time of the plan if that is shorter.
+    #[arg(long, value_name = "TIME", help = "Longest time of a job, such as 2h")]
     pub time_limit: Option<String>,
     /// "per node count" (the default): one job for each number of nodes; "one": one job with the largest number of nodes for all
     /// launches.
@@ -72,9 +70,6 @@ pub struct SubmitTable {
         help = "Further directive of the batch system, such as --mail-type=END; may be repeated"
     )]
     pub directives: Vec<String>,
-    /// Largest number of jobs without a new sample, for one number of nodes; 10 by default.
-    #[arg(skip)]
-    pub tries: Option<u32>,
 }
 
 /// How a sweep is divided into jobs.
@@ -116,7 +111,6 @@ impl SubmitTable {
             modules: concatenate(self.modules, other.modules),
             environment: other.environment.into_iter().chain(self.environment).collect(),
             directives: concatenate(self.directives, other.directives),
-            tries: self.tries.or(other.tries),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Compares the MPI of a worker with that of its launcher in the environment of jobs, before any job is queued.
 
-use crate::batch::JobOptions;
 use crate::batch::script::{environment_lines, quote, shell};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::terminal::note;
@@ -10,6 +9,7 @@ use apexmap_run::campaign::worker::{self, QUERY_TIMEOUT};
 use apexmap_run::launch::mpi::{Mpi, short_name};
 use apexmap_run::launch::{LauncherEntry, srun};
 use apexmap_run::sweep::plan::WorkerInfo;
+use apexmap_run::sweep::submit_table::SubmitTable;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +27,7 @@ pub enum Comparison {
 
 /// Compares before the first job of a campaign. The modules and variables of the jobs are set in a shell only if they come from
 /// the user's flags or the site file, not from the sweep.
-pub fn check(campaign: &Campaign, options: &JobOptions) -> Result<()> {
+pub fn check(campaign: &Campaign, options: &SubmitTable) -> Result<()> {
     if campaign.plan.context.transport != TransportKind::Mpi {
         return Ok(());
     }
@@ -55,7 +55,7 @@ const OWN_LAUNCHERS: [&str; 2] = ["openmpi", "mpich"];
 
 /// Compares the MPI that the worker uses here, `library`, with the worker and the launcher in the environment of jobs with these
 /// options.
-pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: &JobOptions) -> Result<Comparison> {
+pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: &SubmitTable) -> Result<Comparison> {
     let Some(built_for) = Mpi::parse(library) else {
         return Ok(Comparison::Unknown(format!("apexmap does not know this MPI: {library}")));
     };
@@ -107,7 +107,7 @@ pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: 
     })
 }
 
-fn advise(built_for: &Mpi, options: &JobOptions) -> String {
+fn advise(built_for: &Mpi, options: &SubmitTable) -> String {
     let modules = if options.modules.is_empty() {
         format!("load the module of {built_for} in the jobs (--module NAME, or modules of the site file)")
     } else {
@@ -132,7 +132,7 @@ struct Answers {
 const MARK: &str = "apexmap-mpi-check:";
 
 /// Asks the launcher and the worker in a shell with the modules and variables of jobs.
-fn ask(programs: &[&str], worker: &Path, options: &JobOptions) -> Result<Answers> {
+fn ask(programs: &[&str], worker: &Path, options: &SubmitTable) -> Result<Answers> {
     let (login, interpreter) = shell(&options.modules);
     let mut text = environment_lines(options);
     let names: Vec<String> = programs.iter().map(|name| quote(name)).collect();

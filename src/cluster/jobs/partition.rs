@@ -1,21 +1,20 @@
 //! Adapts a sweep to the partition of its jobs: to its nodes, and to its limits of time and nodes.
 
 use super::options::job_options;
+use super::part::Part;
+use crate::batch::System;
 use crate::batch::nodes::{Limits, NodeTable};
-use crate::batch::{JobOptions, Template};
 use crate::cluster::Cluster;
 use crate::site::Site;
-use crate::submit::{Jobs, Part, System};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
-use apexmap_results::disk::Folder;
 use apexmap_run::campaign::{Campaign, Request};
 use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::plan::largest_memory;
 use apexmap_run::sweep::submit_table::SubmitTable;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// A partition or queue, as the batch system reports it.
 pub struct Partition {
@@ -28,8 +27,8 @@ pub struct Partition {
 
 /// The nodes of the partition of a campaign's jobs.
 pub struct Listing {
-    pub options: JobOptions,
-    pub template: Template,
+    pub options: SubmitTable,
+    pub system: System,
     /// The partition's name for messages.
     pub name: String,
     /// The nodes with the requested features, the words that name this selection, and the program that reports them. `None` if the
@@ -39,10 +38,9 @@ pub struct Listing {
 
 /// Asks the batch system for the nodes that jobs may get.
 pub fn list_nodes(campaign: &Campaign, site: &Site, flags: &SubmitTable) -> Result<Listing> {
-    let (earlier_options, _) = Jobs::new(&Folder { path: campaign.folder.clone() }).read()?;
-    let (options, template) = job_options(campaign, site, flags, earlier_options)?;
+    let (options, template) = job_options(campaign, site, flags)?;
     let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
-    let system = System::new(template, Path::new("."), &|| Ok(()));
+    let system = System::new(template, PathBuf::from("."));
     let nodes = match system.nodes(options.partition.as_deref()) {
         Some((table, program)) => {
             let (table, selection) = apply_constraint(table, options.constraint.as_deref(), &program, &name)?;
@@ -50,17 +48,16 @@ pub fn list_nodes(campaign: &Campaign, site: &Site, flags: &SubmitTable) -> Resu
         }
         None => None,
     };
-    Ok(Listing { options, template: system.template, name, nodes })
+    Ok(Listing { options, system, name, nodes })
 }
 
 /// Plans the sweep again for the nodes of its partition, if the batch system reports their size.
 pub fn plan_for_nodes(
     campaign: Campaign,
     cluster: &Cluster,
-    flags: &SubmitTable,
+    (name, nodes): (String, Option<(NodeTable, String, String)>),
     request: &Request,
 ) -> Result<(Campaign, Option<Partition>)> {
-    let Listing { name, nodes, .. } = list_nodes(&campaign, &cluster.site, flags)?;
     let Some((table, selection, program)) = nodes else { return Ok((campaign, None)) };
     let is_wanted = |node: &str| request.each_node.as_ref().is_none_or(|nodes| nodes.contains(node));
     let table = table.filter_by_names(is_wanted);
@@ -126,11 +123,11 @@ fn apply_constraint(
 }
 
 impl Partition {
-    /// Applies the partition's limits to the options of jobs. Without a time limit, jobs get the longest one allowed.
+    /// Returns the longest time of a job in seconds: the requested one, or else the longest one allowed.
     ///
     /// # Errors
     /// If a part needs more nodes than a job can get, or the user requests a longer time. Such a job would wait forever.
-    pub fn apply_limits(&self, options: JobOptions, parts: &[Part]) -> Result<JobOptions> {
+    pub fn limit_time(&self, requested: Option<f64>, has_qos: bool, parts: &[Part]) -> Result<Option<f64>> {
         let Self { name, limits, program } = self;
         let largest = parts.iter().max_by_key(|part| part.nodes);
         if let (Some(max_nodes), Some(part)) = (limits.nodes, largest)
@@ -146,19 +143,17 @@ impl Partition {
                 "use fewer ranks in the sweep, more ranks per node (--ranks-per-node) or another partition (--partition)",
             ));
         }
-        let Some(max_seconds) = limits.seconds else { return Ok(options) };
-        match options.time_limit_seconds {
+        match (requested, limits.seconds) {
             // A QOS may allow more than the partition.
-            Some(limit) if limit > max_seconds && options.qos.is_none() => Err(Error::input(
+            (Some(limit), Some(max_seconds)) if limit > max_seconds && !has_qos => Err(Error::input(
                 format!(
                     "a time limit of {} is too long: according to {program}, {name} allows at most {}",
                     units::seconds(limit),
                     units::seconds(max_seconds)
                 ),
-                "set a shorter time with --time-limit, or leave it out; a longer sweep becomes a chain of jobs",
+                "set a shorter time with --time-limit, or leave it out; what a job leaves, the next one measures",
             )),
-            Some(_) => Ok(options),
-            None => Ok(JobOptions { time_limit_seconds: Some(max_seconds), ..options }),
+            (requested, max_seconds) => Ok(requested.or(max_seconds)),
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Divides a plan into parts, one for the jobs of each number of nodes, and computes the time limits of these jobs.
+//! Divides a plan into parts, one for the job of each number of nodes, and computes the time limits and node hours of the jobs.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, NodeName, Point};
-use apexmap_base::units::plural;
+use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_run::sweep::plan::Plan;
 use apexmap_run::sweep::submit_table::Jobs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Launches that share jobs.
+/// The launches of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// `nodes-4`, `all`, or the name of a node that runs its points alone.
@@ -31,7 +31,7 @@ impl Part {
         self.node().as_deref() == point.node() && self.sizes.contains(&point.launch_size())
     }
 
-    /// Describes the nodes of the part's jobs: `4 nodes`, `node n07`.
+    /// Describes the nodes of the job: `4 nodes`, `node n07`.
     pub fn describe_nodes(&self) -> String {
         self.node().map_or_else(|| plural(self.nodes, "node"), |node| format!("node {node}"))
     }
@@ -78,23 +78,51 @@ const TIME_MARGIN: f64 = 1.5;
 /// Shortest time limit of a job, in seconds.
 const MIN_JOB_SECONDS: f64 = 5.0 * 60.0;
 
-/// Returns the time limit of each job of a chain, in seconds, and the number of jobs. The chain has room for `measuring` seconds
-/// in this number of launches, and no job is longer than `limit`.
-pub fn chain(measuring: f64, launches: usize, limit: Option<f64>) -> (f64, usize) {
-    let needed = TIME_MARGIN * measuring + LAUNCH_START_SECONDS * launches as f64;
-    match limit {
-        Some(limit) if needed + JOB_START_SECONDS > limit => {
-            // Each job has a start-up time and stops before its limit.
-            // A limit below both margins would leave no time, and the chain would have no end.
-            let useful = (limit - JOB_START_SECONDS - stop_margin(limit)).max(limit / 4.0);
-            (limit, (needed / useful).ceil().max(1.0) as usize)
-        }
-        Some(limit) => ((needed + JOB_START_SECONDS).max(MIN_JOB_SECONDS).min(limit), 1),
-        None => ((needed + JOB_START_SECONDS).max(MIN_JOB_SECONDS), 1),
+/// Returns how long before its time limit a job stops, so that it ends normally, in seconds.
+pub fn stop_margin(limit: f64) -> f64 {
+    (0.05 * limit).clamp(10.0, 60.0)
+}
+
+/// The job of a part, and its times.
+pub struct PartJob {
+    pub part: Part,
+    /// The estimated time of measuring, in seconds.
+    pub measuring_seconds: f64,
+    /// The time limit, in seconds.
+    pub seconds: f64,
+    /// How many jobs of this length all its points need, if the estimate holds.
+    pub jobs_needed: usize,
+}
+
+impl PartJob {
+    /// Returns the job for `measuring` seconds in this number of launches. It is not longer than `limit`.
+    pub fn new(part: Part, measuring: f64, launches: usize, limit: Option<f64>) -> Self {
+        let needed = TIME_MARGIN * measuring + LAUNCH_START_SECONDS * launches as f64;
+        let whole = needed + JOB_START_SECONDS;
+        let (seconds, jobs_needed) = match limit {
+            Some(limit) if whole > limit => {
+                // Each job has a start-up time and stops before its limit, which leaves at least a quarter of it.
+                let useful = (limit - JOB_START_SECONDS - stop_margin(limit)).max(limit / 4.0);
+                (limit, (needed / useful).ceil() as usize)
+            }
+            limit => (whole.max(MIN_JOB_SECONDS).min(limit.unwrap_or(f64::INFINITY)), 1),
+        };
+        Self { part, measuring_seconds: measuring, seconds, jobs_needed }
+    }
+
+    /// Returns the node hours of measuring, and those of the job up to its time limit, which sites charge at most.
+    pub fn node_hours(&self) -> [f64; 2] {
+        [self.measuring_seconds, self.seconds].map(|seconds| self.part.nodes as f64 * seconds / 3600.0)
     }
 }
 
-/// Returns how long before its time limit a job's driver stops, so that it ends normally, in seconds.
-pub fn stop_margin(limit: f64) -> f64 {
-    (0.05 * limit).clamp(10.0, 60.0)
+/// Returns the node hours of measuring, and those up to the time limits.
+pub fn sum_hours(jobs: &[PartJob]) -> [f64; 2] {
+    let hours = jobs.iter().map(PartJob::node_hours);
+    hours.fold([0.0; 2], |sum, hours| [sum[0] + hours[0], sum[1] + hours[1]])
+}
+
+/// Formats node hours with two digits.
+pub fn format_hours(hours: f64) -> String {
+    format!("{} node hours", units::number(hours, NumberStyle::Rounded(2)))
 }

@@ -1,0 +1,247 @@
+//! Submits a campaign as jobs of a batch system: one script for each number of nodes, each submitted once.
+//!
+//! A job runs the same driver as a user, for the launches of its part of the plan. Jobs of one result run at the same time: they share
+//! the lock of the result, and each holds the lock of its part. The folder `jobs` of the result has for each part the script, its part of
+//! the plan, the log, and until the job starts the file `PART.queued` with the job's id.
+
+pub mod files;
+pub mod measure;
+pub mod mpi_check;
+mod options;
+pub mod part;
+pub mod partition;
+
+use crate::batch::{self, Submission, System};
+use crate::cluster::Cluster;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::terminal::{note, print, print_data};
+use apexmap_base::units::{self, plural};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::lock::{Lock, Sharing};
+use apexmap_run::campaign::plan_time::PlanTime;
+use apexmap_run::campaign::{Campaign, Request};
+use apexmap_run::launch;
+use apexmap_run::sweep::plan::{Progress, launch_memory};
+use apexmap_run::sweep::submit_table::SubmitTable;
+use apexmap_theory::machine::Card;
+use files::{JobFiles, OpenJob, Writer};
+use options::{check_limits, write_site_record};
+use part::{Part, PartJob, format_hours, parts, sum_hours};
+use partition::{Listing, Partition, list_nodes, plan_for_nodes};
+use std::io::Write;
+use std::path::Path;
+
+/// Options of a submission.
+pub struct JobRequest<'a> {
+    pub flags: &'a SubmitTable,
+    /// Largest number of node hours requested by a flag.
+    pub max_node_hours: Option<f64>,
+    /// Print the scripts of the jobs instead of submitting them.
+    pub dry_run: bool,
+    /// Whether failed points are measured again.
+    pub retry_failed: bool,
+}
+
+/// Submits a job for each part of the campaign with missing points, and prints the ids. A dry run prints the scripts. Returns the
+/// campaign for the nodes of its jobs if no point is missing.
+///
+/// # Errors
+/// If a limit or the batch system refuses a job, or a file cannot be written.
+pub fn submit(
+    campaign: Campaign,
+    cluster: &Cluster,
+    request: &Request,
+    jobs: &JobRequest,
+    card: Option<&Card>,
+) -> Result<Option<Campaign>> {
+    let path = std::path::absolute(&campaign.folder).map_err(|e| Error::file("find", &campaign.folder, e))?;
+    let Listing { options, system, name, nodes } = list_nodes(&campaign, &cluster.site, jobs.flags)?;
+    let system = System { folder: path.clone(), ..system };
+    let (campaign, partition) = plan_for_nodes(campaign, cluster, (name, nodes), request)?;
+    let parts = parts(&campaign.wanted_plan(), options.jobs.unwrap_or_default())?;
+    let limit = time_limit(&options, partition.as_ref(), &parts)?;
+    let folder = Folder { path };
+    let records = folder.outcomes()?;
+    let progress = Progress::new(&campaign.plan, &records);
+    let time = PlanTime::new(&campaign.plan, &records, &progress, card, jobs.retry_failed);
+    let job = |part: Part| match time.measuring_time(&part.sizes) {
+        (_, 0) => None,
+        (seconds, launches) => Some(PartJob::new(part, seconds, launches, limit)),
+    };
+    let missing: Vec<PartJob> = parts.into_iter().filter_map(job).collect();
+    drop(records);
+    if missing.is_empty() {
+        return Ok(Some(campaign));
+    }
+    let retry_failed = jobs.retry_failed;
+    let writer =
+        Writer { campaign: &campaign, folder: &folder, template: &system.template, options: &options, retry_failed };
+    if jobs.dry_run {
+        print_jobs(&writer, &missing)?;
+    }
+    // A dry run has printed its jobs before a limit may refuse them.
+    check_limits(&campaign, &cluster.site, jobs.max_node_hours, &missing)?;
+    if !jobs.dry_run {
+        // The launcher is only needed on the machine where the jobs run.
+        launch::check_worker(&campaign.worker)?;
+        mpi_check::check(&campaign, &options)?;
+        let _lock = prepare(&campaign, &folder, card)?;
+        write_site_record(&campaign, &cluster.site, &folder, jobs.flags)?;
+        submit_all(&writer, &system, missing)?;
+    }
+    Ok(None)
+}
+
+/// Returns true if the sweep requests jobs, and this process is not in a job.
+pub fn is_wanted(campaign: &Campaign) -> bool {
+    let job_variable = batch::JOB_ID_VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
+    match (job_variable, campaign.sweep.launch.submit.is_some()) {
+        (Some(name), true) => {
+            note(&format!(
+                "note: this process is already in a job ({name} is set): the sweep runs here, and `submit` is ignored"
+            ));
+            false
+        }
+        (_, requests_jobs) => requests_jobs,
+    }
+}
+
+/// Returns the longest time of a job: that of the options, or what the partition allows.
+fn time_limit(options: &SubmitTable, partition: Option<&Partition>, parts: &[Part]) -> Result<Option<f64>> {
+    let limit = options.time_limit_seconds().map_err(|(message, help)| Error::input(message, help))?;
+    match partition {
+        Some(partition) => partition.limit_time(limit, options.qos.is_some(), parts),
+        None => Ok(limit),
+    }
+}
+
+/// Prints the scripts and the commands that would submit them.
+fn print_jobs(writer: &Writer, jobs: &[PartJob]) -> Result<()> {
+    let mut text = String::new();
+    let by_size = writer.campaign.plan.by_size();
+    for (index, job) in jobs.iter().enumerate() {
+        let memory = job.part.sizes.iter().map(|size| launch_memory(&writer.campaign.plan, *size, &by_size[size]).0);
+        let memory = units::bytes(memory.max().unwrap_or(0) as f64);
+        text.push_str(&format!(
+            "# {}: {}, {memory} on each node{}\n",
+            job.part.name,
+            describe_times(job),
+            chain_advice(job)
+        ));
+        // The scripts of nodes differ only in the name.
+        if job.part.node().is_some() && index > 0 {
+            continue;
+        }
+        text.push_str(&writer.script(job)?);
+        let submit = batch::script::submit_command(writer.template, "SCRIPT");
+        text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));
+    }
+    let [expected, at_most] = sum_hours(jobs).map(format_hours);
+    text.push_str(&format!(
+        "# {}: about {expected} of measuring, at most {at_most} by the time limits\n",
+        plural(jobs.len(), "job")
+    ));
+    print_data(&text)
+}
+
+fn describe_times(job: &PartJob) -> String {
+    let seconds = units::number(job.measuring_seconds, units::NumberStyle::Rounded(2));
+    format!("about {seconds} s of measuring, time limit {}", units::seconds(job.seconds))
+}
+
+/// Returns the advice for a part whose points take longer than a job may.
+fn chain_advice(job: &PartJob) -> String {
+    match job.jobs_needed {
+        0 | 1 => String::new(),
+        count => format!(
+            "; its points need about {count} such jobs, one after the other: submit the rest by the same command"
+        ),
+    }
+}
+
+/// Writes the plan into the result folder. Jobs that measure share its lock; the returned one keeps out a second submission.
+fn prepare(campaign: &Campaign, folder: &Folder, card: Option<&Card>) -> Result<Lock> {
+    Folder::create(&folder.path)?;
+    let files = JobFiles::new(folder);
+    std::fs::create_dir_all(&files.folder).map_err(|e| new_file::access_error("create", &files.folder, e))?;
+    let lock = Lock::acquire(&files.folder.join(".submit"), Sharing::Exclusive)?.ok_or_else(|| {
+        let message = format!("another apexmap submits jobs of {}", folder.path.display());
+        Error::environment(message, "wait for it to end")
+    })?;
+    folder.remove_abandoned_if_unused();
+    let _shared_lock = folder.share()?;
+    if let Some(card) = card {
+        folder.replace_card(card)?;
+    }
+    campaign.write_plan(folder)?;
+    Ok(lock)
+}
+
+/// Writes all scripts, submits those without an open job, and prints the ids.
+fn submit_all(writer: &Writer, system: &System, jobs: Vec<PartJob>) -> Result<()> {
+    let files = JobFiles::new(writer.folder);
+    let mut new_jobs = Vec::new();
+    for job in jobs {
+        let name = &job.part.name;
+        match files.open_job(name) {
+            Some(OpenJob::Running) => print(&format!("{name}: a job measures it\n"))?,
+            Some(OpenJob::Queued(id)) => print(&format!(
+                "{name}: job {id} is submitted and has not started; if you have cancelled it, remove {}\n",
+                files.queued_file(name).display()
+            ))?,
+            None => new_jobs.push(job),
+        }
+    }
+    new_jobs.iter().try_for_each(|job| writer.write(job))?;
+    let path = writer.folder.path.display();
+    let count = new_jobs.len();
+    for (index, job) in new_jobs.iter().enumerate() {
+        let name = &job.part.name;
+        let id = submit_once(system, &files.script(name), &files.queued_file(name)).map_err(|error| {
+            let others: Vec<&str> = new_jobs[index + 1..].iter().map(|job| job.part.name.as_str()).collect();
+            let others =
+                if others.is_empty() { String::new() } else { format!("; also not submitted: {}", others.join(", ")) };
+            let help = format!("{}; the same command then submits what has no job", error.help);
+            Error { message: format!("{name}: {}{others}", error.message), help, ..error }
+        })?;
+        let id = id.unwrap_or_else(|| "without a known id".to_owned());
+        let (nodes, times) = (job.part.describe_nodes(), describe_times(job));
+        print(&format!("submitted job {id}: {nodes}, {times}{}\n", chain_advice(job)))?;
+    }
+    if count > 0 {
+        let log = files.script(&new_jobs[0].part.name).with_extension("log");
+        print(&format!(
+            "`apexmap status {path}` shows what is measured, the same command submits what is missing then and writes the report; log: {}\n",
+            log.display()
+        ))?;
+    }
+    Ok(())
+}
+
+/// Submits a script, and returns the job's id if the batch system prints one. Until the job starts and removes it, the file `queued` has
+/// the id.
+fn submit_once(system: &System, script: &Path, queued: &Path) -> Result<Option<String>> {
+    // Created before, and kept open: a job that starts at once has removed it when the id is written.
+    let mut file = new_file::create(queued)?;
+    let refused = match system.submit(script) {
+        Ok(Submission::Accepted(id)) => {
+            let _ = file.write_all(id.as_deref().unwrap_or_default().as_bytes());
+            return Ok(id);
+        }
+        Ok(Submission::Unanswered(message)) => {
+            let help = format!(
+                "the job may be in the queue: look for it with the batch system's own programs, and remove {} if it is not",
+                queued.display()
+            );
+            return Err(Error::environment(message, help));
+        }
+        Ok(Submission::Refused(message)) => {
+            let advice = "correct [launch] submit or the flags of the same names; --dry-run shows the scripts";
+            Error::environment(message, advice)
+        }
+        Err(error) => error,
+    };
+    let _ = std::fs::remove_file(queued);
+    Err(refused)
+}
