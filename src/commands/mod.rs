@@ -13,7 +13,6 @@ mod codes;
 mod columns;
 mod compare;
 mod compare_folder;
-mod compare_self;
 mod conclude;
 mod devices;
 pub mod diagnostics;
