@@ -129,15 +129,14 @@ fn fit_errors(samples: &Samples, card: &Card) -> String {
         Err(refusal) => return refusal.to_string(),
     };
     let per_cent = |error: f64| format!("{:.1} %", 100.0 * error);
-    let Some(curve) = baseline::choose(&data.observations, &model_fit::work(&Surface)) else {
+    let Some(curve) = baseline::interpolate(&data.observations) else {
         return format!("within {}", per_cent(fit.quality.smape));
     };
     let lines = model_fit::lines(&Surface, &fit, &curve);
     format!(
-        "within {}; with points left out {}, {} {}; with all points of a value left out: {}; held at the card's values: {}",
+        "within {}; with points left out {}, interpolation {}; with all points of a value left out: {}; held at the card's values: {}",
         per_cent(fit.quality.smape),
         fit.quality.left_out.map_or("-".into(), per_cent),
-        curve.curve,
         per_cent(curve.left_out),
         lines.join("; "),
         fit.not_identified.join(", ")

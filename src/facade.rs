@@ -160,7 +160,7 @@ pub mod models {
 /// ```
 pub mod fits {
     pub use apexmap_study::model_fit::{Data, observations, sentence};
-    pub use apexmap_theory::fit::baseline::{Baseline, choose as baseline};
+    pub use apexmap_theory::fit::baseline::{Baseline, interpolate as baseline};
     pub use apexmap_theory::fit::quality::Quality;
     pub use apexmap_theory::fit::{Estimate, Fit, Observation, Options, Point, Role, fit};
 }

@@ -261,8 +261,6 @@ fn a_finished_result_is_never_overwritten_by_another_command() {
     assert!(error.contains("holds the result of another sweep, \"s\"") && error.contains("--replace"), "{error}");
     let error = refusal_message(&["try", &other, "--out", &out]);
     assert!(error.contains("holds the result of another sweep") && error.contains("apexmap run --replace"), "{error}");
-    let error = refusal_message(&["compare", "--self", &sweep, "--launches", "2", "--out", &out]);
-    assert!(error.contains("holds a result") && error.contains("--replace"), "{error}");
     let error = refusal_message(&["compare", &out, "red-storm", "--out", &out]);
     assert!(error.contains("holds a result") && !error.contains("and a comparison"), "{error}");
     std::fs::write(scratch.join("result/comparison.json"), "{\"compares\": []}").unwrap();

@@ -191,9 +191,8 @@ fn run_documented_commands(scratch: &Scratch, hides_facts: bool, wanted: impl Fn
     let (mut seen, mut count, mut wrong) = (HashSet::new(), 0, Vec::new());
     for (place, arguments) in documented_commands().into_iter().filter(|(place, _)| wanted(place)) {
         let reads = arguments.first().is_some_and(|command| READ_COMMANDS.contains(&command.as_str()));
-        // A calibrated card takes minutes, and so does a comparison of a machine with itself. Another test has the card of a
-        // simulated machine.
-        let slow = ["--card", "bottleneck", "--self"];
+        // A calibrated card takes minutes. Another test has the card of a simulated machine.
+        let slow = ["--card", "bottleneck"];
         let slow = arguments.iter().any(|word| slow.contains(&word.as_str()));
         if !reads || slow || !arguments.iter().all(is_available) || !seen.insert(arguments.clone()) {
             continue;

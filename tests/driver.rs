@@ -9,10 +9,8 @@ use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::kernels;
 use apexmap_measure::worker::{Job, Repeat};
-use apexmap_pages::compare::control;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
-use apexmap_results::samples::Samples;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::launch::{self, CommandLine};
 use apexmap_run::sweep::budget;
@@ -552,18 +550,6 @@ fn a_disturbed_machine_is_reported_and_ends_a_quiet_only_run() {
     assert_eq!(case.samples().len(), 6, "otherwise it is measured and reported");
     let records = case.folder.records().expect("journals");
     assert_eq!(records.last().map(|record| record.preflight.len()), Some(8), "the journal keeps it");
-}
-
-#[test]
-fn launches_alternate_between_the_two_sides_of_a_control() {
-    let mut case = Case::new(&[1, 2], 4, times(2));
-    case.drive(&[]);
-    let samples = Samples::from(case.folder.table().expect("a table"));
-    let launches = control::sides(&samples).expect("blocks").map(|side| {
-        assert_eq!(side.len(), samples.len() / 2);
-        side.words("launch").into_iter().map(str::to_owned).collect::<Vec<_>>()
-    });
-    assert_eq!(launches, [["0001", "0002", "0005", "0006"], ["0003", "0004", "0007", "0008"]]);
 }
 
 /// Message of Open MPI when it cannot create a window.

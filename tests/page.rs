@@ -6,7 +6,7 @@ use crate::common::Scratch;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::legend::{Item, Legend, items, names};
 use apexmap_draw::figure::*;
-use apexmap_pages::html::{self, Picture, Viewer, ViewerSurface};
+use apexmap_pages::html::{self, Drawing, Picture, Viewer, ViewerSurface};
 use ndarray::Array2;
 use proptest::prelude::*;
 use serde::Serialize;
@@ -65,8 +65,7 @@ fn curves(labels: &[&str]) -> Figure {
 
 /// Creates a page of two machines and all kinds of figures, with `name` in every place that a file can control.
 fn page(folder: &Path, name: &str) -> PathBuf {
-    let picture =
-        |figure: &Figure, file: &str| html::picture(folder, figure, file.into(), name.into(), name.into()).unwrap();
+    let picture = |figure: &Figure, file: &str| Drawing::new(figure.clone(), file, name, name).picture(folder).unwrap();
     let pictures = vec![
         picture(&Figure::Contour(grid(name, 1.0, 4)), "contours"),
         picture(&Figure::Heat(grid(name, 1.0, 4)), "heat"),
@@ -325,9 +324,7 @@ fn no_line_breaks_within_a_value() {
 #[test]
 fn a_page_with_large_figures_stays_small() {
     let scratch = Scratch::new();
-    let heavy =
-        html::picture(&scratch, &Figure::Heat(grid("heavy", 1.0, 90)), "heavy".into(), "heavy".into(), String::new())
-            .unwrap();
+    let heavy = Drawing::new(Figure::Heat(grid("heavy", 1.0, 90)), "heavy", "heavy", "").picture(&scratch).unwrap();
     assert!(heavy.svg.contains("href=\"data:image/png;base64,iVBORw0KGgo"), "drawn as pixels");
     assert!(std::fs::metadata(scratch.join("heavy.svg")).unwrap().len() > 600_000, "complete in the file");
     assert_eq!((heavy.rows.len(), heavy.left_out), (5000, 90 * 90 - 5000));

@@ -2,7 +2,7 @@
 
 use super::common::{Scratch, refusal_message, successful_stdout};
 use crate::browser;
-use apexmap_study::validate::papers::ITEMS;
+use apexmap_study::validate::papers;
 use apexmap_theory::paper_tables;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,11 +30,12 @@ fn every_sweep_of_the_papers_can_be_simulated() {
 #[test]
 fn every_simulated_value_belongs_to_one_part_of_a_paper_and_to_a_sweep() {
     let table = paper_tables::table("checks-simulated").expect("a table");
+    let items = papers::items().expect("the items");
     let mut used = BTreeSet::new();
     for row in 0..table.rows.len() {
         let source = table.word(row, "source");
-        let items = ITEMS.iter().filter(|item| item.simulated.iter().any(|prefix| source.starts_with(prefix)));
-        assert_eq!(items.count(), 1, "{source}");
+        let own = items.iter().filter(|item| item.simulated.iter().any(|prefix| source.starts_with(prefix)));
+        assert_eq!(own.count(), 1, "{source}");
         let words = table.word(row, "quantities").split([' ', ';']);
         used.extend(words.filter_map(|word| word.strip_prefix("sweep=")).map(str::to_owned));
     }

@@ -111,7 +111,7 @@
 //! - `crash`: a panic that escapes gives one message
 //! - `faults`: failing calls, kills, signals, full disks and concurrent drivers lose nothing
 //! - `resume`: complete runs: killed, resumed, failed, inspected
-//! - `baseline`: the curves that a model has to beat, and the sentences about a model that does not
+//! - `baseline`: the interpolation that a model has to beat, and the sentences about a model that does not
 //! - `fit`: known values, recovered parameters, coverage of intervals, refused designs
 //! - `formula`: models that users write: known values, units, errors with places, files
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
@@ -132,7 +132,6 @@
 //! - `compare_exact`: simulations and predictions without noise
 //! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions about many points
 //! - `compare_terms`: why one machine is faster than another, term by term
-//! - `control`: differences found between launches of the same point
 //! - `placement`: warnings about ranks and memory in the wrong place
 //! - `first_screen`: first screens of reports; reports drawn again from the result that they hold
 //! - `report`: the report in a real browser, and `apexmap plot`
@@ -175,7 +174,6 @@ mod compare_sides;
 mod compare_terms;
 mod condition;
 mod contributing;
-mod control;
 mod crash;
 mod crew;
 mod cube;

@@ -12,7 +12,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
 use apexmap_draw::figure::Figure;
-use apexmap_pages::html::{self, Picture, picture};
+use apexmap_pages::html::{self, Drawing, Picture};
 use apexmap_pages::validation::{SourceOfChecks, sources};
 use apexmap_study::validate::simulations::Simulations;
 use apexmap_study::validate::{Check, Count, Kind, Validation, validate};
@@ -107,7 +107,7 @@ fn write(report: &Validation, simulations: &Simulations, to: &Path) -> Result<Pa
         }
         let mut pictures = Vec::new();
         for Drawn { name, caption, figure } in drawn {
-            pictures.push(picture(&folder, &figure, name, caption.clone(), caption)?);
+            pictures.push(Drawing::new(figure, name, caption.clone(), caption).picture(&folder)?);
         }
         let is_own = |check: &&Check| check.is_simulated && check.source.starts_with(paper.short);
         let checks: Vec<&Check> = report.checks.iter().filter(is_own).collect();

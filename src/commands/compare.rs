@@ -1,7 +1,6 @@
 //! `apexmap compare`: compares results and published machines.
 
 use super::compare_folder;
-use super::compare_self::{self, SelfArguments};
 use super::format::pretty;
 use super::opened::Opened;
 use super::own_model::OwnModels;
@@ -27,10 +26,10 @@ use apexmap_pages::html::make_style_folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
-use apexmap_run::campaign::trust::Consent;
 use apexmap_theory::codes;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
+use clap::builder::UnknownArgumentValueParser;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -40,29 +39,21 @@ use std::path::{Path, PathBuf};
       --allow page-size --names 4KiB,2MiB
   apexmap compare red-storm results/random-access-ranks
   apexmap compare results/base results/new --fail-if slower=5%,noisy --no-page
-  apexmap compare --self quickstart --launches 5     how often does a comparison find a false difference?
 
 Ratios are speeds relative to the first machine; above 1 means faster.")]
 pub struct Arguments {
     /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets selects samples
-    #[arg(required_unless_present = "control", num_args = 1.., value_name = "RESULT")]
+    #[arg(required = true, num_args = 1.., value_name = "RESULT")]
     inputs: Vec<String>,
-    /// Measure this sweep (a file or a ready sweep) in launches that alternate between A and B, and print how many differences a
-    /// comparison of A and B finds; all are false
-    #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "cards", "cores", "conditions", "ignore", "fail_if"])]
-    control: Option<PathBuf>,
-    /// Launches of A, and of B, per rank count [default: those of the sweep, at least 3]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=50))]
-    launches: Option<u32>,
-    /// Folder for the HTML page, its figures and tables, and the samples of --self [default: compare/A-vs-B, compare/self-SWEEP]
+    #[arg(long = "self", hide = true, num_args = 0..=1,
+        value_parser = UnknownArgumentValueParser::suggest("to compare a sweep with itself, run `apexmap ab --sweep SWEEP --null`"))]
+    removed_self: Option<String>,
+    /// Folder for the HTML page, its figures and tables [default: compare/A-vs-B]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// If the folder holds something else, such as another comparison, keep that as FOLDER.1 and start again
     #[arg(long)]
     replace: bool,
-    /// Start the programs that the sweep or a site file names without a question, although the file may come from somebody else
-    #[arg(long, requires = "control")]
-    trust: bool,
     /// Names of the machines, comma-separated [default: their own names]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     names: Vec<String>,
@@ -105,7 +96,7 @@ pub struct Arguments {
     /// Do not write the HTML page; print only the text, or that of the check
     #[arg(long)]
     no_page: bool,
-    /// Print the check, or the rate of false findings, as JSON
+    /// Print the check as JSON
     #[arg(long)]
     json: bool,
 }
@@ -116,21 +107,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ignored: arguments.ignore.iter().map(|name| parameter_column(name)).collect::<Result<_>>()?,
         ranks: arguments.match_ranks,
     };
-    if let Some(sweep) = &arguments.control {
-        return compare_with_itself(arguments, sweep, matching);
-    }
-    if arguments.launches.is_some() {
-        let next = "add the sweep: apexmap compare --self quickstart --launches 5";
-        return Err(Error::input("--launches applies only to --self", next));
-    }
     if arguments.json && arguments.fail_if.is_empty() {
         let next = "add --fail-if slower=5%, for example";
-        return Err(Error::input("--json applies only to --fail-if and --self", next));
+        return Err(Error::input("--json applies only to --fail-if", next));
     }
     if let [only] = arguments.inputs.as_slice() {
-        let help = format!(
-            "name the other one: apexmap compare {only} OTHER; or measure how often a comparison finds a false difference: apexmap compare --self SWEEP"
-        );
+        let help = format!("name the other one: apexmap compare {only} OTHER");
         return Err(Error::input("a comparison needs two results", help));
     }
     let mut machines = read_machines(&arguments.inputs, &arguments.conditions)?;
@@ -206,20 +188,6 @@ fn require_quiet(comparison: &Comparison) -> Result<()> {
             "free the machine, measure again, and compare the new results",
         )),
     }
-}
-
-/// Measures a sweep twice and compares it with itself.
-fn compare_with_itself(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
-    let consent = Consent::from_flag(arguments.trust);
-    let (launches, out, replace) = (arguments.launches, arguments.out.as_deref(), arguments.replace);
-    let sides = compare_self::measure(&SelfArguments { sweep, launches, out, replace, consent })?;
-    let comparison = with_choices(arguments, sides.compare(matching)?)?;
-    let findings = sides.conclude(&comparison, arguments.json)?;
-    if !arguments.no_page {
-        let made = write_page(arguments, &sides.folder, &comparison, None)?;
-        if arguments.json { note(made.trim_end()) } else { print(&made)? }
-    }
-    if arguments.json { print_data(&findings) } else { print(&findings) }
 }
 
 fn report_verdict(check: &RegressionCheck) -> Result<()> {

@@ -19,7 +19,6 @@ struct Record {
     compares: Vec<String>,
 }
 
-/// Returns the entry of a machine in the record.
 pub fn record_entry(machine: &Machine) -> String {
     match (&machine.run, machine.origin) {
         (Some(run), Origin::Measured) => {
@@ -32,10 +31,6 @@ pub fn record_entry(machine: &Machine) -> String {
 
 /// Prepares a folder for the comparison of these results, as [`record_entry`] names them. The same comparison may overwrite its own
 /// folder.
-///
-/// # Errors
-/// If the folder holds something else and `replace` is false, or if it cannot be written. With `replace`, the old folder is kept
-/// as FOLDER.1.
 pub fn prepare(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
     let record = Record { compares };
     if let Some(contents) = other_contents(path, &record)? {

@@ -113,8 +113,7 @@ fn fit_and_print(
 ) -> Result<()> {
     let options = Options { seed: arguments.seed, ..Options::default() };
     let fit = data.fit(model, roles, options)?;
-    let work = model_fit::work(model);
-    let curve = baseline::choose(&data.observations, &work);
+    let curve = baseline::interpolate(&data.observations);
     if let Some(to) = &arguments.figures {
         draw(model, &fit, (data, samples), to)?;
     }

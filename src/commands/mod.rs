@@ -12,7 +12,6 @@ mod codes;
 mod columns;
 mod compare;
 mod compare_folder;
-mod compare_self;
 mod conclude;
 mod devices;
 pub mod diagnostics;

@@ -6,7 +6,7 @@ use apexmap_base::name_lookup::{NameMatch, look_up};
 use apexmap_base::terminal::{family_index, print, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::amount;
-use apexmap_pages::html::picture;
+use apexmap_pages::html::Drawing;
 use apexmap_study::model_fit::nic;
 use apexmap_theory::machine::{self, Card};
 use apexmap_theory::models::published::published_machines;
@@ -74,8 +74,7 @@ fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
     }
     std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
     for drawing in nic::paper_figures()? {
-        let file = drawing.file.to_owned();
-        picture(folder, &drawing.figure, file, drawing.title, drawing.caption)?;
+        Drawing::new(drawing.figure, drawing.file, drawing.title, drawing.caption).picture(folder)?;
         let _ = writeln!(text, "{}", folder.join(drawing.file).with_extension("svg").display());
     }
     Ok(())

@@ -72,9 +72,6 @@ impl Opened {
     }
 
     /// Returns the folder with manifest and card.
-    ///
-    /// # Errors
-    /// If only a file of samples is given.
     pub fn folder(&self) -> Result<&Folder> {
         self.folder.as_ref().ok_or_else(|| {
             Error::input(
@@ -127,7 +124,6 @@ fn folder_of_samples(file: &Path) -> Option<Folder> {
     of_folder.then_some(folder)
 }
 
-/// Reads all samples of a result.
 pub fn read(result: &Path) -> Result<Samples> {
     Opened::open(result)?.samples()
 }

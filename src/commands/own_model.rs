@@ -33,7 +33,6 @@ impl OwnModels {
     }
 }
 
-/// Reads the formula of a model that is named by a file.
 pub fn read(model: &str) -> Result<Option<FormulaModel>> {
     if model.ends_with(".toml") { FormulaModel::read(Path::new(model)).map(Some) } else { Ok(None) }
 }

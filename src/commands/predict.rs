@@ -128,7 +128,6 @@ fn name_usable_machines(model: &dyn Model, error: Error) -> Error {
     Error { help: format!("{}; {usable}", error.help), ..error }
 }
 
-/// Returns the variable of a model with this name.
 pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
     let about = model.about();
     let variables = about.variables.iter();
@@ -185,7 +184,6 @@ pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
     Ok(std::iter::successors(Some(from), |value| Some(2.0 * value)).take_while(|value| *value <= to).collect())
 }
 
-/// Formats a value of a variable.
 pub fn value_text(variable: &Variable, value: f64) -> String {
     match variable.words.get(value as usize) {
         Some(word) => (*word).to_owned(),
@@ -230,7 +228,6 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     text
 }
 
-/// Returns the reservations of a row that not all rows have.
 fn own_reservations(row: &ScanPoint, common: &[&str]) -> String {
     let words = row.reservations.iter().map(ToString::to_string).filter(|words| !common.contains(&words.as_str()));
     words.collect::<Vec<_>>().join("; ")

@@ -94,7 +94,6 @@ fn show(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Prints the comparison of the nodes.
 fn compare_nodes(samples: &Samples, format: Format) -> Result<()> {
     if !nodes::is_of_each_node(samples) {
         let help = "measure with `apexmap run SWEEP --each-node`, or leave out --each-node";

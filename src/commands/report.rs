@@ -105,7 +105,6 @@ fn redrawn_name(named: &Path) -> PathBuf {
     }
 }
 
-/// Copies the report of a folder to a file of the user.
 fn copy_page(folder: &Folder, out: &Path) -> Result<()> {
     let text = regular_file::read_text(&folder.report()).map_err(|e| Error::file("read", &folder.report(), e))?;
     new_file::write_user_file_contents(out, text)

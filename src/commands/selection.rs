@@ -15,7 +15,6 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Returns whether all samples are selected.
     pub fn is_empty(&self) -> bool {
         self.conditions.is_empty()
     }

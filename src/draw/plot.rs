@@ -51,7 +51,6 @@ impl FigureKind {
         ("elasticity", FigureKind::Elasticity),
     ];
 
-    /// Returns the name of the kind.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|(_, kind)| *kind == self).map_or("figure", |(name, _)| name)
     }
@@ -83,7 +82,6 @@ impl Request {
         self
     }
 
-    /// Returns the columns of the axes.
     pub fn axes(&self) -> Vec<&str> {
         std::iter::once(&self.x).chain(&self.by).map(String::as_str).collect()
     }
@@ -121,7 +119,6 @@ fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec
     Ok(values)
 }
 
-/// Returns the default title for a figure of a column.
 pub fn title(samples: &Samples, kind: FigureKind, x: &str, z: &str) -> String {
     let label = samples.describe(z).label;
     match kind {
@@ -188,9 +185,6 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
 
 /// Adds codes to a contour plot or a heat map over alpha and L, where the map has their rate: their accesses, at their size. The subtitle
 /// names the other codes, with the reason.
-///
-/// # Errors
-/// If the figure is of another kind or has other axes.
 pub fn add_codes(samples: &Samples, request: &Request, drawn: Figure, codes: &[Code]) -> Result<Figure> {
     let along: Option<fn(&Code) -> [f64; 2]> = match request.axes()[..] {
         [columns::BLOCK, columns::ALPHA] => Some(|code| [code.block_words, code.alpha]),
@@ -250,7 +244,7 @@ pub fn add_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result
             let companion = |series: &Series, others: &[Series], suffix: &str| {
                 let matching = others.iter().find(|other| other.label == series.label);
                 let points = matching.map(|other| other.points.clone()).unwrap_or_default();
-                let plain = |point: CurvePoint| CurvePoint { low: f64::NAN, high: f64::NAN, ..point };
+                let plain = |point: CurvePoint| CurvePoint::new(point.x, point.y, None);
                 let label = format!("{} {suffix}", series.label).trim().to_owned();
                 Series { label, points: points.into_iter().map(plain).collect() }
             };
@@ -380,10 +374,9 @@ fn curves(request: &Request, subtitle: String, y: ColumnDescription, values: &[C
             let labels: Vec<String> = request.by.iter().zip(name).map(text).collect();
             series.push((name, Series { label: labels.join(", "), points: Vec::new() }));
         }
-        let (low, high) = summary.and_then(|s| s.interval).unwrap_or((f64::NAN, f64::NAN));
-        let y = summary.map_or(f64::NAN, |s| s.median);
+        let point = CurvePoint::new(x, summary.map_or(f64::NAN, |s| s.median), summary.and_then(|s| s.interval));
         if let Some((_, series)) = series.last_mut() {
-            series.points.push(CurvePoint { x, y, low, high });
+            series.points.push(point);
         }
     }
     let medians = values.iter().filter_map(|shown| shown.summary).map(|summary| summary.median);

@@ -17,9 +17,6 @@ pub struct Axes {
 
 /// Returns the default axes of a figure: L and alpha, or the sweep's own axes with most values. `x` is the axis that the user
 /// gives, if any.
-///
-/// # Errors
-/// If these samples vary too few columns for this kind of figure.
 pub fn default_axes(samples: &Samples, kind: FigureKind, x: Option<&str>) -> Result<Axes> {
     let is_curves = kind == FigureKind::Curves;
     let order = if x.is_some() { [ALPHA, BLOCK] } else { [BLOCK, ALPHA] };
@@ -49,7 +46,6 @@ pub fn default_axes(samples: &Samples, kind: FigureKind, x: Option<&str>) -> Res
     }
 }
 
-/// Creates the error about samples that vary too few columns.
 fn nothing_varies(samples: &Samples, kind: FigureKind) -> Error {
     let name = kind.name();
     let axes = samples.axes();
@@ -78,9 +74,6 @@ pub struct Selected {
 
 /// Selects the samples that a figure can show. If points differ in a further parameter, and only one of its values spans the
 /// axes, the figure shows that value.
-///
-/// # Errors
-/// If several values span the axes, or an axis has one value. The help is a condition to add, or another figure.
 pub fn select(samples: &Samples, request: &Request) -> Result<Selected> {
     let mut selected = Selected { samples: samples.clone(), notes: Vec::new() };
     // A measurement on the axis gives each point its own place.
@@ -150,7 +143,6 @@ fn left_out(column: &str, shown: &Samples, parts: &[Samples], request: &Request)
     format!("the figure shows {}; it leaves out {}", name(shown), others.collect::<Vec<_>>().join("; "))
 }
 
-/// Creates the error about an axis with one value.
 fn flat_axis(samples: &Samples, request: &Request, axis: &str) -> Error {
     let kind = request.kind.name();
     let value = samples.good().first_value(axis).map(|value| columns::label(axis, &value));

@@ -1,6 +1,6 @@
 //! A located program as an HTML page: its lines and functions, and its lines as dots on a measured map.
 
-use crate::html::{self, Picture, picture};
+use crate::html::{self, Drawing, Picture};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::provenance::PlainNode;
@@ -121,7 +121,7 @@ fn draw_map(located: &Located, samples: &Samples, to: &Path) -> Result<Option<Pi
     let drawn = add_codes(&group.samples, &request, drawn, dots)?;
     let caption = "Lines with 2 % of the accesses or of the misses, with their share of the accesses, if their data are as large as the \
                    memory of this map and their accesses independent. The table has the rates of all sizes and kinds.";
-    picture(to, &drawn, "map".into(), title, caption.into()).map(Some)
+    Drawing::new(drawn, "map", title, caption).picture(to).map(Some)
 }
 
 /// Returns a line with a place as a code. Apex-Map has no strides, and a sweep through caches is as fast as its instructions.

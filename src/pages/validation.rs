@@ -1,6 +1,6 @@
 //! The validation as an HTML report: verdicts, fits, and figures of the published machines.
 
-use crate::html::{self, Picture, picture};
+use crate::html::{self, Drawing, Picture};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::units::Unit;
@@ -59,8 +59,9 @@ struct FitSection<'a> {
 pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     let figures = to.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
-    let draw =
-        |name: String, caption: String, figure: Figure| picture(&figures, &figure, name, caption.clone(), caption);
+    let draw = |name: String, caption: String, figure: Figure| {
+        Drawing::new(figure, name, caption.clone(), caption).picture(&figures)
+    };
     let mut fits = Vec::new();
     for (number, fitted) in report.fits.iter().enumerate() {
         let mut pictures = Vec::new();
@@ -157,7 +158,7 @@ fn quantity(label: &str, unit: Unit, log: bool) -> Quantity {
 }
 
 fn series(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-    let point = |(x, y)| CurvePoint { x, y, low: f64::NAN, high: f64::NAN };
+    let point = |(x, y)| CurvePoint::new(x, y, None);
     Series { label: label.into(), points: points.into_iter().map(point).collect() }
 }
 

@@ -93,7 +93,6 @@ pub struct NodeValue {
 }
 
 impl NodeCheck {
-    /// Returns the names of the slow nodes.
     pub fn slow_nodes(&self) -> Vec<&str> {
         self.nodes.iter().filter(|row| row.slow_points > 0).map(|row| row.node.as_str()).collect()
     }

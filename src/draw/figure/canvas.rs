@@ -30,7 +30,6 @@ impl<'a> Canvas<'a> {
         Ok(canvas)
     }
 
-    /// Records the position of a row of the table.
     pub fn spot(&mut self, position: Xy, row: usize) {
         self.spots.push(Spot { position, row });
     }

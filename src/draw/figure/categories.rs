@@ -95,7 +95,6 @@ impl Categories {
         Ok(())
     }
 
-    /// Draws a cell with its text where that fits.
     fn draw_cell(
         &self,
         canvas: &mut Canvas,
@@ -152,7 +151,6 @@ impl Categories {
         LeadText { size, with_numbers }
     }
 
-    /// Draws the colours and names of the categories to the right of the frame.
     fn draw_names(&self, canvas: &mut Canvas, area: &Rect) -> Result<()> {
         let is_shown = |category: &usize| match self.shown {
             CellText::Value => self.cells.iter().flatten().any(|other| other == category),

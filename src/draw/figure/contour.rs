@@ -188,7 +188,6 @@ fn length(line: &[Xy]) -> f64 {
     line.windows(2).map(|pair| (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)).sum()
 }
 
-/// Returns the point at a share of the line's length.
 fn point_along(line: &[Xy], share: f64) -> Xy {
     let mut rest = share * length(line);
     for pair in line.windows(2) {

@@ -60,7 +60,26 @@ pub struct CurvePoint {
     pub high: f64,
 }
 
+impl Curves {
+    /// Creates curves without landmarks, whose series have no order.
+    pub fn new(
+        title: impl Into<String>,
+        subtitle: impl Into<String>,
+        x: Quantity,
+        y: Quantity,
+        series: Vec<Series>,
+    ) -> Self {
+        Self { title: title.into(), subtitle: subtitle.into(), x, y, series, marks: Vec::new(), ordered: false }
+    }
+}
+
 impl CurvePoint {
+    /// Creates a point, with its 95 % interval if there is one.
+    pub fn new(x: f64, y: f64, interval: Option<(f64, f64)>) -> Self {
+        let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
+        Self { x, y, low, high }
+    }
+
     fn span(&self) -> Span {
         Span { y: self.y, low: self.low, high: self.high }
     }
@@ -239,7 +258,6 @@ fn sort_by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
     sorted
 }
 
-/// Returns the runs of neighbouring points that all pass.
 fn stretches(points: &[CurvePoint], pass: impl Fn(&CurvePoint) -> bool) -> Vec<Vec<CurvePoint>> {
     points.split(|p| !pass(p)).filter(|s| !s.is_empty()).map(<[CurvePoint]>::to_vec).collect()
 }
@@ -262,7 +280,6 @@ fn draw_intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], sty
     Ok(())
 }
 
-/// Draws arrows at the edge of the frame where an interval continues beyond it.
 fn draw_arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: SeriesStyle) -> Result<()> {
     for point in points.iter().filter(|point| !point.y.is_nan()) {
         let (below, above) = is_beyond(point.span(), &frame.y);

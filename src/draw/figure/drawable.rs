@@ -15,7 +15,6 @@ pub trait Drawable {
     /// Returns the figure's values.
     fn table(&self) -> FigureTable;
 
-    /// Returns a short description of the figure.
     fn description(&self) -> String;
 
     /// Returns the space that the figure needs on a sheet of this width.

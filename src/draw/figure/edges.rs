@@ -31,7 +31,6 @@ pub fn is_beyond(point: Span, y: &Scale) -> (bool, bool) {
     (has_interval && point.low < y.low, has_interval && point.high > y.high)
 }
 
-/// Returns the subtitle with an explanation of the arrows.
 pub fn explain_arrows(subtitle: &str) -> String {
     const ARROWS: &str = "arrows: intervals that continue beyond the axis";
     let (words, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));

@@ -68,7 +68,7 @@ impl Grid {
     /// Creates a grid whose cells have no value.
     pub fn without_values(title: String, subtitle: String, x: Axis, y: Axis) -> Self {
         let values = Array2::from_elem((y.values.len(), x.values.len()), f64::NAN);
-        let z = Quantity { label: String::new(), unit: Unit::None, log: false };
+        let z = Quantity::linear(String::new(), Unit::None);
         Self { title, subtitle, x, y, z, values, failed: Vec::new() }
     }
 
@@ -138,6 +138,16 @@ impl Grid {
 }
 
 impl Quantity {
+    /// Creates a quantity with a linear scale.
+    pub fn linear(label: impl Into<String>, unit: Unit) -> Self {
+        Self { label: label.into(), unit, log: false }
+    }
+
+    /// Creates a quantity with a logarithmic scale.
+    pub fn log(label: impl Into<String>, unit: Unit) -> Self {
+        Self { label: label.into(), unit, log: true }
+    }
+
     /// Returns the axis title without the explanation in parentheses: `L (words)`.
     pub fn short_title(&self) -> String {
         let label = self.label.split(" (").next().unwrap_or_default().to_owned();

@@ -9,7 +9,6 @@ use apexmap_base::error::Result;
 pub trait Painter {
     fn polygon(&mut self, corners: &[Xy], colour: RGBColor, opacity: f64) -> Result<()>;
 
-    /// Draws a line from point to point.
     fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()>;
 
     fn rect(&mut self, rect: Rect, colour: RGBColor) -> Result<()>;

@@ -169,14 +169,9 @@ fn draw_map(canvas: &mut Canvas, ratios: &Ratios, z: &Scale) -> Result<()> {
         key.push(Key::Missing);
     }
     let sets = ticks::tick_sets(z, &[], Unit::None, z.high >= 4.0);
-    let bar = ColourBar::gradient(z, diverging, (sets, &plain_quantity()), grid.z.title(), &frame.area);
+    let bar = ColourBar::gradient(z, diverging, (sets, &Quantity::log("", Unit::None)), grid.z.title(), &frame.area);
     bar.draw(canvas, &frame.area, key.len())?;
     draw_key(canvas, &frame.area, &key)
-}
-
-/// Returns the quantity of ratios: its ticks are plain numbers.
-fn plain_quantity() -> Quantity {
-    Quantity { label: String::new(), unit: Unit::None, log: true }
 }
 
 /// Draws a cross, and the name of the machine where space allows.

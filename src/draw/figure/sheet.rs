@@ -161,7 +161,6 @@ impl Sheet {
         matches!(self.style, Style::Slide | Style::SlideDark)
     }
 
-    /// Returns the width of a legend below the axes.
     pub fn legend_width(&self) -> f64 {
         if self.style == Style::Paper { self.width } else { self.width - 2.0 * self.margin }
     }

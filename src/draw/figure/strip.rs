@@ -111,7 +111,7 @@ impl Drawable for &Strip {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         let (x, y) = self.scales()?;
         let top = canvas.header(&self.title, &self.subtitle)?;
-        let quantity = Quantity { label: self.items_label.clone(), unit: Unit::None, log: false };
+        let quantity = Quantity::linear(self.items_label.clone(), Unit::None);
         let x = FrameAxis { quantity: &quantity, scale: x, measured: &[], only_measured: false };
         let y = FrameAxis { quantity: &self.value, scale: y, measured: &[], only_measured: false };
         let right = canvas.sheet.width - canvas.sheet.margin - 10.0;

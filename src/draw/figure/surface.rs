@@ -59,7 +59,6 @@ impl Drawable for Surface<'_> {
     }
 }
 
-/// Draws a surface with these scales and this look.
 pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [Scale; 3], look: Look) -> Result<()> {
     view.check()?;
     let solid = Solid {

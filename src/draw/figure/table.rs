@@ -93,7 +93,6 @@ fn short(label: &str) -> &str {
     label.split(" (").next().unwrap_or(label)
 }
 
-/// Returns a value with its unit in words.
 pub fn in_words(value: f64, quantity: &Quantity) -> String {
     match quantity.unit {
         Unit::None | Unit::Words => units::exact_number(value),

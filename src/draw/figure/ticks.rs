@@ -90,7 +90,6 @@ impl Scale {
         Self { low: self.value(-share), high: self.value(1.0 + share), log: self.log }
     }
 
-    /// Returns the scale with its ends moved outwards to round values.
     pub fn round_outwards(&self) -> Self {
         let steps = levels(self);
         Self { low: steps[0], high: steps[steps.len() - 1], log: self.log }
@@ -192,7 +191,6 @@ pub fn is_binary(values: &[f64]) -> bool {
     values.len() > 1 && values.iter().all(power) && values.iter().any(|v| *v >= 16.0)
 }
 
-/// Returns factor and name of the prefix for a value of this magnitude.
 fn prefix(value: f64, unit: Unit, binary: bool) -> (f64, &'static str) {
     const DECIMAL: [(f64, &str); 6] = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
     const BINARY: [(f64, &str); 5] = [
@@ -255,7 +253,6 @@ pub fn short(value: f64, unit: Unit) -> String {
     label(value, unit, false, 3, false)
 }
 
-/// Returns the text of a value in a cell with its unit.
 pub fn with_unit(value: f64, unit: Unit) -> String {
     label(value, unit, false, 3, true)
 }

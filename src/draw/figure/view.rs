@@ -53,7 +53,6 @@ pub struct Projected {
 }
 
 impl View {
-    /// Checks the angles.
     pub fn check(&self) -> Result<()> {
         if self.azimuth.is_finite() && (-90.0..=90.0).contains(&self.elevation) {
             return Ok(());

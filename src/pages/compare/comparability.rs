@@ -20,7 +20,6 @@ pub struct Difference {
     pub example: String,
 }
 
-/// Returns all differences between the machines at matched points.
 pub fn differences(machines: &[Machine], points: &Points) -> Vec<Difference> {
     let mut differences: Vec<Difference> = Vec::new();
     let varying = points.varying();
@@ -70,9 +69,6 @@ fn point_differences(machines: &[Machine], point: &Point) -> Vec<(&'static str, 
 }
 
 /// Returns the differences if all are allowed; they are then printed on every HTML page and figure.
-///
-/// # Errors
-/// If a difference is not allowed.
 pub fn require_allowed(differences: Vec<Difference>, mut allowed: AllowedDifferences) -> Result<Vec<Difference>> {
     let mut is_allowed = |difference: &Difference| allowed.flag(difference.name).is_some_and(|flag| *flag);
     let refused: Vec<&Difference> = differences.iter().filter(|difference| !is_allowed(difference)).collect();

@@ -75,10 +75,6 @@ pub struct Comparison<'a> {
 }
 
 /// Matches and compares the points of machines; the first machine is the base.
-///
-/// # Errors
-/// If there are fewer than two machines, a difference is not allowed, a point would mix samples of one machine, or measured
-/// machines have no point in common.
 pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_>> {
     if machines.len() < 2 {
         return Err(Error::input("a comparison needs two machines", "name at least two: apexmap compare A B"));
@@ -148,7 +144,6 @@ impl Group<'_> {
         self.comparison.points.numbers(self.points.iter().copied(), &self.axes[axis])
     }
 
-    /// Returns an axis for figures.
     pub fn axis(&self, axis: usize) -> Axis {
         let values = self.values(axis);
         Axis { quantity: groups::quantity(&self.axes[axis], &values), values }
@@ -189,7 +184,6 @@ impl Comparison<'_> {
         &self.points.points[index]
     }
 
-    /// Returns the median speed of a machine at a point.
     pub fn speed(&self, machine: usize, point: usize) -> Option<f64> {
         self.point(point).by_machine[machine].as_ref()?.speed()
     }
@@ -275,7 +269,6 @@ impl Comparison<'_> {
         (!disturbed.is_empty()).then(|| Warning::new(DISTURBED, disturbed.join(", ")).to_string())
     }
 
-    /// Returns the machines that were disturbed.
     pub fn disturbed_machines(&self) -> impl Iterator<Item = (&str, Health)> {
         let each = self.machines.iter().map(|machine| (machine.name.as_str(), Health::from_samples(&machine.samples)));
         each.filter(|(_, health)| health.verdict() == Quietness::Disturbed)
@@ -351,7 +344,6 @@ impl Comparison<'_> {
         differences
     }
 
-    /// Counts the points with oversubscription.
     fn oversubscription(&self, points: &[usize]) -> Option<Warning> {
         let is_crowded =
             |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));
@@ -367,7 +359,6 @@ impl Comparison<'_> {
         self.matched.iter().map(|&index| self.point(index)).collect()
     }
 
-    /// Returns the points that not all machines have.
     pub fn unmatched_points(&self) -> impl Iterator<Item = &Point> {
         self.points.points.iter().filter(|point| !point.is_in_all())
     }

@@ -68,7 +68,6 @@ pub fn total(headline: &'static str) -> &'static str {
     if headline == "bytes_per_second_per_rank" { "bytes_per_second" } else { headline }
 }
 
-/// Adds the data of a device to all points of a class with these values.
 pub fn add(points: &mut Points, class: &str, device: usize, shared: &[(String, Option<f64>)], mut data: PointData) {
     // Transport, measuring code and kernel of a device differ from those of a processor by their nature.
     data.facts.transports.clear();

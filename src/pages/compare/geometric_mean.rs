@@ -114,7 +114,6 @@ pub fn weighted_mean(
     mean_of_points(&members?)
 }
 
-/// Returns the mean over all these points.
 fn mean_of_points(members: &[Member]) -> Option<GeometricMean> {
     if members.is_empty() {
         return None;

@@ -56,7 +56,6 @@ pub fn group_points(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
     groups
 }
 
-/// Groups the points of one class of kernels.
 fn group_class(points: &Points, kernel: &Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
     let design = points.design(members);
     let surface = [ALPHA, BLOCK];

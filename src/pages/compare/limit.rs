@@ -13,9 +13,6 @@ pub struct Conditions {
 
 impl Conditions {
     /// Reads `slower=5%` and `noisy`.
-    ///
-    /// # Errors
-    /// If a condition is neither of them, or if there are two limits.
     pub fn parse(texts: &[String]) -> Result<Self> {
         let mut conditions = Self::default();
         for text in texts {
@@ -38,9 +35,6 @@ pub struct SlowdownLimit {
 
 impl SlowdownLimit {
     /// Reads `slower=5%`.
-    ///
-    /// # Errors
-    /// If the text has another form, or the value is not between 0 and 1000 %.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |reason: &str| Error::input(format!("--fail-if {text}: {reason}"), "write --fail-if slower=5%");
         let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the conditions are slower=PERCENT and noisy"))?;

@@ -76,9 +76,6 @@ pub struct Machine {
 
 impl Machine {
     /// Makes a machine of measured samples.
-    ///
-    /// # Errors
-    /// If there are no samples, or none of a known kernel. The message names `given`.
     pub fn from_samples(given: &str, samples: Samples, manifest: Option<Manifest>) -> Result<Self> {
         if samples.is_empty() {
             let (problem, next) = match samples.table().rows {
@@ -206,9 +203,6 @@ impl Machine {
 const REPORTED: &str = "reported by the operating system during the measurement";
 
 /// Makes a card of the values that the operating system reported.
-///
-/// # Errors
-/// If the manifest has an invalid value, such as a negative clock.
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     let host = manifest.first_host();
     let mut card = Card::new(name, &host.cpu_model, REPORTED);
@@ -238,9 +232,6 @@ pub fn content_hash(samples: &Samples) -> Option<u64> {
 }
 
 /// Gives every machine a unique name: the requested name, or its own name, extended by the input if several machines share it.
-///
-/// # Errors
-/// If there are too few or too many requested names, or two are equal.
 pub fn name_all(machines: &mut [Machine], requested: &[String]) -> Result<()> {
     if !requested.is_empty() && requested.len() != machines.len() {
         return Err(Error::input(

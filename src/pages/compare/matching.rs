@@ -51,7 +51,6 @@ pub struct AllowedDifferences {
 pub const NAMES: [&str; 6] = ["page-size", "oversubscription", "transport", "version", "kernel", "one-launch"];
 
 impl AllowedDifferences {
-    /// Reads names of differences.
     pub fn parse(names: &[String]) -> Result<Self> {
         let mut allowed = Self::default();
         for name in names {
@@ -85,9 +84,6 @@ pub struct Matching {
 }
 
 /// Matches the points of all machines.
-///
-/// # Errors
-/// If a point would mix samples of one machine that differ in another parameter. The message names the machine and the parameter.
 pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points> {
     let devices = devices::find(machines);
     let mut result = Points {
@@ -198,7 +194,6 @@ fn values(point: &Point) -> Vec<Value> {
     point.values.iter().map(|(_, value)| value.clone()).collect()
 }
 
-/// Groups the samples of a machine by kernel.
 fn group_by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
     machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id, samples)).collect()
 }
@@ -244,7 +239,6 @@ fn matching_columns<'s>(
 /// Values of the matching columns, data of the machine, and number of unusable samples.
 type MachinePoint = (Vec<Value>, PointData, usize);
 
-/// Returns the points of one machine.
 fn point_data(
     machine: &Machine,
     samples: &Samples,
@@ -302,9 +296,6 @@ fn point_data(
 }
 
 /// Returns the roles of rank counts, or `None` if they are matched by number.
-///
-/// # Errors
-/// If matching by role is requested and a machine does not report its number of cores.
 fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
     let cores: Vec<Option<u64>> = machines.iter().map(|machine| machine.cores).collect();
     let unknown = cores.iter().position(Option::is_none);

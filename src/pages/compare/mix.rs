@@ -93,9 +93,6 @@ fn points_around(group: Group, machine: usize, code: &Code) -> Vec<(usize, f64)>
 
 /// Reads a map at the place of a code, if both machines measured it at the size of the code; `value` is the value at the point of an index,
 /// or NaN.
-///
-/// # Errors
-/// Why the map has no value for the code.
 pub fn read(group: Group, machine: usize, code: &Code, value: impl Fn(usize) -> f64) -> Result<f64, NoRate> {
     if let Some(point) = group.points.first().map(|&index| group.comparison.point(index)) {
         for machine in [0, machine] {

@@ -11,7 +11,6 @@
 
 pub mod comparability;
 pub mod comparison;
-pub mod control;
 pub mod devices;
 pub mod geometric_mean;
 pub mod groups;

@@ -75,7 +75,6 @@ impl PointData {
         self.exact && self.facts.sources.iter().all(|source| *source == Source::Predicted)
     }
 
-    /// Returns whether both were measured in the same run.
     pub fn same_run(&self, other: &Self) -> bool {
         self.run.is_some() && self.run == other.run
     }
@@ -160,7 +159,6 @@ pub struct Points {
 }
 
 impl Points {
-    /// Returns the headline column of a class.
     pub fn headline(&self, class: &str) -> &'static str {
         self.headlines.get(class).copied().unwrap_or("seconds")
     }

@@ -1,113 +1,66 @@
 //! Published machines as sides of a comparison: rates from the papers' tables, and predictions from their cards.
 
 use super::machine::{Machine, Origin, Source};
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::kernels::{self, Kernel, Pattern};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::table::TableBuilder;
-use apexmap_results::table::columns::{self, ALPHA};
+use apexmap_results::table::columns::{self, ALPHA, BLOCK};
 use apexmap_theory::machine::{Card, KERNEL, is_published};
 use apexmap_theory::models::scan::{Numbers, scan_point};
 use apexmap_theory::models::{self, Model, domains};
 use apexmap_theory::paper_tables::table;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 
-/// A column of a published table with the rates of a machine.
+/// A column of a published table with the rates of a machine, in 1e9 updates per second.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct PrintedRates {
     /// Name of the machine's card.
-    machine: &'static str,
-    table: &'static str,
-    rate: &'static str,
-    kernel: &'static str,
+    machine: String,
+    table: String,
+    rate: String,
+    kernel: String,
     /// Column of P or of the look-ahead in the table; `column` is its name in results, and `fixed` has the other one.
-    axis: &'static str,
-    column: &'static str,
+    axis: String,
+    column: String,
     /// Number of ranks per unit of the axis.
+    #[serde(default = "once")]
     times: f64,
-    fixed: &'static [(&'static str, u64)],
-    source: &'static str,
+    #[serde(default)]
+    fixed: BTreeMap<String, f64>,
+    source: String,
 }
 
-/// The tables of the papers with rates of whole machines, in 1e9 updates per second.
-const PRINTED: &[PrintedRates] = &[
-    PrintedRates {
-        machine: "red-storm",
-        table: "hypercube-table-2",
-        rate: "gups",
-        kernel: "random_access.hypercube",
-        axis: "processors",
-        column: "ranks",
-        times: 1.0,
-        fixed: &[("look_ahead", 1024)],
-        source: "measured: hypercube paper, Table 2",
-    },
-    PrintedRates {
-        machine: "red-storm",
-        table: "hypercube-table-4",
-        rate: "gups",
-        kernel: "random_access.hypercube",
-        axis: "look_ahead",
-        column: "look_ahead",
-        times: 1.0,
-        fixed: &[("ranks", 32)],
-        source: "measured: hypercube paper, Table 4",
-    },
-    PrintedRates {
-        machine: "bluegene-p",
-        table: "bluegene-table-4",
-        rate: "bgp_multi_gups",
-        kernel: "random_access.roles",
-        axis: "nodes",
-        column: "ranks",
-        times: 4.0,
-        fixed: &[],
-        source: "measured: Blue Gene/P paper, Table 4, four cores with roles",
-    },
-    PrintedRates {
-        machine: "bluegene-p",
-        table: "bluegene-table-4",
-        rate: "bgp_single_gups",
-        kernel: "random_access.routed",
-        axis: "nodes",
-        column: "ranks",
-        times: 1.0,
-        fixed: &[],
-        source: "measured: Blue Gene/P paper, Table 4, one core",
-    },
-    PrintedRates {
-        machine: "bluegene-l",
-        table: "bluegene-table-4",
-        rate: "bgl_gups",
-        kernel: "random_access.routed",
-        axis: "nodes",
-        column: "ranks",
-        times: 1.0,
-        fixed: &[],
-        source: "measured: Blue Gene/P paper, Table 4, Blue Gene/L, one core",
-    },
-];
+fn once() -> f64 {
+    1.0
+}
+
+/// The tables of the papers with rates of whole machines.
+#[derive(Deserialize)]
+struct Printed {
+    rates: Vec<PrintedRates>,
+}
 
 /// Makes a machine from a card, with its printed rates and predictions of models. Predictions are made at the points of the other
 /// machines, or at powers of two of ranks if all are published. The column `origin` distinguishes printed and predicted rates.
-///
-/// # Errors
-/// If a published table cannot be read; this is an internal error.
 pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
     let (mut rates, mut refused) = (Vec::new(), Vec::new());
-    for printed in PRINTED.iter().filter(|printed| printed.machine == given) {
-        let table = table(printed.table)?;
-        for (axis_value, gups) in table.pairs(printed.axis, printed.rate) {
-            let fixed = printed.fixed.iter().map(|(column, value)| (*column, *value as f64));
-            rates.push(Rate {
-                kernel: printed.kernel,
-                parameters: std::iter::once((printed.column, axis_value * printed.times)).chain(fixed).collect(),
-                column: "operations_per_second",
-                rate: gups * 1e9,
-                source: Source::Printed,
-                origin: printed.source.to_owned(),
-            });
+    let printed = toml::from_str::<Printed>(include_str!("../data/printed-rates.toml"));
+    let printed = printed.map_err(|e| Error::internal(format!("models/printed-rates.toml: {e}")))?;
+    for printed in printed.rates.iter().filter(|printed| printed.machine == given) {
+        let table = table(&printed.table)?;
+        for (axis_value, gups) in table.pairs(&printed.axis, &printed.rate) {
+            let fixed = printed.fixed.iter().map(|(column, value)| (column.as_str(), *value));
+            let parameters =
+                std::iter::once((printed.column.as_str(), axis_value * printed.times)).chain(fixed).collect();
+            let (kernel, origin) = (printed.kernel.as_str(), printed.source.clone());
+            let (column, rate, source) = ("operations_per_second", gups * 1e9, Source::Printed);
+            rates.push(Rate { kernel, parameters, column, rate, source, origin });
         }
     }
     if given == DEVICE_SURFACE.0 {
@@ -138,9 +91,6 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
 }
 
 /// Returns a published machine with its printed rates; `None` if there is none of this name, or if it has no such rates.
-///
-/// # Errors
-/// If a published table cannot be read; this is an internal error.
 pub fn find_printed(name: &str) -> Result<Option<Machine>> {
     if !is_published(name) {
         return Ok(None);
@@ -153,14 +103,12 @@ pub fn find_printed(name: &str) -> Result<Option<Machine>> {
 /// The device with a published surface of Apex-Map, its table, and the words of its memory.
 const DEVICE_SURFACE: (&str, &str, f64) = ("h100", "h100-apex-map", 134_217_728.0);
 
-/// Returns the rates of the surface of a device.
-fn device_surface() -> Result<Vec<Rate>> {
+fn device_surface() -> Result<Vec<Rate<'static>>> {
     let (_, name, words) = DEVICE_SURFACE;
     let table = table(name)?;
     let [alphas, blocks] = ["alpha", "l"].map(|axis| table.pairs(axis, "gwords"));
     let rate = |((alpha, gwords), (block, _)): ((f64, f64), (f64, f64))| {
-        let parameters =
-            vec![("ranks", 1.0), (columns::resolve("M"), words), (ALPHA, alpha), (columns::resolve("L"), block)];
+        let parameters = vec![("ranks", 1.0), ("memory_words", words), (ALPHA, alpha), (BLOCK, block)];
         let (rate, source) = (gwords * 1e9 * WORD_BYTES as f64, Source::Printed);
         let origin = "measured: a CUDA program, 2026-11-26".to_owned();
         Rate { kernel: "gpu.apex_map", parameters, column: "bytes_per_second_per_rank", rate, source, origin }
@@ -169,10 +117,10 @@ fn device_surface() -> Result<Vec<Rate>> {
 }
 
 /// A published rate.
-struct Rate {
-    kernel: &'static str,
+struct Rate<'a> {
+    kernel: &'a str,
     /// Columns of parameters with their values.
-    parameters: Vec<(&'static str, f64)>,
+    parameters: Vec<(&'a str, f64)>,
     column: &'static str,
     rate: f64,
     source: Source,

@@ -110,7 +110,6 @@ pub fn scaled_ratio(
     Some(Ratio { slowed, ..ratio })
 }
 
-/// Returns the ratio with the interval of its noise.
 fn ratio_of_noise(
     numerator: &PointData,
     denominator: &PointData,
@@ -165,7 +164,6 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Returns the text for captions.
     pub fn text(self) -> &'static str {
         match self {
             Self::Adjusted => "adjusted for the number of points: at most 5 % of the points called different are false",
@@ -173,7 +171,6 @@ impl Decision {
         }
     }
 
-    /// Returns the label of undecided points in legends.
     pub fn undecided_label(self) -> &'static str {
         match self {
             Self::Adjusted => "not certain",
@@ -202,7 +199,6 @@ pub struct TestedRatio {
     pub q: Option<f64>,
 }
 
-/// Adjusts the p values of ratios that were tested together.
 pub fn adjust(ratios: Vec<Ratio>) -> Vec<TestedRatio> {
     let tested: Vec<f64> = ratios.iter().filter_map(|ratio| ratio.p).collect();
     let mut adjusted = adjust_p_values(&tested).into_iter();

@@ -181,9 +181,6 @@ struct Test {
 }
 
 /// Checks the second machine of a comparison against the first.
-///
-/// # Errors
-/// If there are not two machines, no testable point, only single launches (unless allowed), or too few samples.
 pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<RegressionCheck> {
     let [base, new] = comparison.machines else {
         return Err(Error::input(
@@ -331,7 +328,6 @@ fn split_by_launches(
     Ok((several, single.into_iter().map(|test| test.tested.point).collect()))
 }
 
-/// Returns a warning that lists the points with a single launch.
 fn list_single_launches(points: &[String], total: usize) -> Option<String> {
     (!points.is_empty()).then(|| {
         format!(

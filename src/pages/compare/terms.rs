@@ -92,9 +92,6 @@ impl TermCell {
 }
 
 /// Compares a machine with the base; `None` if the model covers none of their common points.
-///
-/// # Errors
-/// A sentence about the numbers that a card does not contain.
 pub fn explain_pair(comparison: &Comparison, index: usize) -> Option<Result<TermPair, String>> {
     let sides = [0, index];
     let rows = |point: usize| {

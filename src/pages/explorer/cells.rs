@@ -124,7 +124,6 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl Explorer {
-    /// Adds the predictions of models to the cells of these samples.
     pub fn add_terms(&mut self, samples: &Samples, models: &[AppliedModel]) -> Result<()> {
         for cell in self.kernels.iter_mut().flat_map(|kernel| &mut kernel.cells) {
             if let Some(row) = cell.first_row {

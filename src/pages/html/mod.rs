@@ -4,7 +4,6 @@
 //! engine escapes all text from files. An HTML page is one file. It loads nothing and runs one script, which adds interaction; without
 //! the script all content is visible. The script is `page.js` and small ES modules (`*.mjs`), which tests also run under node.
 
-mod banner;
 mod corners;
 mod figure_list;
 mod viewer;
@@ -20,10 +19,19 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 pub use apexmap_base::units::capitalize;
-pub use banner::Banner;
 pub use corners::{CornerCell, Corners, block_length, corner_places};
 pub use figure_list::{make_style_folder, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface, map_colours};
+
+/// A warning that stays visible as one line, and the details behind it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Banner {
+    /// Short enough for a telephone: `DISTURBED: 38 of 112 samples`.
+    pub line: String,
+    /// Whether it warns of a machine that was not quiet, which has a colour.
+    pub disturbed: bool,
+    pub details: Vec<String>,
+}
 
 /// A figure in an HTML page, also written as SVG and PNG next to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,39 +68,57 @@ const MAX_ROWS: usize = 5000;
 /// Size of an SVG in bytes above which the HTML page contains pixels instead; the SVG is still written next to it.
 const MAX_SVG_BYTES: usize = 600_000;
 
-/// Draws a figure for an HTML page and writes its files into a folder. Also writes it in each style that has a subfolder.
-pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
-    let (drawing, png) = files(folder, drawn, &file, Style::Screen)?;
-    for (_, style) in Style::ALL {
-        if let Some(subfolder) = style.folder().map(|name| folder.join(name)).filter(|subfolder| subfolder.is_dir()) {
-            files(&subfolder, drawn, &file, style)?;
-        }
-    }
-    let table = drawn.table();
-    let mut places = vec![String::new(); table.rows.len()];
-    for spot in &drawing.spots {
-        places[spot.row] = format!("{:.1} {:.1}", spot.position.0, spot.position.1);
-    }
-    let left_out = table.rows.len().saturating_sub(MAX_ROWS);
-    let rows = table
-        .rows
-        .into_iter()
-        .zip(places)
-        .take(MAX_ROWS)
-        .map(|(cells, place)| PictureRow { cells, at: place })
-        .collect();
-    let (width, height) = drawing.size;
-    let svg = match drawing.svg.len() > MAX_SVG_BYTES {
-        true => pixels(&png, drawing.size),
-        false => drawing.svg,
-    };
-    let narrow = figure::drawing(drawn, Style::Paper)?.svg;
-    let (description, head) = (drawn.description(), table.head);
-    Ok(Picture { file, title, caption, svg, narrow, description, width, height, head, rows, left_out })
+/// A figure and its texts.
+pub struct Drawing {
+    pub figure: Figure,
+    /// Name of the files without extension.
+    pub file: String,
+    pub title: String,
+    pub caption: String,
 }
 
-/// Returns the figure, or `None` if its values cannot be drawn. In that case, adds the reason to `undrawn`; the HTML page is
-/// complete without the figure.
+impl Drawing {
+    pub fn new(figure: Figure, file: impl Into<String>, title: impl Into<String>, caption: impl Into<String>) -> Self {
+        Self { figure, file: file.into(), title: title.into(), caption: caption.into() }
+    }
+
+    /// Draws the figure for an HTML page and writes its files into a folder. Also writes it in each style that has a subfolder.
+    pub fn picture(self, folder: &Path) -> Result<Picture> {
+        let Self { figure: drawn, file, title, caption } = self;
+        let (drawing, png) = files(folder, &drawn, &file, Style::Screen)?;
+        for (_, style) in Style::ALL {
+            if let Some(subfolder) = style.folder().map(|name| folder.join(name)).filter(|subfolder| subfolder.is_dir())
+            {
+                files(&subfolder, &drawn, &file, style)?;
+            }
+        }
+        let table = drawn.table();
+        let mut places = vec![String::new(); table.rows.len()];
+        for spot in &drawing.spots {
+            places[spot.row] = format!("{:.1} {:.1}", spot.position.0, spot.position.1);
+        }
+        let left_out = table.rows.len().saturating_sub(MAX_ROWS);
+        let rows = table.rows.into_iter().zip(places).take(MAX_ROWS);
+        let rows = rows.map(|(cells, at)| PictureRow { cells, at }).collect();
+        let (width, height) = drawing.size;
+        let svg = match drawing.svg.len() > MAX_SVG_BYTES {
+            true => pixels(&png, drawing.size),
+            false => drawing.svg,
+        };
+        let narrow = figure::drawing(&drawn, Style::Paper)?.svg;
+        let (description, head) = (drawn.description(), table.head);
+        Ok(Picture { file, title, caption, svg, narrow, description, width, height, head, rows, left_out })
+    }
+
+    /// Draws the picture. If its values cannot be drawn, returns `None` and adds the reason to `undrawn`; the HTML page is complete
+    /// without the figure.
+    pub fn draw(self, folder: &Path, undrawn: &mut Vec<String>) -> Result<Option<Picture>> {
+        let title = self.title.clone();
+        if_drawable(self.picture(folder), &title, undrawn)
+    }
+}
+
+/// Returns the figure, or `None` if its values cannot be drawn. In that case, adds the reason to `undrawn`.
 pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) -> Result<Option<T>> {
     match drawn {
         Err(error) if error.kind == ErrorKind::Input => {

@@ -1,13 +1,13 @@
 //! The first section of a calibration's report: the classic numbers, and figures of the measurements behind them.
 
 use super::input::Input;
-use crate::html::{Picture, picture};
+use crate::html::{Drawing, Picture};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, Unit};
 use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series};
 use apexmap_study::calibrate::classic::{self, Row};
-use apexmap_study::calibrate::staircase::rungs;
+use apexmap_study::calibrate::staircase::{Rung, rungs};
 use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word, catalogue};
 use ndarray::Array2;
 use serde::Serialize;
@@ -39,8 +39,7 @@ pub fn section(input: &Input) -> Result<Option<ClassicNumbers>> {
             *subtitle = input.samples.stamp_subtitle(std::mem::take(subtitle));
         }
         let title = title(&figure).to_owned();
-        let drawn = picture(&input.folder.figures(), &figure, file.into(), title.clone(), caption.into());
-        input.if_drawable(&title, drawn)
+        input.draw(Drawing::new(figure, file, title, caption))
     };
     let pictures: Vec<Option<Picture>> = figures(&card, host).into_iter().map(draw).collect::<Result<_>>()?;
     let unknown = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()).map(str::to_owned);
@@ -89,21 +88,15 @@ pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &
 }
 
 fn latency() -> Quantity {
-    Quantity { label: "latency".into(), unit: Unit::Seconds, log: true }
+    Quantity::log("latency", Unit::Seconds)
 }
 
 fn series(card: &Card, label: &str, number: &str, further: &[Word]) -> Option<Series> {
-    let point = |rung: apexmap_study::calibrate::staircase::Rung| CurvePoint {
-        x: rung.size,
-        y: rung.seconds,
-        low: rung.low,
-        high: rung.high,
-    };
+    let point = |rung: Rung| CurvePoint::new(rung.size, rung.seconds, Some((rung.low, rung.high)));
     let points: Vec<CurvePoint> = rungs(card, number, further).into_iter().map(point).collect();
     (!points.is_empty()).then(|| Series { label: label.into(), points })
 }
 
-/// Returns a landmark for a measured size with its range.
 fn size_landmark(card: &Card, number: &str, label: &str) -> Option<Landmark> {
     let x = card.get(number)?;
     let (low, high) = card.interval(number).unwrap_or((x, x));
@@ -128,19 +121,11 @@ fn staircase(card: &Card, host: Option<&Host>) -> Curves {
         label: format!("L{} as reported", cache.level),
         style: LandmarkStyle::Tick,
     });
-    Curves {
-        title: "Latency staircase".into(),
-        subtitle: format!("{}, one core", card.name),
-        x: Quantity { label: "size of the region".into(), unit: Unit::Bytes, log: true },
-        y: latency(),
-        series: card.page_sizes().into_iter().rev().filter_map(reads).collect(),
-        marks: levels
-            .into_iter()
-            .filter_map(|(label, number)| size_landmark(card, number, label))
-            .chain(reported)
-            .collect(),
-        ordered: false,
-    }
+    let marks = levels.into_iter().filter_map(|(label, number)| size_landmark(card, number, label)).chain(reported);
+    let series = card.page_sizes().into_iter().rev().filter_map(reads).collect();
+    let x = Quantity::log("size of the region", Unit::Bytes);
+    let curves = Curves::new("Latency staircase", format!("{}, one core", card.name), x, latency(), series);
+    Curves { marks: marks.collect(), ..curves }
 }
 
 fn pages(card: &Card, host: Option<&Host>) -> Curves {
@@ -165,15 +150,9 @@ fn pages(card: &Card, host: Option<&Host>) -> Curves {
             std::slice::from_ref(&pages),
         ));
     }
-    Curves {
-        title: "Address translation: one line in each page".into(),
-        subtitle: format!("{}, one core", card.name),
-        x: Quantity { label: "memory that the pages span".into(), unit: Unit::Bytes, log: true },
-        y: latency(),
-        series: series_list,
-        marks,
-        ordered: false,
-    }
+    let x = Quantity::log("memory that the pages span", Unit::Bytes);
+    let (title, subtitle) = ("Address translation: one line in each page", format!("{}, one core", card.name));
+    Curves { marks, ..Curves::new(title, subtitle, x, latency(), series_list) }
 }
 
 fn loaded_latency(card: &Card) -> Curves {
@@ -183,19 +162,13 @@ fn loaded_latency(card: &Card) -> Curves {
             .to_string();
         // Without load the bandwidth of the other cores is zero.
         let x = if name.qualifier == [Word::PerCent(0)] { 0.0 } else { card.get(&bandwidth)? };
-        let (low, high) = card.interval(&name.to_string()).unwrap_or((f64::NAN, f64::NAN));
-        Some(CurvePoint { x, y: card.get(&name.to_string())?, low, high })
+        Some(CurvePoint::new(x, card.get(&name.to_string())?, card.interval(&name.to_string())))
     };
     let points = card.variants(catalogue::LOADED_LATENCY_SECONDS.name).into_iter().filter_map(point).collect();
-    Curves {
-        title: "Loaded latency".into(),
-        subtitle: format!("{}, one core reads, the others load the memory", card.name),
-        x: Quantity { label: "bandwidth of the other cores".into(), unit: Unit::BytesPerSecond, log: false },
-        y: Quantity { log: false, ..latency() },
-        series: vec![Series { label: String::new(), points }],
-        marks: Vec::new(),
-        ordered: false,
-    }
+    let subtitle = format!("{}, one core reads, the others load the memory", card.name);
+    let x = Quantity::linear("bandwidth of the other cores", Unit::BytesPerSecond);
+    let y = Quantity::linear("latency", Unit::Seconds);
+    Curves::new("Loaded latency", subtitle, x, y, vec![Series { label: String::new(), points }])
 }
 
 /// Returns the latency matrix of three cores or more; two cores have only one latency.
@@ -214,7 +187,7 @@ fn matrix(card: &Card) -> Option<Grid> {
         values[[second, first]] = seconds;
     }
     let axis = |label: &str| Axis {
-        quantity: Quantity { label: label.into(), unit: Unit::None, log: false },
+        quantity: Quantity::linear(label, Unit::None),
         values: cores.iter().map(|&core| core as f64).collect(),
     };
     Some(Grid {
@@ -222,7 +195,7 @@ fn matrix(card: &Card) -> Option<Grid> {
         subtitle: card.name.clone(),
         x: axis("core of rank"),
         y: axis("core of rank"),
-        z: Quantity { log: false, ..latency() },
+        z: Quantity::linear("latency", Unit::Seconds),
         values,
         failed: Vec::new(),
     })

@@ -2,13 +2,16 @@
 
 use super::input::Input;
 use super::pairs;
+use super::summary::SummaryRow;
 use super::{Parameters, Section, Surfaces};
-use crate::html::Picture;
+use crate::html::{CornerCell, Corners, Picture};
 use apexmap_base::error::Result;
+use apexmap_base::provenance::PlainNode;
 use apexmap_draw::plot::FigureKind;
+use apexmap_results::samples::groups::SampleGroup;
 use apexmap_run::sweep::figures::parse_figures;
-use apexmap_study::answers::memory_sizes;
-use apexmap_study::answers::stream::{self, Stream};
+use apexmap_study::answers::memory_sizes::MemorySizes;
+use apexmap_study::answers::stream::Stream;
 use serde::Serialize;
 
 /// The parts of the first screen besides the corners and the sentences.
@@ -42,13 +45,12 @@ impl FirstScreen {
         if let Some(picture) = pairs::draw(input)? {
             return Ok(Self { picture: Some(picture), ..Self::default() });
         }
-        let stream = stream::answer(input.samples, input.card.as_ref(), &input.node)?;
+        let stream = input.answers.stream.clone();
         if stream.is_some() && input.samples.distinct_numbers("ranks").len() < MIN_CURVE_POINTS {
             parameters.effects.clear();
             return Ok(Self { stream, ..Self::default() });
         }
-        let sizes = memory_sizes::answer(input.samples, input.manifest.first_host())?;
-        let text = sizes.map(|sizes| sizes.text()).unwrap_or_default();
+        let text = input.answers.sizes.as_ref().map(MemorySizes::text).unwrap_or_default();
         let requested = parse_figures(&input.manifest.sweep).into_iter().next().filter(|_| parameters.own);
         let is_surface = requested.as_ref().is_some_and(|figure| figure.kind == FigureKind::Surface);
         let live = live_label.filter(|_| requested.is_none() || is_surface);
@@ -85,4 +87,27 @@ fn most_points(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<P
     let most = list.iter().map(|picture| picture.rows.len()).max();
     let position = list.iter().position(|picture| Some(picture.rows.len()) == most)?;
     Some(list.remove(position))
+}
+
+/// Maximum number of surfaces side by side; the table of all points contains the others.
+const MAX_CORNERS: usize = 2;
+
+/// Returns the corners of the first surface, and of the next one with the same axes; `None` without a surface. `rows` are those of all
+/// groups.
+pub fn corners(groups: &[SampleGroup], rows: &[SummaryRow], node: &PlainNode) -> Option<Corners> {
+    let surfaces: Vec<&SampleGroup> = groups.iter().filter(|group| group.is_surface()).collect();
+    let first = surfaces.first()?;
+    let same = |group: &&&SampleGroup| group.alphas == first.alphas && group.blocks == first.blocks;
+    let shown: Vec<&SampleGroup> = surfaces.iter().filter(same).take(MAX_CORNERS).copied().collect();
+    let names: Vec<String> = shown.iter().map(|group| group.label()).collect();
+    let cell = |group: usize, alpha: f64, block: f64| {
+        let row = rows.iter().find(|row| row.group == names[group] && row.is_at(alpha, block));
+        row.map_or_else(CornerCell::default, |row| CornerCell {
+            value: row.median(),
+            interval: row.interval(),
+            limit: row.limit_lines().into_iter().filter(|line| !line.is_empty()).collect(),
+        })
+    };
+    let labels = shown.iter().map(|group| group.plain_label(node)).collect();
+    Corners::new(labels, &first.alphas, &first.blocks, cell)
 }

@@ -1,19 +1,21 @@
 //! The parts that the reports of all sweeps have: what was measured, where and when, and the samples.
 
 use super::embedded::Embedded;
-use super::facts;
-use super::failures::{self, Failure};
 use crate::html::{self, Banner};
 use apexmap_base::error::Result;
-use apexmap_base::units::plural;
+use apexmap_base::point::Value;
+use apexmap_base::sample::Status;
+use apexmap_base::units::{self, plural};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::samples::stamp::Stamp;
+use apexmap_results::table::columns::{self, NODE_TYPE, label};
 use apexmap_study::answers::declared::{self, Declared};
 use apexmap_theory::bounds::DEVICE_NAME;
 use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 #[derive(Serialize)]
 pub struct Head<'a> {
@@ -29,7 +31,7 @@ pub struct Head<'a> {
     disturbed: Option<Banner>,
     warnings: Vec<String>,
     samples_good: usize,
-    failures: Vec<Failure>,
+    failures: Vec<Json>,
     /// How medians and intervals were computed.
     intervals: String,
     /// The result, from which the page can be drawn again.
@@ -41,7 +43,6 @@ pub struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Returns the parts for the current samples of a result.
     pub fn new(
         (folder, manifest): (&Folder, &'a Manifest),
         samples: &Samples,
@@ -55,12 +56,12 @@ impl<'a> Head<'a> {
             machine: device(samples).unwrap_or_else(|| manifest.plain_machine()),
             declared: declared::of_result((folder, manifest), samples)?,
             made: html::utc(manifest.unix_seconds),
-            facts: facts::list(manifest, samples),
+            facts: facts(manifest, samples),
             health: health.sentence(),
             disturbed: banner(manifest, health),
             warnings,
             samples_good: samples.good().len(),
-            failures: failures::list(samples),
+            failures: failures(samples),
             intervals: samples.method(),
             unembedded: embedded.as_ref().err().cloned(),
             embedded: embedded.ok(),
@@ -94,4 +95,63 @@ fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
 fn device(samples: &Samples) -> Option<String> {
     let names = samples.words(DEVICE_NAME);
     (samples.is_on_device() && !names.is_empty()).then(|| names.join(" and "))
+}
+
+/// Returns the names and values of facts about the machine and the settings, in display order.
+fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
+    let distinct = |column: &str| {
+        let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();
+        values.sort();
+        values
+    };
+    let mut facts = vec![("Machine", manifest.machine.clone())];
+    if let Some(import) = &manifest.imported {
+        facts.push(("Values", import.label()));
+        facts.extend(import.notes.iter().map(|note| ("Note", note.clone())));
+    } else if let Some(machine) = samples.describe_simulation() {
+        facts.push(("Ranks", machine));
+        facts.push(("Simulated on", manifest.driver_host.name.clone()));
+    } else if let Some(launch) = manifest.launches.last() {
+        let host = &launch.launch.host;
+        let caches = host.caches.iter().map(|c| {
+            let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };
+            format!("L{} {}{shared}", c.level, units::bytes(c.bytes as f64))
+        });
+        facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
+        let seen = manifest.driver_host.last_cache_seen_bytes;
+        let seen = seen.map(|bytes| format!("reads see about {} of the last one", units::bytes(bytes as f64)));
+        facts.push(("Caches", caches.chain(seen).collect::<Vec<_>>().join(", ")));
+        facts.push(("Memory", host.memory()));
+        if let Some(hertz) = host.cycle_hertz {
+            facts.push(("Cycles", format!("{} GHz, {}", units::short_number(hertz / 1e9), host.cycle_source)));
+        }
+    }
+    let pages: Vec<String> = distinct("page_bytes").iter().filter_map(|p| p.parse().ok()).map(units::bytes).collect();
+    facts.push(("Page size granted", if pages.is_empty() { "mixed or unknown".into() } else { pages.join(", ") }));
+    facts.push(("Kernels", distinct("kernel").join(", ")));
+    facts.push(("Ranks", distinct("ranks").join(", ")));
+    facts.push(("Transport", distinct("library").join(", ")));
+    let environment = distinct("environment").join("; ");
+    if !environment.is_empty() {
+        facts.push(("Environment", environment));
+    }
+    facts
+}
+
+/// Returns the failed points, with the status and the message of each sample.
+fn failures(samples: &Samples) -> Vec<Json> {
+    let table = samples.table();
+    let failed = samples.filter_rows(|row| table.word("status", row) != Status::Ok.name());
+    let point = |row: usize| {
+        let shown = columns::point_columns(table)
+            .into_iter()
+            .filter(|name| !["host", NODE_TYPE, "library", "launcher"].contains(name));
+        let describe = |name: &str| table.value(name, row).map(|value| label(name, &value));
+        shown.filter_map(describe).collect::<Vec<_>>().join(", ")
+    };
+    let failure = |&row: &usize| {
+        let [status, message] = ["status", "message"].map(|name| table.word(name, row));
+        json!({ "status": status, "point": point(row), "message": message })
+    };
+    failed.rows().iter().map(failure).collect()
 }

@@ -1,14 +1,17 @@
 //! The input of a report, read once.
 
-use crate::html::if_drawable;
+use crate::html::{Drawing, Picture, if_drawable};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::PlainNode;
+use apexmap_base::sample::Launch;
+use apexmap_measure::kernels::Kernel;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::bound_columns;
+use apexmap_study::answers::Answers;
 use apexmap_theory::bounds::{Limits, Terms};
 use apexmap_theory::codes::{self, Code};
 use apexmap_theory::machine::Card;
@@ -20,7 +23,12 @@ pub struct Input<'a> {
     pub manifest: &'a Manifest,
     /// Samples of the current plan.
     pub samples: &'a Samples,
+    /// The same samples by kernel.
+    pub kernels: Vec<(&'static Kernel, Samples)>,
+    /// The good samples in groups that a table or figure may show together.
     pub groups: Vec<SampleGroup>,
+    pub launches: HashMap<&'a str, &'a Launch>,
+    pub answers: Answers,
     /// For names of groups in plain words.
     pub node: PlainNode,
     /// Quietness of the machine.
@@ -37,7 +45,9 @@ pub struct Input<'a> {
 impl<'a> Input<'a> {
     pub fn read(folder: &'a Folder, manifest: &'a Manifest, samples: &'a Samples) -> Result<Self> {
         let card = folder.card()?;
-        let terms = card.as_ref().map(|card| terms(samples, manifest, &Limits::from_card(card))).unwrap_or_default();
+        let launches: HashMap<&str, &Launch> =
+            manifest.launches.iter().map(|end| (end.launch.launch.as_str(), &end.launch)).collect();
+        let terms = card.as_ref().map(|card| terms(samples, &launches, &Limits::from_card(card))).unwrap_or_default();
         let mut groups = samples.groups()?;
         // Surfaces first: groups with one value of an axis are for comparison with them.
         groups.sort_by_key(|group| !group.is_surface());
@@ -48,19 +58,43 @@ impl<'a> Input<'a> {
             codes::list_known()
         });
         let node = manifest.plain_node();
-        Ok(Self { folder, manifest, samples, groups, node, health, card, codes, terms, undrawn })
+        let answers = Answers::new(samples, card.as_ref(), &node, manifest.first_host())?;
+        let kernels = samples.kernels();
+        Ok(Self {
+            folder,
+            manifest,
+            samples,
+            kernels,
+            groups,
+            launches,
+            answers,
+            node,
+            health,
+            card,
+            codes,
+            terms,
+            undrawn,
+        })
+    }
+
+    /// Returns the launch of the first of some samples.
+    pub fn launch_of(&self, samples: &Samples) -> Option<&'a Launch> {
+        self.launches.get(samples.first_word("launch")).copied()
     }
 
     /// Returns a figure, or `None` if it cannot be drawn. The end of the report lists the reasons.
     pub fn if_drawable<T>(&self, title: &str, drawn: Result<T>) -> Result<Option<T>> {
         if_drawable(drawn, title, &mut self.undrawn.borrow_mut())
     }
+
+    /// Draws a figure into the folder of the result, as [`Self::if_drawable`] returns it.
+    pub fn draw(&self, drawing: Drawing) -> Result<Option<Picture>> {
+        drawing.draw(&self.folder.figures(), &mut self.undrawn.borrow_mut())
+    }
 }
 
 /// Computes the limits from the columns of the first sample of each point and the placement of its launch.
-fn terms(samples: &Samples, manifest: &Manifest, limits: &Limits) -> HashMap<String, Terms> {
-    let launches: HashMap<&str, _> =
-        manifest.launches.iter().map(|end| (end.launch.launch.as_str(), &end.launch)).collect();
+fn terms(samples: &Samples, launches: &HashMap<&str, &Launch>, limits: &Limits) -> HashMap<String, Terms> {
     let terms_of_point = |point: Samples| {
         let launch = launches.get(point.first_word("launch"))?;
         let terms = bound_columns::terms_at(point.table(), point.rows()[0], launch, limits).unwrap_or_default();

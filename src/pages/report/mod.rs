@@ -2,16 +2,11 @@
 //!
 //! The report renders `report.html` with a context of plain data. The template engine escapes all text from files.
 
-pub mod caches;
 pub mod classic;
-mod corners;
 pub mod embedded;
-mod facts;
-mod failures;
 mod first_screen;
 mod head;
 mod input;
-mod ladder;
 mod live;
 mod model_fits;
 mod model_tables;
@@ -42,7 +37,6 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
-use apexmap_study::answers;
 use apexmap_study::answers::declared::{self, Declared};
 use apexmap_theory::models::formula::FormulaModel;
 use apexmap_theory::trade::{self, Trade};
@@ -56,6 +50,7 @@ use regimes::Regime;
 use serde::Serialize;
 use sources::Sources;
 use summary::SummaryRow;
+use warnings::Remarks;
 
 const TEMPLATE: &str = include_str!("report.html");
 
@@ -121,7 +116,7 @@ struct Points {
 impl Points {
     fn new(input: &Input, rows: &[SummaryRow]) -> Self {
         Self {
-            corners: corners::from_groups(&input.groups, rows, &input.node),
+            corners: first_screen::corners(&input.groups, rows, &input.node),
             note: rows.iter().any(SummaryRow::is_marked).then_some(summary::INTERVAL_NOTE),
             summary: rows.iter().map(SummaryRow::page_row).collect(),
             ruled: rows.iter().any(|row| row.conformance.is_some()),
@@ -173,16 +168,13 @@ pub struct Additions<'a> {
 }
 
 /// Computes the numbers of a result, without any figure.
-///
-/// # Errors
-/// If a file of the result is damaged.
 pub fn numbers(folder: &Folder, samples: &Samples) -> Result<Numbers> {
     let (manifest, current) = (manifest(folder)?, samples.current());
     let input = Input::read(folder, &manifest, &current)?;
     Ok(Numbers {
         rows: summary_rows(&input)?,
         launches: manifest.blocks,
-        answers: answers::text(&current, input.card.as_ref(), &input.node, manifest.first_host())?,
+        answers: input.answers.text(),
         declared: declared::of_result((folder, &manifest), &current)?,
         health: input.health,
     })
@@ -216,7 +208,8 @@ pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<
     let explained = fits.pending();
     let live_label = viewer.surfaces.first().map(|surface| surface.label.as_str());
     let first = FirstScreen::take(&input, classic.is_some(), live_label, &mut parameters, &mut surfaces)?;
-    let mut warnings = warnings::list(&manifest, &current, samples.len() - current.len());
+    let remarks = Remarks::new(&manifest, &current);
+    let mut warnings = warnings::list(&manifest, &current, &remarks, samples.len() - current.len());
     warnings.extend(card.iter().cloned());
     let mut context = Context {
         head: Head::new((folder, &manifest), &current, &input.health, warnings, redrawn)?,
@@ -235,7 +228,7 @@ pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<
         surfaces,
         explained,
         parameters,
-        sources: Sources::from_samples(&current),
+        sources: Sources::new(&input),
         undrawn: Vec::new(),
     };
     if let Some(progress) = additions.fits {
@@ -252,7 +245,7 @@ pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);
-    let warnings = placement::warnings(&manifest, &current).into_iter().chain(current.remarks(&input.node));
+    let warnings = remarks.placement.into_iter().chain(remarks.samples);
     Ok(warnings.chain(card).chain(wrong).chain(context.undrawn).collect())
 }
 
@@ -304,8 +297,8 @@ impl Parameters {
         let mut effects = own_figures::draw_requested(input)?;
         let own = !effects.is_empty();
         effects.extend(pictures::draw_effects(input)?);
-        let ratio = ratio::draw_ratio(input.folder, input.samples);
-        effects.extend(input.if_drawable("Apex-Map against ping-pong", ratio)?.flatten());
+        let ratio = input.if_drawable("Apex-Map against ping-pong", ratio::drawing(input.samples))?.flatten();
+        effects.extend(ratio.map(|ratio| input.draw(ratio)).transpose()?.flatten());
         effects.extend(nic_figures::draw_streams(input)?);
         Ok(Self { effects, own })
     }
@@ -352,14 +345,10 @@ fn bandwidths(group: &SampleGroup) -> Result<Vec<Vec<f64>>> {
 /// Returns the regimes by alpha; empty unless memory size, ranks and host are the same for the whole group.
 fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
     let number = |name: &str| group.samples.common_value(name).and_then(|value| value.as_f64());
-    let launch = group.samples.first_word("launch");
-    let Some(launch) = input.manifest.launches.iter().find(|end| end.launch.launch == launch) else {
-        return Vec::new();
-    };
+    let Some(launch) = input.launch_of(&group.samples) else { return Vec::new() };
     let (Some(words), Some(ranks)) = (number("memory_words"), number("ranks")) else { return Vec::new() };
     let page = number("page_bytes");
-    let caches = caches::rank_caches(&launch.launch, input.card.as_ref());
-    let regime_at =
-        |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, &caches, page, &launch.launch.host);
+    let caches = regimes::rank_caches(launch, input.card.as_ref());
+    let regime_at = |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, &caches, page, &launch.host);
     group.alphas.iter().map(regime_at).collect()
 }

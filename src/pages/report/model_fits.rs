@@ -1,10 +1,9 @@
 //! The section on models: each model that explains a kernel of the result, fitted to it, and the predictions of the machine card.
 
 use super::input::Input;
-use super::ladder::{self, LadderRow};
-use super::model_tables::{self, NumberRow};
+use super::model_tables::{self, LadderRow, NumberRow};
 use crate::explorer::AppliedModel;
-use crate::html::{Picture, file_name, picture};
+use crate::html::{Drawing, Picture, file_name};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::reservation;
 use apexmap_base::units::{plural, short_number};
@@ -102,9 +101,6 @@ pub struct PlannedFits<'a> {
 impl<'a> PlannedFits<'a> {
     /// Selects the fits of the built-in models and of the user's. Lists the models that explain kernels of the result but none of its
     /// points.
-    ///
-    /// # Errors
-    /// If a model of the user explains no kernel of the result.
     pub fn new(input: &'a Input<'a>, own: &[&'static FormulaModel]) -> Result<Self> {
         let mut section = FitSections { input, explained: empty(&input.card) };
         let mut fits = Vec::new();
@@ -135,15 +131,11 @@ impl<'a> PlannedFits<'a> {
         Ok(Self { section, fits })
     }
 
-    /// Returns the section before the fits.
     pub fn pending(&self) -> ModelSection {
         ModelSection { pending: self.fits.len(), ..empty(&self.section.input.card) }
     }
 
     /// Fits the models, and draws the fits. Calls `progress` with a line before each fit.
-    ///
-    /// # Errors
-    /// If a file cannot be written. A model that cannot be fitted is not an error; the section lists it.
     pub fn run(mut self, progress: &dyn Fn(&str)) -> Result<ModelSection> {
         let count = self.fits.len();
         for (number, (model, group)) in self.fits.iter().enumerate() {
@@ -151,7 +143,7 @@ impl<'a> PlannedFits<'a> {
             self.section.add(*model, group)?;
         }
         let mut explained = self.section.explained;
-        ladder::keep_compact(&mut explained.ladder);
+        model_tables::keep_compact(&mut explained.ladder);
         explained.entries.sort_by(|a, b| b.points.cmp(&a.points).then(a.smape.total_cmp(&b.smape)));
         explained.applied.sort_by(|a, b| a.smape.total_cmp(&b.smape));
         explained.headlines = headlines(&explained.entries);
@@ -210,7 +202,7 @@ impl FitSections<'_> {
                 }
                 let entry = self.fit_entry(model, group, &fit, &data, curve.as_ref())?;
                 self.explained.entries.push(entry);
-                self.explained.ladder.push(ladder::row(model, group, &fit));
+                self.explained.ladder.push(model_tables::ladder_row(model, group, &fit));
                 let numbers = (fit.parameters, fit.quality.smape);
                 self.explained.applied.push(AppliedModel::new(model, "fitted".into(), numbers, &group.samples));
             }
@@ -251,7 +243,7 @@ impl FitSections<'_> {
         let started = model.formula().map(|own| formula::start(own.clone(), &data, &roles)).transpose()?;
         let options = Options { resamples: RESAMPLES, most_points: MAX_POINTS, ..Options::default() };
         let fit = data.fit(started.as_ref().map_or(model, |own| own), &roles, options)?;
-        let curve = baseline::choose(&data.observations, &model_fit::work(model));
+        let curve = baseline::interpolate(&data.observations);
         Ok((fit, data, curve))
     }
 
@@ -346,9 +338,7 @@ impl FitSections<'_> {
             let file = file_name(&format!("{kind} {} {}", model.about().id, figure.name), &group.label);
             let is_main = figure.name.starts_with("ratio") || figure.name.starts_with("bottleneck") || alone;
             let list = if is_fitted && is_main { &mut shown } else { &mut folded };
-            let title = figure.caption.clone();
-            let drawn = picture(&self.input.folder.figures(), &figure.figure, file, title, figure.caption.clone());
-            list.extend(self.input.if_drawable(&figure.caption, drawn)?);
+            list.extend(self.input.draw(Drawing::new(figure.figure, file, figure.caption.clone(), figure.caption))?);
         }
         Ok((shown, folded))
     }
@@ -362,12 +352,10 @@ fn numbers_from(model: &dyn Model, card: &Card) -> String {
     }
 }
 
-/// Names the rates in the descriptions of the goodness of a fit.
 fn name_rates(quality: Vec<(&str, String)>, words: RateWords) -> Vec<(String, String)> {
     quality.into_iter().map(|(name, value)| (name.replace("measured", words.rates), value)).collect()
 }
 
-/// Returns the parts of an entry that fits and predictions share.
 fn entry(model: &dyn Model, group: &FitGroup, data: &Data, smape: f64) -> FitEntry {
     let about = model.about();
     FitEntry {

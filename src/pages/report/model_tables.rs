@@ -1,7 +1,8 @@
-//! The tables of the section on models: parameters, and goodness of fits and of predictions.
+//! The tables of the section on models: parameters, goodness of fits and of predictions, and the comparison of compact models with the
+//! large one, fitted to the same samples, which shows how much of a machine few numbers describe.
 
-use super::ladder::percent;
 use apexmap_base::units::{Unit, amount, is_informative};
+use apexmap_study::model_fit::groups::FitGroup;
 use apexmap_study::model_fit::{self, card};
 use apexmap_theory::fit::baseline::Baseline;
 use apexmap_theory::fit::{self, Fit};
@@ -19,7 +20,6 @@ pub struct NumberRow {
     pub bootstrap: String,
 }
 
-/// Returns the numbers of a card that a model uses.
 pub fn card_numbers(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<NumberRow> {
     let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
     let finite = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
@@ -125,7 +125,6 @@ pub fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&
         ("SMAPE at the largest P, from a fit without it", format!("{} at P = {ranks}", percent(error)))
     }));
     lines.extend(curve.map(|curve| ("held-out SMAPE of the empirical baseline", percent(curve.left_out))));
-    lines.extend(curve.map(|curve| ("baseline, chosen from all points", curve.curve.to_string())));
     lines.extend(curve.map(|curve| {
         let shown = model_fit::lines(model, fit, curve);
         ("SMAPE of a variable's values left out one by one: model, baseline", shown.join("; "))
@@ -144,4 +143,39 @@ pub fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&
         terms.into_iter().map(share).collect::<Vec<_>>().join(", "),
     ));
     lines
+}
+
+/// A fit, for comparison with the others of its group.
+#[derive(Serialize)]
+pub struct LadderRow {
+    group: String,
+    model: &'static str,
+    numbers: usize,
+    smape: String,
+    spread: String,
+    left_out: String,
+}
+
+pub fn ladder_row(model: &dyn Model, group: &FitGroup, fit: &Fit) -> LadderRow {
+    LadderRow {
+        group: group.label.clone(),
+        model: model.about().id,
+        numbers: fit.estimates.len(),
+        smape: percent(fit.quality.smape),
+        spread: format!("{:.2}", fit.quality.geometric_spread),
+        left_out: fit.quality.left_out.map_or(String::new(), percent),
+    }
+}
+
+/// Keeps the groups that a compact model was fitted to. Sorts by group, then by the number of parameters, largest first.
+pub fn keep_compact(rows: &mut Vec<LadderRow>) {
+    let compact = |row: &&LadderRow| models::find(row.model).is_ok_and(|model| model.is_compact());
+    let groups: Vec<String> = rows.iter().filter(compact).map(|row| row.group.clone()).collect();
+    rows.retain(|row| groups.contains(&row.group));
+    rows.sort_by(|a, b| a.group.cmp(&b.group).then(b.numbers.cmp(&a.numbers)));
+}
+
+/// Returns `12.3 %` for a fraction of 0.123.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
 }

@@ -1,7 +1,7 @@
 //! Figures 11 to 13 of the NIC message-rate paper for the machine of a result: message streams and the machine's limits.
 
 use super::input::Input;
-use crate::html::{Picture, picture};
+use crate::html::{Drawing, Picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
@@ -43,8 +43,7 @@ impl Stream<'_> {
         }
         let point = |cell: &Cell| {
             let summary = cell.summary(column)?;
-            let (low, high) = summary.interval.unwrap_or((f64::NAN, f64::NAN));
-            Some(CurvePoint { x: cell.by[0].as_f64()?, y: summary.median, low, high })
+            Some(CurvePoint::new(cell.by[0].as_f64()?, summary.median, summary.interval))
         };
         let measured = Series { label: "measured".into(), points: cells.iter().filter_map(point).collect() };
         let senders = if self.senders == 1.0 { "one sender".to_owned() } else { format!("{} senders", self.senders) };
@@ -55,18 +54,11 @@ impl Stream<'_> {
              and each limit separately. For the theoretical lines of the paper's machine, run apexmap models \
              message_rate.nic --figures FOLDER."
         );
-        let curves = Curves {
-            title: title.clone(),
-            subtitle: self.samples.stamp_subtitle(String::new()),
-            x: Quantity { label: "message size".into(), unit: Unit::Bytes, log: true },
-            y: Quantity { label: quantity.into(), unit, log: true },
-            series: std::iter::once(measured).chain(limits).collect(),
-            marks: Vec::new(),
-            ordered: false,
-        };
+        let series = std::iter::once(measured).chain(limits).collect();
+        let (x, y) = (Quantity::log("message size", Unit::Bytes), Quantity::log(quantity, unit));
+        let curves = Curves::new(title.clone(), self.samples.stamp_subtitle(String::new()), x, y, series);
         let file = format!("nic-figure-{number}-{}-{}", self.operation, self.senders);
-        let drawn = picture(&self.input.folder.figures(), &Figure::Curves(curves), file, title.clone(), caption);
-        self.input.if_drawable(&title, drawn)
+        self.input.draw(Drawing::new(Figure::Curves(curves), file, title, caption))
     }
 
     /// Returns a curve for each limit that applies to any of the points, in messages or bytes per second.
@@ -78,7 +70,7 @@ impl Stream<'_> {
                 let rates = terms.limits.iter().filter(|term| term.name == *name).map(|term| term.rate);
                 let rate = rates.reduce(f64::min)?;
                 let y = if in_bytes { rate * bytes } else { rate };
-                Some(CurvePoint { x: bytes, y, low: f64::NAN, high: f64::NAN })
+                Some(CurvePoint::new(bytes, y, None))
             };
             let points: Vec<CurvePoint> = cells.iter().filter_map(point).collect();
             (!points.is_empty()).then(|| Series { label: (*name).into(), points })

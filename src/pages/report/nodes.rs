@@ -1,9 +1,10 @@
 //! The report of a sweep that each node ran alone: one page that names the slow nodes.
 
 use super::head::Head;
-use super::{manifest, warnings};
-use crate::html::{self, Picture};
-use apexmap_base::error::Result;
+use super::manifest;
+use super::warnings::{self, Remarks};
+use crate::html::{self, Drawing, Picture};
+use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, NumberStyle, Unit, plural};
 use apexmap_draw::figure::{Figure, Quantity, Strip, StripItem};
 use apexmap_results::disk::Folder;
@@ -11,6 +12,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_study::nodes::{self, MIN_DIFFERENCE, NodeCheck, NodePoint, NodeRow, NodeValue, percent, remarks};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 const TEMPLATE: &str = include_str!("nodes.html");
 /// Largest number of pictures of single points.
@@ -29,48 +31,10 @@ struct Context<'a> {
     typed: bool,
     pictures: Vec<Picture>,
     undrawn: Vec<String>,
-    nodes: Vec<Row>,
+    nodes: Vec<Value>,
     point_count: usize,
-    points: Vec<PointTable>,
+    points: Vec<Value>,
     points_left_out: usize,
-}
-
-/// A node as text.
-#[derive(Serialize)]
-struct Row {
-    node: String,
-    node_type: String,
-    speed: String,
-    slow: bool,
-    slow_at: String,
-    worst: String,
-    worst_point: String,
-    samples: usize,
-    remarks: String,
-}
-
-/// A point as text.
-#[derive(Serialize)]
-struct PointTable {
-    label: String,
-    node_type: String,
-    column: &'static str,
-    median: String,
-    /// Names of its slow nodes.
-    slow: String,
-    compared: bool,
-    nodes: Vec<PointRow>,
-}
-
-/// A node at a point, as text.
-#[derive(Serialize)]
-struct PointRow {
-    node: String,
-    median: String,
-    interval: String,
-    difference: String,
-    score: String,
-    remarks: String,
 }
 
 /// Writes the report of a sweep that each node ran alone, and returns its warnings. `redrawn`: see [`Additions`](super::Additions).
@@ -79,7 +43,8 @@ pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result
     let current = samples.current();
     let check = nodes::compare(&current)?;
     let health = Health::from_samples(&current);
-    let warnings = warnings::list(&manifest, &current, samples.len() - current.len());
+    let remarks = Remarks::new(&manifest, &current);
+    let warnings = warnings::list(&manifest, &current, &remarks, samples.len() - current.len());
     let mut undrawn = Vec::new();
     let shown = choose_points(&check);
     let pictures = draw(folder, &check, &shown, &current, &mut undrawn)?;
@@ -128,12 +93,11 @@ fn draw(
     undrawn: &mut Vec<String>,
 ) -> Result<Vec<Picture>> {
     let figures = folder.figures();
-    std::fs::create_dir_all(&figures).map_err(|e| apexmap_base::error::Error::file("create", &figures, e))?;
+    std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
     let mut pictures = Vec::new();
     let mut add = |strip: Strip, file: String, caption: String| -> Result<()> {
         let title = strip.title.clone();
-        let drawn = html::picture(&figures, &Figure::Strip(strip), file, title.clone(), caption);
-        pictures.extend(html::if_drawable(drawn, &title, undrawn)?);
+        pictures.extend(Drawing::new(Figure::Strip(strip), file, title, caption).draw(&figures, undrawn)?);
         Ok(())
     };
     let band = format!("The band is the median of the nodes ± {:.0} %", 100.0 * MIN_DIFFERENCE);
@@ -163,7 +127,7 @@ fn overall(check: &NodeCheck, samples: &Samples) -> Strip {
         title: "Speed of the nodes over all points".into(),
         subtitle: samples.stamp_subtitle(format!("{}, median of {points}", plural(items.len(), "node"))),
         items_label: "nodes, from the slowest to the fastest".into(),
-        value: Quantity { label: "speed relative to the median of the nodes".into(), unit: Unit::None, log: false },
+        value: Quantity::linear("speed relative to the median of the nodes", Unit::None),
         items,
         median: 1.0,
         expected: (1.0 - MIN_DIFFERENCE, 1.0 + MIN_DIFFERENCE),
@@ -184,50 +148,54 @@ fn at_point(point: &NodePoint, check: &NodeCheck, samples: &Samples) -> Strip {
         title,
         subtitle: samples.stamp_subtitle(plural(point.nodes.len(), "node")),
         items_label: "nodes, from the slowest to the fastest".into(),
-        value: Quantity { label: described.label, unit: point.unit, log: false },
+        value: Quantity::linear(described.label, point.unit),
         items: point.nodes.iter().map(item).collect(),
         median: point.median,
         expected: (point.median * (1.0 - MIN_DIFFERENCE), point.median * (1.0 + MIN_DIFFERENCE)),
     }
 }
 
-fn row(row: &NodeRow) -> Row {
+/// Returns a node as text.
+fn row(row: &NodeRow) -> Value {
     let (worst, worst_point) =
         row.worst.clone().map_or_else(Default::default, |(difference, point)| (percent(difference), point));
-    Row {
-        node: row.node.clone(),
-        node_type: row.node_type.clone(),
-        speed: row.difference.map_or("-".into(), percent),
-        slow: row.slow_points > 0,
-        slow_at: format!("{} of {}", row.slow_points, row.points),
-        worst,
-        worst_point,
-        samples: row.samples,
-        remarks: remarks(row),
-    }
+    json!({
+        "node": row.node,
+        "node_type": row.node_type,
+        "speed": row.difference.map_or("-".into(), percent),
+        "slow": row.slow_points > 0,
+        "slow_at": format!("{} of {}", row.slow_points, row.points),
+        "worst": worst,
+        "worst_point": worst_point,
+        "samples": row.samples,
+        "remarks": remarks(row),
+    })
 }
 
-fn point_table(point: &NodePoint) -> PointTable {
-    let remarks = |node: &NodeValue| {
-        let words = [(node.slow, "slow"), (node.disturbed, "DISTURBED")];
-        words.iter().filter(|(holds, _)| *holds).map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
-    };
-    let node = |node: &NodeValue| PointRow {
-        node: node.node.clone(),
-        median: units::quantity(node.median, point.unit),
-        interval: node.interval.map_or(String::new(), |interval| units::interval(interval, point.unit)),
-        difference: percent(node.difference),
-        score: node.score.map_or(String::new(), |score| units::number(score, NumberStyle::Fixed(1))),
-        remarks: remarks(node),
-    };
+/// Returns a point as text, with the names of its slow nodes.
+fn point_table(point: &NodePoint) -> Value {
     let slow: Vec<&str> = point.nodes.iter().filter(|node| node.slow).map(|node| node.node.as_str()).collect();
-    PointTable {
-        label: point.point.clone(),
-        node_type: point.node_type.clone(),
-        column: point.column,
-        median: units::quantity(point.median, point.unit),
-        slow: slow.join(", "),
-        compared: point.compared,
-        nodes: point.nodes.iter().map(node).collect(),
-    }
+    json!({
+        "label": point.point,
+        "node_type": point.node_type,
+        "column": point.column,
+        "median": units::quantity(point.median, point.unit),
+        "slow": slow.join(", "),
+        "compared": point.compared,
+        "nodes": point.nodes.iter().map(|node| point_row(node, point.unit)).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns a node at a point, as text.
+fn point_row(node: &NodeValue, unit: Unit) -> Value {
+    let words = [(node.slow, "slow"), (node.disturbed, "DISTURBED")];
+    let remarks: Vec<&str> = words.iter().filter(|(holds, _)| *holds).map(|(_, word)| *word).collect();
+    json!({
+        "node": node.node,
+        "median": units::quantity(node.median, unit),
+        "interval": node.interval.map_or(String::new(), |interval| units::interval(interval, unit)),
+        "difference": percent(node.difference),
+        "score": node.score.map_or(String::new(), |score| units::number(score, NumberStyle::Fixed(1))),
+        "remarks": remarks.join(", "),
+    })
 }

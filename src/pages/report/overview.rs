@@ -7,13 +7,12 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::text_table::list_words;
 use apexmap_base::units::{NumberStyle, Unit, number, plural, quantity, short_number};
-use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE};
 use apexmap_study::answers::declared;
-use apexmap_study::answers::stream::{self, Stream};
+use apexmap_study::answers::stream::Stream;
 use apexmap_theory::statistics::{Summary, median, quantile};
 use apexmap_theory::trade::Trade;
 use serde::Serialize;
@@ -33,13 +32,13 @@ const MAX_EXTREMES: usize = 4;
 /// bandwidth.
 pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     let mut sentences = Vec::new();
-    let stream = stream::answer(input.samples, input.card.as_ref(), &input.node)?;
+    let stream = &input.answers.stream;
     let mut extremes = if stream.is_none() { extremes(input)? } else { Vec::new() };
     if let [only] = extremes.as_mut_slice() {
         only.group.clear();
     }
     sentences.extend(stream.iter().flat_map(Stream::sentences));
-    sentences.extend(describe_effects(&effects(input.samples)?));
+    sentences.extend(describe_effects(&effects(input)?));
     sentences.extend(describe_pages(input)?);
     sentences.extend(extremes.iter().take(MAX_EXTREMES).map(Extremes::sentence));
     sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
@@ -194,10 +193,9 @@ type Effect = (String, f64);
 
 /// Returns the effects of the varied parameters by kernel, kernels with most cells first. An effect is the ratio of the best to
 /// the worst value with all other parameters fixed, the median over these; effects are sorted, largest first.
-fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
+fn effects(input: &Input) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     let mut effects_by_kernel = Vec::new();
-    for (kernel, samples) in samples.kernels() {
-        let about = kernel;
+    for (kernel, samples) in &input.kernels {
         let mut names: Vec<&str> = samples.key_columns().into_iter().filter(|name| *name != "kernel").collect();
         names.extend([ALPHA, BLOCK]);
         // Samples without one of these columns would be missing in all cells.
@@ -206,7 +204,7 @@ fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
         let cells: Vec<(Vec<Value>, f64)> = samples
             .cells(&names)?
             .into_iter()
-            .filter_map(|cell| cell.summary(samples.headline(about)).map(|summary| (cell.by, summary.median)))
+            .filter_map(|cell| cell.summary(samples.headline(kernel)).map(|summary| (cell.by, summary.median)))
             .filter(|(_, rate)| *rate > 0.0)
             .collect();
         let mut effects: Vec<Effect> = names
@@ -215,7 +213,7 @@ fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
             .filter_map(|(index, name)| Some((name.to_string(), effect(&cells, index)?)))
             .collect();
         effects.sort_by(|a, b| b.1.total_cmp(&a.1));
-        effects_by_kernel.push((cells.len(), about.id, effects));
+        effects_by_kernel.push((cells.len(), kernel.id, effects));
     }
     effects_by_kernel.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
     Ok(effects_by_kernel.into_iter().map(|(_, id, effects)| (id, effects)).collect())

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::pictures::size_marks;
-use crate::html::{Picture, picture};
+use crate::html::{Drawing, Picture};
 use apexmap_base::error::Result;
 use apexmap_draw::figure::{CurvePoint, Figure, Grid, Series};
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure, title};
@@ -22,16 +22,6 @@ pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
         pictures.extend(input.if_drawable(&title, draw(input, &wanted, number))?);
     }
     Ok(pictures)
-}
-
-/// Marks sizes on curves over memory sizes, as in the figures of effects.
-fn mark_sizes(input: &Input, samples: &Samples, request: &Request, mut drawn: Figure) -> Result<Figure> {
-    if let (Figure::Curves(curves) | Figure::Model(curves) | Figure::Limited(curves), MEMORY) =
-        (&mut drawn, request.x.as_str())
-    {
-        curves.marks.extend(size_marks(input, samples)?);
-    }
-    Ok(drawn)
 }
 
 /// Returns the titles and grids of the requested surfaces that can be drawn. `draw_requested` gives the reasons for others.
@@ -56,7 +46,7 @@ fn ideal_scaling(series: &[Series], is_per_rank: bool) -> Option<Series> {
     ranks.sort_by(f64::total_cmp);
     ranks.dedup();
     let rate = |x: f64| if is_per_rank { best } else { best * x / fewest };
-    let points = ranks.into_iter().map(|x| CurvePoint { x, y: rate(x), low: f64::NAN, high: f64::NAN });
+    let points = ranks.into_iter().map(|x| CurvePoint::new(x, rate(x), None));
     Some(Series { label: "ideal scaling".into(), points: points.collect() })
 }
 
@@ -83,8 +73,13 @@ fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
 
 fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
     let (samples, request) = request(input, wanted)?;
-    let bounded = add_bounds(&samples, &request, figure(&samples, &request)?)?;
-    let mut drawn = mark_sizes(input, &samples, &request, bounded)?;
+    let mut drawn = add_bounds(&samples, &request, figure(&samples, &request)?)?;
+    // As in the figures of effects.
+    if let (Figure::Curves(curves) | Figure::Model(curves) | Figure::Limited(curves), MEMORY) =
+        (&mut drawn, request.x.as_str())
+    {
+        curves.marks.extend(size_marks(input, &samples));
+    }
     let mut caption = match &wanted.condition {
         Some(condition) => format!("Medians of the samples with {condition}."),
         None => "Medians of the samples.".to_owned(),
@@ -95,5 +90,5 @@ fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
         curves.series.extend(ideal_scaling(&curves.series, request.z.ends_with("_per_rank")));
         caption.push_str(" Ideal scaling: the highest rate of the fewest ranks, times the ranks.");
     }
-    picture(&input.folder.figures(), &drawn, format!("figure-{number}"), request.title, caption)
+    Drawing::new(drawn, format!("figure-{number}"), request.title, caption).picture(&input.folder.figures())
 }

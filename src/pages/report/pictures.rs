@@ -1,8 +1,8 @@
 //! The figures of a report.
 
-use super::caches::{self, RankCache};
 use super::input::Input;
-use crate::html::{Picture, capitalize, file_name, picture};
+use super::regimes::{self, RankCache};
+use crate::html::{Drawing, Picture, capitalize, file_name};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, Unit};
 use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity};
@@ -11,7 +11,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK};
 use apexmap_results::table::derived_columns::SHARE;
-use apexmap_study::answers::memory_sizes::{self, RateStep};
+use apexmap_study::answers::memory_sizes::RateStep;
 use serde::Serialize;
 
 /// Maximum number of surfaces with figures; the report lists further groups, which `apexmap plot` can draw.
@@ -32,7 +32,7 @@ pub struct GroupPictures {
 }
 
 pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
-    let (folder, label) = (input.folder, group.plain_label(&input.node));
+    let label = group.plain_label(&input.node);
     let draw = |title: String, kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| -> Result<Picture> {
         let z = if kind == FigureKind::Bottleneck { SHARE } else { group.headline };
         let request = Request { kind, title, x: x.into(), by: by.iter().map(|&by| by.into()).collect(), z: z.into() };
@@ -52,7 +52,7 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
         if kind == FigureKind::Contour {
             drawn = add_codes(&group.samples, &request, drawn, &input.codes)?;
         }
-        picture(&folder.figures(), &drawn, file_name(name, &label), request.title, caption)
+        Drawing::new(drawn, file_name(name, &label), request.title, caption).picture(&input.folder.figures())
     };
     let add = |kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| {
         let title = format!("{}: {label}", capitalize(name));
@@ -120,9 +120,9 @@ pub fn evenly_spread(count: usize, most: usize) -> Vec<usize> {
 
 /// Draws the effect of every other parameter that the sweep varies, in one figure for all kernels with the same headline.
 pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
-    let (folder, samples) = (input.folder, input.samples);
+    let samples = input.samples;
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (kernel, samples) in samples.kernels() {
+    for (kernel, samples) in &input.kernels {
         let (headline, rows) = (samples.headline(kernel), samples.rows());
         match by_headline.iter_mut().find(|(column, _)| *column == headline) {
             Some((_, group_rows)) => group_rows.extend(rows),
@@ -139,7 +139,7 @@ pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
             let Some((request, chosen)) = effect(&samples, &keys, axis, headline)? else { continue };
             let Some(mut drawn) = input.if_drawable(&request.title, figure(&chosen, &request))? else { continue };
             if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
-                curves.marks = size_marks(input, &chosen)?;
+                curves.marks = size_marks(input, &chosen);
             }
             let medians = describe_medians(headline, &chosen)?;
             let caption = format!("{medians} Other parameters have the values in the line below the title.");
@@ -147,13 +147,11 @@ pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
             if let Some(efficiency) = efficiency(&drawn, axis, headline) {
                 let caption = "Rate per rank on P ranks / rate of a single rank, from medians; intervals, if any, are those \
                      of the rate.";
-                let (file, title) = (format!("efficiency{suffix}"), "Parallel efficiency");
-                let drawn = picture(&folder.figures(), &efficiency, file, title.into(), caption.into());
-                pictures.extend(input.if_drawable(title, drawn)?);
+                let file = format!("efficiency{suffix}");
+                pictures.extend(input.draw(Drawing::new(efficiency, file, "Parallel efficiency", caption))?);
             }
             let drawn = add_bounds(&chosen, &request, drawn)?;
-            let drawn = picture(&folder.figures(), &drawn, file, request.title.clone(), caption);
-            pictures.extend(input.if_drawable(&request.title, drawn)?);
+            pictures.extend(input.draw(Drawing::new(drawn, file, request.title, caption))?);
         }
     }
     Ok(pictures)
@@ -248,27 +246,26 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
         }
     }
     curves.title = "Parallel efficiency".into();
-    curves.y = Quantity { label: "parallel efficiency".into(), unit: Unit::None, log: false };
+    curves.y = Quantity::linear("parallel efficiency", Unit::None);
     Some(Figure::Curves(curves))
 }
 
 /// Returns marks of a figure of these samples at the global memory sizes in bytes where a rank's part exceeds a cache or the reach
 /// of the TLB, and at the steps that the result shows. All figures of a result have the same marks.
-pub fn size_marks(input: &Input, samples: &Samples) -> Result<Vec<Landmark>> {
+pub fn size_marks(input: &Input, samples: &Samples) -> Vec<Landmark> {
     let ranks = samples.first_value("ranks").and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
-    let launch = input.manifest.launches.iter().find(|end| end.launch.launch == samples.first_word("launch"));
-    let Some(launch) = launch.map(|end| &end.launch) else { return Ok(Vec::new()) };
+    let Some(launch) = input.launch_of(samples) else { return Vec::new() };
     let mark = |x: f64, label: String, style| Landmark { x, label, style };
     let cache = |cache: RankCache| mark(cache.bytes * ranks, format!("L{}", cache.level), LandmarkStyle::Line);
     let reach = |page: f64| {
         let label = format!("TLB reach, {} pages", units::bytes(page));
         Some(mark(launch.host.tlb_reach(page)? * ranks, label, LandmarkStyle::Line))
     };
-    let steps = memory_sizes::answer(input.samples, &launch.host)?.into_iter().flat_map(|sizes| sizes.steps);
-    let step = |step: RateStep| mark(step.size, step.label(), LandmarkStyle::Range(step.from, step.to));
+    let steps = input.answers.sizes.iter().flat_map(|sizes| &sizes.steps);
+    let step = |step: &RateStep| mark(step.size, step.label(), LandmarkStyle::Range(step.from, step.to));
     let pages = input.samples.distinct_numbers("page_bytes").into_iter().filter(|bytes| *bytes > 0.0);
-    let caches = caches::rank_caches(launch, input.card.as_ref()).into_iter().map(cache);
-    Ok(caches.chain(pages.filter_map(reach)).chain(steps.map(step)).filter(|mark| mark.x.is_finite()).collect())
+    let caches = regimes::rank_caches(launch, input.card.as_ref()).into_iter().map(cache);
+    caches.chain(pages.filter_map(reach)).chain(steps.map(step)).filter(|mark| mark.x.is_finite()).collect()
 }
 
 /// Returns the samples with the value of `column` that occurs with the most values of `axis`.

@@ -1,10 +1,9 @@
 //! Comparison of Apex-Map with ping-pong: Figure 2 of the Apex-Map paper.
 
-use crate::html::{Picture, picture};
+use crate::html::Drawing;
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, WORD_BYTES, bytes, short_number};
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::estimate;
@@ -21,8 +20,8 @@ const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: t
      loading them into registers for the sum lowers the ratio again on Seaborg and Cheetah, but not on the vector \
      machine Phoenix.";
 
-/// Draws the ratio if a result contains both on two ranks: Apex-Map with alpha = 1, and ping-pong with sends.
-pub fn draw_ratio(folder: &Folder, samples: &Samples) -> Result<Option<Picture>> {
+/// Returns the figure of the ratio if a result contains both on two ranks: Apex-Map with alpha = 1, and ping-pong with sends.
+pub fn drawing(samples: &Samples) -> Result<Option<Drawing>> {
     let mut series = ratios(samples)?;
     if series.is_empty() {
         return Ok(None);
@@ -36,19 +35,12 @@ pub fn draw_ratio(folder: &Folder, samples: &Samples) -> Result<Option<Picture>>
         results.join("; ")
     );
     let gain = quoted_number("seaborg_gain_1024_words")?;
-    let best = CurvePoint { x: 1024.0 * WORD_BYTES as f64, y: 1.0 + gain / 100.0, low: f64::NAN, high: f64::NAN };
+    let best = CurvePoint::new(1024.0 * WORD_BYTES as f64, 1.0 + gain / 100.0, None);
     series.push(Series { label: format!("the paper: Seaborg, {gain} % better at 1024 words"), points: vec![best] });
-    let curves = Curves {
-        title: title.into(),
-        subtitle: samples.stamp_subtitle(String::new()),
-        x: Quantity { label: "message size, 8 L".into(), unit: Unit::Bytes, log: true },
-        y: Quantity { label: "Apex-Map / ping-pong".into(), unit: Unit::None, log: false },
-        series,
-        marks: Vec::new(),
-        ordered: false,
-    };
-    let file = "apex-map-against-ping-pong".into();
-    picture(&folder.figures(), &Figure::Curves(curves), file, title.into(), caption).map(Some)
+    let (x, y) =
+        (Quantity::log("message size, 8 L", Unit::Bytes), Quantity::linear("Apex-Map / ping-pong", Unit::None));
+    let curves = Curves::new(title, samples.stamp_subtitle(String::new()), x, y, series);
+    Ok(Some(Drawing::new(Figure::Curves(curves), "apex-map-against-ping-pong", title, caption)))
 }
 
 /// Returns the ratio over message size in bytes, a series for each kernel and combination of the other varying parameters.
@@ -87,14 +79,11 @@ fn ratio(cell: &Cell, pong: &[Cell]) -> Option<CurvePoint> {
     // The same launches measured both on two ranks.
     if let Some((shift, _)) = estimate::log_ratio(&apex_launches, &pong_launches, true) {
         let (low, high) = shift.interval();
-        return Some(CurvePoint { x, y: shift.value.exp(), low: low.exp(), high: high.exp() });
+        return Some(CurvePoint::new(x, shift.value.exp(), Some((low.exp(), high.exp()))));
     }
     let (apex, pong) = (cell.summary(RATES[0])?, pong.summary(RATES[1])?);
-    let (low, high) = match (apex.interval, pong.interval) {
-        (Some(apex), Some(pong)) => (apex.0 / pong.1, apex.1 / pong.0),
-        _ => (f64::NAN, f64::NAN),
-    };
-    Some(CurvePoint { x, y: apex.median / pong.median, low, high })
+    let interval = apex.interval.zip(pong.interval).map(|(apex, pong)| (apex.0 / pong.1, apex.1 / pong.0));
+    Some(CurvePoint::new(x, apex.median / pong.median, interval))
 }
 
 /// Describes the first, the largest and the last ratio of a series.

@@ -122,7 +122,6 @@ impl Shares {
     }
 }
 
-/// Returns the kernel of a group with its family.
 fn family(group: &SampleGroup) -> Option<(&'static str, &'static Kernel)> {
     let kernel = kernels::find(group.samples.first_word("kernel")).ok()?;
     Some((kernels::family(kernel.id), kernel))

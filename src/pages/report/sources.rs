@@ -1,5 +1,6 @@
 //! The section on methods and sources.
 
+use super::input::Input;
 use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
@@ -19,21 +20,18 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Returns those of the kernels of these samples.
-    pub fn from_samples(samples: &Samples) -> Self {
-        let by_kernel = samples.kernels();
-        let used: Vec<&Kernel> = by_kernel.iter().map(|(kernel, _)| *kernel).collect();
+    pub fn new(Input { kernels, samples, .. }: &Input) -> Self {
         let rate = |(kernel, samples): &(&Kernel, Samples)| {
             let headline = columns::describe_of(samples.headline(kernel), [kernel.id]);
             format!("{}: {}", kernels::family(kernel.id), headline.label)
         };
         Self {
-            methods: distinct(used.iter().map(|kernel| kernel.method)),
-            sources: used.iter().map(|kernel| cite(kernel)).collect(),
-            rates: distinct(by_kernel.iter().map(rate)),
+            methods: distinct(kernels.iter().map(|(kernel, _)| kernel.method)),
+            sources: kernels.iter().map(|(kernel, _)| cite(kernel)).collect(),
+            rates: distinct(kernels.iter().map(rate)),
             unbounded: samples.describe_origin().is_none()
                 && samples.column(SHARE).is_none()
-                && used.iter().any(|kernel| kernel.bounded.is_some()),
+                && kernels.iter().any(|(kernel, _)| kernel.bounded.is_some()),
             on_device: samples.is_on_device(),
         }
     }

@@ -14,8 +14,22 @@ use apexmap_theory::machine::Card;
 /// Name of the sweep of `apexmap calibrate`.
 const CALIBRATION: &str = "calibrate";
 
+/// What a run warns of, too.
+pub struct Remarks {
+    /// About the placement of ranks and memory.
+    pub placement: Vec<String>,
+    /// About the samples.
+    pub samples: Vec<String>,
+}
+
+impl Remarks {
+    pub fn new(manifest: &Manifest, samples: &Samples) -> Self {
+        Self { placement: placement::warnings(manifest, samples), samples: samples.remarks(&manifest.plain_node()) }
+    }
+}
+
 /// Returns the warnings of a report, each one or two sentences. `stale` is the number of samples that the report excludes.
-pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
+pub fn list(manifest: &Manifest, samples: &Samples, remarks: &Remarks, stale: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if samples.is_oversubscribed() {
         warnings.push(
@@ -24,7 +38,7 @@ pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
                 .into(),
         );
     }
-    warnings.extend(placement::warnings(manifest, samples));
+    warnings.extend(remarks.placement.iter().cloned());
     if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
         warnings.push(
             "Ranks were threads of one process and exchanged messages through shared memory. No network \
@@ -36,7 +50,7 @@ pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
         warnings.extend(manifest.worker.cautions());
     }
     warnings.extend(unsteady(samples));
-    warnings.extend(samples.remarks(&manifest.plain_node()));
+    warnings.extend(remarks.samples.iter().cloned());
     if stale > 0 && manifest.name == CALIBRATION {
         warnings.push(format!(
             "The result also has {} that the card does not use: the second stage of a calibration measures some numbers again, at \

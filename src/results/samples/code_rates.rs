@@ -103,7 +103,6 @@ impl Map {
         })
     }
 
-    /// Returns the rate at a place between the points.
     fn read(&self, place: [f64; 2]) -> std::result::Result<Ends, NoRate> {
         let [xs, ys] = &self.axes;
         let end = |end: usize| interpolate([xs, ys], |i, j| self.values[i * ys.len() + j][end], place);
@@ -213,9 +212,6 @@ impl CodeRates {
     }
 
     /// Returns the rate of a site per rank.
-    ///
-    /// # Errors
-    /// Why the maps have none.
     pub fn site(&self, column: RateColumn, site: &CodeSite) -> std::result::Result<Rate, NoRate> {
         let role = match site.kind {
             Kind::Sweep | Kind::Strided => {
@@ -241,7 +237,6 @@ impl CodeRates {
         self.surface(column, role, &code.as_site(), |sizes| Some(code.size_on(sizes, code.bytes?)))
     }
 
-    /// Returns the maps of a role on the nodes and ranks of a column.
     fn of(&self, column: RateColumn<'_>, role: Role) -> impl Iterator<Item = &Map> {
         self.maps.iter().filter(move |map| map.role == role && map.is_like(column.0))
     }

@@ -55,9 +55,6 @@ impl Samples {
 }
 
 /// Returns a value as a coordinate.
-///
-/// # Errors
-/// If it is a word.
 pub fn coordinate(value: &Value) -> Result<f64> {
     value.as_f64().ok_or_else(|| {
         Error::input(format!("\"{value}\" is text, but an axis needs numbers"), "use it in --where instead")

@@ -144,7 +144,6 @@ pub fn summarise(launches: &[LaunchValues], widening: Option<f64>) -> Option<Sum
     }))
 }
 
-/// Returns the largest systematic error of some launches.
 pub fn systematic(launches: &[LaunchValues]) -> f64 {
     launches.iter().map(|launch| launch.systematic).fold(0.0, f64::max)
 }
@@ -156,7 +155,6 @@ pub fn unknown_interval_basis(summary: &Summary) -> Option<String> {
     summary.interval.filter(|ends| !is_informative(*ends)).map(|_| over)
 }
 
-/// Widens the interval within one launch.
 fn widen_interval(summary: Summary, widening: Option<f64>) -> Summary {
     let Some((low, high)) = summary.interval else { return summary };
     let Some(times) = widening else { return Summary { interval: None, basis: Basis::Nothing, ..summary } };
@@ -169,12 +167,10 @@ fn widen_interval(summary: Summary, widening: Option<f64>) -> Summary {
     Summary { interval: Some(interval), ..summary }
 }
 
-/// Returns the medians of launches.
 pub fn medians(launches: &[LaunchValues]) -> Vec<f64> {
     launches.iter().filter_map(|launch| median(&launch.values)).collect()
 }
 
-/// Returns the logarithms of the medians of launches.
 pub fn log_medians(launches: &[LaunchValues]) -> Vec<f64> {
     medians(launches).into_iter().map(f64::ln).collect()
 }

@@ -44,9 +44,6 @@ impl Samples {
     }
 
     /// Requires good samples on one type of nodes, unless the columns `by` keep types apart.
-    ///
-    /// # Errors
-    /// If there are several types. The help is a condition that selects one.
     pub fn require_one_node_type(&self, by: &[&str]) -> Result<()> {
         let good = self.good();
         if by.contains(&NODE_TYPE) || good.is_constant(NODE_TYPE) {

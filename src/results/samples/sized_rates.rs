@@ -38,9 +38,6 @@ pub type Ends = [f64; 3];
 
 /// Returns the rate at a size from those at measured sizes, which ascend. Between sizes, the logarithm of the rate is linear in that of the
 /// size.
-///
-/// # Errors
-/// If no size is near enough.
 pub fn at_size(rates: &[(f64, Ends)], size: f64) -> std::result::Result<Rate, NoRate> {
     let sizes: Vec<f64> = rates.iter().map(|(size, _)| *size).collect();
     let around = sizes_around(&sizes, size).ok_or(NoRate::Size(size))?;

@@ -100,7 +100,6 @@ fn paired_answer(samples: &Samples, sweep: &str) -> Option<Declared> {
     Some(Declared { question, text, is_known: true, values, intervals, reservations })
 }
 
-/// Returns the question of a sweep.
 fn question(sweep: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Asked {
@@ -188,7 +187,6 @@ impl<'a> Sentence<'a> {
         (!names.is_empty()).then_some(Reservation::SingleSamples { values: names.len() })
     }
 
-    /// Returns the sentence with its values.
     fn text(&self) -> String {
         let (mut text, mut last, mut between) = (String::new(), String::new(), "");
         for part in self.answer.parts().unwrap_or_default() {

@@ -199,7 +199,6 @@ impl RateStep {
         self.from < self.to
     }
 
-    /// Returns whether a size is at the step or within the slope.
     fn spans(&self, size: f64) -> bool {
         self.from / NEAR <= size && size <= self.to * NEAR
     }

@@ -81,7 +81,6 @@ impl<'a> Source<'a> {
         self.ends.iter().find_map(both)
     }
 
-    /// Returns the values of an answer by name.
     pub fn values(&self, answer: &'a AnswerSpec) -> Result<BTreeMap<&'a str, Outcome>> {
         let mut values = BTreeMap::new();
         for (name, spec) in &answer.values {
@@ -97,7 +96,6 @@ impl<'a> Source<'a> {
         Ok(values)
     }
 
-    /// Returns the value of a statistic.
     fn find(&self, statistic: &StatisticSpec) -> Result<Outcome> {
         let planned = self.select(self.plan, statistic);
         let Some(kind) = statistic.kinds().next() else {

@@ -43,7 +43,6 @@ const CHASES: u64 = 32;
 /// Larger regions take long to read. They are read only if, by the system's sizes, a cache holds half of them.
 const MAX_REGION: u64 = 512 << 20;
 
-/// Returns the largest power of two up to this size.
 fn previous_power_of_two(bytes: u64) -> u64 {
     if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
 }
@@ -200,9 +199,6 @@ pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
 }
 
 /// Rejects samples of a disturbed machine, because a card's numbers must not include other work.
-///
-/// # Errors
-/// If the samples are disturbed.
 pub fn require_quiet(samples: &Samples) -> Result<()> {
     let health = Health::from_samples(samples);
     if health.verdict() != Quietness::Disturbed {
@@ -216,9 +212,6 @@ pub fn require_quiet(samples: &Samples) -> Result<()> {
 }
 
 /// Rejects samples on unlike nodes, because a card's numbers belong to one type.
-///
-/// # Errors
-/// If the samples are on several types of nodes.
 pub fn require_one_node_type(samples: &Samples) -> Result<()> {
     match samples.describe_node_types() {
         None => Ok(()),

@@ -62,7 +62,6 @@ pub(super) fn gups(word: Word, kernel: &'static str, ranks: usize) -> Probe {
     Probe { factor: 1e-9, ..Probe::from_number(number, kernel, ranks).read_column("operations_per_second") }
 }
 
-/// Returns a probe for each pair of the measured cores.
 fn core_to_core(cores: usize) -> Vec<Probe> {
     let looked_at = cores.min(MAX_CORES);
     let rank = |k: usize| if cores <= MAX_CORES { k } else { k / 2 * cores / (MAX_CORES / 2) + k % 2 } as u64;

@@ -51,7 +51,6 @@ impl Probe {
         (self.kernel, self.ranks, &self.settings)
     }
 
-    /// Returns the samples of this point.
     pub(super) fn select(&self, samples: &Samples) -> Samples {
         let table = samples.table();
         let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);

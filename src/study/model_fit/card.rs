@@ -33,10 +33,6 @@ pub struct CardPrediction {
 }
 
 /// Predicts these samples from a card. The bands follow from the intervals of the card's numbers.
-///
-/// # Errors
-/// If the card does not have a number that the model needs at these points, if its numbers do not hold for them, or if the samples are of
-/// several kinds.
 pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
     let data = observations(samples, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;

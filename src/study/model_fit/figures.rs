@@ -154,7 +154,7 @@ fn curves(
         let points_at = |place: f64| members.iter().filter(move |point| point.x[x] == place);
         let measured = |&place: &f64| {
             let values: Vec<f64> = points_at(place).map(|point| point.measured).collect();
-            CurvePoint { x: place, y: median(&values).unwrap_or(f64::NAN), low: f64::NAN, high: f64::NAN }
+            CurvePoint::new(place, median(&values).unwrap_or(f64::NAN), None)
         };
         let predicted = |&place: &f64| {
             let point = points_at(place).next().expect("one point per position");
@@ -238,7 +238,7 @@ impl<'a> Plane<'a> {
                 );
             }
         }
-        let ratio = |label: &str| Quantity { label: label.into(), unit: Unit::None, log: true };
+        let ratio = |label: &str| Quantity::log(label, Unit::None);
         let label = format!("{rates} / predicted");
         let caption = format!(
             "Rates, {label}: blue where the machine is faster than the model, red where it is slower, white at 1."

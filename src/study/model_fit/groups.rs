@@ -23,9 +23,6 @@ pub struct FitGroup {
 /// Returns the groups of the good samples that a model explains, those with the most points first.
 ///
 /// Points outside the model's domain are left out: [`left_out`] returns their number and the reason.
-///
-/// # Errors
-/// If no kernel has a point in the model's domain, or if the result has no column for a variable that the model needs.
 pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
     let (mut groups, mut refusal) = (Vec::new(), None);
     let explains = model.about().explains;

@@ -111,7 +111,6 @@ fn domain(samples: &Samples, model: &dyn Model, observations: &[Observation]) ->
     domain
 }
 
-/// Returns the good samples of some kernels.
 fn select_kernels(samples: &Samples, kernels: &[&str]) -> Samples {
     samples.good().with_word("kernel", kernels)
 }
@@ -163,7 +162,6 @@ pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) 
     model.variables(&value)
 }
 
-/// Returns whether a model explains several kernels at once.
 fn spans_kernels(model: &dyn Model) -> bool {
     model.about().variables.iter().any(|variable| variable.name == "kernel")
 }
@@ -355,17 +353,7 @@ pub fn varying_variables(points: &[Point]) -> Vec<usize> {
     (0..first.x.len()).filter(|&index| points.iter().any(|point| point.x[index] != first.x[index])).collect()
 }
 
-/// Returns the work that a baseline divides rates by: P if it is a variable and the rate is of all ranks, otherwise 1.
-pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
-    let about = model.about();
-    let ranks = about.variable_index(models::RANKS.name).filter(|_| about.column == "operations_per_second");
-    move |x| ranks.map_or(1.0, |index| x[index])
-}
-
 /// Splits `NAME=VALUE` for a parameter of the model.
-///
-/// # Errors
-/// If the model has no parameter of this name.
 pub fn setting(model: &dyn Model, text: &str) -> Result<(&'static str, Option<String>)> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
     let numbers: Vec<_> = model.about().parameters.iter().map(|parameter| parameter.number).collect();

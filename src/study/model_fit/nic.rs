@@ -23,9 +23,6 @@ pub struct NicFigure {
 const CYCLES: [f64; 3] = [20.0, 50.0, 100.0];
 
 /// Returns Figures 11, 12 (a), 12 (b) and 13.
-///
-/// # Errors
-/// If the card of the paper's machine has no value for a number, which is a defect of the program.
 pub fn paper_figures() -> Result<Vec<NicFigure>> {
     let card = Card::find("simulated-nic")?;
     let parameters = Nic.parameters(&card)?;
@@ -43,12 +40,12 @@ fn sizes() -> impl Iterator<Item = f64> {
 }
 
 fn line(label: &str, value: impl Fn(f64) -> f64) -> Series {
-    let point = |x| CurvePoint { x, y: value(x), low: f64::NAN, high: f64::NAN };
+    let point = |x| CurvePoint::new(x, value(x), None);
     Series { label: label.into(), points: sizes().map(point).collect() }
 }
 
 fn curves(title: &str, y: Quantity, series: Vec<Series>) -> Figure {
-    let x = Quantity { label: "message size".into(), unit: Unit::Bytes, log: true };
+    let x = Quantity::log("message size", Unit::Bytes);
     let subtitle = "Simulated NIC: the equations of the NIC message-rate paper, Section 6, with its Table 3".into();
     Figure::Curves(Curves { title: title.into(), subtitle, x, y, series, marks: Vec::new(), ordered: false })
 }
@@ -56,7 +53,7 @@ fn curves(title: &str, y: Quantity, series: Vec<Series>) -> Figure {
 fn bandwidth(parameters: &[f64]) -> NicFigure {
     let limit = |index: usize| move |bytes: f64| bytes * bounds(&[bytes, 4.0, 0.0], parameters)[index].value;
     let title = "Bandwidth limits over message size (Figure 11)";
-    let y = Quantity { label: "bandwidth".into(), unit: Unit::BytesPerSecond, log: true };
+    let y = Quantity::log("bandwidth", Unit::BytesPerSecond);
     let series = vec![
         line("I/O bus, Eq. (1)", limit(1)),
         line("link, Eq. (2)", limit(2)),
@@ -94,11 +91,10 @@ fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores
          (6), with one cycle more for every 4 bytes. Lines of cores are for the values of N that the text names: 20, 50 and 100 \
          cycles. The paper prints no numbers of its measured points."
     );
-    let y = Quantity { label: "messages per second".into(), unit: Unit::PerSecond, log: true };
+    let y = Quantity::log("messages per second", Unit::PerSecond);
     Ok(NicFigure { file, caption, figure: curves(&title, y, series), title })
 }
 
-/// Returns whether these figures belong to a model.
 pub fn belong_to(model: &dyn Model) -> bool {
     model.about().id == Nic.about().id
 }

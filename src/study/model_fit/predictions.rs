@@ -21,9 +21,6 @@ pub enum PredictedKind {
 }
 
 /// Draws predictions of a model with the numbers of a machine. Title and subtitle state that they are not measured, and what limits them.
-///
-/// # Errors
-/// If the variables that vary do not fit this kind of figure.
 pub fn figure(
     model: &dyn Model,
     (machine, numbers): (&str, &Numbers),

@@ -21,9 +21,6 @@ fn amount_text(model: &dyn Model, name: &str, value: f64) -> String {
 
 /// Returns the numbers of a fit that are impossible or unknown: "l2_access_seconds (52 ns) is above l3_access_seconds
 /// (0 s)".
-///
-/// # Panics
-/// If the fit is of another model.
 pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
     let format_value = |name: &str, value: f64| amount_text(model, name, value);
     let estimate = |name: &&str| fit.estimates.iter().find(|estimate| estimate.number == *name);
@@ -84,9 +81,6 @@ fn left_out_lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<Left
 
 /// Returns the errors of a model and of the baseline with all points of a value of a variable left out: "alpha 24.8 %,
 /// 14.2 %".
-///
-/// # Panics
-/// If the fit is of another model with more variables.
 pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
     let shown = |line: LeftOutLine| {
         let ours = line.model.map_or("not identified".into(), |error| format!("{:.1} %", 100.0 * error));
@@ -130,9 +124,6 @@ pub struct Judgement {
 }
 
 /// Returns how well a model fits a measurement.
-///
-/// # Panics
-/// If the fit is of another model with more variables.
 pub fn judge(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> Judgement {
     let lines = baseline.map(|baseline| left_out_lines(model, fit, baseline)).unwrap_or_default();
     let (error, doubts) = (fit.quality.smape, doubts(model, fit));
@@ -207,20 +198,20 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
         let names = assumed.join(", ");
         text += &format!(" Neither these points nor this machine give {names}: the fit assumes typical values.");
     }
-    if let Some(baseline) = baseline.filter(|_| fit.quality.left_out.is_some()) {
+    if baseline.is_some() && fit.quality.left_out.is_some() {
         let but = match (failure.is_some(), explains) {
             (true, _) => Some("with such an error"),
             (false, true) => None,
             (false, false) => Some("with such numbers"),
         };
-        text += &comparison(&lines, baseline, but);
+        text += &comparison(&lines, but);
     }
     text
 }
 
 /// Compares the model with the baseline: ` It does not explain it: ...`. `but` is the reason why it fails although it
 /// is no worse.
-fn comparison(lines: &[LeftOutLine], baseline: &Baseline, but: Option<&str>) -> String {
+fn comparison(lines: &[LeftOutLine], but: Option<&str>) -> String {
     let per_cent = |error: f64| format!("{:.1} %", 100.0 * error);
     let against = |line: &LeftOutLine| {
         let theirs = per_cent(line.baseline);
@@ -246,5 +237,8 @@ fn comparison(lines: &[LeftOutLine], baseline: &Baseline, but: Option<&str>) -> 
             list(lines.iter().collect())
         );
     }
-    format!(" It does not explain it: the empirical baseline, {}, predicts better: {}.", baseline.curve, list(lost))
+    format!(
+        " It does not explain it: the empirical baseline, interpolation between neighbours, predicts better: {}.",
+        list(lost)
+    )
 }

@@ -75,12 +75,10 @@ const KINDS: [(Kind, &str, &str); 7] = [
 ];
 
 impl Kind {
-    /// Returns the kind with this word.
     pub fn find(word: &str) -> Option<Kind> {
         KINDS.iter().find(|(_, name, _)| *name == word).map(|(kind, ..)| *kind)
     }
 
-    /// Returns the kind in few words.
     pub fn word(self) -> &'static str {
         KINDS[self as usize].1
     }
@@ -267,7 +265,7 @@ pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
     let (checks, missing) = checks::evaluate(&fits, simulations)?;
     let is_simulated = checks.iter().any(|check| check.is_simulated);
     let not_simulated = Some(missing).filter(|missing| is_simulated && missing.values > 0);
-    Ok(Validation { papers: papers::rows(&checks), checks, not_simulated, fits })
+    Ok(Validation { papers: papers::rows(&checks)?, checks, not_simulated, fits })
 }
 
 /// Predicts with the numbers of a published machine.
@@ -279,7 +277,6 @@ pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Pr
 }
 
 impl Validation {
-    /// Returns the counts of each kind.
     pub fn counts(&self) -> Vec<Count> {
         Count::count_kinds(self.checks.iter())
     }
@@ -310,7 +307,7 @@ impl Validation {
             let (models, sweeps) = (item.models.join(", "), item.sweeps.join(", "));
             let count = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
             let values = values.iter().map(count).collect::<Vec<_>>().join("; ");
-            table.add_row([item.paper.to_owned(), place, models, sweeps, values, item.missing.to_owned()]);
+            table.add_row([item.paper.clone(), place, models, sweeps, values, item.missing.clone()]);
         }
         let _ =
             write!(text, "\nReproduced parts of each table and figure\n\n{}", table.with_indent(2).with_width(width));

@@ -15,7 +15,6 @@ pub struct Simulations {
 }
 
 impl Simulations {
-    /// Reads all results in a folder.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut sweeps = BTreeMap::new();
         for entry in std::fs::read_dir(folder).map_err(|e| Error::file("read", folder, e))? {

@@ -63,7 +63,6 @@ pub fn add_intervals(task: &Task, optimum: &Optimum, estimates: &mut [Estimate],
 /// Observations of one launch, ordered by point.
 type Launch<'a> = Vec<&'a Observation>;
 
-/// Groups the launches that measured the same points.
 fn group_launches<'a>(task: &Task<'a>) -> Vec<Vec<Launch<'a>>> {
     let mut launches: BTreeMap<u32, Launch> = BTreeMap::new();
     for observation in &task.data {
@@ -80,7 +79,6 @@ fn group_launches<'a>(task: &Task<'a>) -> Vec<Vec<Launch<'a>>> {
     groups.into_values().collect()
 }
 
-/// Returns the standard errors of the parameters' logarithms.
 fn standard_errors(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
     let covariance = covariance(task, optimum)?;
     Some(covariance.diagonal().iter().map(|v| v.sqrt()).collect())

@@ -29,9 +29,6 @@ pub struct FirstGuess {
 
 /// Searches first guesses of the parameters with the role [`Role::Fit`]. All others have the values of their roles. The search moves
 /// one parameter at a time, from several starts.
-///
-/// # Errors
-/// If no guess gives positive, finite predictions at all points.
 pub fn search(model: &dyn Model, data: &[Observation], roles: &[Role]) -> Result<FirstGuess> {
     let parameters = model.about().parameters;
     let value = |(role, parameter): (&Role, &crate::models::Parameter)| match role {

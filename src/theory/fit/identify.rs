@@ -18,9 +18,6 @@ const MAX_RELATIVE_ERROR: f64 = 1.17;
 
 /// Holds parameters that the points do not identify at the values that the task has for them, and solves again. It holds the
 /// least identified parameter first and repeats until all others are identified.
-///
-/// # Errors
-/// If a parameter without such a value is not identified, or no parameters give finite rates.
 pub fn solve_identified(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
     loop {
         let errors = relative_errors(task, &optimum.theta, optimum.scale);
@@ -101,10 +98,6 @@ fn hide_smaller(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
 }
 
 /// Rejects data that cannot identify a parameter.
-///
-/// # Errors
-/// Names the least identified parameters and their standard errors. If the same points would identify them with little scatter, the
-/// measurement or the model is the reason; otherwise the error names the points that would identify them.
 pub fn require_identified(task: &Task, optimum: &Optimum) -> Result<()> {
     let unclear = unclear_parameters(task, optimum, optimum.scale);
     if unclear.is_empty() {

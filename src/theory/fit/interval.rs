@@ -137,7 +137,6 @@ struct ProfileSearch<'t, 'a> {
 }
 
 impl ProfileSearch<'_, '_> {
-    /// Returns the logarithm of an end.
     fn end(&self, direction: f64) -> f64 {
         let Self { task, optimum, free_index, deviation, unit } = *self;
         let t = t_quantile(task.freedom());

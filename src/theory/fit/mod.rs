@@ -320,7 +320,6 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
     })
 }
 
-/// Returns the parameters that the points only bound by another parameter.
 fn parameter_bounds(task: &Task, estimates: &[Estimate]) -> Vec<ParameterBound> {
     let parameters = task.model.about().parameters;
     let to_bound = |&(small, large): &(usize, usize)| {

@@ -7,32 +7,17 @@ use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_theory::machine::{CATALOGUE, catalogue};
 use apexmap_theory::statistics::median;
 use serde::Serialize;
+use serde_json::{Value, json};
 
-/// Ratios of hardware numbers, under the heading of the shapes.
-#[derive(Serialize)]
-pub struct Cards {
-    pub cards: Vec<NumberRow>,
-    /// Compares the measured ratios with the hardware ratios.
-    arguments: Vec<String>,
-    pub read_off: Vec<String>,
-}
-
-impl Cards {
-    pub fn new(comparison: &Comparison) -> Self {
-        let cards = rows(comparison);
-        let groups = |machine: usize| {
-            let cards = &cards;
-            comparison.groups().filter_map(move |group| compare_with_hardware(group, cards, machine))
-        };
-        let arguments = (1..comparison.machines.len()).flat_map(groups).collect();
-        Self { arguments, read_off: quote_paper(comparison), cards }
+/// Returns the ratios of hardware numbers, under the heading of the shapes, and compares the measured ratios with them.
+pub fn section(comparison: &Comparison) -> Option<Value> {
+    let (cards, read_off) = (rows(comparison), quote_paper(comparison));
+    let mut arguments = Vec::new();
+    for machine in 1..comparison.machines.len() {
+        arguments.extend(comparison.groups().filter_map(|group| compare_with_hardware(group, &cards, machine)));
     }
-}
-
-impl Cards {
-    pub fn applies(&self) -> bool {
-        !self.cards.is_empty() || !self.read_off.is_empty()
-    }
+    (!cards.is_empty() || !read_off.is_empty())
+        .then(|| json!({ "cards": cards, "arguments": arguments, "read_off": read_off }))
 }
 
 /// A number that at least two machine cards contain.

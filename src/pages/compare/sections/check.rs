@@ -6,7 +6,7 @@ use crate::compare::regression::{Outcome, RegressionCheck, TestedPoint};
 use crate::html::capitalize;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::short_number;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 /// Formats the result for a terminal or the log of a CI job, without warnings that are already printed.
 pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
@@ -53,32 +53,18 @@ pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
     text
 }
 
-/// The check on the HTML page.
-#[derive(Serialize)]
-pub struct Check {
-    /// The numbers of the check.
-    #[serde(flatten)]
-    check: RegressionCheck,
-    percent: String,
-    /// What the verdict depends on.
-    power: String,
-    /// Point, slowdown, interval, p value and adjusted p value of every finding.
-    rows: Vec<[String; 5]>,
-}
-
-impl Check {
-    /// Omits the warnings in `shown`, which the HTML page already shows.
-    pub fn new(check: &RegressionCheck, shown: &[Warning]) -> Self {
-        let row = |tested: &TestedPoint| {
-            let interval = format_interval(tested.interval).unwrap_or_default();
-            let p = |p: f64| if tested.basis == Basis::Exact { String::new() } else { short_number(p) };
-            [tested.point.clone(), format_ratio(tested.slowdown), interval, p(tested.p), p(tested.q)]
-        };
-        Self {
-            percent: check.percent(),
-            rows: check.slower.iter().map(row).collect(),
-            power: capitalize(&check.grounds()),
-            check: RegressionCheck { warnings: check.warnings_except(shown), ..check.clone() },
-        }
-    }
+/// Returns the check on the HTML page, without the warnings in `shown`, which the page already shows.
+pub fn section(check: &RegressionCheck, shown: &[Warning]) -> Value {
+    // Point, slowdown, interval, p value and adjusted p value.
+    let row = |tested: &TestedPoint| {
+        let interval = format_interval(tested.interval).unwrap_or_default();
+        let p = |p: f64| if tested.basis == Basis::Exact { String::new() } else { short_number(p) };
+        [tested.point.clone(), format_ratio(tested.slowdown), interval, p(tested.p), p(tested.q)]
+    };
+    let mut section = json!(check);
+    section["warnings"] = json!(check.warnings_except(shown));
+    section["percent"] = json!(check.percent());
+    section["power"] = json!(capitalize(&check.grounds()));
+    section["rows"] = json!(check.slower.iter().map(row).collect::<Vec<_>>());
+    section
 }

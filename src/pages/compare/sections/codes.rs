@@ -7,68 +7,45 @@ use crate::compare::verdict::BasisWords;
 use apexmap_base::units::short_number;
 use apexmap_theory::codes::Code;
 use apexmap_theory::places::NoRate;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 type RatioWithInterval = (f64, Option<(f64, f64)>);
 
-#[derive(Serialize)]
+/// The codes on the maps over alpha and L.
 pub struct Codes {
-    maps: Vec<CodeMap>,
-}
-
-/// The codes on a map over alpha and L.
-#[derive(Serialize)]
-struct CodeMap {
-    label: String,
-    rows: Vec<CodeRow>,
-    /// Sentences about the weighted mix of the codes.
-    mixes: Vec<String>,
-}
-
-/// A code and the ratio of each machine to the first.
-#[derive(Serialize)]
-struct CodeRow {
-    code: String,
-    alpha: String,
-    block: String,
-    cells: Vec<String>,
+    maps: Vec<Value>,
+    /// About the weighted mix of the codes.
+    pub sentences: Vec<String>,
 }
 
 impl Codes {
     pub fn new(comparison: &Comparison) -> Self {
-        let groups = comparison.groups().filter(|group| group.is_surface());
-        let map = |group: Group| CodeMap {
-            label: group.label.clone(),
-            rows: comparison.codes.iter().map(|code| row(group, code)).collect(),
-            mixes: (1..comparison.machines.len())
+        let (mut maps, mut sentences) = (Vec::new(), Vec::new());
+        for group in comparison.groups().filter(|group| group.is_surface()) {
+            let rows: Vec<Value> = comparison.codes.iter().map(|code| row(group, code)).collect();
+            let mixes: Vec<String> = (1..comparison.machines.len())
                 .filter_map(|machine| Some(sentence(comparison, &mix::mix(group, machine)?)))
-                .collect(),
-        };
-        Self { maps: groups.map(map).collect() }
+                .collect();
+            maps.push(json!({ "label": group.label, "rows": rows, "mixes": mixes }));
+            sentences.extend(mixes);
+        }
+        Self { maps, sentences }
+    }
+
+    pub fn section(&self) -> Option<Value> {
+        (!self.maps.is_empty()).then(|| json!({ "maps": self.maps }))
     }
 }
 
-impl Codes {
-    pub fn applies(&self) -> bool {
-        !self.maps.is_empty()
-    }
-
-    pub fn sentences(&self) -> Vec<String> {
-        self.maps.iter().flat_map(|map| &map.mixes).cloned().collect()
-    }
-}
-
-fn row(group: Group, code: &Code) -> CodeRow {
+/// Returns a code and the ratio of each machine to the first.
+fn row(group: Group, code: &Code) -> Value {
     let cell = |machine: usize| match ratio(group, machine, code) {
         Ok((ratio, interval)) => format_with_interval(ratio, interval),
         Err(reason) => reason.to_string(),
     };
-    CodeRow {
-        code: code.name.clone(),
-        alpha: short_number(code.alpha),
-        block: short_number(code.block_words),
-        cells: (1..group.comparison.machines.len()).map(cell).collect(),
-    }
+    let cells: Vec<String> = (1..group.comparison.machines.len()).map(cell).collect();
+    let (alpha, block) = (short_number(code.alpha), short_number(code.block_words));
+    json!({ "code": code.name, "alpha": alpha, "block": block, "cells": cells })
 }
 
 /// Returns the ratio of a machine to the first at the place of a code, with its interval if all points around have one.

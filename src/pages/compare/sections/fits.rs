@@ -6,53 +6,13 @@ use apexmap_base::units::{amount, short_number};
 use apexmap_study::model_fit::{self, formula};
 use apexmap_theory::fit::{Estimate, Fit, Options};
 use apexmap_theory::models::{self, Model};
-use serde::Serialize;
-
-#[derive(Serialize)]
-pub struct Fits {
-    fits: Vec<ModelFit>,
-}
-
-impl Fits {
-    pub fn new(comparison: &Comparison) -> Self {
-        Self { fits: fit_models(comparison) }
-    }
-}
-
-impl Fits {
-    pub fn applies(&self) -> bool {
-        !self.fits.is_empty()
-    }
-}
-
-/// One model fitted to one kernel of every machine that has it.
-#[derive(Serialize)]
-struct ModelFit {
-    model: &'static str,
-    kernel: &'static str,
-    summary: &'static str,
-    rows: Vec<ParameterRow>,
-    /// SMAPE by machine, in per cent; empty if the model was not fitted.
-    errors: Vec<String>,
-    /// Machines without a fit, with the reason.
-    refused: Vec<String>,
-}
-
-/// A parameter of the model.
-#[derive(Serialize)]
-struct ParameterRow {
-    name: String,
-    /// Estimate with its 95 % interval, by machine.
-    values: Vec<String>,
-    /// Estimates of the other machines relative to the base, with a remark if the intervals are disjoint.
-    ratios: Vec<String>,
-}
+use serde_json::{Value, json};
 
 /// Maximum number of points of a side-by-side fit; `apexmap fit` uses more.
 const MAX_POINTS: usize = 150;
 
 /// Fits every model that explains a kernel of at least two measured machines.
-fn fit_models(comparison: &Comparison) -> Vec<ModelFit> {
+pub fn section(comparison: &Comparison) -> Option<Value> {
     let mut model_fits = Vec::new();
     let own = comparison.models.iter().map(|own| *own as &'static dyn Model);
     for model in models::ALL.iter().copied().chain(own) {
@@ -65,10 +25,10 @@ fn fit_models(comparison: &Comparison) -> Vec<ModelFit> {
             }
         }
     }
-    model_fits
+    (!model_fits.is_empty()).then(|| json!({ "fits": model_fits }))
 }
 
-fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str) -> Option<ModelFit> {
+fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &str) -> Option<Value> {
     let mut fits: Vec<Option<Fit>> = Vec::new();
     let mut refused = Vec::new();
     for machine in comparison.machines {
@@ -84,7 +44,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
     if fits.iter().all(Option::is_none) && refused.is_empty() {
         return None;
     }
-    let mut rows = Vec::new();
+    let mut rows: Vec<Value> = Vec::new();
     for parameter in model.about().parameters {
         let estimate_of = |fit: &Option<Fit>| -> Option<Estimate> {
             fit.as_ref()?.estimates.iter().find(|estimate| estimate.number == parameter.number).cloned()
@@ -107,23 +67,21 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
             let apart = estimate.low > base.high || estimate.high < base.low;
             format!("{}{}", short_number(estimate.value / base.value), if apart { " (intervals disjoint)" } else { "" })
         };
-        rows.push(ParameterRow {
-            name: parameter.label(),
-            values: estimates.iter().map(shown).collect(),
-            ratios: estimates[1..].iter().map(ratio).collect(),
-        });
+        let ratios: Vec<String> = estimates[1..].iter().map(ratio).collect();
+        let values: Vec<String> = estimates.iter().map(shown).collect();
+        rows.push(json!({ "name": parameter.label(), "values": values, "ratios": ratios }));
     }
     let error =
         |fit: &Option<Fit>| fit.as_ref().map(|f| format!("{:.1} %", 100.0 * f.quality.smape)).unwrap_or_default();
-    let about = model.about();
-    Some(ModelFit {
-        model: about.id,
-        kernel,
-        summary: about.summary,
-        rows,
-        errors: fits.iter().map(error).collect(),
-        refused,
-    })
+    let (about, errors) = (model.about(), fits.iter().map(error).collect::<Vec<_>>());
+    Some(json!({
+        "model": about.id,
+        "kernel": kernel,
+        "summary": about.summary,
+        "rows": rows,
+        "errors": errors,
+        "refused": refused,
+    }))
 }
 
 /// Fits the model to the kernel's samples of a machine; returns `None` if there are none.

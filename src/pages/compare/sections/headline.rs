@@ -61,76 +61,65 @@ fn not_compared(comparison: &Comparison) -> String {
 fn mixes(comparison: &Comparison) -> Vec<String> {
     let sentence = |mix: mix::Mix| {
         let ratio = mix.ratio.ok()?;
-        let names = [mix.machine, 0].map(|k| comparison.name(k));
-        let same_run = comparison.machines[mix.machine].is_same_run(&comparison.machines[0]);
-        let judged = Judged { names, mean: ratio.mean, reservations: &ratio.reservations, same_run };
-        Some(format!("Mix of codes, {}: {}.", mix.label, judged.words()))
+        let words = words(comparison, mix.machine, &ratio.mean, &ratio.reservations);
+        Some(format!("Mix of codes, {}: {words}.", mix.label))
     };
     mix::mixes(comparison).into_iter().filter_map(sentence).collect()
 }
 
 fn of_verdict(comparison: &Comparison, machine: usize, verdict: &Verdict) -> String {
-    let names = [machine, 0].map(|k| comparison.name(k));
-    let same_run = comparison.machines[machine].is_same_run(&comparison.machines[0]);
-    let judged = Judged { names, mean: verdict.mean, reservations: &verdict.reservations, same_run };
     let scope = match verdict.scope {
         Scope::All => String::new(),
         scope => format!("{}: ", capitalize(&scope.label())),
     };
-    format!("{scope}{}{}.", judged.words(), points(names[0], verdict))
+    let words = words(comparison, machine, &verdict.mean, &verdict.reservations);
+    format!("{scope}{words}{}.", points(comparison.name(machine), verdict))
 }
 
-/// A ratio of a machine to the base, and what keeps it undecided.
-struct Judged<'a> {
-    /// The machine and the base.
-    names: [&'a str; 2],
-    mean: GeometricMean,
-    reservations: &'a [Reservation],
-    /// Whether both sides are from one run, and so share their launches.
-    same_run: bool,
-}
-
-impl Judged<'_> {
-    /// Returns `b is 1.5 times as fast as a (1.2 to 1.9)`. The faster machine comes first, so that the factor is above 1.
-    fn words(&self) -> String {
-        let ([name, base], GeometricMean { value, interval, basis, .. }) = (self.names, self.mean);
-        let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
-        let interval = |digits: &dyn Fn(f64) -> String, low: f64, high: f64| match basis {
-            Basis::Exact => format!(", {EXACT}"),
-            _ => format!(" ({} to {})", digits(low), digits(high)),
-        };
-        let faster = |fast: &str, slow: &str, value: f64, (low, high): (f64, f64)| {
-            let digits = |factor: f64| format_factor(factor, (low, high));
-            format!("{fast} is {} times as fast as {slow}{}", digits(value), interval(&digits, low, high))
-        };
-        let ratio = format!("{name} / {base} = {}", format_ratio(value));
-        match (self.reservations, self.mean.direction()) {
-            ([], Direction::Faster) => faster(name, base, value, (low, high)),
-            ([], Direction::Slower) => faster(base, name, 1.0 / value, (1.0 / high, 1.0 / low)),
-            ([], Direction::Equal) => format!("No difference: {ratio}{}", interval(&format_ratio, low, high)),
-            ([], Direction::Undecided) => format!("No difference found: {ratio}{}", interval(&format_ratio, low, high)),
-            ([], Direction::Unknown) => format!("{ratio}; no interval is known"),
-            ([disturbed @ Reservation::Disturbed { .. }, ..], _) => {
-                format!("Not decided: {ratio}{}, and {disturbed}", interval(&format_ratio, low, high))
-            }
-            _ => format!("{ratio} {}", self.undecided_by_launches()),
+/// Returns `b is 1.5 times as fast as a (1.2 to 1.9)`. The faster machine comes first, so that the factor is above 1.
+fn words(comparison: &Comparison, machine: usize, mean: &GeometricMean, reservations: &[Reservation]) -> String {
+    let ([name, base], GeometricMean { value, interval, basis, .. }) =
+        ([machine, 0].map(|k| comparison.name(k)), *mean);
+    let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
+    let interval = |digits: &dyn Fn(f64) -> String, low: f64, high: f64| match basis {
+        Basis::Exact => format!(", {EXACT}"),
+        _ => format!(" ({} to {})", digits(low), digits(high)),
+    };
+    let faster = |fast: &str, slow: &str, value: f64, (low, high): (f64, f64)| {
+        let digits = |factor: f64| format_factor(factor, (low, high));
+        format!("{fast} is {} times as fast as {slow}{}", digits(value), interval(&digits, low, high))
+    };
+    let ratio = format!("{name} / {base} = {}", format_ratio(value));
+    match (reservations, mean.direction()) {
+        ([], Direction::Faster) => faster(name, base, value, (low, high)),
+        ([], Direction::Slower) => faster(base, name, 1.0 / value, (1.0 / high, 1.0 / low)),
+        ([], Direction::Equal) => format!("No difference: {ratio}{}", interval(&format_ratio, low, high)),
+        ([], Direction::Undecided) => format!("No difference found: {ratio}{}", interval(&format_ratio, low, high)),
+        ([], Direction::Unknown) => format!("{ratio}; no interval is known"),
+        ([disturbed @ Reservation::Disturbed { .. }, ..], _) => {
+            format!("Not decided: {ratio}{}, and {disturbed}", interval(&format_ratio, low, high))
+        }
+        _ => {
+            let same_run = comparison.machines[machine].is_same_run(&comparison.machines[0]);
+            format!("{ratio} {}", undecided_by_launches(value, reservations, same_run))
         }
     }
+}
 
-    /// Returns `in these two launches; launches of one machine differ, so this is undecided: 3 launches of each ...`
-    fn undecided_by_launches(&self) -> String {
-        let (place, who) = match self.reservations {
-            _ if self.same_run => ("in this launch".to_owned(), ""),
-            [Reservation::SingleLaunch { name }] => (format!("with a single launch of {name}"), " of it"),
-            _ => ("in these two launches".to_owned(), " of each"),
-        };
-        let launches = deciding_launches(self.mean.value);
-        let size = if launches < MAX_LAUNCHES { "this size" } else { "10 % or more" };
-        format!(
-            "{place}; launches of one machine differ, so this is undecided: {launches} launches{who} \
-             (apexmap run ... --launches {launches}) would show a difference of {size}"
-        )
-    }
+/// Returns `in these two launches; launches of one machine differ, so this is undecided: 3 launches of each ...`. `same_run`: both sides
+/// share their launches.
+fn undecided_by_launches(ratio: f64, reservations: &[Reservation], same_run: bool) -> String {
+    let (place, who) = match reservations {
+        _ if same_run => ("in this launch".to_owned(), ""),
+        [Reservation::SingleLaunch { name }] => (format!("with a single launch of {name}"), " of it"),
+        _ => ("in these two launches".to_owned(), " of each"),
+    };
+    let launches = deciding_launches(ratio);
+    let size = if launches < MAX_LAUNCHES { "this size" } else { "10 % or more" };
+    format!(
+        "{place}; launches of one machine differ, so this is undecided: {launches} launches{who} \
+         (apexmap run ... --launches {launches}) would show a difference of {size}"
+    )
 }
 
 /// Standard deviation of the logarithms of launches' medians with which advice is computed. Four launches of one sweep on a shared

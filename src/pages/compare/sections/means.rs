@@ -13,100 +13,62 @@ use apexmap_theory::statistics::rank_tests::MannWhitney;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StudentT};
 use rand_pcg::Pcg64Mcg;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 /// Seed of the ranking's draws.
 /// It is fixed, so that equal results give equal ranks.
 const SEED: u64 = 1;
 
-#[derive(Serialize)]
 pub struct Means {
-    /// Whether all ratios are exact, so that there are no intervals.
-    exact: bool,
-    lines: Vec<MeanLine>,
-    /// Means of three or more machines; one entry for each number of processes that are compared with a device.
-    scopes: Vec<ScopeMeans>,
+    /// `None` without means.
+    pub section: Option<Value>,
     /// The fastest machine, as a sentence.
-    #[serde(skip)]
     pub fastest: Option<String>,
-}
-
-/// The ranking of all machines, and the mean of each pair, over the same points.
-#[derive(Serialize)]
-struct ScopeMeans {
-    /// Name of the scope; `None` if there is only one.
-    label: Option<String>,
-    ranks: Vec<[String; 5]>,
-    matrix: Vec<Vec<String>>,
-    matrix_cells: usize,
-    #[serde(skip)]
-    fastest: Option<String>,
 }
 
 impl Means {
     pub fn new(comparison: &Comparison) -> Self {
         let by_process = comparison.by_scope[0].iter().filter(|_| !comparison.points.devices.is_empty());
-        let chosen: Vec<_> = by_process.map(|over| (Some(over.scope.label()), over.points.as_slice())).collect();
-        let whole = vec![(None, comparison.matched.as_slice())];
-        let chosen = if chosen.is_empty() { whole } else { chosen };
+        let mut chosen: Vec<_> = by_process.map(|over| (Some(over.scope.label()), over.points.as_slice())).collect();
+        if chosen.is_empty() {
+            chosen.push((None, comparison.matched.as_slice()));
+        }
         let several = chosen.into_iter().filter(|_| comparison.machines.len() > 2);
-        let mut scopes: Vec<ScopeMeans> =
-            several.map(|(label, points)| ScopeMeans::new(comparison, label, points)).collect();
-        scopes.retain(|scope| !(scope.ranks.is_empty() && scope.matrix.is_empty()));
-        let fastest = match scopes.as_mut_slice() {
-            [only] => only.fastest.take(),
-            _ => None,
-        };
-        Self { exact: comparison.is_exact(), lines: lines(comparison), scopes, fastest }
-    }
-
-    pub fn applies(&self) -> bool {
-        !self.lines.is_empty() || !self.scopes.is_empty()
+        let (scopes, mut fastest): (Vec<Value>, Vec<Option<String>>) =
+            several.filter_map(|(label, points)| scope(comparison, label, points)).unzip();
+        let (lines, exact) = (lines(comparison), comparison.is_exact());
+        let section = (!lines.is_empty() || !scopes.is_empty())
+            .then(|| json!({ "exact": exact, "lines": lines, "scopes": scopes }));
+        // Several numbers of processes have several fastest machines.
+        Self { section, fastest: fastest.pop().filter(|_| fastest.is_empty()).flatten() }
     }
 }
 
-impl ScopeMeans {
-    fn new(comparison: &Comparison, label: Option<String>, members: &[usize]) -> Self {
-        let is_finished = |&&index: &&usize| {
-            let mut data = comparison.point(index).by_machine.iter();
-            data.all(|data| data.as_ref().is_some_and(|data| data.samples() > 0))
-        };
-        let finished: Vec<usize> = members.iter().filter(is_finished).copied().collect();
-        // If no point was finished by all machines, each pair uses its own common points.
-        let chosen = if finished.is_empty() { members } else { &finished };
-        let pairs = Pairs::new(comparison, chosen);
-        let points: Vec<&Point> = finished.iter().map(|&index| comparison.point(index)).collect();
-        let mut ranks = ranking(comparison, &points);
-        // Draws over launches do not include what else keeps a pair undecided.
-        for rank in ranks.iter_mut().filter(|rank| pairs.are_limited(rank.index)) {
-            (rank.range, rank.first) = (None, None);
-        }
-        Self {
-            label,
-            fastest: ranks.iter().find(|rank| rank.rank == 1).map(|rank| pairs.name_fastest(comparison, rank)),
-            ranks: ranks.iter().map(MachineRank::row).collect(),
-            matrix: pairs.matrix(),
-            matrix_cells: finished.len(),
-        }
+/// Returns the ranking of all machines and the mean of each pair, over the same points, and the fastest machine as a sentence; `None`
+/// without any. `label` is the name of the scope if there are several.
+fn scope(comparison: &Comparison, label: Option<String>, members: &[usize]) -> Option<(Value, Option<String>)> {
+    let is_finished = |&&index: &&usize| {
+        let mut data = comparison.point(index).by_machine.iter();
+        data.all(|data| data.as_ref().is_some_and(|data| data.samples() > 0))
+    };
+    let finished: Vec<usize> = members.iter().filter(is_finished).copied().collect();
+    // If no point was finished by all machines, each pair uses its own common points.
+    let chosen = if finished.is_empty() { members } else { &finished };
+    let pairs = Pairs::new(comparison, chosen);
+    let points: Vec<&Point> = finished.iter().map(|&index| comparison.point(index)).collect();
+    let mut ranks = ranking(comparison, &points);
+    // Draws over launches do not include what else keeps a pair undecided.
+    for rank in ranks.iter_mut().filter(|rank| pairs.are_limited(rank.index)) {
+        (rank.range, rank.first) = (None, None);
     }
-}
-
-/// The geometric mean of a machine's speeds relative to the base, over a group of points or all.
-#[derive(Serialize)]
-struct MeanLine {
-    machine: String,
-    group: String,
-    cells: usize,
-    mean: String,
-    interval: String,
-    least: String,
-    most: String,
-    /// Basis of the interval.
-    basis: &'static str,
+    let fastest = ranks.iter().find(|rank| rank.rank == 1).map(|rank| pairs.name_fastest(comparison, rank));
+    let (rows, matrix) = (ranks.iter().map(MachineRank::row).collect::<Vec<_>>(), pairs.matrix());
+    (!rows.is_empty() || !matrix.is_empty())
+        .then(|| (json!({ "label": label, "ranks": rows, "matrix": matrix, "matrix_cells": finished.len() }), fastest))
 }
 
 /// Returns the means by group, then over all compared points. With ranks matched by role there is one mean per role.
-fn lines(comparison: &Comparison) -> Vec<MeanLine> {
+fn lines(comparison: &Comparison) -> Vec<Value> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
     for machine in 1..comparison.machines.len() {
@@ -121,17 +83,17 @@ fn lines(comparison: &Comparison) -> Vec<MeanLine> {
     lines
 }
 
-fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
-    MeanLine {
-        machine: machine.to_owned(),
-        group: group.to_owned(),
-        cells: mean.cells,
-        mean: format_ratio(mean.value),
-        interval: format_interval(mean.interval).unwrap_or_else(|| "none".into()),
-        least: format_ratio(mean.least),
-        most: format_ratio(mean.most),
-        basis: BasisWords::new(mean.basis).short,
-    }
+fn line(machine: &str, group: &str, mean: GeometricMean) -> Value {
+    json!({
+        "machine": machine,
+        "group": group,
+        "cells": mean.cells,
+        "mean": format_ratio(mean.value),
+        "interval": format_interval(mean.interval).unwrap_or_else(|| "none".into()),
+        "least": format_ratio(mean.least),
+        "most": format_ratio(mean.most),
+        "basis": BasisWords::new(mean.basis).short,
+    })
 }
 
 /// The mean of a machine relative to another one, with what keeps it undecided; `None` without a common point.

@@ -3,22 +3,12 @@
 use crate::compare::comparison::Comparison;
 use crate::compare::verdict::BasisWords;
 use apexmap_theory::statistics::Basis;
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-#[derive(Serialize)]
-pub struct Method {
-    /// Bases of the points' intervals, as sentences.
-    bases: Vec<String>,
-    has_terms: bool,
-    has_check: bool,
-}
-
-impl Method {
-    pub fn new(comparison: &Comparison, has_terms: bool, has_check: bool) -> Self {
-        let bases = (1..comparison.machines.len()).filter_map(|machine| bases(comparison, machine)).collect();
-        Self { bases, has_terms, has_check }
-    }
+pub fn section(comparison: &Comparison, has_terms: bool, has_check: bool) -> Value {
+    let bases: Vec<String> = (1..comparison.machines.len()).filter_map(|machine| bases(comparison, machine)).collect();
+    json!({ "bases": bases, "has_terms": has_terms, "has_check": has_check })
 }
 
 /// Returns a sentence with the bases of a machine's intervals; `None` without a ratio.

@@ -4,7 +4,6 @@
 pub mod cards;
 pub mod check;
 mod codes;
-mod drawing;
 mod fits;
 pub mod headline;
 mod means;
@@ -21,25 +20,21 @@ pub mod terms;
 use super::comparison::Comparison;
 use super::machine::Machine;
 use super::regression::RegressionCheck;
-use crate::html::{self, Viewer};
+use crate::html;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
-use cards::Cards;
-use check::Check;
 use codes::Codes;
-use fits::Fits;
 use means::Means;
-use method::Method;
-use overview::Overview;
 use points::MatchedPoints;
-use provenance::Provenance;
 use rates::Rates;
 use ratios::RatioFigures;
 use serde::Serialize;
-use shapes::Shapes;
 use std::path::{Path, PathBuf};
 use summary::Summary;
 use terms::Terms;
+
+/// Maximum number of groups with figures.
+const MAX_GROUPS: usize = 6;
 
 /// The context of the HTML page.
 #[derive(Serialize)]
@@ -64,27 +59,18 @@ struct Context<'a, S> {
     title: &'a str,
     names: &'a [&'a str],
     #[serde(flatten)]
-    section: &'a S,
-}
-
-/// The context of the interactive view of the machines' surfaces.
-#[derive(Serialize)]
-struct Surfaces {
-    viewer: Viewer,
+    section: S,
 }
 
 impl Page<'_> {
-    /// Adds a section, unless it has nothing to show.
+    /// Adds a section, if it has something to show.
     fn add<S: Serialize>(
         &mut self,
-        applies: bool,
         heading: Option<[&'static str; 2]>,
         template: &str,
-        section: &S,
+        section: Option<S>,
     ) -> Result<()> {
-        if !applies {
-            return Ok(());
-        }
+        let Some(section) = section else { return Ok(()) };
         let template = format!("{{% import \"parts.html\" as parts %}}{template}");
         let html = html::render(&template, &Context { title: &self.title, names: &self.names, section })?;
         self.sections.push(Part { heading, html });
@@ -112,48 +98,63 @@ pub fn write(
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
     let mut ratios = RatioFigures::new(comparison, &figures)?;
     let mut rates = Rates::new(comparison, &figures)?;
-    let lead = ratios.take_lead().or_else(|| rates.lead());
+    let map = ratios.take_lead();
+    let curves = if map.is_none() { rates.take_lead() } else { None };
     let (means, points, codes) = (Means::new(comparison), MatchedPoints::new(comparison), Codes::new(comparison));
-    let (terms, cards, fits) = (Terms::new(comparison, Some(&figures))?, Cards::new(comparison), Fits::new(comparison));
+    let terms = Terms::new(comparison, Some(&figures))?;
     let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);
-    let overview = Overview::new(comparison, check.map(RegressionCheck::sentence), lead, summary.remarks.clone());
-    let check = check.map(|check| Check::new(check, &comparison.warnings()));
-    let method = Method::new(comparison, terms.applies(), check.is_some());
-    let shapes = Shapes::new(comparison, cards.applies());
-    let provenance = Provenance::new(comparison, command);
-    let surfaces = Surfaces { viewer: Viewer { surfaces: ratios.surfaces() } };
+    let details = overview::details(comparison);
+    let judged = check.map(RegressionCheck::sentence);
+    let rates = rates.section(curves.is_some());
+    let overview = overview::section(comparison, &details, judged, map.or(curves), &summary.remarks);
+    let method = method::section(comparison, terms.section().is_some(), check.is_some());
+    let check = check.map(|check| check::section(check, &comparison.warnings()));
+    let cards = cards::section(comparison);
+    let shapes = shapes::section(comparison, cards.is_some());
 
     let names: Vec<&str> = comparison.machines.iter().map(|machine| machine.name.as_str()).collect();
     let mut page = Page { title: title(comparison.machines), names, sections: Vec::new() };
-    page.add(true, Some(["summary", "Summary"]), include_str!("summary.html"), &summary)?;
-    page.add(true, None, include_str!("overview.html"), &overview)?;
-    page.add(means.applies(), Some(["means", "Means"]), include_str!("means.html"), &means)?;
-    if let Some(check) = &check {
-        page.add(true, Some(["check", "Regression check"]), include_str!("check.html"), check)?;
-    }
-    page.add(ratios.applies(), Some(["ratios", "Ratios point by point"]), include_str!("ratios.html"), &ratios)?;
-    page.add(terms.applies(), Some(["terms", "Term by term"]), include_str!("terms.html"), &terms)?;
-    page.add(rates.applies(), Some(["rates", "Rates"]), include_str!("rates.html"), &rates)?;
-    let has_surfaces = !surfaces.viewer.surfaces.is_empty();
-    page.add(has_surfaces, Some(["live", "The surfaces"]), include_str!("surfaces.html"), &surfaces)?;
-    page.add(codes.applies(), Some(["codes", "Known codes"]), include_str!("codes.html"), &codes)?;
-    page.add(shapes.applies(), Some(["shapes", "Sensitivity to locality"]), include_str!("shapes.html"), &shapes)?;
-    page.add(cards.applies(), None, include_str!("cards.html"), &cards)?;
-    page.add(fits.applies(), Some(["fits", "Fitted parameters"]), include_str!("fits.html"), &fits)?;
-    page.add(true, Some(["points", "Points"]), include_str!("points.html"), &points)?;
-    page.add(true, Some(["method", "Method"]), include_str!("method.html"), &method)?;
-    page.add(true, Some(["provenance", "Provenance"]), include_str!("provenance.html"), &provenance)?;
+    page.add(Some(["summary", "Summary"]), include_str!("summary.html"), Some(&summary))?;
+    page.add(None, include_str!("overview.html"), Some(overview))?;
+    page.add(Some(["means", "Means"]), include_str!("means.html"), means.section)?;
+    page.add(Some(["check", "Regression check"]), include_str!("check.html"), check)?;
+    page.add(Some(["ratios", "Ratios point by point"]), include_str!("ratios.html"), ratios.section())?;
+    page.add(Some(["terms", "Term by term"]), include_str!("terms.html"), terms.section())?;
+    page.add(Some(["rates", "Rates"]), include_str!("rates.html"), rates)?;
+    page.add(Some(["live", "The surfaces"]), include_str!("surfaces.html"), ratios.surfaces())?;
+    page.add(Some(["codes", "Known codes"]), include_str!("codes.html"), codes.section())?;
+    page.add(Some(["shapes", "Sensitivity to locality"]), include_str!("shapes.html"), shapes)?;
+    page.add(None, include_str!("cards.html"), cards)?;
+    page.add(Some(["fits", "Fitted parameters"]), include_str!("fits.html"), fits::section(comparison))?;
+    page.add(Some(["points", "Points"]), include_str!("points.html"), Some(points.section()))?;
+    page.add(Some(["method", "Method"]), include_str!("method.html"), Some(method))?;
+    let provenance = provenance::section(comparison, command);
+    page.add(Some(["provenance", "Provenance"]), include_str!("provenance.html"), Some(provenance))?;
 
-    let tables = points.tables().into_iter().chain([("terms.csv", terms.table.clone())]);
-    for (name, text) in tables {
-        save(&folder.join(name), text.as_deref())?;
+    for (name, text) in points.tables() {
+        new_file::replace_contents(&folder.join(name), text)?;
+    }
+    match &terms.table {
+        Some(text) => new_file::replace_contents(&folder.join(TERMS), text)?,
+        // An earlier comparison may have written it.
+        None => remove(&folder.join(TERMS))?,
     }
     let text = html::render(include_str!("compare.html"), &page)?;
     let page = folder.join("compare.html");
-    save(&page, Some(&text))?;
+    new_file::replace_contents(&page, &text)?;
     html::remove_unmade(&figures, &text)?;
-    let others = [overview.details, terms.sentences(), codes.sentences(), points.lines(true)];
+    let others = [details, terms.sentences(), codes.sentences, points.lines(true)];
     Ok(ComparisonOutput { page, summary: join_lines(summary, others) })
+}
+
+/// The file of the terms of all points.
+const TERMS: &str = "terms.csv";
+
+fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the text for the terminal, and writes no file.
@@ -161,7 +162,7 @@ pub fn text(comparison: &Comparison) -> Result<String> {
     let (means, points) = (Means::new(comparison), MatchedPoints::new(comparison));
     let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);
     let (terms, codes) = (Terms::new(comparison, None)?, Codes::new(comparison));
-    let others = [overview::details(comparison), terms.sentences(), codes.sentences(), points.lines(false)];
+    let others = [overview::details(comparison), terms.sentences(), codes.sentences, points.lines(false)];
     Ok(join_lines(summary, others))
 }
 
@@ -189,16 +190,5 @@ fn title(machines: &[Machine]) -> String {
     match &processors[0] {
         Some(processor) if is_shared => format!("{processor}: {names}"),
         _ => names,
-    }
-}
-
-/// Writes a table or the HTML page; `None` removes the file of an earlier comparison.
-fn save(path: &Path, text: Option<&str>) -> Result<()> {
-    match text {
-        Some(text) => new_file::replace_contents(path, text),
-        None => match std::fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
-            _ => Ok(()),
-        },
     }
 }

@@ -9,27 +9,26 @@ use crate::compare::verdict::{self, BasisWords, Verdict};
 use crate::html::{CornerCell, Corners, Picture, capitalize};
 use apexmap_base::units::plural;
 use apexmap_results::table::columns::label;
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-#[derive(Serialize)]
-pub struct Overview {
-    /// For each machine except the base, the mean, the points and the points that are not compared; empty if no points match.
-    pub details: Vec<String>,
-    /// The outcome of the check.
+/// `judged`: the outcome of the check; `lead`: the map.
+pub fn section(
+    comparison: &Comparison,
+    details: &[String],
     judged: Option<String>,
     lead: Option<Picture>,
-    corners: Option<Corners>,
-    /// The meaning of the intervals at the corners.
-    certainty: &'static str,
-    remarks: Vec<String>,
-}
-
-impl Overview {
-    pub fn new(comparison: &Comparison, judged: Option<String>, lead: Option<Picture>, remarks: Vec<String>) -> Self {
-        let certainty = if comparison.is_exact() { EXACT } else { "with 95 % intervals of each point alone" };
-        Self { details: details(comparison), judged, lead, corners: corners(comparison), certainty, remarks }
-    }
+    remarks: &[String],
+) -> Value {
+    let certainty = if comparison.is_exact() { EXACT } else { "with 95 % intervals of each point alone" };
+    json!({
+        "details": details,
+        "judged": judged,
+        "lead": lead,
+        "corners": corners(comparison),
+        "certainty": certainty,
+        "remarks": remarks,
+    })
 }
 
 /// Returns sentences for each machine except the base: one per scope, then the points that are not compared.

@@ -5,76 +5,56 @@ use crate::compare::points::PointData;
 use crate::compare::ratio::TestedRatio;
 use apexmap_base::units::plural;
 use apexmap_results::export::csv;
-use serde::Serialize;
+use serde_json::{Value, json};
 
-#[derive(Serialize)]
-pub struct MatchedPoints {
-    matched: usize,
-    unmatched: Vec<UnmatchedPoints>,
-    unmatched_all: usize,
-    unreported: Vec<String>,
+pub struct MatchedPoints<'a> {
+    comparison: &'a Comparison<'a>,
     /// Points that a machine did not finish, as sentences.
     pub unfinished: Vec<String>,
-    #[serde(skip)]
-    cells_table: String,
-    #[serde(skip)]
-    unmatched_table: String,
 }
 
-/// Points of some machines that the others do not have.
-#[derive(Serialize)]
-struct UnmatchedPoints {
-    who: String,
-    points: usize,
-    example: String,
-}
-
-impl MatchedPoints {
-    pub fn new(comparison: &Comparison) -> Self {
-        Self {
-            matched: comparison.matched.len(),
-            unmatched: count_missing(comparison),
-            unmatched_all: comparison.unmatched_points().count(),
-            unreported: describe_unreported(comparison),
-            unfinished: describe_unfinished(comparison),
-            cells_table: matched_table(comparison),
-            unmatched_table: unmatched_table(comparison),
-        }
+impl<'a> MatchedPoints<'a> {
+    pub fn new(comparison: &'a Comparison) -> Self {
+        Self { comparison, unfinished: describe_unfinished(comparison) }
     }
-}
 
-impl MatchedPoints {
+    pub fn section(&self) -> Value {
+        json!({
+            "matched": self.comparison.matched.len(),
+            "unmatched": count_missing(self.comparison),
+            "unmatched_all": self.comparison.unmatched_points().count(),
+            "unreported": describe_unreported(self.comparison),
+        })
+    }
+
     /// Returns the lines for the terminal, which name the tables if these are written.
     pub fn lines(&self, has_tables: bool) -> Vec<String> {
-        let matched = plural(self.matched, "point");
+        let matched = plural(self.comparison.matched.len(), "point");
+        let missing = self.comparison.unmatched_points().count();
         let [cells, unmatched] = if has_tables { [" (cells.csv)", " (unmatched.csv)"] } else { [""; 2] };
-        let counts = format!("{matched} matched{cells}, {} without a counterpart{unmatched}", self.unmatched_all);
+        let counts = format!("{matched} matched{cells}, {missing} without a counterpart{unmatched}");
         self.unfinished.iter().cloned().chain([counts]).collect()
     }
 
-    pub fn tables(&self) -> Vec<(&'static str, Option<String>)> {
-        vec![("cells.csv", Some(self.cells_table.clone())), ("unmatched.csv", Some(self.unmatched_table.clone()))]
+    pub fn tables(&self) -> [(&'static str, String); 2] {
+        [("cells.csv", matched_table(self.comparison)), ("unmatched.csv", unmatched_table(self.comparison))]
     }
 }
 
-fn count_missing(comparison: &Comparison) -> Vec<UnmatchedPoints> {
-    let mut missing: Vec<UnmatchedPoints> = Vec::new();
+/// Counts the points that some machines do not have, by the machines that have them, with an example.
+fn count_missing(comparison: &Comparison) -> Vec<Value> {
+    let mut missing: Vec<(String, usize, &String)> = Vec::new();
     for (point, name) in comparison.points.points.iter().zip(&comparison.names).filter(|(point, _)| !point.is_in_all())
     {
-        let who: Vec<&str> = comparison
-            .machines
-            .iter()
-            .zip(&point.by_machine)
-            .filter(|(_, data)| data.is_some())
-            .map(|(machine, _)| machine.name.as_str())
-            .collect();
-        let who = who.join(" and ");
-        match missing.iter_mut().find(|entry| entry.who == who) {
-            Some(known) => known.points += 1,
-            None => missing.push(UnmatchedPoints { who, points: 1, example: name.clone() }),
+        let machines = comparison.machines.iter().zip(&point.by_machine).filter(|(_, data)| data.is_some());
+        let who = machines.map(|(machine, _)| machine.name.as_str()).collect::<Vec<_>>().join(" and ");
+        match missing.iter_mut().find(|(machines, ..)| *machines == who) {
+            Some((_, points, _)) => *points += 1,
+            None => missing.push((who, 1, name)),
         }
     }
-    missing
+    let entry = |(who, points, example)| json!({ "who": who, "points": points, "example": example });
+    missing.into_iter().map(entry).collect()
 }
 
 fn describe_unreported(comparison: &Comparison) -> Vec<String> {

@@ -4,27 +4,11 @@ use crate::compare::comparison::Comparison;
 use crate::compare::machine::{Machine, Origin};
 use crate::html;
 use apexmap_base::units;
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-#[derive(Serialize)]
-pub struct Provenance {
-    machines: Vec<About>,
-    command: String,
-}
-
-impl Provenance {
-    pub fn new(comparison: &Comparison, command: &str) -> Self {
-        Self { machines: comparison.machines.iter().map(about).collect(), command: command.to_owned() }
-    }
-}
-
-/// The facts about a machine.
-#[derive(Serialize)]
-struct About {
-    name: String,
-    given: String,
-    facts: Vec<(&'static str, String)>,
+pub fn section(comparison: &Comparison, command: &str) -> Value {
+    json!({ "machines": comparison.machines.iter().map(about).collect::<Vec<_>>(), "command": command })
 }
 
 /// Describes environment variables that differ between the measured machines, with their values; `None` if all are the same.
@@ -50,8 +34,9 @@ pub fn environment_differences(machines: &[Machine]) -> Option<String> {
     differ.then(|| format!("environment variables differ: {}", each.iter().map(own).collect::<Vec<_>>().join("; ")))
 }
 
-fn about(machine: &Machine) -> About {
-    let mut facts = Vec::new();
+/// Returns the facts about a machine.
+fn about(machine: &Machine) -> Value {
+    let mut facts: Vec<(&str, String)> = Vec::new();
     let joined = |column: &str| machine.words(column).join(", ");
     if let Some(host) = machine.host() {
         facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
@@ -90,5 +75,5 @@ fn about(machine: &Machine) -> About {
     let label = if machine.origin == Origin::Published { "Values" } else { "Samples" };
     facts.push((label, machine.samples.len().to_string()));
     facts.retain(|(_, text)| !text.is_empty());
-    About { name: machine.name.clone(), given: machine.given.clone(), facts }
+    json!({ "name": machine.name, "given": machine.given, "facts": facts })
 }

@@ -1,17 +1,15 @@
 //! Rates of all machines over one parameter, such as GUPS over P or over the look-ahead Q, for matched and unmatched points.
 
-use super::drawing::Drawing;
 use crate::compare::comparison::Comparison;
 use crate::compare::groups::quantity;
 use crate::compare::machine::Source;
 use crate::compare::points::Point;
-use crate::html::{Picture, capitalize};
+use crate::html::{Drawing, Picture, capitalize};
 use apexmap_base::error::Result;
-use apexmap_base::point::Value;
 use apexmap_base::units::{Unit, exact_number};
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use apexmap_results::table::columns::{self, ColumnDescription, label};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
@@ -31,30 +29,13 @@ struct Curve {
     shared: usize,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Default)]
 pub struct Rates {
     rates: Vec<Picture>,
-    efficiencies: Vec<Efficiency>,
+    /// The rate of a machine as its number of ranks grows: label, smallest P, and the rate per rank relative to that at each P.
+    efficiencies: Vec<Value>,
     /// Figures that are not drawn, with the reason.
     omitted: Vec<String>,
-    /// Whether the first picture is on the first screen instead.
-    is_first_elsewhere: bool,
-}
-
-impl Rates {
-    pub fn applies(&self) -> bool {
-        !self.rates.is_empty()
-    }
-}
-
-/// The rate of a machine as its number of ranks grows.
-#[derive(Serialize)]
-struct Efficiency {
-    label: String,
-    /// Smallest number of ranks; its rate per rank is 100 %.
-    from: String,
-    /// P, and the rate per rank relative to that at the smallest P.
-    shares: Vec<(String, String)>,
 }
 
 impl Rates {
@@ -100,10 +81,16 @@ impl Rates {
         Ok(section)
     }
 
-    /// Returns the first picture, for the first screen.
-    pub fn lead(&mut self) -> Option<Picture> {
-        self.is_first_elsewhere = true;
-        self.rates.first().cloned()
+    /// Removes the first picture and returns it, for the first screen.
+    pub fn take_lead(&mut self) -> Option<Picture> {
+        (!self.rates.is_empty()).then(|| self.rates.remove(0))
+    }
+
+    /// `has_lead`: the first screen has the first picture.
+    pub fn section(&self, has_lead: bool) -> Option<Value> {
+        let (rates, efficiencies, omitted) = (&self.rates, &self.efficiencies, &self.omitted);
+        (has_lead || !rates.is_empty())
+            .then(|| json!({ "rates": rates, "efficiencies": efficiencies, "omitted": omitted }))
     }
 }
 
@@ -144,17 +131,14 @@ fn efficiency(
         for point in &mut curve.points {
             *point = point.ratio_to(&first, if of_all { point.x / first.x } else { 1.0 });
         }
-        section.efficiencies.push(Efficiency {
-            label: curve.label.clone(),
-            from: exact_number(first.x),
-            shares: curve.points.iter().map(|p| (exact_number(p.x), format!("{:.1} %", 100.0 * p.y))).collect(),
-        });
+        let shares: Vec<(String, String)> =
+            curve.points.iter().map(|p| (exact_number(p.x), format!("{:.1} %", 100.0 * p.y))).collect();
+        section.efficiencies.push(json!({ "label": curve.label, "from": exact_number(first.x), "shares": shares }));
     }
     let title = "Scaling efficiency".to_owned();
     let mut drawn = figure(comparison, rate, title.clone(), curves);
     if let Figure::Curves(curves) = &mut drawn {
-        curves.y =
-            Quantity { label: "rate per rank / rate per rank at the smallest P".into(), unit: Unit::None, log: true };
+        curves.y = Quantity::log("rate per rank / rate per rank at the smallest P", Unit::None);
     }
     let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians; bands are 95 % \
                    intervals with the uncertainty of both.";
@@ -182,7 +166,7 @@ fn figure(comparison: &Comparison, rate: &Rate, title: String, series: Vec<Serie
         title,
         subtitle: comparison.subtitle(rate.kernels.join(", "), &points),
         x: quantity(rate.axis, &xs),
-        y: Quantity { label: rate.label(), unit: rate.description().unit, log: true },
+        y: Quantity::log(rate.label(), rate.description().unit),
         series,
         marks: Vec::new(),
         ordered: false,
@@ -253,7 +237,7 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
 /// Returns the columns that distinguish curves: those that vary at one value of the axis. Columns that follow the axis, as memory
 /// follows the ranks, do not count.
 fn keys<'a>(points: &[&'a Point], machine: usize, axis: &str) -> Vec<&'a str> {
-    let mut data: BTreeMap<(&str, u64), &Value> = BTreeMap::new();
+    let mut data = BTreeMap::new();
     let mut keys: Vec<&str> = Vec::new();
     for point in points {
         let Some(x) = point.number_on(machine, axis) else { continue };

@@ -1,10 +1,10 @@
 //! Figures of the ratios by group: maps, curves, contours, surfaces, and the contours of each machine.
 
-use super::drawing::{Drawing, MAX_GROUPS};
+use super::MAX_GROUPS;
 use crate::compare::comparison::{Comparison, Group};
 use crate::compare::geometric_mean::geometric_mean;
 use crate::compare::ratio::{Basis, EXACT, adjust, ratio};
-use crate::html::{Picture, ViewerSurface, file_name};
+use crate::html::{Drawing, Picture, ViewerSurface, file_name};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, plural};
 use apexmap_draw::figure::{
@@ -15,6 +15,7 @@ use apexmap_results::table::columns;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use ndarray::Array2;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -62,19 +63,18 @@ impl RatioFigures {
         Some(first.shown.remove(0))
     }
 
-    pub fn surfaces(&self) -> Vec<ViewerSurface> {
-        self.sections.iter().flat_map(|section| section.surfaces.clone()).collect()
+    /// Returns the surfaces of the machines for the interactive viewer.
+    pub fn surfaces(&self) -> Option<Value> {
+        let surfaces: Vec<&ViewerSurface> = self.sections.iter().flat_map(|section| &section.surfaces).collect();
+        (!surfaces.is_empty()).then(|| json!({ "viewer": { "surfaces": surfaces } }))
     }
-}
 
-impl RatioFigures {
-    pub fn applies(&self) -> bool {
-        !self.sections.is_empty()
+    pub fn section(&self) -> Option<&Self> {
+        Some(self).filter(|section| !section.sections.is_empty())
     }
 }
 
 impl GroupFigures {
-    /// Draws all figures of a group.
     pub fn new(group: Group, folder: &Path) -> Result<Self> {
         let comparison = group.comparison;
         let machines = 1..comparison.machines.len();
@@ -188,7 +188,7 @@ fn ratios(group: Group, machine: usize) -> Ratios {
         true => format!("{cells}, {EXACT}"),
         false => format!("{cells}, {} of them not certain ({})", undecided.len(), decision.text()),
     };
-    let z = Quantity { label: comparison.title(machine), unit: Unit::None, log: true };
+    let z = Quantity::log(comparison.title(machine), Unit::None);
     let grid = grid(group, title, group.subtitle(&subtitle), z, values, failed);
     Ratios { grid, undecided, undecided_label: decision.undecided_label(), unfinished }
 }
@@ -224,7 +224,7 @@ fn ratio_curve(group: Group, machine: usize) -> Option<Drawing> {
         title: title.clone(),
         subtitle: group.subtitle(&plural(points.len(), "point")),
         x: group.axis(0).quantity,
-        y: Quantity { label: names, unit: Unit::None, log: true },
+        y: Quantity::log(names, Unit::None),
         series: vec![Series { label: String::new(), points }],
         marks: Vec::new(),
         ordered: false,
@@ -278,7 +278,7 @@ fn winners(group: Group) -> Option<Drawing> {
     let open = tested.into_iter().zip(adjust(ratios)).filter(|(_, tested)| decision.leaves_open(tested));
     let title = "Fastest machine by region".to_owned();
     let subtitle = group.subtitle("speed relative to the second fastest");
-    let z = Quantity { label: "speed / second fastest".into(), unit: Unit::None, log: true };
+    let z = Quantity::log("speed / second fastest", Unit::None);
     let undecided = open.map(|(place, _)| place).collect();
     let winners = Categories {
         grid: grid(group, title.clone(), subtitle, z, margin, failed),
@@ -302,7 +302,7 @@ fn medians(group: Group) -> Vec<Grid> {
         let data = |index: usize| group.comparison.point(index).by_machine[k].as_ref();
         let is_failed = |index: usize| data(index).is_some_and(|data| data.speed().is_none());
         let failed = places.indexed_iter().filter(|(_, index)| index.is_some_and(is_failed)).map(|(place, _)| place);
-        let z = Quantity { label: described.label.clone(), unit: described.unit, log: true };
+        let z = Quantity::log(described.label.clone(), described.unit);
         let values = group.speeds(k);
         grid(group, group.comparison.name(k).to_owned(), String::new(), z, values, failed.collect())
     };

@@ -11,28 +11,14 @@ use apexmap_results::table::columns::{self, ALPHA, BLOCK, label, value_text};
 use apexmap_theory::statistics::median;
 use apexmap_theory::trade::{self, Trade};
 use serde::Serialize;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-#[derive(Serialize)]
-pub struct Shapes {
-    shapes: Vec<Shape>,
-    sentences: Vec<String>,
-    /// Whether the section on hardware numbers follows under the same heading.
-    #[serde(skip)]
-    with_cards: bool,
-}
-
-impl Shapes {
-    pub fn new(comparison: &Comparison, with_cards: bool) -> Self {
-        let shapes: Vec<Shape> = comparison.groups().map(shape).collect();
-        Self { sentences: shapes.iter().filter_map(sentence).collect(), shapes, with_cards }
-    }
-}
-
-impl Shapes {
-    pub fn applies(&self) -> bool {
-        !self.shapes.is_empty() || self.with_cards
-    }
+/// `has_cards`: the section on hardware numbers follows under the same heading.
+pub fn section(comparison: &Comparison, has_cards: bool) -> Option<Json> {
+    let shapes: Vec<Shape> = comparison.groups().map(shape).collect();
+    let sentences: Vec<String> = shapes.iter().filter_map(sentence).collect();
+    (!shapes.is_empty() || has_cards).then(|| json!({ "shapes": shapes, "sentences": sentences }))
 }
 
 /// The variation of a group's speed on each machine.
@@ -42,7 +28,8 @@ struct Shape {
     alphas: Vec<String>,
     trades: Vec<LevelTrades>,
     sensitivities: Vec<Sensitivity>,
-    ranges: Vec<Range>,
+    /// The fastest and the slowest point of each machine.
+    ranges: Vec<Json>,
 }
 
 /// The blocks that reach one bandwidth, by machine and alpha.
@@ -70,34 +57,23 @@ struct Sensitivity {
     most: String,
 }
 
-/// The fastest and the slowest point of a machine.
-#[derive(Serialize)]
-struct Range {
-    machine: String,
-    best: String,
-    best_at: String,
-    worst: String,
-    worst_at: String,
-    ratio: String,
-}
-
 fn shape(group: Group) -> Shape {
-    let names = group.comparison.machines.iter().map(|machine| machine.name.as_str());
     let mut shape = Shape {
         label: group.label.clone(),
         alphas: Vec::new(),
-        trades: if group.is_surface() { trades(group) } else { Vec::new() },
+        trades: Vec::new(),
         sensitivities: Vec::new(),
         ranges: Vec::new(),
     };
     if group.is_surface() {
+        shape.trades = trades(group);
         shape.alphas = group.values(1).into_iter().map(short_number).collect();
     }
-    for (k, name) in names.enumerate() {
+    for (k, machine) in group.comparison.machines.iter().enumerate() {
         for axis in &group.axes {
-            shape.sensitivities.extend(sensitivity(group, k, name, axis));
+            shape.sensitivities.extend(sensitivity(group, k, &machine.name, axis));
         }
-        shape.ranges.extend(range(group, k, name));
+        shape.ranges.extend(range(group, k, &machine.name));
     }
     shape
 }
@@ -186,7 +162,7 @@ fn value_of(axis: &str, value: f64) -> Value {
     if axis == ALPHA { Value::Real(value) } else { Value::Integer(value as u64) }
 }
 
-fn range(group: Group, machine: usize, name: &str) -> Option<Range> {
+fn range(group: Group, machine: usize, name: &str) -> Option<Json> {
     let speed = |&index: &usize| Some((index, group.comparison.speed(machine, index)?));
     let mut speeds: Vec<(usize, f64)> = group.points.iter().filter_map(speed).collect();
     speeds.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -203,14 +179,14 @@ fn range(group: Group, machine: usize, name: &str) -> Option<Range> {
         let values = group.axes.iter().filter_map(|axis| Some(label(axis, point.value(axis)?)));
         values.collect::<Vec<_>>().join(", ")
     };
-    Some(Range {
-        machine: name.to_owned(),
-        best: shown(best.1),
-        best_at: place(best.0),
-        worst: shown(worst.1),
-        worst_at: place(worst.0),
-        ratio: short_number(best.1 / worst.1),
-    })
+    Some(json!({
+        "machine": name,
+        "best": shown(best.1),
+        "best_at": place(best.0),
+        "worst": shown(worst.1),
+        "worst_at": place(worst.0),
+        "ratio": short_number(best.1 / worst.1),
+    }))
 }
 
 /// Returns a sentence about the locality that each machine gains more from; `None` if the group is not a surface.
@@ -218,8 +194,8 @@ fn sentence(shape: &Shape) -> Option<String> {
     let gain = |machine: &str, axis: &str| -> Option<f64> {
         shape.sensitivities.iter().find(|s| s.machine == machine && s.column == axis).map(|s| s.times)
     };
-    let machines: Vec<&str> = shape.ranges.iter().map(|range| range.machine.as_str()).collect();
-    let clause = |machine: &&str| {
+    let clause = |range: &Json| {
+        let machine = range["machine"].as_str()?;
         let (temporal, spatial) = (gain(machine, ALPHA)?, gain(machine, BLOCK)?);
         let locality = if temporal > spatial { "temporal" } else { "spatial" };
         Some(format!(
@@ -228,6 +204,6 @@ fn sentence(shape: &Shape) -> Option<String> {
             short_number(temporal)
         ))
     };
-    let each: Vec<String> = machines.iter().filter_map(clause).collect();
+    let each: Vec<String> = shape.ranges.iter().filter_map(clause).collect();
     (!each.is_empty() && !shape.alphas.is_empty()).then(|| format!("{}: {}.", shape.label, each.join("; ")))
 }

@@ -1,11 +1,11 @@
 //! Explains speed ratios term by term, in words and numbers: the terms of [`crate::compare::terms`] over regions, with maps of
 //! the leading term and of the part that the model does not explain.
 
-use super::drawing::{Drawing, MAX_GROUPS};
+use super::MAX_GROUPS;
 use crate::compare::comparison::{Comparison, Group};
 use crate::compare::ratio::format_ratio;
 use crate::compare::terms::{LeadingTerm, SIMILAR_FACTOR, TermCell, TermPair, UNEXPLAINED, explain_pair};
-use crate::html::Picture;
+use crate::html::{Drawing, Picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::{NumberStyle, Unit, exact_number, number, plural};
 use apexmap_draw::figure::{Categories, CellText, Figure, FigureOptions, Grid, Quantity};
@@ -54,8 +54,8 @@ impl Terms {
 }
 
 impl Terms {
-    pub fn applies(&self) -> bool {
-        !self.explained.is_empty()
+    pub fn section(&self) -> Option<&Self> {
+        Some(self).filter(|section| !section.explained.is_empty())
     }
 
     pub fn sentences(&self) -> Vec<String> {
@@ -306,7 +306,7 @@ fn maps(group: Group, pair: &TermPair, cells: &[&TermCell], name: &str) -> Vec<D
         Grid { title, subtitle, x, y, z, values, failed }
     };
     let title = format!("Which term separates {other} from {base}");
-    let share = Quantity { label: "part of the logarithm of the ratio".into(), unit: Unit::None, log: false };
+    let share = Quantity::linear("part of the logarithm of the ratio", Unit::None);
     let leading = Categories {
         grid: grid(&title, share, &|cell| cell.leading().map_or(f64::NAN, |leading| leading.share)),
         cells: cells.map(|cell| Some(cell.as_ref()?.leading().map_or(0, |leading| leading.term + 1))),
@@ -321,7 +321,7 @@ fn maps(group: Group, pair: &TermPair, cells: &[&TermCell], name: &str) -> Vec<D
     );
     let leading = Drawing { figure: Figure::Categories(leading), file: name.to_owned(), title, caption };
     let title = format!("Speed of {other} relative to {base}: measured / predicted");
-    let ratio = Quantity { label: "measured / predicted".into(), unit: Unit::None, log: true };
+    let ratio = Quantity::log("measured / predicted", Unit::None);
     let left = grid(&title, ratio, &|cell| (-cell.unexplained_log_ratio()).exp());
     let caption = format!(
         "The part of the ratio that the cards do not predict: above 1 (blue) {other} is faster than both cards predict, below 1 \

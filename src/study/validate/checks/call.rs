@@ -27,7 +27,6 @@ impl Call<'_> {
         self.arguments.iter().map(|(_, formula)| self.names.number(formula)).collect()
     }
 
-    /// Returns the rate that a model predicts.
     pub fn predict(&self, model: &str) -> Result<f64> {
         let variables = self.arguments.iter().filter(|(key, _)| *key != "card");
         let given: Vec<_> =

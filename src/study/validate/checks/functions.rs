@@ -50,7 +50,6 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("simulated_trade", simulated_functions::simulated_trade),
 ];
 
-/// Returns the value of a quantity.
 pub fn value(names: &Names, formula: &str) -> Result<f64> {
     let (first, rest) = formula.split_once(' ').unwrap_or((formula, ""));
     let function = FUNCTIONS.iter().find(|(name, _)| *name == first);

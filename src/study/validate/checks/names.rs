@@ -83,7 +83,6 @@ impl<'a> Names<'a> {
         words(formula).filter_map(full_name).collect()
     }
 
-    /// Returns the value of a formula.
     pub fn number(&self, formula: &str) -> Result<f64> {
         let number =
             Formula::parse(formula, &self.known_names(formula))?.evaluate(&|name| self.get(name).map(Value::Real));
@@ -121,7 +120,6 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Returns the words of a formula that may be names.
 pub fn words(formula: &str) -> impl Iterator<Item = &str> {
     formula.split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '.'))
 }

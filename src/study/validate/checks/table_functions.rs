@@ -5,6 +5,7 @@ use super::{Names, Place};
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::numerics::statistics;
+use apexmap_results::samples::estimate::Mean;
 use apexmap_theory::models;
 use apexmap_theory::paper_tables;
 
@@ -16,8 +17,9 @@ pub(super) fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
     ((y - slope * x) / weights, slope)
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+fn mean(values: impl Iterator<Item = f64>) -> Result<f64> {
+    let mean = Mean::from_values(&values.collect::<Vec<_>>());
+    mean.map(|mean| mean.value).ok_or_else(|| Error::internal("a mean needs two rows of the table"))
 }
 
 /// Returns the values of formulas, one per argument, in the rows of the check's table. `others` leaves out the row of
@@ -37,10 +39,8 @@ fn rows<const N: usize>(call: &Call, keys: [&str; N], others: bool) -> Result<Ve
     Ok(values)
 }
 
-/// Returns the mean of a formula over the other rows.
 pub fn other_rows_mean(call: &Call) -> Result<f64> {
-    let values: Vec<f64> = rows(call, ["of"], true)?.into_iter().flatten().collect();
-    Ok(mean(&values))
+    mean(rows(call, ["of"], true)?.into_iter().flatten())
 }
 
 /// Returns the GUPS of P processors from the T_1 and T_C that best fit the powers of two in the hypercube paper's Table
@@ -88,8 +88,7 @@ pub fn error_rate(call: &Call) -> Result<f64> {
 /// Returns the geometric mean over these rows of the ratio of variance to mean of the number of wrong words.
 pub fn burst(call: &Call) -> Result<f64> {
     let rows = rows(call, ["words", "ratio"], call.number("others")? == 1.0)?;
-    let logarithms: Vec<f64> = rows.iter().map(|[words, ratio]| (ratio * ratio * words).ln()).collect();
-    Ok(mean(&logarithms).exp())
+    Ok(mean(rows.iter().map(|[words, ratio]| (ratio * ratio * words).ln()))?.exp())
 }
 
 /// Returns the updates of four cores that queue for locks, relative to one core. Hold and free time come from the other
