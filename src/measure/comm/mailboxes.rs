@@ -90,6 +90,5 @@ pub trait Outbox {
     fn ready(&mut self) -> bool;
     /// Copies `words` and sends them. Returns `false` without sending if all handles are busy or the receiver has no room.
     fn send(&mut self, receiver: usize, words: &[u64]) -> bool;
-    /// Returns the path of messages to this rank.
     fn path(&self, receiver: usize) -> Path;
 }

@@ -22,7 +22,6 @@ pub trait PointToPoint: Collectives {
 pub trait Messages {
     /// Returns the buffer to send from, after completing all outstanding messages.
     fn outgoing(&mut self) -> &mut [u32];
-    /// Returns the buffer to receive into, after completing all outstanding messages.
     fn incoming(&mut self) -> &mut [u32];
     /// Starts sending `items` items at `offset` of the outgoing buffer to another rank.
     fn isend(&mut self, offset: usize, items: usize, receiver: usize);

@@ -216,14 +216,12 @@ fn require_even_ranks(point: &Point) -> std::result::Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns advice with the kernels of the same family that run on several ranks.
 fn suggest_multi_rank_kernels(kernel: &Kernel) -> String {
     let is_candidate = |other: &&&Kernel| family(other.id) == family(kernel.id) && other.ranks == Ranks::Any;
     let ids: Vec<&str> = ALL.iter().filter(is_candidate).map(|other| other.id).collect();
     if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 
-/// Returns the kernel of a point.
 fn find_for(point: &Point) -> std::result::Result<&'static Kernel, Refusal> {
     find(&point.kernel).map_err(|error| refusal!(["kernel"], "{}", error.message))
 }

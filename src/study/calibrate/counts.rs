@@ -92,7 +92,6 @@ fn shorten_accesses(probe: Probe, costs: Costs) -> Probe {
     replace_setting(replace_setting(probe, "I", accesses.min(indices) as u64), "N", arrays as u64)
 }
 
-/// Returns the value of a parameter: the probe's, or else the kernel's default.
 fn setting(probe: &Probe, name: &str) -> Option<f64> {
     let set = probe.settings.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());
     let default = || probe.parameters().iter().find(|parameter| parameter.name == name)?.default_value();

@@ -35,7 +35,6 @@ fn regions(device: &Description, least: u64, factor: u64) -> impl Iterator<Item 
     std::iter::successors(Some(least), move |bytes| Some(factor * bytes)).take_while(move |bytes| *bytes <= most)
 }
 
-/// Returns the probes of a device, whose numbers are on its card.
 pub fn probes(device: &Description) -> Vec<Probe> {
     let most = largest(device);
     let new = |entry: &'static Entry, kernel| Probe::new(entry, kernel, 1).set("device", device.number);
@@ -79,19 +78,16 @@ pub fn blocks(device: &Description) -> Vec<Probe> {
     BLOCKS[1..].iter().map(|&words| block(device, words)).chain([l2_bandwidth(device)]).collect()
 }
 
-/// Returns the probe of the time of an access to a random block.
 fn block(device: &Description, words: u64) -> Probe {
     let probe = random_blocks(device, catalogue::SECTOR_BYTES, largest(device), words);
     Probe { inverse: true, ..probe.read_column("operations_per_second") }
 }
 
-/// Returns the probe of the bandwidth of the second-level cache.
 fn l2_bandwidth(device: &Description) -> Probe {
     let probe = random_blocks(device, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND, REGIONS[1], LONG_BLOCK);
     probe.read_column("bytes_per_second")
 }
 
-/// Returns a probe that reads random blocks of a region.
 fn random_blocks(device: &Description, entry: &'static Entry, region: u64, words: u64) -> Probe {
     // A pass reads as much as the largest region, in sectors of 32 bytes.
     let accesses = largest(device) / WORD_BYTES / words.max(4);
@@ -100,9 +96,6 @@ fn random_blocks(device: &Description, entry: &'static Entry, region: u64, words
 }
 
 /// Makes the card of a device from the samples of its probes.
-///
-/// # Errors
-/// If a measured value is not valid on a card.
 pub fn card(device: &Description, probes: &[Probe], samples: &Samples, host: &Host) -> Result<Card> {
     let summary =
         format!("{} of {} compute units, {} {}", device.kind, device.compute_units, device.platform, device.driver);

@@ -12,7 +12,6 @@ pub type Sizes = [Option<f64>; 3];
 /// that is read repeatedly, so the region is large.
 const MEMORY_FACTOR: u64 = 16;
 
-/// Returns the sizes that the system reports.
 pub fn reported_sizes(host: &Host) -> Sizes {
     [1, 2, 3].map(|level| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes as f64))
 }
@@ -20,12 +19,10 @@ pub fn reported_sizes(host: &Host) -> Sizes {
 /// Memory of a machine that reports none, in bytes.
 const TYPICAL_MEMORY: u64 = 8 << 30;
 
-/// Returns the memory that the system reports, or a typical one.
 pub fn memory_bytes(host: &Host) -> u64 {
     if host.memory_bytes > 0 { host.memory_bytes } else { TYPICAL_MEMORY }
 }
 
-/// Returns a sentence about the memory that is assumed if the system reports none.
 pub fn unknown_memory(host: &Host) -> Option<String> {
     let typical = units::bytes(TYPICAL_MEMORY as f64);
     (host.memory_bytes == 0).then(|| format!("main memory: the system reports none; regions are those of {typical}"))
@@ -40,7 +37,6 @@ pub fn largest_cache(host: &Host) -> u64 {
     host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(32 << 20)
 }
 
-/// Returns the size of the region for memory's latency.
 fn memory_region(host: &Host) -> u64 {
     let wanted = (MEMORY_FACTOR * largest_cache(host)).min(MAX_REGION.max(2 * largest_cache(host)));
     previous_power_of_two(wanted.min(memory_bytes(host) / 8).max(1 << 20))
@@ -55,7 +51,6 @@ fn plateau(nearer: Option<f64>, size: f64) -> u64 {
     middle.max(2 * (nearer as u64).next_power_of_two()).min(half)
 }
 
-/// Returns the probes of levels of these sizes.
 pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     let [first, second, third] = sizes;
     let region = |nearer: Option<f64>, size: Option<f64>| size.map(|size| plateau(nearer, size));

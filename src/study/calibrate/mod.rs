@@ -43,7 +43,6 @@ const CHASES: u64 = 32;
 /// Larger regions take long to read. They are read only if, by the system's sizes, a cache holds half of them.
 const MAX_REGION: u64 = 512 << 20;
 
-/// Returns the largest power of two up to this size.
 fn previous_power_of_two(bytes: u64) -> u64 {
     if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
 }
@@ -103,7 +102,6 @@ fn set_best_reads(card: &mut Card, samples: &Samples) -> Result<()> {
     Ok(())
 }
 
-/// Returns the probes of the parts of RandomAccess, on a table of this many bytes.
 fn updates(memory: u64) -> Vec<Probe> {
     let words = memory / units::WORD_BYTES;
     let share = (1u64 << 23) as f64 / words as f64;
@@ -154,7 +152,6 @@ fn updates(memory: u64) -> Vec<Probe> {
     ]
 }
 
-/// Returns the probes between two ranks.
 fn network() -> Vec<Probe> {
     let two = |number, kernel| Probe::new(number, kernel, 2);
     let rate = |number, kernel, bytes: u64, column| two(number, kernel).set("message_bytes", bytes).read_column(column);
@@ -200,9 +197,6 @@ pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
 }
 
 /// Rejects samples of a disturbed machine, because a card's numbers must not include other work.
-///
-/// # Errors
-/// If the samples are disturbed.
 pub fn require_quiet(samples: &Samples) -> Result<()> {
     let health = Health::from_samples(samples);
     if health.verdict() != Quietness::Disturbed {
@@ -216,9 +210,6 @@ pub fn require_quiet(samples: &Samples) -> Result<()> {
 }
 
 /// Rejects samples on unlike nodes, because a card's numbers belong to one type.
-///
-/// # Errors
-/// If the samples are on several types of nodes.
 pub fn require_one_node_type(samples: &Samples) -> Result<()> {
     match samples.describe_node_types() {
         None => Ok(()),

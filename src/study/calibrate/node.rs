@@ -29,7 +29,6 @@ fn arrays(host: &Host, cores: usize) -> u64 {
     if rounded * cores as u64 <= most { rounded } else { rounded / 2 }
 }
 
-/// Returns the probes of the node, which run on threads of one process.
 pub fn node_probes(host: &Host, cores: usize) -> Vec<Probe> {
     let bytes = arrays(host, cores);
     let mut probes = Vec::new();
@@ -56,13 +55,11 @@ pub fn node_probes(host: &Host, cores: usize) -> Vec<Probe> {
     probes
 }
 
-/// Returns the probe of the updates per second of all cores or of a device.
 pub(super) fn gups(word: Word, kernel: &'static str, ranks: usize) -> Probe {
     let number = NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with_qualifier([word]);
     Probe { factor: 1e-9, ..Probe::from_number(number, kernel, ranks).read_column("operations_per_second") }
 }
 
-/// Returns a probe for each pair of the measured cores.
 fn core_to_core(cores: usize) -> Vec<Probe> {
     let looked_at = cores.min(MAX_CORES);
     let rank = |k: usize| if cores <= MAX_CORES { k } else { k / 2 * cores / (MAX_CORES / 2) + k % 2 } as u64;

@@ -51,7 +51,6 @@ impl Probe {
         (self.kernel, self.ranks, &self.settings)
     }
 
-    /// Returns the samples of this point.
     pub(super) fn select(&self, samples: &Samples) -> Samples {
         let table = samples.table();
         let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);
@@ -77,7 +76,6 @@ impl Probe {
         samples.filter_rows(belongs)
     }
 
-    /// Returns median, interval and best run, or `None` without samples.
     pub(super) fn estimate(&self, samples: &Samples) -> Option<Number> {
         let chosen = self.select(samples).good();
         let summary = chosen.summary(self.column)?;

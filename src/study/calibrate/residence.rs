@@ -21,9 +21,6 @@ struct Wait {
 /// Adds the displacement rate to a card that has the latency of memory. The rate is the share of the cache that others
 /// fill, divided by the time after which half of the region's lines remain. Adds nothing if the lines stay. The
 /// interval spans the waits before and after that time. Returns a sentence if the rate cannot be determined.
-///
-/// # Errors
-/// If the rate is not valid on a card.
 pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     let samples = samples.with_word("kernel", &[KERNEL]).good();
     let Some(memory) = card.get(catalogue::MEMORY_LATENCY_SECONDS.name) else { return Ok(None) };
@@ -54,7 +51,6 @@ fn free_share(card: &Card, samples: &Samples) -> f64 {
     1.0 - (region / cache).min(0.5)
 }
 
-/// Returns one entry per wait, the shortest first.
 fn waits(samples: &Samples, memory: f64) -> Vec<Wait> {
     let table = samples.table();
     let column = |name: &str| samples.rows().iter().map(|&row| table.number(name, row)).collect::<Vec<f64>>();

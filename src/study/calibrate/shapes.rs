@@ -77,7 +77,6 @@ fn residence(bytes: u64, wait: f64) -> Probe {
     Probe::new(catalogue::L3_DISPLACEMENTS_PER_SECOND, "calibrate.residence", 1).set("bytes", bytes).set("wait", wait)
 }
 
-/// Returns a probe between two ranks whose blocks are in their nearest caches.
 fn request(number: &'static Entry, by: &str, block: u64, share: f64) -> Probe {
     let probe = Probe::new(number, "calibrate.request", 2).set("by", by).set("M", 2 * block.max(1024));
     probe.set("L", block).set("given_remote_share", share)

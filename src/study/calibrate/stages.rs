@@ -9,9 +9,6 @@ use std::collections::HashSet;
 
 /// Returns the second stage: points around the steps of the latency staircase that the first stage shows, and the
 /// levels whose regions move because of these steps. Equal samples give an equal second stage.
-///
-/// # Errors
-/// If a measured value is not valid on a card.
 pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<Vec<Probe>> {
     let mut card = Card::default();
     let of_staircase = |probe: &&Probe| {

@@ -54,7 +54,6 @@ impl Division {
         dimension * self.routers / self.dimensions.max(self.routers)
     }
 
-    /// Returns the consecutive dimensions of a core; none for routers beyond the d-th.
     fn dimensions_of(self, core: usize) -> Range<usize> {
         let first = (0..self.dimensions).find(|&dimension| self.router(dimension) == core).unwrap_or(self.dimensions);
         let own = (first..self.dimensions).take_while(|&dimension| self.router(dimension) == core).count();

@@ -100,7 +100,6 @@ impl World {
         })
     }
 
-    /// Returns whether a rank has failed. The others then end without waiting.
     pub fn has_failed(&self) -> bool {
         self.failed.get()
     }
@@ -145,12 +144,10 @@ impl World {
         self.state.borrow_mut().exchange_since = None;
     }
 
-    /// Returns the number of messages so far.
     pub fn events(&self) -> u64 {
         self.state.borrow().events
     }
 
-    /// Returns the clock of a rank.
     pub fn clock(&self, rank: usize) -> Time {
         self.state.borrow().ranks[rank].clock
     }

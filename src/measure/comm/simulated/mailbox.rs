@@ -266,7 +266,6 @@ impl Inbox for SimulatedInbox {
 }
 
 impl SimulatedOutbox {
-    /// Returns whether a handle is free at this time.
     fn has_handle(&self, now: Time) -> bool {
         let Handles { busy, waiting } = &mut *self.handles.borrow_mut();
         while busy.front().is_some_and(|&free| free <= now) {

@@ -47,9 +47,6 @@ pub struct Account {
 }
 
 /// Runs `body` on `ranks` ranks of a machine. Returns each rank's result, or the message of its panic.
-///
-/// # Errors
-/// If the machine has no place for the ranks, or the system refuses the memory.
 pub fn run<R: 'static>(
     machine: &Machine,
     costs: ComputationCosts,
@@ -65,7 +62,6 @@ pub fn run<R: 'static>(
     Ok((results, Account { messages: world.events(), seconds: last as f64 * 1e-12 }))
 }
 
-/// Returns the name of the transport in the record of launches.
 pub fn library() -> String {
     "simulated ranks".into()
 }
@@ -76,9 +72,6 @@ pub fn abort() -> ! {
 }
 
 /// Refuses to start ranks without a machine.
-///
-/// # Errors
-/// Always.
 pub fn start(
     _ranks: usize,
     _place: PlacementOrder,

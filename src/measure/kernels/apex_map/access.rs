@@ -39,7 +39,6 @@ choice! {
 }
 
 impl Access {
-    /// Returns the kind of a point's accesses.
     pub fn of(point: &Point) -> Self {
         ACCESS.get(point).unwrap_or(Access::Read)
     }
@@ -55,7 +54,6 @@ pub struct WritePattern {
 }
 
 impl WritePattern {
-    /// Returns the shortest pattern with `writes` writes per hundred accesses.
     pub fn from_per_cent(writes: u64) -> Self {
         let writes = writes as usize;
         let divisor = (1..=100).rev().find(|&d| writes.is_multiple_of(d) && 100_usize.is_multiple_of(d)).unwrap_or(1);
@@ -78,7 +76,6 @@ impl WritePattern {
     }
 }
 
-/// Returns the fraction of the accesses that store.
 fn write_share(point: &Point) -> f64 {
     match Access::of(point) {
         Access::Read => 0.0,
@@ -91,7 +88,6 @@ pub(super) fn pattern(point: &Point) -> WritePattern {
     WritePattern::from_per_cent(if Access::of(point) == Access::Read { 0 } else { WRITE_SHARE.of(point) })
 }
 
-/// Returns the mean number of words that an access requests, and the definition of the bytes.
 pub(super) fn words_per_access(point: &Point) -> (f64, &'static str) {
     let block = L.of(point) as f64;
     match Access::of(point) {
@@ -103,7 +99,6 @@ pub(super) fn words_per_access(point: &Point) -> (f64, &'static str) {
     }
 }
 
-/// Returns the columns [`TRAFFIC`] for this number of accesses and seconds.
 pub(super) fn traffic(point: &Point, accesses: f64, seconds: f64) -> [(&'static str, Value); 2] {
     let (block, line) = (L.of(point), 64 / WORD_BYTES);
     // A block begins at a multiple of L words. Its offset in its first cache line is therefore a multiple of `step` words, and all

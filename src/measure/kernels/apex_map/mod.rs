@@ -43,7 +43,6 @@ const METHOD: &str = "Apex-Map sums blocks of L consecutive words. Their starts 
     of all words read was compared with the sum that the drawn addresses imply. If blocks were written, all accesses were repeated \
     afterwards in a plain loop, which had to read the same sum and leave the same words.";
 
-/// Returns the outputs of all variants followed by further ones.
 const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; FURTHER]) -> [Output; ALL] {
     assert!(OUTPUTS.len() + FURTHER == ALL);
     let mut outputs = [OUTPUTS[0]; ALL];
@@ -73,7 +72,6 @@ const FAMILY: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-/// Returns the work of the accesses of `ranks` ranks.
 fn work(point: &Point, ranks: usize) -> Work {
     let operations = ranks as f64 * I.of(point) as f64 * N.of(point) as f64;
     let (words, byte_definition) = access::words_per_access(point);

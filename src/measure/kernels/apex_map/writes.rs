@@ -66,9 +66,6 @@ impl<C: Collectives> TimedRank for Writer<'_, C> {
 }
 
 /// Performs one run of one rank with `timed` as its loop.
-///
-/// # Errors
-/// If the memory cannot be allocated.
 pub fn run<C: Collectives>(
     comm: &C,
     (point, stream): (&Point, u64),

@@ -4,7 +4,6 @@ use super::program::Finished;
 use regex::bytes::Regex;
 use serde_json::Value;
 
-/// Returns the number in the last match of a pattern, in standard output or, if that has none, in standard error.
 pub fn find_regex(pattern: &str, finished: &Finished) -> Result<f64, String> {
     let regex = Regex::new(pattern).map_err(|error| error.to_string())?;
     let last = |text| regex.captures_iter(text).last().and_then(|groups| groups.get(1)).map(|group| group.as_bytes());
@@ -14,7 +13,6 @@ pub fn find_regex(pattern: &str, finished: &Finished) -> Result<f64, String> {
     text.parse().map_err(|_| format!("the pattern '{pattern}' found \"{text}\", which is not a number"))
 }
 
-/// Returns the number at a path in JSON output. Parts of the path are names of members, or positions in lists from 0.
 pub fn find_json(path: &str, finished: &Finished) -> Result<f64, String> {
     let mut value: &Value =
         &serde_json::from_slice(&finished.output).map_err(|error| format!("the output is not JSON: {error}"))?;

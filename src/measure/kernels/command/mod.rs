@@ -69,9 +69,6 @@ pub static KERNEL: Kernel = Kernel {
 };
 
 /// Returns the specification of a point.
-///
-/// # Errors
-/// Returns the fault in one sentence.
 pub fn specification(point: &Point) -> std::result::Result<Specification, String> {
     match point.params.get(COMMAND) {
         Some(Value::Text(text)) => Specification::parse(text),
@@ -79,7 +76,6 @@ pub fn specification(point: &Point) -> std::result::Result<Specification, String
     }
 }
 
-/// Returns the values that a command may name: its parameters, and the number of ranks.
 fn parameters(point: &Point) -> BTreeMap<String, Value> {
     let ranks = ("ranks".to_owned(), Value::Integer(point.ranks as u64));
     point.params.clone().into_iter().chain([ranks]).collect()
@@ -105,7 +101,6 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     }
 }
 
-/// Returns whether a parameter is the user's, and not one of every kernel.
 pub fn is_own_parameter(name: &str) -> bool {
     name != apexmap_base::point::NODE && super::LAUNCH_PARAMETERS.iter().all(|parameter| parameter.name != name)
 }

@@ -85,7 +85,6 @@ fn known_unit(name: &str) -> Option<(Unit, &'static str, units::Scale)> {
     UNITS.into_iter().find_map(|(unit, end)| Some((unit, end, units::scale(unit, name)?)))
 }
 
-/// Returns whether a word may name a parameter or a value.
 pub fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -112,7 +111,6 @@ impl ValueSpec {
         }
     }
 
-    /// Returns whether smaller values are better.
     pub fn is_smaller_better(&self) -> bool {
         match self {
             Self::Usage(_) => true,
@@ -125,9 +123,6 @@ impl ValueSpec {
     }
 
     /// Checks the name, the pattern and the path.
-    ///
-    /// # Errors
-    /// Returns the fault in one sentence.
     pub fn check(&self) -> Result<(), String> {
         let Self::Printed(printed) = self else { return Ok(()) };
         if let Some(name) = printed.name.as_ref().filter(|name| !is_name(name)) {
@@ -152,9 +147,6 @@ impl ValueSpec {
     }
 
     /// Returns the value of a run in its base unit; `None` for the wall time, which every sample has.
-    ///
-    /// # Errors
-    /// If the output has no such number. The message shows the beginning of the output.
     pub fn extract(&self, finished: &Finished) -> Result<Option<f64>, String> {
         let printed = match self {
             Self::Usage(_) => return Ok(None),

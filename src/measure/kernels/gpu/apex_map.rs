@@ -136,7 +136,6 @@ impl Problem {
         Self { count: I.of(point), block, blocks, seed, exponent }
     }
 
-    /// Returns the block of a slot as the host generates it.
     fn block_of(&self, slot: u64) -> u64 {
         let u = (mix(self.seed ^ slot) >> 11) as f64 / (1u64 << 53) as f64;
         let share = if self.exponent == 1.0 { u } else { u.powf(self.exponent) };

@@ -26,9 +26,6 @@ struct Canary {
 }
 
 /// Measures both kernels now.
-///
-/// # Errors
-/// Fails if the device does.
 pub fn measure(device: &Device) -> Result<Facts> {
     let (program, items) = (device.program(SOURCE, &[])?, device.work_items(0));
     let earlier = PREPARED.with_borrow(|prepared| prepared.get(&device.about.number).cloned());

@@ -39,7 +39,6 @@ const WORK_ITEMS: Key<u64> = key(
     Domain::Integer { min: 0, max: 1 << 32, default: 0 },
 );
 
-/// Returns the parameter of a region's size.
 const fn region_bytes(meaning: &'static str, min: u64, default: u64) -> Key<u64> {
     let domain = Domain::Integer { min, max: 1 << 40, default };
     Key::new(Parameter { name: "bytes", column: "region_bytes", unit: Unit::Bytes, meaning, domain })
@@ -77,7 +76,6 @@ const FAMILY: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-/// Returns the outputs of the family followed by further ones.
 const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; FURTHER]) -> [Output; ALL] {
     assert!(OUTPUTS.len() + FURTHER == ALL);
     let mut outputs = [OUTPUTS[0]; ALL];
@@ -160,7 +158,6 @@ fn time_passes(world: &World, mut launch: impl FnMut(u64) -> Result<Times>) -> R
 }
 
 impl Timed {
-    /// Returns the outcome with this time. `fault` names wrong results.
     fn outcome(&self, fault: Option<String>) -> Outcome {
         let outputs = BTreeMap::from([
             ("warm_up_seconds", Value::Real(self.warm_up)),

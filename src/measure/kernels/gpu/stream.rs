@@ -49,7 +49,6 @@ choice! { enum Access { Read = "read", Triad = "triad", Copy = "copy", Scale = "
 const BYTES: Key<u64> = region_bytes("size of the region on the device", 1 << 10, 1 << 30);
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("stream.cl"));
 
-/// Returns the number of arrays that an operation reads or writes.
 fn arrays(point: &Point) -> u64 {
     match ACCESS.of(point) {
         Access::Read => 1,

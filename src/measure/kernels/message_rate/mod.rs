@@ -36,7 +36,6 @@ const METHOD: &str = "Senders write messages in rounds. In a round, a sender sen
     without messages, and subtracted from the times, but at most half of a round. Bytes are those of the messages' content; each \
     message is counted once, at its sender.";
 
-/// Returns a kernel of a pattern with the description that all of them have in common.
 const fn family(pattern: Kernel) -> Kernel {
     // The headline is the column that the paper's figures show over message size.
     Kernel {

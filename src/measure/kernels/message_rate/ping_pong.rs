@@ -81,7 +81,6 @@ struct Side {
 }
 
 impl Side {
-    /// Returns the buffer of a message of a round and the buffer's first item.
     fn buffer(&self, number: usize) -> (usize, usize) {
         let buffer = if self.shape.one_buffer { 0 } else { number };
         (buffer, buffer * self.shape.stride)
@@ -93,12 +92,10 @@ impl Side {
         stamp(identity, turn)
     }
 
-    /// Returns the distance between the first and the last stamp of a run.
     fn last_turn(&self, rounds: u32) -> u32 {
         if self.shape.one_buffer { rounds * self.shape.window as u32 - 1 } else { rounds - 1 }
     }
 
-    /// Returns the number of messages whose content is wrong after the run.
     fn count_garbled(&self, memory: &[u32], incoming: &[u64], rounds: u32) -> u64 {
         let Shape { items, stride, .. } = self.shape;
         let intact =
@@ -122,7 +119,6 @@ impl<M: Messages> TwoSided<M> {
         self.data.outgoing()[offset + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
     }
 
-    /// Returns 1 if the message does not carry its stamp, else 0.
     #[inline]
     fn wrong_stamps(&mut self, round: u32, number: usize) -> u64 {
         let ((buffer, offset), items) = (self.side.buffer(number), self.side.shape.items);

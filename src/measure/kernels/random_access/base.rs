@@ -52,7 +52,6 @@ pub const SENDING: Key<Sending> = choice_key(
 );
 choice! { pub enum Sending { Bucketed = "bucketed", Immediate = "immediate" } }
 
-/// Returns the maximum number of words of a message.
 fn message_words(point: &Point) -> usize {
     match SENDING.of(point) {
         Sending::Immediate => 1,

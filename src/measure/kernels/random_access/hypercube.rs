@@ -98,7 +98,6 @@ const MESSAGE_WORDS: Key<u64> = key(
     Domain::Integer { min: 0, max: 1 << 21, default: 0 },
 );
 
-/// Returns the maximum number of words of a message.
 fn piece_words(point: &Point) -> usize {
     let buffer = 2 * Q.of(point) as usize + 16;
     match MESSAGE_WORDS.of(point) as usize {

@@ -95,7 +95,6 @@ fn grid_sizes(point: &Point) -> Vec<usize> {
     sizes.into_iter().filter(|&size| size > 0).collect()
 }
 
-/// Returns the grid of `ranks` ranks or nodes.
 pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
     match grid_sizes(point)[..] {
         [] => NodeGrid::from_ranks(ranks, DIMENSIONS.of(point) as usize),
@@ -131,12 +130,10 @@ pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<()
     })
 }
 
-/// Returns the number of a rank's buckets for other ranks.
 fn remote_buckets(grid: &NodeGrid) -> usize {
     (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len()).sum()
 }
 
-/// Returns the number of buckets that share the look-ahead.
 fn buckets(grid: &NodeGrid, point: &Point) -> usize {
     remote_buckets(grid) + grid.dimensions() * BUFFERS.of(point) as usize + 1
 }

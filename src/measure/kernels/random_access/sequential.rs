@@ -65,7 +65,6 @@ pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), Refu
     Ok(())
 }
 
-/// Returns the number of values that `look_ahead` stores.
 fn values_stored(point: &Point) -> usize {
     (Q.of(point) as usize).min(problem::LOOK_AHEAD_LIMIT)
 }

@@ -170,7 +170,6 @@ impl NodePlan {
         Self { mode, cores, partitioned: UPDATES_BY.of(point) == UpdatesBy::Partitioned, sources, limit }
     }
 
-    /// Returns whether cores apply updates that other cores generate.
     fn hands_over(&self) -> bool {
         self.partitioned || self.sources < self.cores
     }
@@ -180,7 +179,6 @@ impl NodePlan {
         if self.hands_over() { self.limit.min(2) } else { 1 }
     }
 
-    /// Returns the number of updates of a list.
     fn size(&self) -> usize {
         self.limit / self.slots()
     }

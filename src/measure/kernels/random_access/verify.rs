@@ -182,7 +182,6 @@ const UNDO_START: f64 = 0.1;
 /// Fraction of a verification, roughly, that is complete when all updates are undone.
 const UNDO_END: f64 = 0.9;
 
-/// Returns a function that reports the progress of a part of the verification, which takes `shares` of it.
 fn report(shares: Range<f64>) -> impl Fn(f64) {
     move |share| progress::report_share(Phase::Verifying, shares.start + (shares.end - shares.start) * share)
 }

@@ -89,7 +89,6 @@ pub const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> 
 /// Near memory of one core: a size that the fit estimates, between one line and more than any machine has.
 pub const NEAR_BYTES: Parameter = Parameter::new_fitted(catalogue::NEAR_BYTES.name, "c", 64.0, 1e15, 1e6);
 
-/// Returns the variables from values given by name.
 fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
     let x =
         about.variables.iter().map(|variable| variable_value(about, variable, given)).collect::<Result<Vec<f64>>>()?;
@@ -106,7 +105,6 @@ fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f
     Ok(x)
 }
 
-/// Returns the words of a block, L.
 pub fn block_words(x: &[f64]) -> f64 {
     let [_, block, ..] = array::<{ VARIABLES.len() }>(x);
     block

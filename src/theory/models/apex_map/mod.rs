@@ -154,7 +154,6 @@ const fn parameters() -> [Parameter; PARAMETER_COUNT] {
     parameters
 }
 
-/// Returns the sum of all terms in seconds, and the name of the largest.
 fn sum_terms(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
     let largest = terms.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |term| term.0);
     (terms.iter().map(|term| term.1).sum(), largest)
@@ -168,7 +167,6 @@ const ASCENDING: &[&[&str]] = &[
     &[catalogue::GET_LEAST_SECONDS.name, catalogue::GET_ALONE_SECONDS.name],
 ];
 
-/// Returns the sizes for one of `on_node` ranks on a node.
 fn sizes(p: &[f64], on_node: f64) -> Sizes {
     let GivenNumbers { sizes: [l1, l2, l3], cores, tlb_entries, .. } = GivenNumbers::from(p);
     Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
@@ -295,7 +293,6 @@ impl Served {
         terms
     }
 
-    /// Returns the sum of these seconds.
     fn seconds(&self, x: &[f64], p: &[f64]) -> f64 {
         let own: f64 = self.terms(x, p).iter().sum();
         if Variables::from(x).ranks > 1.0 {
@@ -386,7 +383,6 @@ impl Model for Surface {
     }
 }
 
-/// Returns the bandwidth if an access takes these seconds.
 fn rate(x: &[f64], seconds: f64) -> f64 {
     let Variables { block, access, .. } = Variables::from(x);
     if access == READ { WORD_BYTES as f64 * block / seconds } else { f64::NAN }

@@ -58,7 +58,6 @@ impl<'a> Chain<'a> {
         *places = lines.map(|line| (line.addr() - self.words.as_ptr().addr()) as u64 / WORD_BYTES);
     }
 
-    /// Returns a pointer to the first word of the line at a place.
     fn line(self, place: u64) -> *const u64 {
         assert!(place.is_multiple_of(line_words() as u64), "word {place} begins no line");
         &raw const self.words[place as usize]

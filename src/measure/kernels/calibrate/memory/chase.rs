@@ -75,7 +75,6 @@ const OUTPUTS: [Output; 5] =
 const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 const INCREMENT: u64 = 0x1405_7b7e_f767_814f;
 
-/// Returns the number of cache lines in a point's region.
 pub fn lines(point: &Point) -> u64 {
     region_words(point) / line_words() as u64
 }
@@ -105,15 +104,11 @@ impl Cycle {
         Self { lines: lines(point) }
     }
 
-    /// Returns the place that a chase from this line reaches after `steps` steps.
     pub fn place(self, line: u64, steps: u64) -> u64 {
         jump(line, steps, self.lines) * line_words() as u64
     }
 
     /// Returns the region; the first word of each line holds the address of the next line.
-    ///
-    /// # Errors
-    /// Fails if memory cannot be allocated, or if a line leads out of the region because its memory was overwritten.
     pub fn chain<'a>(self, point: &Point, arena: &'a mut Arena) -> Result<(Chain<'a>, &'a [u64])> {
         let contents = seed(&[u64::from_be_bytes(*b"chain   "), self.lines]);
         let content = |first: usize, place: usize| match place % line_words() {

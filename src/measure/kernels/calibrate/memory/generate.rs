@@ -26,7 +26,6 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-/// Returns the number of whole batches.
 pub fn batch_count(point: &Point) -> u64 {
     VALUES.of(point).div_ceil(BATCH as u64)
 }

@@ -91,9 +91,6 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
 }
 
 /// Runs the kernel with `write` as the function that writes a chunk. Collective.
-///
-/// # Errors
-/// Fails if memory cannot be allocated.
 pub fn run_with<C: Collectives>(
     comm: &C,
     point: &Point,

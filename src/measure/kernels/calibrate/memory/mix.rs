@@ -68,7 +68,6 @@ const ACCESSES: Key<u64> = key(
 /// Random addresses drawn per batch.
 const BATCH: u64 = 1 << 14;
 
-/// Returns the number of random accesses in a run; at least 1.
 fn random_count(point: &Point) -> u64 {
     ((ACCESSES.of(point) as f64 * SHARE.of(point)).round() as u64).max(1)
 }
@@ -94,7 +93,6 @@ impl ConsecutiveReads {
         Self { random, consecutive: ACCESSES.of(point) - random, done: 0, next_start: 0 }
     }
 
-    /// Returns the length of the next sequence.
     fn next_length(&mut self) -> u64 {
         let words_before =
             |done: u64| (u128::from(done) * u128::from(self.consecutive) / u128::from(self.random)) as u64;

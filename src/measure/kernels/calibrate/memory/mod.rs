@@ -86,7 +86,6 @@ fn region_words(point: &Point) -> u64 {
     BYTES.of(point) / WORD_BYTES
 }
 
-/// Returns the work of `count` operations per rank, each on `bytes` bytes.
 fn work_per_rank(
     point: &Point,
     count: u64,

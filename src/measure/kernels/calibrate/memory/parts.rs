@@ -60,7 +60,6 @@ impl Parts {
         self.record_part(seconds, total_seconds)
     }
 
-    /// Returns the values of [`OUTPUTS`].
     pub fn outputs(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let converged = self.converged.map(|converged| ("parts_alike", Value::Integer(u64::from(converged))));
         std::iter::once(("parts", Value::Integer(self.count))).chain(converged)

@@ -87,7 +87,6 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     ))
 }
 
-/// Returns the size of the requested pages.
 fn page_bytes(point: &Point) -> u64 {
     match PAGES.of(point) {
         Pages::Base => base_page_bytes(),

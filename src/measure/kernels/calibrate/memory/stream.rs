@@ -89,7 +89,6 @@ fn operation(point: &Point) -> Operation {
 }
 
 impl Operation {
-    /// Returns the number of words per pass.
     fn words(&self, point: &Point) -> usize {
         if self.arrays == 1 { region_words(point) as usize } else { words_per_array(point) }
     }
@@ -129,9 +128,6 @@ fn run_read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Resul
 
 /// Runs `pass` as the timed loop. Returns the seconds, and the number of words that differ from `expected` of their sources.
 /// Collective.
-///
-/// # Errors
-/// Fails if memory cannot be allocated.
 pub fn run_write<C: Collectives>(
     comm: &C,
     point: &Point,

@@ -83,7 +83,6 @@ pub fn copy_blocks(source: &[u64], target: &mut [u64], block: usize, copies: usi
     }
 }
 
-/// Returns the number of blocks that differ from their sources.
 pub fn count_wrong_blocks(source: &[u64], target: &[u64], block: usize) -> u64 {
     source.chunks(block).zip(target.chunks(block)).filter(|(source, target)| source != target).count() as u64
 }

@@ -36,18 +36,15 @@ fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), Refusal> {
     }
 }
 
-/// Returns the work of `messages` messages per rank.
 fn work_per_rank(point: &Point, operation: &'static str, byte_definition: &'static str) -> Work {
     let operations = MESSAGES.of(point) as f64 * point.ranks as f64;
     Work { operations, operation, bytes: operations * MESSAGE_BYTES.of(point) as f64, byte_definition }
 }
 
-/// Returns the partner of this rank in the other half.
 fn partner<C: Collectives>(comm: &C) -> usize {
     (comm.rank() + comm.size() / 2) % comm.size()
 }
 
-/// Returns the words that a rank offers, in order.
 fn contents(rank: usize) -> impl Iterator<Item = u64> {
     (0..).map(move |place| mix((rank as u64) << 32 ^ place))
 }

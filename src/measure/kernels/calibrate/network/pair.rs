@@ -36,7 +36,6 @@ pub fn work(point: &Point) -> Work {
     }
 }
 
-/// Returns the number of messages of one pair.
 pub fn operations(point: &Point) -> f64 {
     WINDOW.of(point) as f64 * ROUNDS.of(point) as f64
 }

@@ -109,14 +109,12 @@ pub fn run_led<C: Collectives, M: Send, R: Send>(
     })
 }
 
-/// Returns the processors that a team may use, in the order that ranks would use them.
 pub fn processors(hardware: &Hardware, place: PlacementOrder) -> Vec<usize> {
     let mut processors = place_ranks(&hardware.threads, &hardware.allowed, place);
     processors.truncate(hardware.hardware_threads());
     processors
 }
 
-/// Returns the processors that the first member does not use, in the order of `processors`.
 pub fn other_processors(processors: &[usize], own: &[usize]) -> Vec<usize> {
     processors.iter().copied().filter(|processor| !own.contains(processor)).collect()
 }

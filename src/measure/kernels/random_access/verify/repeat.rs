@@ -227,12 +227,10 @@ fn take_next(source: &mut Option<(Generator, u64)>, most: usize, values: &mut Ve
     generator.fill(values);
 }
 
-/// Returns the rank that owns a value's word.
 fn owner(problem: &Problem, value: u64) -> usize {
     problem.nodes.rank(problem.owners.owner_by_division(problem.index.word(value)))
 }
 
-/// Returns how often the most frequent owner occurs.
 fn most_frequent(mut owners: Vec<usize>) -> u64 {
     owners.sort_unstable();
     owners.chunk_by(|a, b| a == b).map(<[usize]>::len).max().unwrap_or(0) as u64

@@ -27,7 +27,6 @@ pub(in crate::kernels) fn count(point: &Point) -> u64 {
     count_for_share(point, remote_share(point.ranks, ALPHA.of(point)))
 }
 
-/// Returns the number of index arrays for a given fraction of remote accesses.
 pub(in crate::kernels) fn count_for_share(point: &Point, remote: f64) -> u64 {
     let (indices, block) = (I.of(point) as f64, L.of(point) as f64);
     let access = LOCAL_SECONDS + WORD_SECONDS * block + REMOTE_SECONDS * remote;

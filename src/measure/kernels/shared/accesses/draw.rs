@@ -23,7 +23,6 @@ impl Location {
         Self(distance << Self::OFFSET_BITS | offset)
     }
 
-    /// Returns the word offsets of locations that are all in the reader's own memory.
     pub(in crate::kernels) fn offsets(locations: &[Self]) -> &[u64] {
         // SAFETY: `Location` is transparent over u64.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
@@ -140,14 +139,12 @@ impl Draws {
         }
     }
 
-    /// Returns an array of the next `accesses` accesses.
     pub(in crate::kernels) fn array(&mut self, accesses: usize) -> Vec<Location> {
         let mut array = vec![Location(0); accesses];
         self.fill(&mut array);
         array
     }
 
-    /// Returns the sum that a correct pass over `array` reads.
     pub(in crate::kernels) fn expected_sum(&self, array: &[Location]) -> u64 {
         let block_sum = |location: &Location| {
             let distance = location.0 >> Location::OFFSET_BITS;

@@ -129,7 +129,6 @@ pub(in crate::kernels) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -
     indices.saturating_add(L.of(point).saturating_mul(blocks))
 }
 
-/// Returns this rank's share of the global memory, filled with its [`contents`], and the pages that the system granted.
 pub(in crate::kernels) fn memory<'a>(
     point: &Point,
     rank: usize,
@@ -140,7 +139,6 @@ pub(in crate::kernels) fn memory<'a>(
     arena.words(pages, words as usize, rank as u64, |word| contents(rank as u64, word as u64))
 }
 
-/// Returns the content of a word of a rank's memory.
 pub(in crate::kernels) fn contents(rank: u64, word: u64) -> u64 {
     potential(rank, word + 1).wrapping_sub(potential(rank, word))
 }

@@ -26,7 +26,6 @@ pub const POLL_EVERY: Key<u64> = key(
     Domain::Integer { min: 1, max: 1 << 32, default: 1 },
 );
 
-/// Returns the rings for requests and for replies.
 pub(in crate::kernels) fn rings(point: &Point) -> Vec<Rings> {
     let places = B.of(point).max(SMSG.of(point));
     vec![Rings::new(places, point.ranks as u64 - 1); 2]

@@ -27,7 +27,6 @@ pub trait Exchange {
     /// Performs the stamps and checks of a round without its messages. The result depends on all of them, so that the compiler
     /// cannot remove them.
     fn run_bookkeeping(&mut self, round: u32) -> u64;
-    /// Returns the number of ranks whose stamps and checks take place one after the other in a round.
     fn serial_ranks(&self) -> f64 {
         1.0
     }
@@ -174,7 +173,6 @@ fn time_rounds<C: Collectives>(
     RoundTimes { seconds: times.iter().sum(), rounds: times }
 }
 
-/// Returns percentiles over rounds of the time per message.
 fn percentiles(mut rounds: Vec<f64>, messages: f64) -> Vec<(&'static str, Value)> {
     rounds.sort_by(f64::total_cmp);
     let percentile = |(name, p): (&'static str, f64)| Some((name, Value::Real(quantile(&rounds, p)? / messages)));

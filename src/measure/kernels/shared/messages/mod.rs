@@ -149,7 +149,6 @@ pub(in crate::kernels) const BOTH_WAYS: Kernel = kernel!(Pattern::BothWays, requ
 pub(in crate::kernels) const ONE_TO_MANY: Kernel = kernel!(Pattern::OneToMany, |_| Ok(()));
 pub(in crate::kernels) const RANDOM: Kernel = kernel!(Pattern::Random, |_| Ok(()));
 
-/// Returns the number of sending ranks and the number of destinations per sender.
 fn fan_out(pattern: Pattern, point: &Point) -> (u64, u64) {
     let ranks = point.ranks as u64;
     match pattern {
@@ -235,7 +234,6 @@ fn arena_words(point: &Point) -> u64 {
     invalidated_bytes(point).unwrap_or(0) / WORD_BYTES
 }
 
-/// Returns the rings for data and, in the other direction, for acknowledgements. Puts need no rings.
 fn rings(pattern: Pattern, point: &Point) -> Vec<Rings> {
     let (senders, receivers) = fan_out(pattern, point);
     if is_put(point) {
@@ -258,7 +256,6 @@ fn has_one_buffer(point: &Point) -> bool {
     BUFFERS.of(point) == Buffers::One
 }
 
-/// Returns the number of bytes that each rank reads before each round, or `None` if caches stay warm.
 fn invalidated_bytes(point: &Point) -> Option<u64> {
     match (CACHES.of(point), CACHE_BYTES.of(point)) {
         (Caches::Warm, _) => None,

@@ -25,7 +25,6 @@ struct Rounds<'a, W, R> {
     next_offsets: Vec<usize>,
 }
 
-/// Returns the number of messages that a receiver keeps from a source that sends `count` messages per round.
 fn messages_stored(shape: Shape, count: usize) -> usize {
     if shape.one_buffer { 1 } else { count * shape.rounds }
 }

@@ -53,7 +53,6 @@ pub fn exchange_words<C: Collectives>(comm: &C, words: &[u64]) -> Vec<u64> {
     received
 }
 
-/// Returns the identity of each message of a round, in the order that `route` sends them.
 pub fn identities(rank: usize, size: usize, route: &impl Route) -> Vec<u64> {
     let (mut numbers, mut identities) = (vec![0; size], Vec::new());
     route.for_each_destination(|to| {

@@ -182,7 +182,6 @@ pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64
     sum.total()
 }
 
-/// Returns an adder for blocks of this length, which uses the instructions of `kind`.
 pub(super) fn adder(kind: Kind, block: usize) -> Adder {
     macro_rules! of_shape {
         ($vector:ty, $instructions:meta: $($shape:ident),*) => {

@@ -23,7 +23,6 @@ choice! {
 }
 
 impl Operation {
-    /// Returns the operation of a point's updates.
     pub fn of(point: &Point) -> Self {
         OPERATION.get(point).unwrap_or(Operation::Xor)
     }
