@@ -3,6 +3,7 @@
 use super::{CHASES, MAX_REGION, Probe, previous_power_of_two};
 use apexmap_base::provenance::Host;
 use apexmap_base::units;
+use apexmap_measure::kernels::calibrate::memory::{chase, stream};
 use apexmap_theory::machine::catalogue;
 
 /// Bytes of the first, second and third level; `None` for an unknown one.
@@ -82,10 +83,10 @@ pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     .into_iter()
     .filter_map(|(regions, names)| regions.map(|regions| (regions, names)))
     {
-        let chase = |number| Probe::new(number, "calibrate.chase", 1).set("bytes", chased).set("steps", 1u64 << 18);
+        let chase = |number| Probe::new(number, &chase::KERNEL, 1).set("bytes", chased).set("steps", 1u64 << 18);
         // Each run reads 64 MiB in total, so that small regions take long enough for the clock.
         let passes = ((1u64 << 26) / streamed).max(1);
-        let read = Probe::new(bandwidth, "calibrate.stream", 1).set("bytes", streamed).set("passes", passes);
+        let read = Probe::new(bandwidth, &stream::KERNEL, 1).set("bytes", streamed).set("passes", passes);
         probes.push(chase(latency).set("chases", 1u64));
         probes.push(Probe { factor: 1.0 / CHASES as f64, ..chase(access).set("chases", CHASES) });
         probes.push(read.set("access", "read").read_column("bytes_per_second"));

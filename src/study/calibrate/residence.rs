@@ -2,12 +2,13 @@
 //! reads.
 
 use apexmap_base::error::Result;
+use apexmap_measure::kernels::calibrate::memory::residence;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::{Card, Number, catalogue};
 use apexmap_theory::models::card_number;
 use apexmap_theory::statistics::median;
 
-const KERNEL: &str = "calibrate.residence";
+const KERNEL: &str = residence::KERNEL.id;
 const NUMBER: &str = catalogue::L3_DISPLACEMENTS_PER_SECOND.name;
 
 /// Medians of the runs after one wait.

@@ -249,10 +249,6 @@ impl Inbox for MpiUnorderedInbox {
         self.active.push_back(slot);
         Some(result)
     }
-
-    fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
-        (0..max).take_while(|_| self.take(&mut read).is_some()).count()
-    }
 }
 
 impl Drop for MpiUnorderedInbox {

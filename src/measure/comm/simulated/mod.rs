@@ -10,7 +10,6 @@ mod mailbox;
 mod mapping;
 mod messages;
 mod network;
-mod shared;
 mod stacks;
 mod timetable;
 mod topology;

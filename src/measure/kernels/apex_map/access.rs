@@ -1,15 +1,10 @@
 //! The kinds of access to a block, and the bytes that they request and transfer.
 
 use super::{I, L, M};
-use crate::choice::choice;
-use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Domain, Key, Refusal, choice_key, key};
-use crate::refusal;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::units::WORD_BYTES;
+use crate::kernels::prelude::*;
+use crate::kernels::shared::parameters::TRAFFIC;
 
 pub(super) const ACCESS: Key<Access> = choice_key(
-    "access",
     "access",
     "access: read (sum of the words), write, update (add to each word), copy (accesses form pairs: the first block, from the first \
      half of M, is copied to the second block, in the second half) or non_temporal \
@@ -17,10 +12,10 @@ pub(super) const ACCESS: Key<Access> = choice_key(
 );
 pub(super) const WRITE_SHARE: Key<u64> = key(
     "write_share",
-    "write_per_cent",
     "percentage of the accesses that are writes, updates or non-temporal writes; the others are reads",
-    Domain::Integer { min: 0, max: 100, default: 100 },
-);
+    integers(0..=100, 100),
+)
+.in_column("write_per_cent", Unit::None);
 
 choice! {
     /// The kind of access to a block of words. Points of earlier versions do not have the parameter; their accesses are reads.

@@ -1,9 +1,3 @@
-//! NAME: command. Any program: its wall time, and values that it prints.
-//!
-//! DEFINITION: one run of a program with its arguments, without a shell. `{name}` in the arguments is the value of a parameter, which the
-//! user names.
-//! CHECK: the exit code, and that the output has every value.
-//!
 //! The parameters of other kernels are typed keys of this source. Those of a command are known only to the user, as are its values. The whole
 //! specification is therefore one parameter of the point, [`COMMAND`], as JSON. Reasons:
 //!
@@ -13,7 +7,6 @@
 //!   it as one of another program.
 
 mod environment;
-mod extract;
 mod program;
 mod specification;
 mod start;
@@ -62,7 +55,7 @@ pub static KERNEL: Kernel = Kernel {
         count. A run counts if its exit code is a success and its output has every value.",
     plain_way: Some("a program"),
     refuse,
-    work: |_| Work { operations: 1.0, operation: "run", bytes: 0.0, byte_definition: "none" },
+    work: |_| Work::new(1.0, "run", 0.0, "none"),
     repeated_output: |point| Some(specification(point).ok()?.value.first()?.column()),
     run: |point, _, _| run(point),
     ..Kernel::DEFAULT

@@ -1,11 +1,10 @@
 //! The canary of a device: two kernels of fixed size before each run. If they take longer than usual, the device does other work.
 
 use super::device::{Device, Memory};
+use crate::kernels::prelude::*;
 use apexmap_base::disturbance::{Fact, Facts};
-use apexmap_base::error::Result;
 use opencl3::program::Program;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Words that the memory kernel goes through: 64 MiB, more than the second-level cache of current GPUs.

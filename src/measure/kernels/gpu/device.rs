@@ -3,7 +3,7 @@
 //! All numbers that kernels take are 64-bit words, so that no size overflows.
 
 use super::platforms::{Description, devices};
-use apexmap_base::error::{Error, Result};
+use crate::kernels::prelude::*;
 use apexmap_base::units::exact_bytes;
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
@@ -14,7 +14,6 @@ use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem, cl_mem};
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 

@@ -1,23 +1,15 @@
-//! NAME: message_rate.ping_pong. A message to the partner and one back. Latency and bandwidth follow from half the round
-//!   trip.
-//!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 5; PingPong of the Pallas MPI benchmarks, with
-//!   which the Apex-Map paper compares (Section 3.2); OSU's latency.
-//! One-sided, as in the paper: the partner polls the location of the message's last item and answers with a put when the
-//! item has arrived.
+//! SOURCE: also PingPong of the Pallas MPI benchmarks, with which the Apex-Map paper compares (Section 3.2); OSU's
+//! latency.
+//! One-sided, as in the paper: the partner polls the location of the message's last item and answers with a put when
+//! the item has arrived.
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, PING_PONG, Shape, WINDOW, family, is_put,
 };
-use crate::comm::arena::Arena;
-use crate::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use std::hint::black_box;
+use crate::comm::{Buffer, Messages, RmaWindow};
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "message_rate.ping_pong",
@@ -30,13 +22,10 @@ pub static KERNEL: Kernel = Kernel {
     ..family(PING_PONG)
 };
 
-const ROUND_TRIP_WINDOW: Key<u64> = Key::new(Parameter {
-    meaning: "window: round trips between two clock readings; with 1, single round trips are timed",
-    domain: Domain::Integer { min: 1, max: 1 << 20, default: 16 },
-    ..WINDOW.parameter
-});
-const ROUND_TRIPS: Key<u64> =
-    Key::new(Parameter { meaning: "round trips per pair in one run, a multiple of the window", ..MESSAGES.parameter });
+const ROUND_TRIP_WINDOW: Key<u64> = WINDOW
+    .with_meaning("window: round trips between two clock readings; with 1, single round trips are timed")
+    .with_domain(integers(1..=1 << 20, 16));
+const ROUND_TRIPS: Key<u64> = MESSAGES.with_meaning("round trips per pair in one run, a multiple of the window");
 
 const METHOD: &str = "Each rank of the first half sends a message to its partner in the second half. The partner answers \
     with a message of the same length as soon as it has received it. The time per message is half that of a round \

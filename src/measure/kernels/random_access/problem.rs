@@ -4,9 +4,7 @@ use super::layout::{Layout, Owners};
 use super::operation::Operation;
 use super::random_stream::{COMMON_OFFSET, Generator, Index, StreamKind};
 use super::{INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Q, SEED, STARTS, STREAM, UPDATES};
-use crate::choice::choice;
-use crate::comm::arena::Pages;
-use apexmap_base::point::Point;
+use crate::kernels::prelude::*;
 use std::ops::Range;
 
 choice! {

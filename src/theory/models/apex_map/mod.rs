@@ -12,22 +12,17 @@ mod compact;
 mod costs;
 mod device;
 pub mod hits;
-mod linear;
 pub mod lru;
 mod own_blocks;
 mod reads;
 mod requests;
 mod senders;
-mod two_level;
-mod two_level_linear;
 
+pub use compact::{LINEAR, TWO_LEVEL, TWO_LEVEL_LINEAR};
 pub use device::DeviceSurface;
-pub use linear::LINEAR;
 pub use own_blocks::{BlockSeconds, missing_memory_numbers, own_block_seconds};
 pub use reads::Reads;
 pub use requests::Requests;
-pub use two_level::TWO_LEVEL;
-pub use two_level_linear::TWO_LEVEL_LINEAR;
 
 use super::{
     About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, card_number, count,
@@ -37,7 +32,9 @@ use crate::machine::{Card, Entry, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+use apexmap_measure::kernels::apex_map::{one_sided, sequential, two_sided};
 use apexmap_measure::kernels::{self, Windows};
+use apexmap_measure::numerics::join;
 use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
 use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
@@ -135,23 +132,10 @@ const PARAMETER_COUNT: usize = SHARED_END + SENDERS.len();
 static PARAMETERS: [Parameter; PARAMETER_COUNT] = parameters();
 
 const fn parameters() -> [Parameter; PARAMETER_COUNT] {
-    let mut parameters = [SIZES[0]; PARAMETER_COUNT];
-    let mut index = 0;
-    while index < PARAMETER_COUNT {
-        parameters[index] = if index < SIZES.len() {
-            SIZES[index]
-        } else if index < MEMORY_END {
-            MEMORY[index - SIZES.len()]
-        } else if index < RANKS_END {
-            REMOTE[index - MEMORY_END]
-        } else if index < SHARED_END {
-            SHARED[index - RANKS_END]
-        } else {
-            SENDERS[index - SHARED_END]
-        };
-        index += 1;
-    }
-    parameters
+    let reads: [Parameter; MEMORY_END] = join(&SIZES, &MEMORY);
+    let ranks: [Parameter; RANKS_END] = join(&reads, &REMOTE);
+    let shared: [Parameter; SHARED_END] = join(&ranks, &SHARED);
+    join(&shared, &SENDERS)
 }
 
 fn sum_terms(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
@@ -328,7 +312,7 @@ impl Model for Surface {
             place: "Section 2",
             variables: &[ALPHA, BLOCK, WORDS, RANKS, PAGE, ON_NODE, BY, ACCESS],
             parameters: &PARAMETERS,
-            explains: &["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"],
+            explains: &[sequential::KERNEL.id, two_sided::KERNEL.id, one_sided::KERNEL.id],
             column: "bytes_per_second_per_rank",
             unit: Unit::BytesPerSecond,
             linear: false,

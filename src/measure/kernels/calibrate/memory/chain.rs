@@ -4,7 +4,7 @@
 //! many processors, an access whose address is only a register takes one cycle less.
 
 use crate::hardware::line_words;
-use apexmap_base::units::WORD_BYTES;
+use crate::kernels::prelude::*;
 
 /// Words whose lines are known to begin each with the address of a line of the same words.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,10 @@
 //! The role of each core of a node and its destinations.
 
 use super::{BUFFERS, CORES, ROUTERS, SMSG};
-use crate::kernels::Rings;
+use crate::kernels::prelude::*;
 use crate::kernels::random_access::grid::NodeGrid;
 use crate::kernels::random_access::problem::Nodes;
 use crate::kernels::random_access::routed::{bucket_capacity, grid};
-use apexmap_base::point::Point;
 use std::ops::Range;
 
 /// The destination of a bucket: a rank, and the mailbox of that rank.

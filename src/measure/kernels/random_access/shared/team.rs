@@ -1,12 +1,11 @@
 //! A team of threads of one rank. They start before the clock and synchronise at gates.
 
 use crate::affinity;
-use crate::comm::Collectives;
 use crate::comm::sync::{Barrier, Failure};
 use crate::hardware::{Hardware, PlacementOrder, place_ranks};
+use crate::kernels::prelude::*;
 use crate::kernels::random_access::verify::Clock;
 use apexmap_base::crash::describe_panic;
-use apexmap_base::error::{Error, Result};
 use std::thread::{Builder, panicking};
 
 /// A barrier of all members of a team.

@@ -1,9 +1,9 @@
 //! Hashes of the table and of updates, in loops that the compiler vectorises.
 
 use crate::crew::Crew;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::updates::random_stream::Index;
 use crate::kernels::shared::updates::table::Table;
-use crate::numerics::mix::mix;
 use multiversion::multiversion;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -3,8 +3,8 @@
 
 use super::hash::{hash_updates, table_hash};
 use super::{UNDO_END, report};
-use crate::comm::{Collectives, Comm};
 use crate::crew::Crew;
+use crate::kernels::prelude::*;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
 use crate::kernels::shared::updates::random_stream::Generator;
 use crate::kernels::shared::updates::round_lists::RoundLists;

@@ -1,8 +1,8 @@
 //! Chooses the number of index arrays of a run if the point does not set N.
 
 use super::{ALPHA, I, L};
+use crate::kernels::prelude::*;
 use crate::numerics::power_law::remote_share;
-use apexmap_base::point::Point;
 
 /// Smallest duration of a run in seconds, computed with the costs below. These costs are lower bounds: runs almost always take longer.
 const MIN_SECONDS: f64 = 1e-3;

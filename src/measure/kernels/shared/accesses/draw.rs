@@ -1,11 +1,8 @@
 //! Draws the accesses of a rank from the power law and computes the sum that they must read.
 
 use super::{ALPHA, L, M, SEED, local_words};
-use crate::comm::Comm;
-use crate::kernels::{Domain, Key, key};
-use crate::numerics::mix::{mix, seed};
+use crate::kernels::prelude::*;
 use crate::numerics::power_law::PowerLaw;
-use apexmap_base::point::Point;
 use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
@@ -53,7 +50,6 @@ pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
 
 /// The parameter of kernels whose accesses follow no power law.
 pub const GIVEN_REMOTE_SHARE: Key<f64> = key(
-    "given_remote_share",
     "given_remote_share",
     "fraction of the accesses that goes to the memory of other ranks",
     Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },

@@ -1,12 +1,9 @@
 //! The untimed accesses before a run, which fill the caches as the point's own accesses do.
 
 use super::draw::{Draws, Location};
-use super::tally::TimedRank;
+use super::timing::TimedRank;
 use super::{I, L};
-use crate::comm::{Collectives, Comm};
-use crate::kernels::Key;
-use apexmap_base::point::Point;
-use std::hint::black_box;
+use crate::kernels::prelude::*;
 
 /// Decides how long the warm-up runs.
 ///

@@ -1,7 +1,6 @@
 //! The content of messages. It identifies each message.
 
-use crate::numerics::mix::{mix, seed};
-
+use crate::kernels::prelude::*;
 pub fn identity(sender: usize, receiver: usize, number: usize) -> u64 {
     seed(&[sender as u64, receiver as u64, number as u64])
 }

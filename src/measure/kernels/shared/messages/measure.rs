@@ -1,15 +1,9 @@
 //! Measures a pattern: runs rounds until they are steady, then the timed rounds, then the verification.
 
 use super::{CACHES, Caches, Shape, invalidated_bytes};
-use crate::comm::Collectives;
-use crate::comm::arena::{Arena, Pages};
-use crate::kernels::Outcome;
+use crate::kernels::prelude::*;
 use crate::numerics::statistics::quantile;
 use crate::observer;
-use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{Point, Value};
-use std::collections::BTreeMap;
-use std::hint::black_box;
 
 /// Maximum number of parts in the warm-up. They take as long as four runs.
 const MAX_PARTS: usize = 16;

@@ -1,8 +1,6 @@
 //! The senders and destinations of a round.
 
-use crate::comm::Collectives;
-use std::collections::BTreeMap;
-
+use crate::kernels::prelude::*;
 /// The destinations of a sender. They are computed while the clock runs, as in the paper's loops.
 pub trait Route {
     /// Calls `to` with the destination of each message of a round, in order.

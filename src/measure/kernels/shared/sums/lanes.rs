@@ -1,8 +1,8 @@
 //! The sums of [`super::sum`], computed with vectors of 4 or 8 words.
 
 use super::Plain;
-use super::sum::{Adder, LANES, Sum, WIDEST};
 use super::vectors::{Kind, Vector, Width};
+use super::{Adder, LANES, Sum, WIDEST};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, __m512i};
 

@@ -1,6 +1,6 @@
 //! The streams of random values and the mapping from a value to the index of a word.
 
-use crate::choice::choice;
+use crate::kernels::prelude::*;
 use crate::numerics::gf2::{self, lcg};
 use multiversion::multiversion;
 

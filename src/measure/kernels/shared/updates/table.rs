@@ -2,7 +2,7 @@
 
 use super::operation::{Operation, with_operation};
 use super::random_stream::Index;
-use crate::comm::arena::Pages;
+use crate::kernels::prelude::*;
 use crate::prefetch;
 use std::sync::atomic::AtomicU64;
 
