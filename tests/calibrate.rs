@@ -92,7 +92,7 @@ fn every_number_of_a_calibration_has_a_point() {
         for probe in &wanted {
             let matches_probe = |point: &&Point| {
                 let has_setting = |(name, value): &(&str, Value)| point.params[*name].to_string() == value.to_string();
-                point.kernel == probe.kernel && point.ranks == probe.ranks && probe.settings.iter().all(has_setting)
+                point.kernel == probe.kernel.id && point.ranks == probe.ranks && probe.settings.iter().all(has_setting)
             };
             assert!(points.iter().any(|point| matches_probe(&point)), "{}", probe.number);
         }
@@ -118,7 +118,7 @@ fn a_card_contains_only_measured_numbers() {
             assert_eq!(probe.number.to_string(), "barrier_seconds");
             continue;
         };
-        assert!(number.value > 0.0 && number.low.is_some() && number.how.contains(probe.kernel), "{}", probe.number);
+        assert!(number.value > 0.0 && number.low.is_some() && number.how.contains(probe.kernel.id), "{}", probe.number);
         let best = number.best.expect("the best run");
         let rate = number.unit.ends_with("/s") || number.unit == "GUPS";
         assert!(if rate { best >= number.value } else { best <= number.value }, "{}: {best}", probe.number);

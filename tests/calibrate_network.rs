@@ -5,7 +5,7 @@ use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
 use apexmap_base::point::Point;
 use apexmap_base::sample::{Event, Status};
 use apexmap_measure::comm::{Transport, World, threads};
-use apexmap_measure::kernels::calibrate::network::{barrier, copy, get, poll, receive, send};
+use apexmap_measure::kernels::calibrate::network::{barrier, copy, get, pair, poll};
 use apexmap_measure::kernels::{self, Outcome};
 
 const KERNELS: [&str; 7] = ["send", "receive", "get", "poll", "copy", "barrier", "bisection"];
@@ -93,8 +93,8 @@ fn lost_corrupted_and_missing_messages_are_detected() {
             let verdict = |kernel: &str| {
                 let point = point(kernel, 2, &[("message_bytes", bytes), ("window", 8), ("rounds", 4)]);
                 let outcomes = threads::run(2, |comm, _| match kernel {
-                    "send" => send::run(&Faulty::new(comm, fault), &point),
-                    _ => receive::run(&Faulty::new(comm, fault), &point),
+                    "send" => pair::send(&Faulty::new(comm, fault), &point),
+                    _ => pair::receive(&Faulty::new(comm, fault), &point),
                 });
                 outcomes.into_iter().next().unwrap().expect("no panic").expect("it runs").verdict
             };

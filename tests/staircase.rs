@@ -257,7 +257,7 @@ fn large_card() -> Card {
         set(&format!("{number}_latency_seconds"), value, "ns");
     }
     let probes = node_probes(&large_host(), 128);
-    for probe in probes.iter().filter(|probe| probe.kernel == "calibrate.core_to_core") {
+    for probe in probes.iter().filter(|probe| probe.kernel.id == "calibrate.core_to_core") {
         let Word::Pair(first, second) = probe.number.qualifier[0] else { panic!("{}", probe.number) };
         set(&probe.number.to_string(), if first / 64 == second / 64 { 60.0 } else { 190.0 }, "ns");
     }
@@ -268,7 +268,7 @@ fn large_card() -> Card {
 #[test]
 fn a_large_node_gets_probes_of_bounded_number_and_size() {
     let probes = node_probes(&large_host(), 128);
-    let pairs = probes.iter().filter(|probe| probe.kernel == "calibrate.core_to_core");
+    let pairs = probes.iter().filter(|probe| probe.kernel.id == "calibrate.core_to_core");
     assert_eq!(pairs.clone().count(), 16 * 15 / 2, "16 cores");
     // The caches that cores share are in these pairs: neighbours are ranks of one cache.
     for pair in ["0_to_1", "0_to_16", "112_to_113"] {

@@ -109,7 +109,6 @@ impl Facts {
         self.0.iter().all(Option::is_none)
     }
 
-    /// Returns the facts as words for a gather. NaN means absent.
     pub fn to_words(&self) -> [u64; Fact::COUNT] {
         self.0.map(|value| value.unwrap_or(f64::NAN).to_bits())
     }

@@ -47,9 +47,6 @@ pub enum NameMatch<'a> {
 }
 
 /// Looks a name up among ids with their summaries. `-` counts as `_`. `kind` is the kind of entry: `kernel`.
-///
-/// # Errors
-/// Fails if nothing matches. The error suggests the nearest id or family.
 pub fn look_up<'a>(kind: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Result<NameMatch<'a>> {
     let normalised = name.to_lowercase().replace('-', "_");
     let entries_with = |matches: &dyn Fn(&str) -> bool| -> Vec<usize> {

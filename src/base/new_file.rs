@@ -54,9 +54,6 @@ impl Drop for TemporaryFile {
 }
 
 /// Replaces a file with the output of `write`. If the path is a link, the link itself is replaced, not followed.
-///
-/// # Errors
-/// Fails with the error of `write`, or if the file cannot be written or renamed. The old file then remains unchanged.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let mut temporary = TemporaryFile::create_next_to(path).map_err(|e| access_error("write", path, e))?;
     write(&mut temporary.file)?;

@@ -32,7 +32,6 @@ pub struct OtherOutput {
 }
 
 impl OtherOutput {
-    /// Returns true if there was no such line.
     pub fn is_empty(&self) -> bool {
         self.lines == 0
     }
@@ -102,7 +101,6 @@ impl LineCounts {
         has_room
     }
 
-    /// Returns the most frequent lines.
     pub fn finish(self) -> OtherOutput {
         let mut frequent = self.different;
         frequent.sort_by_key(|frequent| std::cmp::Reverse(frequent.count));

@@ -14,8 +14,6 @@ type Thread<T, R> = (SyncSender<T>, Receiver<R>);
 
 /// Applies a worker's function to each item in parallel. The calling thread creates the items and takes the results, both in
 /// order. At most two items per thread are in memory. `new_worker` creates one worker per thread.
-///
-/// # Errors
 /// Returns the first error of `take_result`; the results after it are dropped.
 pub fn map_in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
     items: impl IntoIterator<Item = T>,

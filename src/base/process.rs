@@ -27,7 +27,6 @@ pub struct Process {
     buffer: Vec<u8>,
 }
 
-/// Returns the next step after a program could not be started.
 fn start_advice(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::PermissionDenied => {
@@ -65,7 +64,6 @@ impl Process {
         self.stdout.is_some()
     }
 
-    /// Returns true if the program itself has ended. Its descendants may still run.
     pub fn has_ended(&mut self) -> Result<bool> {
         self.program.has_ended(PollTimeout::ZERO)
     }

@@ -19,7 +19,6 @@ pub fn find_program(name: impl AsRef<Path>, search_path: impl AsRef<OsStr>) -> O
     std::env::split_paths(search_path.as_ref()).map(|folder| folder.join(name)).find(|path| is_program(path))
 }
 
-/// Returns the program of this name on the `PATH` of this process.
 pub fn find_on_path(name: impl AsRef<Path>) -> Option<PathBuf> {
     find_program(name, std::env::var_os("PATH").unwrap_or_default())
 }

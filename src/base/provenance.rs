@@ -142,7 +142,6 @@ impl Host {
         model.into_iter().chain(cores).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the [`node_type`] of this host, from the memory and the caches that it reports.
     pub fn node_type(&self) -> String {
         let last_cache_bytes = self.caches.iter().map(|cache| cache.bytes).max();
         node_type(&self.cpu_model, &self.processors, last_cache_bytes, self.memory_bytes, self.memory_side_cache_bytes)

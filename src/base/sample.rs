@@ -123,7 +123,6 @@ pub struct Launch {
 pub const MIXED_NODES: &str = "mixed: ";
 
 impl Launch {
-    /// Returns the facts for plain names about the node of the ranks. Its cores are unknown for several nodes.
     pub fn plain_node(&self) -> PlainNode {
         let is_one_node = !self.placement.is_empty() && self.placement.iter().all(|place| place.node == self.host.name);
         let cores = self.host.processors.cores.filter(|_| is_one_node);
@@ -168,7 +167,6 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns the name in lines of the worker: `filling`.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Filling => "filling",

@@ -19,7 +19,6 @@ pub fn command_to_resume(words: &[String]) -> String {
     quote_words(words.iter().filter(|word| *word != "--replace"))
 }
 
-/// Returns these words as a command, quoted for a shell.
 pub fn quote_words(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
     words.into_iter().map(|word| quote(word.as_ref())).collect::<Vec<_>>().join(" ")
 }

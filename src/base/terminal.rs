@@ -56,9 +56,6 @@ pub fn print_data(text: &str) -> Result<()> {
 }
 
 /// Writes a worker's line to its driver. The whole line is one write, so lines of several ranks do not mix.
-///
-/// # Errors
-/// Fails if the driver no longer reads.
 pub fn write_to_driver(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes()).and_then(|()| out.flush())
@@ -117,7 +114,6 @@ pub fn terminal_width() -> Option<usize> {
     width_of(io::stdout())
 }
 
-/// Returns the width of the terminal in characters, or `None` if standard error is not a terminal.
 pub fn error_width() -> Option<usize> {
     width_of(io::stderr())
 }

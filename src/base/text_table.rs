@@ -81,7 +81,6 @@ impl TextTable {
         table
     }
 
-    /// Returns the width to which the last column must be wrapped, if it is too wide and wrapping helps.
     fn wrapped_width(&self, widths: &[u16]) -> Option<u16> {
         let (&last, others) = widths.split_last()?;
         let width_before: usize = others.iter().map(|&width| usize::from(width + COLUMN_GAP)).sum();

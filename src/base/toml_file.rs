@@ -21,9 +21,6 @@ pub struct TomlSource<'a> {
 }
 
 /// Reads the text of a file.
-///
-/// # Errors
-/// Fails if the file cannot be read (`help` is the advice), is larger than 16 MiB, or is not UTF-8. `file_kind` is a word such as `sweep`.
 pub fn read_text(path: &Path, file_kind: &str, help: &str) -> Result<String> {
     let bytes = read_limited(path, &format!("read the {file_kind}"))
         .map_err(|error| if error.kind == ErrorKind::Input { error } else { Error { help: help.into(), ..error } })?;
@@ -57,9 +54,6 @@ pub fn read_limited(path: &Path, operation: &str) -> Result<Vec<u8>> {
 const WRITER_LIMIT_MILLISECONDS: u16 = 5000;
 
 /// Opens a file that a user names.
-///
-/// # Errors
-/// If it cannot be opened, or if it is a pipe into which no program writes.
 #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
 fn open_with_writer(path: &Path) -> io::Result<File> {
     // The open of a pipe would wait for its writer, without an end.

@@ -86,7 +86,6 @@ impl Scale {
     }
 }
 
-/// Returns the units that a kind of quantity may be written in, with the conversion to its base unit.
 fn suffixes(unit: Unit) -> &'static [(&'static str, Scale)] {
     use Scale::{Per, Times};
     match unit {
@@ -147,9 +146,6 @@ pub fn scale(unit: Unit, name: &str) -> Option<Scale> {
 }
 
 /// Parses a quantity such as `64 Mwords` and converts it to its base unit (words, bytes or seconds).
-///
-/// # Errors
-/// Fails if the number or its suffix is not valid; the message lists the accepted suffixes.
 pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-'))).unwrap_or(text.len());

@@ -17,7 +17,6 @@ pub trait Typed: Sized {
     /// What these values are.
     const KIND: Kind;
 
-    /// Returns the value in this type, or `None` if it has no such value.
     fn from_value(value: &Value) -> Option<Self>;
 }
 

@@ -23,7 +23,6 @@ pub fn core_clock(system: &dyn SystemFiles) -> (Option<f64>, &'static str) {
     }
 }
 
-/// Returns the core's clock frequency in hertz: a chain of dependent additions takes one cycle each.
 pub fn core_hertz() -> f64 {
     let chain = |_| {
         let started = Instant::now();

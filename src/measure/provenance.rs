@@ -21,7 +21,6 @@ pub fn set_commit(commit: &'static str) {
     COMMIT.get_or_init(|| commit);
 }
 
-/// Returns the build of the running program.
 pub fn build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -77,7 +76,6 @@ pub fn host_name() -> String {
     gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|_| "unknown".into())
 }
 
-/// Returns the one-minute load average.
 pub fn load_average() -> Option<f64> {
     read_text("/proc/loadavg")?.split(' ').next()?.parse().ok()
 }
@@ -119,7 +117,6 @@ pub fn node_type() -> &'static str {
     NODE_TYPE.get_or_init(|| node_type_of(Hardware::this_machine()))
 }
 
-/// Returns the type of a node with this hardware.
 pub fn node_type_of(hardware: &Hardware) -> String {
     let caches = hardware.threads.iter().filter_map(|thread| Some(thread.caches.last()?.bytes));
     apexmap_base::provenance::node_type(
@@ -136,7 +133,6 @@ fn huge_pages() -> Option<String> {
     Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
-/// Returns the caches of the hardware thread that a single rank is placed on.
 fn caches(hardware: &Hardware) -> Vec<Cache> {
     let first_thread = place_ranks(&hardware.threads, &hardware.allowed, PlacementOrder::default())
         .first()
@@ -152,7 +148,6 @@ pub fn largest_cache_bytes() -> Option<u64> {
     caches(Hardware::this_machine()).iter().map(|cache| cache.bytes).max()
 }
 
-/// Returns the numbers of second-level data TLB entries (4 KiB, 2 MiB).
 #[cfg(target_arch = "x86_64")]
 fn tlb_entries() -> (Option<u32>, Option<u32>) {
     let cpuid = raw_cpuid::CpuId::new();
@@ -208,7 +203,6 @@ fn cycle_clock() -> (Option<f64>, &'static str) {
     core_clock(&this_system())
 }
 
-/// Returns where the calling thread runs now.
 pub fn placement(rank: usize) -> Placement {
     let hardware = Hardware::this_machine();
     let number = nix::sched::sched_getcpu().ok();

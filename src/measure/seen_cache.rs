@@ -24,7 +24,6 @@ const LEAST_RATIO: f64 = 1.5;
 const LEAST_FREE_BYTES: u64 = 4 << 30;
 static SEEN: OnceLock<Option<u64>> = OnceLock::new();
 
-/// Returns the result of the probe, if one has run in this process.
 pub fn seen_bytes() -> Option<u64> {
     *SEEN.get()?
 }

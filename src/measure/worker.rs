@@ -66,7 +66,6 @@ pub struct Job {
 }
 
 impl Job {
-    /// Returns the record of a launch from this host, without the places of its ranks and the library.
     fn launch_record(&self) -> Launch {
         Launch {
             schema: SCHEMA_VERSION,

@@ -101,18 +101,15 @@ struct Entry {
     sites: Vec<Spanned<CodeSite>>,
 }
 
-/// Returns the codes that this program knows.
 pub fn list_known() -> Vec<Code> {
     parse(KNOWN, Path::new("models/codes.toml")).expect("a test reads the known codes")
 }
 
-/// Returns the known codes and those of a file. A code of the file replaces the known one of the same name.
 pub fn read_with_known(path: &Path) -> Result<Vec<Code>> {
     let next = "check the path; `docs/codes.md` shows the format";
     Ok(add_to_known(parse(&toml_file::read_text(path, "file of codes", next)?, path)?))
 }
 
-/// Returns the known codes and these. One of these replaces the known one of the same name.
 pub fn add_to_known(own: Vec<Code>) -> Vec<Code> {
     let mut codes = list_known();
     codes.retain(|code| own.iter().all(|other| other.name != code.name));
@@ -121,9 +118,6 @@ pub fn add_to_known(own: Vec<Code>) -> Vec<Code> {
 }
 
 /// Reads codes from the text of the file `path`.
-///
-/// # Errors
-/// If a key is unknown or missing, a value is out of range, or a name occurs twice.
 pub fn parse(text: &str, path: &Path) -> Result<Vec<Code>> {
     let page = TomlSource { path, text, examples: "models/" };
     let file: File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
@@ -188,7 +182,6 @@ impl Entry {
 }
 
 impl Code {
-    /// Returns its place as that of a site with all accesses.
     pub fn as_site(&self) -> CodeSite {
         CodeSite {
             line: self.name.clone(),
@@ -210,9 +203,6 @@ impl Code {
 
     /// Returns why a map at one size has no dot for the code. `chains` is the map's number of chains of dependent accesses, `None` for a
     /// map of independent accesses, and `size` its memory per rank in bytes, `None` if unknown.
-    ///
-    /// # Errors
-    /// The reason.
     pub fn check_place(&self, chains: Option<f64>, size: Option<f64>) -> std::result::Result<(), NoRate> {
         let is_here = match self.accesses {
             _ if !self.sites.is_empty() => return Err(NoRate::Sites),
@@ -239,7 +229,6 @@ pub fn weighted_ratio(parts: &[(f64, f64)]) -> Option<f64> {
     (second > 0.0).then(|| first / second)
 }
 
-/// Returns the error for a request to place codes on a figure that has no place for them.
 pub fn unplaceable(figure: &str) -> Error {
     Error::input(
         format!("codes have no place on {figure}"),

@@ -61,7 +61,6 @@ fn unit_stride() -> f64 {
 }
 
 impl CodeSite {
-    /// Returns whether all numbers are in range.
     pub fn is_valid(&self) -> bool {
         let is_size = |value: f64| value >= 1.0 && value.is_finite();
         let is_share = |value: f64| value > 0.0 && value <= 1.0;
@@ -144,9 +143,6 @@ pub fn sizes_around(sizes: &[f64], size: f64) -> Option<Vec<(usize, f64)>> {
 
 /// Reads a map at (x, y). `value(i, j)` is the value at the i-th x and the j-th y, or NaN; `xs` and `ys` ascend and are positive.
 /// Between points, the logarithm of the value is linear in those of x and y (bilinear interpolation). Nothing is extrapolated.
-///
-/// # Errors
-/// [`NoRate::Outside`] and [`NoRate::Gap`].
 pub fn interpolate(
     [xs, ys]: [&[f64]; 2],
     value: impl Fn(usize, usize) -> f64,

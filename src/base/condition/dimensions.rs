@@ -24,7 +24,6 @@ impl Dimension {
     /// Bytes per word.
     pub const BYTES_PER_WORD: Self = Self([0.0, 1.0, -1.0]);
 
-    /// Returns the dimension of a unit. Cycles are pure numbers.
     pub fn from_unit(unit: Unit) -> Self {
         Self(match unit {
             Unit::None | Unit::Cycles => [0.0; 3],
@@ -37,7 +36,6 @@ impl Dimension {
         })
     }
 
-    /// Returns the unit with this dimension, for printing; `None` if no unit has it.
     pub fn unit(self) -> Option<Unit> {
         PRINTED.into_iter().find(|unit| Self::from_unit(*unit) == self)
     }
@@ -72,7 +70,6 @@ struct Part {
 }
 
 impl Part {
-    /// Returns `self + factor * other`.
     fn plus(&self, other: &Self, factor: f64) -> Self {
         Self {
             known: std::array::from_fn(|k| self.known[k] + factor * other.known[k]),
@@ -121,9 +118,6 @@ impl Equations {
 impl Formula {
     /// Checks the units of the formula, whose value is a `left`, and returns the dimension of each of its names: that of
     /// `dimension_of`, or the one that makes the sides agree. `None` if any dimension does.
-    ///
-    /// # Errors
-    /// If sides cannot agree. The error's place is a span of `text`, from which the formula was parsed.
     pub fn dimensions(
         &self,
         text: &str,

@@ -85,7 +85,6 @@ impl Arena {
         Self { is_simulated: true, ..Self::default() }
     }
 
-    /// Returns whether this is the memory of a simulated rank.
     pub fn is_simulated(&self) -> bool {
         self.is_simulated
     }
@@ -103,9 +102,6 @@ impl Arena {
     }
 
     /// Places all memory on a NUMA node from now on, or lets the system choose. A change frees the memory on the previous node.
-    ///
-    /// # Errors
-    /// Fails if the machine has no such node.
     pub fn place_on_node(&mut self, node: Option<usize>) -> Result<()> {
         if node == self.node {
             return Ok(());
@@ -126,7 +122,6 @@ impl Arena {
         Ok(())
     }
 
-    /// Returns the first `words` words, where word i holds `value(i)`; `contents` identifies the function `value`.
     pub fn words(
         &mut self,
         pages: Pages,
@@ -172,7 +167,6 @@ impl Arena {
         }
     }
 
-    /// Returns the pages that the system provided when this kind of memory was filled last.
     pub fn granted_pages(&self, pages: Pages) -> GrantedPages {
         self.regions[pages as usize].as_ref().map_or(GrantedPages::UNKNOWN, |region| region.granted)
     }

@@ -109,10 +109,6 @@ impl<K> Inbox for LineInbox<K> {
         // is taken out of it, after this read.
         self.ring.pop(|words| read(sender, unsafe { std::slice::from_raw_parts(start, *words) }))
     }
-
-    fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
-        (0..max).take_while(|_| self.take(&mut read).is_some()).count()
-    }
 }
 
 /// The sending end of the lines of a rank.

@@ -1,7 +1,9 @@
-//! Pools of receives and sends, for short messages from any rank at any time.
+//! Messages between ranks: pools of receives and sends, for short messages from any rank at any time; and non-blocking sends and
+//! receives in place, for measuring message rates.
 
 use super::{Collectives, Tag};
 use crate::choice::choice;
+use apexmap_base::error::Result;
 
 /// Messages of words, which are copied when they are sent.
 pub trait Mailboxes: Collectives {
@@ -73,7 +75,9 @@ pub trait Inbox {
     /// message has arrived.
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R>;
     /// Polls once, and passes up to `max` arrived messages to `read`. Returns their number.
-    fn take_batch(&mut self, max: usize, read: impl FnMut(usize, &[u64])) -> usize;
+    fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
+        (0..max).take_while(|_| self.take(&mut read).is_some()).count()
+    }
 }
 
 /// The sending end of a mailbox for parts of a memory that all ranks may read and that stays unchanged meanwhile.
@@ -84,12 +88,57 @@ pub trait MemoryOutbox {
     fn send(&mut self, receiver: usize, offset: usize, words: usize) -> bool;
 }
 
+/// The sending end for parts of a memory of transports that copy each message: a receiver may read it long after the work has ended.
+pub struct CopyOutbox<'m, O> {
+    pub memory: &'m [u64],
+    pub outbox: O,
+}
+
+impl<O: Outbox> MemoryOutbox for CopyOutbox<'_, O> {
+    #[inline]
+    fn ready(&mut self) -> bool {
+        self.outbox.ready()
+    }
+
+    #[inline]
+    fn send(&mut self, receiver: usize, offset: usize, words: usize) -> bool {
+        self.outbox.send(receiver, &self.memory[offset..][..words])
+    }
+}
+
 /// The sending end of a mailbox. Dropping it waits for outstanding sends.
 pub trait Outbox {
     /// Returns whether a send handle is free. [`Outbox::send`] then succeeds if the receiver also has room.
     fn ready(&mut self) -> bool;
     /// Copies `words` and sends them. Returns `false` without sending if all handles are busy or the receiver has no room.
     fn send(&mut self, receiver: usize, words: &[u64]) -> bool;
-    /// Returns the path of messages to this rank.
     fn path(&self, receiver: usize) -> Path;
+}
+
+/// Number of messages that a rank may send to another one before the receiver has posted any receive. Every transport accepts
+/// this number without waiting.
+pub const UNEXPECTED_MESSAGES: usize = 128;
+
+/// Messages of any length, sent from and received into their final place without further copies.
+pub trait PointToPoint: Collectives {
+    type Messages<'m>: Messages
+    where
+        Self: 'm;
+
+    /// Opens buffers of `outgoing` and `incoming` items of 4 bytes, initially zeros, for messages under `tag`. Only one such pair
+    /// may exist per tag at a time. Fails if the system has not enough memory. Collective.
+    fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<Self::Messages<'_>>;
+}
+
+/// Outstanding sends and receives, with their buffers. Lengths and offsets count items of 4 bytes.
+pub trait Messages {
+    /// Returns the buffer to send from, after completing all outstanding messages.
+    fn outgoing(&mut self) -> &mut [u32];
+    fn incoming(&mut self) -> &mut [u32];
+    /// Starts sending `items` items at `offset` of the outgoing buffer to another rank.
+    fn isend(&mut self, offset: usize, items: usize, receiver: usize);
+    /// Starts receiving the next message of another rank, of at most `items` items, at `offset` of the incoming buffer.
+    fn irecv(&mut self, offset: usize, items: usize, sender: usize);
+    /// Returns when this rank's receives have arrived and its sends have left.
+    fn wait_all(&mut self);
 }

@@ -12,7 +12,6 @@ pub mod lines;
 mod mailboxes;
 #[cfg(feature = "mpi")]
 pub mod mpi;
-mod point_to_point;
 pub mod ring;
 mod ring_layout;
 mod rma;
@@ -22,8 +21,10 @@ pub mod threads;
 mod transport;
 
 pub use buffer::Buffer;
-pub use mailboxes::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting};
-pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
+pub use mailboxes::{
+    CopyOutbox, Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Messages, Outbox, Path, PointToPoint, Posting,
+    UNEXPECTED_MESSAGES,
+};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
 pub use threads::rings::Rings;
 pub use transport::{Transport, TransportKind, abort, library, start};

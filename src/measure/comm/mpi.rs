@@ -133,7 +133,6 @@ impl Drop for MpiComm {
     }
 }
 
-/// Returns whether the ranks of a node outnumber the hardware threads that they may use. Collective.
 fn is_oversubscribed(node: &SimpleCommunicator) -> bool {
     const WORDS: usize = affinity::MAX_HARDWARE_THREADS / 64;
     let (mut own_processors, mut node_processors) = ([0u64; WORDS], [0u64; WORDS]);

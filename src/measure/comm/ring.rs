@@ -49,7 +49,6 @@ impl<T> Ring<T> {
         unsafe { &*self.places.byte_add(index * self.stride) }
     }
 
-    /// Returns the start of the payload of the place at `index`.
     #[inline]
     fn payload(&self, index: usize) -> *mut u8 {
         self.places.wrapping_byte_add(index * self.stride).wrapping_add(1).cast::<u8>().cast_mut()
@@ -94,7 +93,6 @@ impl<T: Copy, K> Producer<T, K> {
         Self { ring, put: 0, index: 0, taken: 0, _memory: memory }
     }
 
-    /// Returns the number of items in the ring.
     #[inline]
     pub fn waiting(&mut self) -> usize {
         // The receiver writes the count. Read it only if the ring may hold items.
@@ -140,7 +138,6 @@ impl<T: Copy, K> Consumer<T, K> {
         Self { ring, taken: 0, index: 0, _memory: memory }
     }
 
-    /// Returns whether the ring holds an item.
     #[inline]
     pub fn has_item(&self) -> bool {
         self.ring.place(self.index).number.load(Ordering::Acquire) == self.taken.wrapping_add(1)

@@ -31,12 +31,10 @@ impl<T> RingLayout<T> {
         (self.capacity * size_of::<Place<T>>()).next_multiple_of(size_of::<Count>())
     }
 
-    /// Returns the size of the counts at the beginning of a part.
     pub fn count_bytes(&self) -> usize {
         self.ranks * size_of::<Count>()
     }
 
-    /// Returns the size of a part. All bytes must be zero before the first use of a ring.
     pub fn bytes(&self) -> usize {
         self.count_bytes() + self.ranks * self.ring_bytes() + SHIFTS * size_of::<Count>()
     }

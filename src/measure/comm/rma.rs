@@ -47,7 +47,6 @@ pub trait GetWindow {
 
 /// A window for writing to the memory of all ranks. Lengths and offsets count items.
 pub trait RmaWindow<T> {
-    /// Returns the source of puts, after completing this rank's puts.
     fn origin(&mut self) -> &mut [T];
     /// Starts writing `items` items at `offset` of the origin to `target_offset` of another rank's memory. The last item is
     /// written last.

@@ -71,7 +71,6 @@ fn quota(system: &dyn SystemFiles, folder: &str, is_v2: bool) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// Returns the groups of the process, with the folders that contain their limits.
 fn groups(system: &dyn SystemFiles) -> Vec<Group> {
     let mounts = mounts(system);
     let text = system.text("proc/self/cgroup").unwrap_or_default();
@@ -97,7 +96,6 @@ fn groups(system: &dyn SystemFiles) -> Vec<Group> {
     text.lines().filter_map(group).collect()
 }
 
-/// Returns the part of a path below a folder, or `None` if the path is not below it.
 fn relative_path<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
     ((rest.is_empty() || rest.starts_with('/')) && !path.split('/').any(|part| part == "..")).then_some(rest)

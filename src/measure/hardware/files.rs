@@ -40,7 +40,6 @@ impl SystemFiles for FilesBelow<'_> {
     }
 }
 
-/// Returns the files of this machine.
 pub fn this_system() -> FilesBelow<'static> {
     FilesBelow(Path::new("/"))
 }

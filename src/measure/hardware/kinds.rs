@@ -62,7 +62,6 @@ pub fn read_kinds(
     kinds
 }
 
-/// Returns the kinds that Intel processors report: they have one performance monitoring unit per kind.
 fn listed_kinds(system: &dyn SystemFiles) -> BTreeMap<usize, CoreKind> {
     let members = |(kind, name): (CoreKind, &str)| {
         let numbers = system.read_list(&format!("sys/devices/cpu_{name}/cpus")).unwrap_or_default();

@@ -99,12 +99,10 @@ impl Hardware {
         }
     }
 
-    /// Returns the hardware thread with a number.
     pub fn thread(&self, number: usize) -> Option<&HardwareThread> {
         self.threads.iter().find(|thread| thread.number == number)
     }
 
-    /// Returns the hardware threads that this process may use.
     pub fn usable(&self) -> impl Iterator<Item = &HardwareThread> {
         self.threads.iter().filter(|thread| self.allowed.contains(&thread.number))
     }
@@ -125,7 +123,6 @@ impl Hardware {
         Some(cores.len()).filter(|&count| count > 0).map(|count| self.limit_by_quota(count))
     }
 
-    /// Returns whether these hardware threads belong to one core.
     pub fn share_one_core(&self, numbers: &[usize]) -> bool {
         let core_of = |&number: &usize| self.thread(number).and_then(|thread| thread.core);
         match numbers {
@@ -163,7 +160,6 @@ impl Hardware {
         Some(values.len()).filter(|&count| count > 0)
     }
 
-    /// Returns the largest last-level cache of the usable hardware threads, in bytes.
     pub fn last_cache_bytes(&self) -> Option<u64> {
         self.usable().filter_map(|thread| Some(thread.caches.last()?.bytes)).max()
     }
@@ -181,7 +177,6 @@ impl Hardware {
     }
 }
 
-/// Returns the hardware threads that the process's first thread may run on.
 fn affinity(system: &dyn SystemFiles) -> Option<Vec<usize>> {
     files::parse_list(&system.read_field("proc/self/status", "Cpus_allowed_list")?)
 }

@@ -49,7 +49,6 @@ pub fn cpu_model(system: &dyn SystemFiles, parts: &BTreeMap<usize, Part>) -> Str
     name.unwrap_or_else(architecture)
 }
 
-/// Returns the value of the first field `name : value` or, on IBM Z, `processor 0: ..., name = value`.
 fn find_field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let inner_field = format!(" {name} = ");
     let value = |line: &'a str| {

@@ -27,7 +27,6 @@ pub struct SharedCache {
     pub threads: Vec<usize>,
 }
 
-/// Returns all hardware threads that are online, without their kinds.
 pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
     // Without /sys, at least the threads that the process may use are known.
     let online = system

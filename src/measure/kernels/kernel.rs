@@ -88,6 +88,12 @@ pub struct Kernel {
     pub run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
 
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
 impl Kernel {
     /// A kernel of any number of ranks, without memory, messages, windows or simulation. Its description, work and run are missing.
     pub const DEFAULT: Kernel = Kernel {

@@ -14,6 +14,7 @@ pub mod keys;
 pub mod message_rate;
 pub mod node_binding;
 mod parameter;
+mod prelude;
 pub mod random_access;
 mod refusal;
 pub mod shared;
@@ -23,7 +24,7 @@ pub use facts::{Bounded, Computations, Divided, Division, Pattern, Traffic, Wind
 pub use kernel::Kernel;
 pub(crate) use node_binding::run_on_nodes;
 pub use parameter::{Domain, Key, Parameter};
-use parameter::{choice_key, key, parameter};
+use parameter::{integers, key, parameter};
 pub use refusal::Refusal;
 
 pub use crate::comm::Rings;
@@ -32,7 +33,7 @@ use crate::refusal;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{NODE, Point, Value};
 use apexmap_base::sample::{Sample, Status};
-use apexmap_base::units::{Unit, plural};
+use apexmap_base::units::Unit;
 use std::collections::BTreeMap;
 
 /// All kernels of the program. Help, validation, plans, reports and tests derive from this list.
@@ -43,7 +44,7 @@ pub static ALL: &[&Kernel] = &[
     &apex_map::chains::KERNEL,
     &apex_map::neighbours::KERNEL,
     &random_access::sequential::KERNEL,
-    &random_access::star::KERNEL,
+    &random_access::sequential::STAR,
     &random_access::base::KERNEL,
     &random_access::alltoallv::KERNEL,
     &random_access::exchange::KERNEL,
@@ -54,12 +55,12 @@ pub static ALL: &[&Kernel] = &[
     &random_access::shared::KERNEL,
     &random_access::nodes::KERNEL,
     &message_rate::ping_pong::KERNEL,
-    &message_rate::streaming::KERNEL,
-    &message_rate::bidirectional::KERNEL,
-    &message_rate::cyclic::KERNEL,
-    &message_rate::indirect::KERNEL,
-    &message_rate::block_cyclic::KERNEL,
-    &message_rate::random::KERNEL,
+    &message_rate::patterns::STREAMING,
+    &message_rate::patterns::BIDIRECTIONAL,
+    &message_rate::patterns::CYCLIC,
+    &message_rate::patterns::INDIRECT,
+    &message_rate::patterns::BLOCK_CYCLIC,
+    &message_rate::patterns::RANDOM,
     &calibrate::memory::chase::KERNEL,
     &calibrate::memory::read::KERNEL,
     &calibrate::memory::residence::KERNEL,
@@ -70,14 +71,14 @@ pub static ALL: &[&Kernel] = &[
     &calibrate::memory::core_to_core::KERNEL,
     &calibrate::memory::mix::KERNEL,
     &calibrate::memory::loaded::KERNEL,
-    &calibrate::memory::update_loop::KERNEL,
-    &calibrate::memory::generate::KERNEL,
+    &calibrate::memory::update_parts::LOOP,
+    &calibrate::memory::update_parts::GENERATE,
     &calibrate::memory::draw::KERNEL,
-    &calibrate::memory::owner::KERNEL,
-    &calibrate::memory::divide::KERNEL,
-    &calibrate::memory::update::KERNEL,
-    &calibrate::network::send::KERNEL,
-    &calibrate::network::receive::KERNEL,
+    &calibrate::memory::update_parts::OWNER,
+    &calibrate::memory::update_parts::DIVIDE,
+    &calibrate::memory::update_parts::UPDATE,
+    &calibrate::network::pair::SEND,
+    &calibrate::network::pair::RECEIVE,
     &calibrate::network::mailbox::KERNEL,
     &calibrate::network::get::KERNEL,
     &calibrate::network::request::KERNEL,
@@ -131,9 +132,8 @@ pub fn repeated_value(sample: &Sample) -> Option<f64> {
 /// Parameters that points of every kernel may have: the distribution of a launch's ranks over nodes (both parameters or neither),
 /// and the NUMA nodes of memory and ranks.
 pub const LAUNCH_PARAMETERS: [Parameter; 4] = [
-    parameter("nodes", "nodes", "number of nodes; with ranks_per_node it sets the number of ranks", COUNT_DOMAIN),
+    parameter("nodes", "number of nodes; with ranks_per_node it sets the number of ranks", COUNT_DOMAIN),
     parameter(
-        "ranks_per_node",
         "ranks_per_node",
         "ranks per node; \"cores\", \"hardware threads\" and \"node\" refer to the machine that reads the sweep",
         COUNT_DOMAIN,
@@ -144,20 +144,18 @@ pub const LAUNCH_PARAMETERS: [Parameter; 4] = [
 /// The NUMA node for the memory of all ranks.
 pub const MEMORY_NODE: Key<u64> = key(
     "memory_node",
-    "memory_node",
     "NUMA node for the memory of all ranks; as an axis, \"all\" means every one with memory; if omitted, the system chooses",
     NUMA_NODE_DOMAIN,
 );
 /// The NUMA node whose cores run the ranks.
 pub const CORE_NODE: Key<u64> = key(
     "core_node",
-    "core_node",
     "NUMA node whose cores run the ranks, which must be threads of one process; as an axis, \"all\" means every one with \
      cores; if omitted, the launch decides",
     NUMA_NODE_DOMAIN,
 );
-const NUMA_NODE_DOMAIN: Domain = Domain::Integer { min: 0, max: 1023, default: 0 };
-const COUNT_DOMAIN: Domain = Domain::Integer { min: 1, max: 1 << 24, default: 1 };
+const NUMA_NODE_DOMAIN: Domain = integers(0..=1023, 0);
+const COUNT_DOMAIN: Domain = integers(1..=1 << 24, 1);
 
 /// A value that a kernel reports in addition to its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -188,6 +186,13 @@ pub struct Work {
     pub byte_definition: &'static str,
 }
 
+impl Work {
+    /// The work of operations that each move `bytes` bytes.
+    fn new(operations: f64, operation: &'static str, bytes: f64, byte_definition: &'static str) -> Self {
+        Self { operations, operation, bytes: operations * bytes, byte_definition }
+    }
+}
+
 /// The number of ranks that a kernel runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranks {
@@ -208,22 +213,12 @@ pub struct Outcome {
     pub verdict: std::result::Result<(), String>,
 }
 
-/// Requires an even number of ranks, for kernels that pair the first half of the ranks with the second.
-fn require_even_ranks(point: &Point) -> std::result::Result<(), Refusal> {
-    if !point.ranks.is_multiple_of(2) {
-        return Err(refusal!(["ranks"], "{} cannot be paired; use an even number", plural(point.ranks, "rank")));
-    }
-    Ok(())
-}
-
-/// Returns advice with the kernels of the same family that run on several ranks.
 fn suggest_multi_rank_kernels(kernel: &Kernel) -> String {
     let is_candidate = |other: &&&Kernel| family(other.id) == family(kernel.id) && other.ranks == Ranks::Any;
     let ids: Vec<&str> = ALL.iter().filter(is_candidate).map(|other| other.id).collect();
     if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 
-/// Returns the kernel of a point.
 fn find_for(point: &Point) -> std::result::Result<&'static Kernel, Refusal> {
     find(&point.kernel).map_err(|error| refusal!(["kernel"], "{}", error.message))
 }

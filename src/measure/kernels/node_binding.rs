@@ -28,9 +28,6 @@ pub struct NodeBinding {
 
 impl NodeBinding {
     /// Binds rank r to core r of the node.
-    ///
-    /// # Errors
-    /// Fails if ranks are processes, the node has fewer cores than ranks exist, or the system refuses.
     pub fn bind(transport: Transport, node: usize) -> Result<Self> {
         let refuse = |message: String, help: &str| Err(Error::input(format!("core_node = {node}: {message}"), help));
         let (rank, ranks) = match transport {
@@ -71,9 +68,6 @@ impl Drop for NodeBinding {
 }
 
 /// Returns the hardware thread for a rank on a node, with one rank per core.
-///
-/// # Errors
-/// Returns the reason if there is none.
 pub fn processor_for_rank(
     machine: &Hardware,
     node: usize,

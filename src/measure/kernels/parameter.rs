@@ -6,6 +6,7 @@ use crate::refusal;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::{Unit, size_of_words};
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 
 /// The values that a parameter accepts.
 #[derive(Clone, Copy, Debug)]
@@ -170,6 +171,23 @@ impl<T: Typed> Key<T> {
         Self { parameter, values: PhantomData }
     }
 
+    /// The same parameter in another column, whose name has the unit.
+    pub(super) const fn in_column(mut self, column: &'static str, unit: Unit) -> Self {
+        (self.parameter.column, self.parameter.unit) = (column, unit);
+        self
+    }
+
+    /// A parameter of the same name with another meaning.
+    pub(super) const fn with_meaning(mut self, meaning: &'static str) -> Self {
+        self.parameter.meaning = meaning;
+        self
+    }
+
+    /// A parameter of the same name with other values.
+    pub(super) const fn with_domain(self, domain: Domain) -> Self {
+        Self::new(Parameter { domain, ..self.parameter })
+    }
+
     /// Returns the value of a complete point.
     ///
     /// # Panics
@@ -203,28 +221,23 @@ macro_rules! parameters {
     };
 }
 
-/// Creates a parameter without a unit.
-pub(super) const fn parameter(
-    name: &'static str,
-    column: &'static str,
-    meaning: &'static str,
-    domain: Domain,
-) -> Parameter {
-    Parameter { name, column, unit: Unit::None, meaning, domain }
+/// Creates a parameter without a unit, whose column has its name.
+pub(super) const fn parameter(name: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
+    Parameter { name, column: name, unit: Unit::None, meaning, domain }
 }
 
-/// Creates the key of a number without a unit.
-pub(super) const fn key<T: Typed>(
-    name: &'static str,
-    column: &'static str,
-    meaning: &'static str,
-    domain: Domain,
-) -> Key<T> {
-    Key::new(parameter(name, column, meaning, domain))
+/// Creates the key of a number without a unit, whose column has its name.
+pub(super) const fn key<T: Typed>(name: &'static str, meaning: &'static str, domain: Domain) -> Key<T> {
+    Key::new(parameter(name, meaning, domain))
 }
 
 /// Creates the key of a parameter whose values are the words of an enum.
-pub(super) const fn choice_key<T: Typed>(name: &'static str, column: &'static str, meaning: &'static str) -> Key<T> {
+pub(super) const fn choice_key<T: Typed>(name: &'static str, meaning: &'static str) -> Key<T> {
     let Kind::Words(words) = T::KIND else { panic!("the type has no words") };
-    Key { parameter: parameter(name, column, meaning, Domain::Choice(words)), values: PhantomData }
+    Key { parameter: parameter(name, meaning, Domain::Choice(words)), values: PhantomData }
+}
+
+/// The integers of this range.
+pub(super) const fn integers(range: RangeInclusive<u64>, default: u64) -> Domain {
+    Domain::Integer { min: *range.start(), max: *range.end(), default }
 }

@@ -1,5 +1,8 @@
 //! Refusals of points that a kernel cannot run.
 
+use super::Key;
+use apexmap_base::point::Point;
+use apexmap_base::units::plural;
 use std::fmt;
 
 /// The reason why a point cannot be run: a sentence for people, and the facts in it for the program.
@@ -33,4 +36,28 @@ macro_rules! refusal {
     ($names:expr, $kind:literal $($arguments:tt)*) => {
         $crate::kernels::Refusal { kind: $kind, names: $names.to_vec(), message: format!($kind $($arguments)*) }
     };
+}
+
+/// Requires an even number of ranks, for kernels that pair the first half of the ranks with the second.
+pub(super) fn require_even_ranks(point: &Point) -> std::result::Result<(), Refusal> {
+    if !point.ranks.is_multiple_of(2) {
+        return Err(refusal!(["ranks"], "{} cannot be paired; use an even number", plural(point.ranks, "rank")));
+    }
+    Ok(())
+}
+
+pub(super) fn require_two_ranks(point: &Point) -> std::result::Result<(), Refusal> {
+    match point.ranks {
+        1 => Err(refusal!(["ranks"], "needs at least two ranks")),
+        _ => Ok(()),
+    }
+}
+
+/// Requires a power of two of a parameter.
+pub(super) fn require_power_of_two(point: &Point, key: Key<u64>) -> std::result::Result<(), Refusal> {
+    let (name, value) = (key.parameter.name, key.of(point));
+    if value.is_power_of_two() {
+        return Ok(());
+    }
+    Err(refusal!([name], "{name} = {value} is not a power of two; use {}", value.next_power_of_two()))
 }

@@ -21,7 +21,6 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Basis::Exact => "exact",
@@ -82,7 +81,6 @@ impl Summary {
     }
 }
 
-/// Returns the median of samples, or `None` without samples.
 pub fn median(samples: &[f64]) -> Option<f64> {
     Summary::from_samples(samples).map(|summary| summary.median)
 }

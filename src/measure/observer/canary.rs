@@ -73,7 +73,6 @@ impl Canary {
         a ^ b ^ c ^ d
     }
 
-    /// Returns the time of random reads of lines that are in no cache.
     fn time_in_memory(&mut self) -> f64 {
         let (words, first) = (&self.memory, self.pair);
         let time =

@@ -94,19 +94,16 @@ impl HostWatch {
         Some(last.difference(*first)).filter(|elapsed| elapsed.total() >= MIN_TICKS)
     }
 
-    /// Returns the number of hardware threads that the programs of this process kept busy.
     fn programs_busy(&self) -> Option<f64> {
         let ((begin, _, before), (end, _, after)) = (self.readings.front()?, self.readings.back()?);
         let seconds = (*end - *begin).as_secs_f64();
         (seconds > 0.0).then(|| (after - before) / seconds)
     }
 
-    /// Returns the share of the time that the hypervisor gave to other machines.
     pub fn steal_share(&self) -> Option<f64> {
         self.elapsed_times().map(|elapsed| elapsed.stolen as f64 / elapsed.total() as f64)
     }
 
-    /// Returns the number of hardware threads that other programs kept busy.
     pub fn other_cores(&self) -> Option<f64> {
         let elapsed = self.elapsed_times()?;
         let busy = elapsed.busy as f64 / elapsed.total() as f64 * self.hardware_threads as f64;

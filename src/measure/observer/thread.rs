@@ -35,7 +35,6 @@ impl ThreadTimes {
         }
     }
 
-    /// Returns the differences between `earlier` and this reading.
     pub fn facts_since(&self, earlier: &Self) -> Facts {
         let seconds = (self.time - earlier.time).as_secs_f64();
         let share = |amount: f64| (seconds > 0.0).then(|| (amount / seconds).clamp(0.0, 1.0));

@@ -74,9 +74,6 @@ impl FromIterator<PlacedRank<'static>> for Places {
 
 /// Gathers the places of all ranks on rank 0. With srun, each rank takes Slurm's name of its node, because several nodes of
 /// Slurm may be one host. Threads take the name that their job has.
-///
-/// # Errors
-/// Fails if the placement of a rank cannot be serialised or read.
 pub fn gather_places<C: Collectives>(comm: &C, launcher: &str) -> Result<Option<Places>> {
     let mut placement = provenance::placement(comm.rank());
     let node = std::env::var("SLURMD_NODENAME").ok().filter(|_| ["srun", "local"].contains(&launcher));

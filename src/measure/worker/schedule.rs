@@ -23,7 +23,6 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// Returns whether these values are enough samples of a point.
     pub fn is_satisfied(&self, values: &[f64]) -> bool {
         let n = values.len() as u32;
         let is_precise = |width: f64| {
@@ -60,7 +59,6 @@ impl Schedule {
         self.round.pop()
     }
 
-    /// Returns whether a point has no sample yet and may get one.
     pub fn is_in_first_round(&self) -> bool {
         self.finished.iter().zip(&self.values_by_point).any(|(finished, values)| !finished && values.is_empty())
     }

@@ -27,9 +27,6 @@ pub const CARD_SPREAD: &str = "card_spread";
 pub const CARD_DRAWS: &str = "card_draws";
 
 /// Runs the points of a job in random order, as [`super::run_job`] does.
-///
-/// # Errors
-/// If the job is not for simulated ranks, or the system refuses the memory.
 pub fn run_job(job_file: &Path, ranks: usize) -> Result<()> {
     start_watchdog(TransportKind::Simulated);
     // The watchdog detects a line that cannot be written.

@@ -7,7 +7,6 @@ use apexmap_theory::machine::{Card, DISTURBED, Number, NumberName, UNKNOWN, Word
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Returns whether text for a terminal has the layout of wide ones.
 pub fn is_wide(width: Option<usize>) -> bool {
     width.is_none_or(|width| width >= 110)
 }
@@ -92,7 +91,6 @@ pub fn card_csv(card: &Card) -> String {
     csv::text(std::iter::once(head.into()).chain(card.numbers().iter().map(row)))
 }
 
-/// Returns name, value, interval and meaning.
 fn number(card: &Card, name: &NumberName, spread: Spread) -> [String; 4] {
     let (text, unit) = (name.to_string(), name.entry.unit);
     let value = card.get(&text).map_or_else(String::new, |value| amount(value, unit));

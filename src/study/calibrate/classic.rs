@@ -109,7 +109,6 @@ pub fn text(card: &Card, width: Option<usize>) -> String {
     text
 }
 
-/// Returns the rows as a table. On narrow terminals, groups are headings and cells are short.
 fn text_table(rows: Vec<Row>, width: Option<usize>) -> TextTable {
     if is_wide(width) {
         let columns = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Left];
@@ -134,7 +133,6 @@ fn text_table(rows: Vec<Row>, width: Option<usize>) -> TextTable {
     table
 }
 
-/// Returns a row without an interval.
 fn row(name: impl Into<String>, value: String, note: impl Into<String>) -> Row {
     let [group, interval, short_interval] = Default::default();
     Row { group, name: name.into(), value, interval, short_interval, note: note.into() }
@@ -327,7 +325,6 @@ fn share(name: &NumberName) -> Option<u64> {
 /// Two ranks, the smaller first, and the seconds from the core of one to that of the other.
 pub type Handover = ((u64, u64), f64);
 
-/// Returns the ranks whose cores were measured, and the time of each pair.
 pub fn matrix(card: &Card) -> (Vec<u64>, Vec<Handover>) {
     let pair = |name: NumberName| match name.qualifier[..] {
         [Word::Pair(first, second)] => Some(((first, second), card.get(&name.to_string())?)),
@@ -341,7 +338,6 @@ pub fn matrix(card: &Card) -> (Vec<u64>, Vec<Handover>) {
     (cores, pairs)
 }
 
-/// Returns the rows of the network, if the card was measured over MPI.
 fn network(card: &Card) -> Vec<Row> {
     if card.provenance.get("transport").and_then(|text| text.as_str()) != Some("mpi") {
         return Vec::new();

@@ -4,6 +4,11 @@
 use super::Probe;
 use apexmap_base::point::Value;
 use apexmap_base::units::WORD_BYTES;
+use apexmap_measure::kernels::Kernel;
+use apexmap_measure::kernels::calibrate::network::pair::{RECEIVE, SEND};
+use apexmap_measure::kernels::calibrate::network::{barrier, bisection, get, mailbox, request};
+use apexmap_measure::kernels::message_rate::patterns::{BIDIRECTIONAL, STREAMING};
+use apexmap_measure::kernels::message_rate::ping_pong;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::catalogue;
 
@@ -20,11 +25,7 @@ pub fn first_probes() -> Vec<Probe> {
     let probe = |kernel, bytes: u64, messages: u64| {
         Probe::new(catalogue::MESSAGE_SECONDS, kernel, 2).set("message_bytes", bytes).set("messages", messages)
     };
-    vec![
-        probe("message_rate.ping_pong", 8, 32),
-        probe("message_rate.streaming", 8, 512),
-        probe("message_rate.streaming", LONG_BYTES, 64),
-    ]
+    vec![probe(&ping_pong::KERNEL, 8, 32), probe(&STREAMING, 8, 512), probe(&STREAMING, LONG_BYTES, 64)]
 }
 
 /// Costs of messages in seconds.
@@ -53,17 +54,20 @@ pub fn shorten(probe: Probe, costs: Costs) -> Probe {
     let bytes = number("message_bytes").unwrap_or(0.0) * costs.per_byte;
     let window = number("window").unwrap_or(1.0);
     let round_trip = 2.0 * costs.latency;
-    let (name, seconds_each) = match probe.kernel {
-        "message_rate.streaming" | "message_rate.bidirectional" | "calibrate.mailbox" => {
-            ("messages", costs.gap + bytes)
-        }
-        "message_rate.ping_pong" => ("messages", round_trip + bytes),
-        "calibrate.get" => ("messages", round_trip / window + bytes),
-        "calibrate.bisection" => ("messages", bytes),
-        "calibrate.send" | "calibrate.receive" => ("rounds", round_trip + window * (costs.gap + bytes)),
-        "calibrate.barrier" => ("barriers", round_trip),
-        "calibrate.request" => return shorten_accesses(probe, costs),
-        _ => return probe,
+    let kernels: [(&[&Kernel], _, _); 6] = [
+        (&[&STREAMING, &BIDIRECTIONAL, &mailbox::KERNEL], "messages", costs.gap + bytes),
+        (&[&ping_pong::KERNEL], "messages", round_trip + bytes),
+        (&[&get::KERNEL], "messages", round_trip / window + bytes),
+        (&[&bisection::KERNEL], "messages", bytes),
+        (&[&SEND, &RECEIVE], "rounds", round_trip + window * (costs.gap + bytes)),
+        (&[&barrier::KERNEL], "barriers", round_trip),
+    ];
+    if *probe.kernel == request::KERNEL {
+        return shorten_accesses(probe, costs);
+    }
+    let Some((_, name, seconds_each)) = kernels.into_iter().find(|(kernels, ..)| kernels.contains(&probe.kernel))
+    else {
+        return probe;
     };
     let Some(count) = number(name) else { return probe };
     let fits = 2f64.powf((MAX_SECONDS / seconds_each).log2().floor()).max(8.0);
@@ -92,10 +96,9 @@ fn shorten_accesses(probe: Probe, costs: Costs) -> Probe {
     replace_setting(replace_setting(probe, "I", accesses.min(indices) as u64), "N", arrays as u64)
 }
 
-/// Returns the value of a parameter: the probe's, or else the kernel's default.
 fn setting(probe: &Probe, name: &str) -> Option<f64> {
     let set = probe.settings.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());
-    let default = || probe.parameters().iter().find(|parameter| parameter.name == name)?.default_value();
+    let default = || probe.kernel.parameters.iter().find(|parameter| parameter.name == name)?.default_value();
     set.or_else(default).and_then(|value| value.as_f64())
 }
 

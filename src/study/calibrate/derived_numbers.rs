@@ -101,7 +101,6 @@ fn place(bends: &[f64], nearer: f64, reported: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Returns the cache sizes from the first stage of the staircase, or the reported ones where it shows none.
 pub fn sizes(card: &Card, reported: Sizes) -> Sizes {
     let bends = places(&lines(card));
     let system_reports = reported.iter().any(Option::is_some);

@@ -8,6 +8,7 @@ use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, WORD_BYTES};
 use apexmap_measure::kernels::gpu::platforms::Description;
+use apexmap_measure::kernels::gpu::{apex_map, chase, launch, random_access, stream, transfer};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_theory::bounds::DEVICE_NAME;
@@ -35,15 +36,14 @@ fn regions(device: &Description, least: u64, factor: u64) -> impl Iterator<Item 
     std::iter::successors(Some(least), move |bytes| Some(factor * bytes)).take_while(move |bytes| *bytes <= most)
 }
 
-/// Returns the probes of a device, whose numbers are on its card.
 pub fn probes(device: &Description) -> Vec<Probe> {
     let most = largest(device);
     let new = |entry: &'static Entry, kernel| Probe::new(entry, kernel, 1).set("device", device.number);
     let stream = |entry, access: &str| {
-        new(entry, "gpu.stream").set("access", access).set("bytes", most).read_column("bytes_per_second")
+        new(entry, &stream::KERNEL).set("access", access).set("bytes", most).read_column("bytes_per_second")
     };
     let transfer = |entry, direction: &str| {
-        new(entry, "gpu.transfer").set("direction", direction).set("bytes", most / 4).read_column("bytes_per_second")
+        new(entry, &transfer::KERNEL).set("direction", direction).set("bytes", most / 4).read_column("bytes_per_second")
     };
     let mut probes = vec![
         stream(catalogue::STREAM_COPY_BYTES_PER_SECOND, "copy"),
@@ -51,14 +51,11 @@ pub fn probes(device: &Description) -> Vec<Probe> {
         stream(catalogue::STREAM_ADD_BYTES_PER_SECOND, "add"),
         stream(catalogue::STREAM_TRIAD_BYTES_PER_SECOND, "triad"),
         stream(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "read"),
-        gups(Word::Shared, "gpu.random_access", 1).set("device", device.number).set("N_words", most / WORD_BYTES),
+        gups(Word::Shared, &random_access::KERNEL, 1).set("device", device.number).set("N_words", most / WORD_BYTES),
         Probe { number: NumberName::new(catalogue::MEMORY_ACCESS_SECONDS), ..block(device, 1) },
-        Probe {
-            inverse: true,
-            ..random_blocks(device, catalogue::ISSUE_SECONDS_PER_BYTE, REGIONS[0], LONG_BLOCK)
-                .read_column("bytes_per_second")
-        },
-        new(catalogue::LAUNCH_SECONDS, "gpu.launch").read_column("round_trip_seconds"),
+        random_blocks(device, catalogue::ISSUE_SECONDS_PER_BYTE, REGIONS[0], LONG_BLOCK)
+            .read_inverse("bytes_per_second"),
+        new(catalogue::LAUNCH_SECONDS, &launch::KERNEL).read_column("round_trip_seconds"),
         transfer(catalogue::TO_DEVICE_BYTES_PER_SECOND, "to_device"),
         transfer(catalogue::TO_HOST_BYTES_PER_SECOND, "to_host"),
     ];
@@ -66,9 +63,9 @@ pub fn probes(device: &Description) -> Vec<Probe> {
         let name = NumberName::new(entry).with_qualifier([Word::Bytes(bytes)].into_iter().chain(word));
         Probe::from_number(name, kernel, 1).set("device", device.number).set("bytes", bytes)
     };
-    let chase = |bytes| sized(catalogue::READ_SECONDS, bytes, Some(Word::Dependent), "gpu.chase");
+    let chase = |bytes| sized(catalogue::READ_SECONDS, bytes, Some(Word::Dependent), &chase::KERNEL);
     probes.extend(regions(device, 16 << 10, 2).map(chase));
-    let read = |bytes| sized(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND, bytes, None, "gpu.stream");
+    let read = |bytes| sized(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND, bytes, None, &stream::KERNEL);
     probes.extend(regions(device, 256 << 10, 4).map(|bytes| read(bytes).read_column("bytes_per_second")));
     probes
 }
@@ -81,7 +78,7 @@ pub fn blocks(device: &Description) -> Vec<Probe> {
 
 fn block(device: &Description, words: u64) -> Probe {
     let probe = random_blocks(device, catalogue::SECTOR_BYTES, largest(device), words);
-    Probe { inverse: true, ..probe.read_column("operations_per_second") }
+    probe.read_inverse("operations_per_second")
 }
 
 fn l2_bandwidth(device: &Description) -> Probe {
@@ -92,7 +89,7 @@ fn l2_bandwidth(device: &Description) -> Probe {
 fn random_blocks(device: &Description, entry: &'static Entry, region: u64, words: u64) -> Probe {
     // A pass reads as much as the largest region, in sectors of 32 bytes.
     let accesses = largest(device) / WORD_BYTES / words.max(4);
-    let probe = Probe::new(entry, "gpu.apex_map", 1).set("device", device.number);
+    let probe = Probe::new(entry, &apex_map::KERNEL, 1).set("device", device.number);
     probe.set("M", region / WORD_BYTES).set("I", accesses).set("alpha", 1.0).set("L", words)
 }
 

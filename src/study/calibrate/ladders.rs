@@ -5,6 +5,10 @@ use super::Probe;
 use super::derived_numbers::{lines, page_reads};
 use super::staircase::places;
 use apexmap_base::provenance::Granularity;
+use apexmap_measure::kernels::calibrate::memory::{loaded, read, stream};
+use apexmap_measure::kernels::calibrate::network::{get, mailbox};
+use apexmap_measure::kernels::message_rate::patterns::{BIDIRECTIONAL, STREAMING};
+use apexmap_measure::kernels::message_rate::ping_pong;
 use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue};
 
 /// Regions of this many bytes or more get longer runs.
@@ -31,7 +35,7 @@ pub fn memory(least: u64, most: u64) -> Vec<Probe> {
             probes.push(read(bytes, &pages, &order));
         }
         let number = sized_number(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND, bytes, []);
-        let probe = Probe::from_number(number, "calibrate.stream", 1).set("bytes", bytes);
+        let probe = Probe::from_number(number, &stream::KERNEL, 1).set("bytes", bytes);
         // Each run reads 64 MiB in total, so that small regions take long enough for the clock.
         let passes = ((1u64 << 26) / bytes).max(1);
         probes.push(probe.set("passes", passes).set("access", "read").read_column("bytes_per_second"));
@@ -47,7 +51,7 @@ fn read(bytes: u64, pages: &Word, order: &Word) -> Probe {
         _ => 1 << 22,
     };
     let number = sized_number(catalogue::READ_SECONDS, bytes, [pages.clone(), order.clone()]);
-    let probe = Probe::from_number(number, "calibrate.read", 1).set("bytes", bytes).set("pages", pages);
+    let probe = Probe::from_number(number, &read::KERNEL, 1).set("bytes", bytes).set("pages", pages);
     probe.set("order", order).set("reads", reads)
 }
 
@@ -67,7 +71,7 @@ pub fn pages(granularity: &Granularity, most_base: u64, most_huge: u64) -> Vec<P
 
 fn page_read(bytes: u64, pages: &Word) -> Probe {
     let number = sized_number(catalogue::PAGE_READ_SECONDS, bytes, [pages.clone()]);
-    let probe = Probe::from_number(number, "calibrate.read", 1).set("bytes", bytes);
+    let probe = Probe::from_number(number, &read::KERNEL, 1).set("bytes", bytes);
     probe.set("pages", pages).set("order", "dependent").set("spread", "pages").set("reads", 1u64 << 16)
 }
 
@@ -115,7 +119,7 @@ pub fn loaded_latency(bytes: u64, cores: usize) -> Vec<Probe> {
     let pair = |share: u64| {
         let probe = |number: &'static Entry| {
             let number = NumberName::new(number).with_qualifier([Word::PerCent(share)]);
-            Probe::from_number(number, "calibrate.loaded", cores).set("bytes", bytes).set("share", share)
+            Probe::from_number(number, &loaded::KERNEL, cores).set("bytes", bytes).set("share", share)
         };
         let bandwidth = probe(catalogue::LOADED_BANDWIDTH_BYTES_PER_SECOND).read_column("background_bytes_per_second");
         [Some(probe(catalogue::LOADED_LATENCY_SECONDS)), (share > 0).then_some(bandwidth)]
@@ -148,10 +152,9 @@ pub fn messages() -> Vec<Probe> {
                     [operation.clone()].into_iter().chain(way).chain(few.clone()),
                 )
             };
-            let one_way = probe(name(None), "message_rate.streaming", bytes, count).set("operation", &operation);
+            let one_way = probe(name(None), &STREAMING, bytes, count).set("operation", &operation);
             probes.push(per_rank(one_way.clone(), 1.0));
-            let both =
-                probe(name(Some(Word::Both)), "message_rate.bidirectional", bytes, count).set("operation", &operation);
+            let both = probe(name(Some(Word::Both)), &BIDIRECTIONAL, bytes, count).set("operation", &operation);
             // The column counts both directions; half of the operations are a rank's own.
             probes.push(per_rank(both, 2.0));
             if few.is_none() {
@@ -163,7 +166,7 @@ pub fn messages() -> Vec<Probe> {
     for (bytes, count) in [(8u64, 16384u64), (1 << 10, 4096), (8 << 10, 1024)] {
         probes.push(probe(
             sized_number(catalogue::MESSAGE_SECONDS, bytes, [Word::Mailbox]),
-            "calibrate.mailbox",
+            &mailbox::KERNEL,
             bytes,
             count,
         ));
@@ -171,13 +174,13 @@ pub fn messages() -> Vec<Probe> {
     // Runs are short because the best one counts, and a busy machine always interrupts a long one.
     for (bytes, count) in [(8u64, 2048u64), (4 << 10, 1024), (64 << 10, 128), (512 << 10, 16)] {
         for (window, way) in [(1u64, Word::One), (16, Word::Many)] {
-            let get = probe(sized_number(catalogue::GET_SECONDS, bytes, [way]), "calibrate.get", bytes, count);
+            let get = probe(sized_number(catalogue::GET_SECONDS, bytes, [way]), &get::KERNEL, bytes, count);
             probes.push(get.set("window", window));
         }
     }
     for operation in [Word::Send, Word::Put] {
         let number = sized_number(catalogue::NETWORK_LATENCY_SECONDS, 4, [operation.clone()]);
-        let pong = probe(number, "message_rate.ping_pong", 4, 1024).set("operation", &operation);
+        let pong = probe(number, &ping_pong::KERNEL, 4, 1024).set("operation", &operation);
         probes.push(per_rank(pong, 1.0));
     }
     probes
@@ -185,5 +188,5 @@ pub fn messages() -> Vec<Probe> {
 
 /// Takes the number from the operations per second of all ranks.
 fn per_rank(probe: Probe, times: f64) -> Probe {
-    Probe { inverse: true, factor: times, ..probe.read_column("operations_per_second") }
+    Probe { factor: times, ..probe.read_inverse("operations_per_second") }
 }

@@ -3,6 +3,7 @@
 use super::{CHASES, MAX_REGION, Probe, previous_power_of_two};
 use apexmap_base::provenance::Host;
 use apexmap_base::units;
+use apexmap_measure::kernels::calibrate::memory::{chase, stream};
 use apexmap_theory::machine::catalogue;
 
 /// Bytes of the first, second and third level; `None` for an unknown one.
@@ -19,12 +20,10 @@ pub fn reported_sizes(host: &Host) -> Sizes {
 /// Memory of a machine that reports none, in bytes.
 const TYPICAL_MEMORY: u64 = 8 << 30;
 
-/// Returns the memory that the system reports, or a typical one.
 pub fn memory_bytes(host: &Host) -> u64 {
     if host.memory_bytes > 0 { host.memory_bytes } else { TYPICAL_MEMORY }
 }
 
-/// Returns a sentence about the memory that is assumed if the system reports none.
 pub fn unknown_memory(host: &Host) -> Option<String> {
     let typical = units::bytes(TYPICAL_MEMORY as f64);
     (host.memory_bytes == 0).then(|| format!("main memory: the system reports none; regions are those of {typical}"))
@@ -84,10 +83,10 @@ pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     .into_iter()
     .filter_map(|(regions, names)| regions.map(|regions| (regions, names)))
     {
-        let chase = |number| Probe::new(number, "calibrate.chase", 1).set("bytes", chased).set("steps", 1u64 << 18);
+        let chase = |number| Probe::new(number, &chase::KERNEL, 1).set("bytes", chased).set("steps", 1u64 << 18);
         // Each run reads 64 MiB in total, so that small regions take long enough for the clock.
         let passes = ((1u64 << 26) / streamed).max(1);
-        let read = Probe::new(bandwidth, "calibrate.stream", 1).set("bytes", streamed).set("passes", passes);
+        let read = Probe::new(bandwidth, &stream::KERNEL, 1).set("bytes", streamed).set("passes", passes);
         probes.push(chase(latency).set("chases", 1u64));
         probes.push(Probe { factor: 1.0 / CHASES as f64, ..chase(access).set("chases", CHASES) });
         probes.push(read.set("access", "read").read_column("bytes_per_second"));

@@ -21,6 +21,13 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::{Granularity, Host};
 use apexmap_base::units;
+use apexmap_measure::kernels::calibrate::memory::update_parts::{DIVIDE, GENERATE, LOOP, OWNER, UPDATE};
+use apexmap_measure::kernels::calibrate::memory::{blocks, draw, stream};
+use apexmap_measure::kernels::calibrate::network::pair::{RECEIVE, SEND};
+use apexmap_measure::kernels::calibrate::network::{barrier, bisection, copy, poll};
+use apexmap_measure::kernels::message_rate::patterns::STREAMING;
+use apexmap_measure::kernels::message_rate::ping_pong;
+use apexmap_measure::kernels::random_access::{sequential, shared};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, NODE_TYPE};
@@ -51,7 +58,7 @@ fn previous_power_of_two(bytes: u64) -> u64 {
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let (reported, memory) = (levels::reported_sizes(host), levels::beyond_caches(host));
     let mut probes = levels::probes(host, reported);
-    let node = Probe::new(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "calibrate.stream", cores).set("access", "read");
+    let node = Probe::new(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, &stream::KERNEL, cores).set("access", "read");
     probes.push(node.set("bytes", memory).set("passes", 1u64).read_column("bytes_per_second"));
     probes.extend(updates(memory));
     // A step at the size of a cache shows in regions of two and four times that size.
@@ -86,7 +93,7 @@ fn set_numbers<'a>(card: &mut Card, probes: impl IntoIterator<Item = &'a Probe>,
 /// Bounds use the best rate of reading a region. Some machines read it faster in blocks than from end to end, and more runs find a
 /// faster one; so the best of both loops counts.
 fn set_best_reads(card: &mut Card, samples: &Samples) -> Result<()> {
-    let blocks = samples.with_word("kernel", &["calibrate.blocks"]).good();
+    let blocks = samples.with_word("kernel", &[blocks::KERNEL.id]).good();
     for name in card.variants(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND.name) {
         let (Some(number), [Word::Bytes(bytes)]) = (card.numbers().get(&name.to_string()), &name.qualifier[..]) else {
             continue;
@@ -102,73 +109,60 @@ fn set_best_reads(card: &mut Card, samples: &Samples) -> Result<()> {
     Ok(())
 }
 
-/// Returns the probes of the parts of RandomAccess, on a table of this many bytes.
 fn updates(memory: u64) -> Vec<Probe> {
     let words = memory / units::WORD_BYTES;
     let share = (1u64 << 23) as f64 / words as f64;
-    let shared = |number, by: &str| Probe {
-        inverse: true,
-        ..Probe::new(number, "random_access.shared", 1)
+    let shared = |number, by: &str| {
+        Probe::new(number, &shared::KERNEL, 1)
             .set("N_words", words)
             .set("updates", share)
             .set("cores", 1u64)
             .set("updates_by", by)
-            .read_column("operations_per_second")
+            .read_inverse("operations_per_second")
     };
-    let owner = |number, by: &str| Probe::new(number, "calibrate.owner", 1).set("owner_by", by);
+    let owner = |number, by: &str| Probe::new(number, &OWNER, 1).set("owner_by", by);
     let update = |qualifier: Option<Word>, pages: &str| {
-        Probe::from_number(NumberName::new(catalogue::UPDATE_SECONDS).with_qualifier(qualifier), "calibrate.update", 1)
+        Probe::from_number(NumberName::new(catalogue::UPDATE_SECONDS).with_qualifier(qualifier), &UPDATE, 1)
             .set("bytes", memory)
             .set("pages", pages)
             .set("values", 1u64 << 22)
     };
     vec![
-        Probe::new(catalogue::GENERATE_SECONDS, "calibrate.generate", 1),
-        Probe::new(catalogue::DRAW_SECONDS, "calibrate.draw", 1).set("M", 1u64 << 20).set("alpha", 0.1),
-        Probe::new(catalogue::LOOP_SECONDS, "calibrate.loop", 1),
+        Probe::new(catalogue::GENERATE_SECONDS, &GENERATE, 1),
+        Probe::new(catalogue::DRAW_SECONDS, &draw::KERNEL, 1).set("M", 1u64 << 20).set("alpha", 0.1),
+        Probe::new(catalogue::LOOP_SECONDS, &LOOP, 1),
         update(None, "huge"),
         update(Some(Word::BasePages), "base"),
-        Probe {
-            inverse: true,
-            ..Probe::new(catalogue::LOCAL_SECONDS, "random_access.sequential", 1)
-                .set("N_words", words)
-                .set("updates", share)
-                .read_column("operations_per_second")
-        },
+        Probe::new(catalogue::LOCAL_SECONDS, &sequential::KERNEL, 1)
+            .set("N_words", words)
+            .set("updates", share)
+            .read_inverse("operations_per_second"),
         shared(catalogue::ATOMIC_SECONDS, "atomic"),
         shared(catalogue::LOCKED_UPDATE_SECONDS, "locks"),
         owner(catalogue::DIVISION_SECONDS, "division"),
         owner(catalogue::PREDICTION_SECONDS, "prediction"),
-        Probe::new(catalogue::DIVIDE_SECONDS, "calibrate.divide", 1).set("divided_for", "partners"),
-        Probe::from_number(
-            NumberName::new(catalogue::DIVIDE_SECONDS).with_qualifier([Word::Many]),
-            "calibrate.divide",
-            1,
-        )
-        .set("divided_for", "owners"),
-        Probe {
-            inverse: true,
-            ..Probe::new(catalogue::COPY_SECONDS_PER_BYTE, "calibrate.copy", 1).read_column("bytes_per_second")
-        },
+        Probe::new(catalogue::DIVIDE_SECONDS, &DIVIDE, 1).set("divided_for", "partners"),
+        Probe::from_number(NumberName::new(catalogue::DIVIDE_SECONDS).with_qualifier([Word::Many]), &DIVIDE, 1)
+            .set("divided_for", "owners"),
+        Probe::new(catalogue::COPY_SECONDS_PER_BYTE, &copy::KERNEL, 1).read_inverse("bytes_per_second"),
     ]
 }
 
-/// Returns the probes between two ranks.
 fn network() -> Vec<Probe> {
     let two = |number, kernel| Probe::new(number, kernel, 2);
     let rate = |number, kernel, bytes: u64, column| two(number, kernel).set("message_bytes", bytes).read_column(column);
     vec![
-        two(catalogue::SEND_SECONDS, "calibrate.send").set("message_bytes", 8u64),
-        two(catalogue::RECEIVE_SECONDS, "calibrate.receive").set("message_bytes", 8u64),
-        two(catalogue::OPERATION_SECONDS, "calibrate.poll"),
-        two(catalogue::BARRIER_SECONDS, "calibrate.barrier"),
+        two(catalogue::SEND_SECONDS, &SEND).set("message_bytes", 8u64),
+        two(catalogue::RECEIVE_SECONDS, &RECEIVE).set("message_bytes", 8u64),
+        two(catalogue::OPERATION_SECONDS, &poll::KERNEL),
+        two(catalogue::BARRIER_SECONDS, &barrier::KERNEL),
         Probe {
             inverse: true,
-            ..rate(catalogue::NETWORK_LATENCY_SECONDS, "message_rate.ping_pong", 8, "operations_per_second")
+            ..rate(catalogue::NETWORK_LATENCY_SECONDS, &ping_pong::KERNEL, 8, "operations_per_second")
         },
-        rate(catalogue::MESSAGE_RATE_PER_SECOND, "message_rate.streaming", 8, "operations_per_second"),
-        rate(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND, "message_rate.streaming", 1 << 20, "bytes_per_second"),
-        two(catalogue::BISECTION_BYTES_PER_SECOND, "calibrate.bisection").read_column("bytes_per_second"),
+        rate(catalogue::MESSAGE_RATE_PER_SECOND, &STREAMING, 8, "operations_per_second"),
+        rate(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND, &STREAMING, 1 << 20, "bytes_per_second"),
+        two(catalogue::BISECTION_BYTES_PER_SECOND, &bisection::KERNEL).read_column("bytes_per_second"),
     ]
 }
 
@@ -186,8 +180,11 @@ pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
         if probes[..index].iter().any(|earlier| earlier.point() == probe.point()) {
             continue;
         }
-        let _ =
-            write!(text, "\n[[include]]  # {}\nkernel = \"{}\"\nranks = {}\n", probe.number, probe.kernel, probe.ranks);
+        let _ = write!(
+            text,
+            "\n[[include]]  # {}\nkernel = \"{}\"\nranks = {}\n",
+            probe.number, probe.kernel.id, probe.ranks
+        );
         for (name, value) in &probe.settings {
             let _ = match value {
                 Value::Text(word) => writeln!(text, "{name} = \"{word}\""),

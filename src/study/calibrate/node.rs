@@ -3,6 +3,10 @@
 use super::{Probe, levels};
 use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
+use apexmap_measure::kernels::Kernel;
+use apexmap_measure::kernels::calibrate::memory::{core_to_core, stream};
+use apexmap_measure::kernels::random_access::sequential::STAR;
+use apexmap_measure::kernels::random_access::shared;
 use apexmap_theory::machine::{NumberName, Word, catalogue};
 
 /// STREAM's rule: each array is at least this many times as large as the last-level caches.
@@ -29,7 +33,6 @@ fn arrays(host: &Host, cores: usize) -> u64 {
     if rounded * cores as u64 <= most { rounded } else { rounded / 2 }
 }
 
-/// Returns the probes of the node, which run on threads of one process.
 pub fn node_probes(host: &Host, cores: usize) -> Vec<Probe> {
     let bytes = arrays(host, cores);
     let mut probes = Vec::new();
@@ -39,7 +42,7 @@ pub fn node_probes(host: &Host, cores: usize) -> Vec<Probe> {
         (catalogue::STREAM_ADD_BYTES_PER_SECOND, "add"),
         (catalogue::STREAM_TRIAD_BYTES_PER_SECOND, "triad"),
     ] {
-        let probe = Probe::new(number, "calibrate.stream", cores).set("access", access).set("bytes", bytes);
+        let probe = Probe::new(number, &stream::KERNEL, cores).set("access", access).set("bytes", bytes);
         probes.push(probe.set("passes", 2u64).read_column("bytes_per_second"));
     }
     // The tables are about as large as one of the arrays. The total of all cores' tables and the shared table are
@@ -48,16 +51,15 @@ pub fn node_probes(host: &Host, cores: usize) -> Vec<Probe> {
     let shared = super::previous_power_of_two(own * cores as u64);
     // HPCC's definition has four updates per word.
     let updates = |words: u64, count: u64| (count as f64 / words as f64).min(4.0);
-    let star = gups(Word::Star, "random_access.star", cores);
+    let star = gups(Word::Star, &STAR, cores);
     probes.push(star.set("N_words", own).set("updates", updates(own, 1 << 22)));
-    let shared_probe = gups(Word::Shared, "random_access.shared", 1).set("N_words", shared).set("cores", cores as u64);
+    let shared_probe = gups(Word::Shared, &shared::KERNEL, 1).set("N_words", shared).set("cores", cores as u64);
     probes.push(shared_probe.set("updates", updates(shared, (cores as u64) << 22)).set("updates_by", "unlocked"));
     probes.extend(core_to_core(cores));
     probes
 }
 
-/// Returns the probe of the updates per second of all cores or of a device.
-pub(super) fn gups(word: Word, kernel: &'static str, ranks: usize) -> Probe {
+pub(super) fn gups(word: Word, kernel: &'static Kernel, ranks: usize) -> Probe {
     let number = NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with_qualifier([word]);
     Probe { factor: 1e-9, ..Probe::from_number(number, kernel, ranks).read_column("operations_per_second") }
 }
@@ -69,7 +71,7 @@ fn core_to_core(cores: usize) -> Vec<Probe> {
     let to_probe = |(first, second): (usize, usize)| {
         let (first, second) = (rank(first), rank(second));
         let name = NumberName::new(catalogue::CORE_TO_CORE_SECONDS).with_qualifier([Word::Pair(first, second)]);
-        Probe::from_number(name, "calibrate.core_to_core", cores).set("first", first).set("second", second)
+        Probe::from_number(name, &core_to_core::KERNEL, cores).set("first", first).set("second", second)
     };
     pairs.map(to_probe).collect()
 }

@@ -52,7 +52,6 @@ fn pairs(card: &Card) -> Vec<(String, String)> {
     pairs
 }
 
-/// Returns a sentence for each pair whose intervals are in the wrong order.
 fn disorder(card: &Card) -> Vec<String> {
     let ends = |name: &str| card.interval(name).or_else(|| card.get(name).map(|value| (value, value)));
     let unit = |name: &str| unit_of(name).unwrap_or(Unit::None);

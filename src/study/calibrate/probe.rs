@@ -2,7 +2,7 @@
 
 use apexmap_base::point::Value;
 use apexmap_base::units;
-use apexmap_measure::kernels::{self, Parameter};
+use apexmap_measure::kernels::{Kernel, Parameter};
 use apexmap_results::samples::{Samples, estimate};
 use apexmap_theory::machine::{Entry, Number, NumberName};
 use apexmap_theory::statistics::Summary;
@@ -12,7 +12,7 @@ use apexmap_theory::statistics::Summary;
 pub struct Probe {
     /// Name on the card.
     pub number: NumberName,
-    pub kernel: &'static str,
+    pub kernel: &'static Kernel,
     pub ranks: usize,
     pub settings: Vec<(&'static str, Value)>,
     /// Column whose median gives the number.
@@ -24,11 +24,11 @@ pub struct Probe {
 
 impl Probe {
     /// Creates a probe for a number without a qualifier.
-    pub(super) fn new(number: &'static Entry, kernel: &'static str, ranks: usize) -> Self {
+    pub(super) fn new(number: &'static Entry, kernel: &'static Kernel, ranks: usize) -> Self {
         Self::from_number(NumberName::new(number), kernel, ranks)
     }
 
-    pub(super) fn from_number(number: NumberName, kernel: &'static str, ranks: usize) -> Self {
+    pub(super) fn from_number(number: NumberName, kernel: &'static Kernel, ranks: usize) -> Self {
         let (column, settings) = ("operation_seconds", Vec::new());
         Self { number, kernel, ranks, settings, column, factor: 1.0, inverse: false }
     }
@@ -38,22 +38,24 @@ impl Probe {
         self
     }
 
+    /// The number is the inverse of the median of a rate.
+    pub(super) fn read_inverse(self, column: &'static str) -> Self {
+        Self { inverse: true, column, ..self }
+    }
+
     pub(super) fn read_column(self, column: &'static str) -> Self {
         Self { column, ..self }
     }
 
-    pub(super) fn parameters(&self) -> &'static [Parameter] {
-        kernels::find(self.kernel).map_or(&[], |kernel| kernel.parameters)
-    }
-
     /// Returns the point of this probe; several numbers may come from one point.
     pub(super) fn point(&self) -> (&str, usize, &[(&'static str, Value)]) {
-        (self.kernel, self.ranks, &self.settings)
+        (self.kernel.id, self.ranks, &self.settings)
     }
 
     pub(super) fn select(&self, samples: &Samples) -> Samples {
         let table = samples.table();
-        let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);
+        let column =
+            |name: &str| self.kernel.parameters.iter().find(|parameter| parameter.name == name).map(|p| p.column);
         let matches = |row: usize, (name, value): &(&str, Value)| {
             let measured = column(name).and_then(|column| table.value(column, row));
             match (&measured, value) {
@@ -64,11 +66,12 @@ impl Probe {
         };
         let unset = |p: &&Parameter| self.settings.iter().all(|(name, _)| *name != p.name);
         let belongs = |row: usize| {
-            table.word("kernel", row) == self.kernel
+            table.word("kernel", row) == self.kernel.id
                 && table.number("ranks", row) == self.ranks as f64
                 && self.settings.iter().all(|setting| matches(row, setting))
                 && self
-                    .parameters()
+                    .kernel
+                    .parameters
                     .iter()
                     .filter(unset)
                     .all(|p| p.default_value().is_none_or(|value| matches(row, &(p.name, value))))
@@ -76,7 +79,6 @@ impl Probe {
         samples.filter_rows(belongs)
     }
 
-    /// Returns median, interval and best run, or `None` without samples.
     pub(super) fn estimate(&self, samples: &Samples) -> Option<Number> {
         let chosen = self.select(samples).good();
         let summary = chosen.summary(self.column)?;
@@ -118,7 +120,7 @@ impl Probe {
             0 => String::new(),
             runs => format!("; no two parts in a row took the same time in {runs} of {}", summary.n),
         };
-        format!("{quantity} of {} on {} ranks{settings}; {source}{remark}", self.kernel, self.ranks)
+        format!("{quantity} of {} on {} ranks{settings}; {source}{remark}", self.kernel.id, self.ranks)
     }
 }
 

@@ -2,12 +2,13 @@
 //! reads.
 
 use apexmap_base::error::Result;
+use apexmap_measure::kernels::calibrate::memory::residence;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::{Card, Number, catalogue};
 use apexmap_theory::models::card_number;
 use apexmap_theory::statistics::median;
 
-const KERNEL: &str = "calibrate.residence";
+const KERNEL: &str = residence::KERNEL.id;
 const NUMBER: &str = catalogue::L3_DISPLACEMENTS_PER_SECOND.name;
 
 /// Medians of the runs after one wait.
@@ -51,7 +52,6 @@ fn free_share(card: &Card, samples: &Samples) -> f64 {
     1.0 - (region / cache).min(0.5)
 }
 
-/// Returns one entry per wait, the shortest first.
 fn waits(samples: &Samples, memory: f64) -> Vec<Wait> {
     let table = samples.table();
     let column = |name: &str| samples.rows().iter().map(|&row| table.number(name, row)).collect::<Vec<f64>>();

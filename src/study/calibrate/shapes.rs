@@ -4,6 +4,8 @@
 use super::{Probe, levels};
 use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
+use apexmap_measure::kernels::calibrate::memory::{blocks, residence, sparse};
+use apexmap_measure::kernels::calibrate::network::request;
 use apexmap_theory::machine::{Entry, Word, catalogue};
 
 /// Fractions of reads that miss. Another probe covers reads that all miss.
@@ -58,7 +60,7 @@ pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
 fn blocks(number: &'static Entry, bytes: u64, pages: &Word) -> Vec<Probe> {
     let words = bytes / WORD_BYTES;
     let to_probe = |block: u64| {
-        let probe = Probe::new(number, "calibrate.blocks", 1).set("bytes", bytes).set("pages", pages);
+        let probe = Probe::new(number, &blocks::KERNEL, 1).set("bytes", bytes).set("pages", pages);
         // A run then takes one or a few milliseconds.
         probe.set("L", block).set("reads", ((1 << 22) / block).clamp(256, 1 << 18))
     };
@@ -67,18 +69,17 @@ fn blocks(number: &'static Entry, bytes: u64, pages: &Word) -> Vec<Probe> {
 
 fn sparse(number: &'static Entry, bytes: u64, pages: &Word) -> Vec<Probe> {
     let to_probe = |share: f64| {
-        let probe = Probe::new(number, "calibrate.sparse", 1).set("bytes", bytes).set("pages", pages);
+        let probe = Probe::new(number, &sparse::KERNEL, 1).set("bytes", bytes).set("pages", pages);
         probe.set("random_share", share).set("reads", if share < 0.1 { 1u64 << 20 } else { 1 << 18 })
     };
     SHARES.map(to_probe).into()
 }
 
 fn residence(bytes: u64, wait: f64) -> Probe {
-    Probe::new(catalogue::L3_DISPLACEMENTS_PER_SECOND, "calibrate.residence", 1).set("bytes", bytes).set("wait", wait)
+    Probe::new(catalogue::L3_DISPLACEMENTS_PER_SECOND, &residence::KERNEL, 1).set("bytes", bytes).set("wait", wait)
 }
 
-/// Returns a probe between two ranks whose blocks are in their nearest caches.
 fn request(number: &'static Entry, by: &str, block: u64, share: f64) -> Probe {
-    let probe = Probe::new(number, "calibrate.request", 2).set("by", by).set("M", 2 * block.max(1024));
+    let probe = Probe::new(number, &request::KERNEL, 2).set("by", by).set("M", 2 * block.max(1024));
     probe.set("L", block).set("given_remote_share", share)
 }

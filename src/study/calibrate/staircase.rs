@@ -133,7 +133,6 @@ pub fn step(rungs: &[Rung], near: f64, places: &[f64]) -> Option<Step> {
     (step.high < MAX_RANGE * step.low).then_some(step)
 }
 
-/// Returns the bend in these rungs, and its range.
 fn bend(rungs: &[Rung]) -> Option<Step> {
     let freedom = rungs.len().checked_sub(PARAMETERS).filter(|&freedom| freedom > 0)?;
     let (first, last) = rungs.first().zip(rungs.last())?;

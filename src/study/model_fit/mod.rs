@@ -233,7 +233,7 @@ fn loads(samples: &Samples, number: &str) -> Option<f64> {
     let roles = [catalogue::ROLE_0_SECONDS, catalogue::ROLE_1_SECONDS, catalogue::ROLE_2_SECONDS];
     let core = roles.iter().position(|entry| entry.name == number)?;
     let three = samples.filter_rows(|row| samples.table().number("node_routers", row) == 3.0);
-    three.median(LOADS[core])
+    three.median(LOADS[core].column)
 }
 
 /// Decides which parameters are held, fitted or unknown. `held` comes first, then the parameters to fit (`free` ones

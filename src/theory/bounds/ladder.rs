@@ -30,7 +30,6 @@ impl Ladder {
         &self.rungs
     }
 
-    /// Returns the lowest cost, that of the smallest size.
     pub fn min_cost(&self) -> Option<f64> {
         self.rungs.first().map(|(_, cost)| *cost)
     }
@@ -50,7 +49,6 @@ impl Ladder {
         Self { rungs: self.rungs.iter().filter_map(both).collect() }
     }
 
-    /// Returns the rungs of at least `bytes`.
     pub fn rungs_from(&self, bytes: f64) -> Self {
         Self { rungs: self.rungs.iter().copied().filter(|(rung, _)| *rung >= bytes).collect() }
     }

@@ -34,7 +34,6 @@ impl Law {
         Self { remote, ..self }
     }
 
-    /// Returns the bytes of a rank's memory.
     pub fn own(&self) -> f64 {
         self.own
     }

@@ -103,7 +103,6 @@ impl Limits {
     /// The user requested it for a different machine.
     pub const BY_FORCE: &str = "of another host";
 
-    /// Returns whether the card was measured on this host.
     pub fn is_from_host(&self, host: &Host) -> bool {
         self.host.as_ref() == Some(&host.name) && self.cpu_model.as_ref() == Some(&host.cpu_model)
     }
@@ -179,12 +178,10 @@ impl Limits {
         }
     }
 
-    /// Returns whether a run used the same transport and library as the card.
     pub fn has_carrier(&self, (transport, library): (&str, &str)) -> bool {
         self.carrier.as_ref().is_some_and(|carrier| (carrier.0.as_str(), carrier.1.as_str()) == (transport, library))
     }
 
-    /// Returns the minimum seconds of a core to start these loads, of `bytes` in total, and stores. `None` without a clock.
     pub fn issue_seconds(&self, loads: f64, bytes: f64, stores: f64) -> Option<f64> {
         Some(
             (loads / MAX_LOADS_PER_CYCLE).max(bytes / MAX_LOADED_BYTES_PER_CYCLE).max(stores / MAX_STORES_PER_CYCLE)
@@ -202,7 +199,6 @@ impl Limits {
         }
     }
 
-    /// Returns the maximum bytes that the caches of a node hold for this many ranks.
     pub fn cached_bytes(&self, ranks: f64) -> f64 {
         // Each core has its first two levels. All cores share the third.
         let own = self.caches.iter().take(2).sum::<f64>() * ranks;

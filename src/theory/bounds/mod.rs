@@ -155,7 +155,6 @@ impl Terms {
     }
 }
 
-/// Returns all limits at a point; `None` for kernels without a family.
 pub fn terms(case: &Case) -> Option<Terms> {
     let kernel = kernels::find(&case.point.kernel).ok()?;
     let (family, mut terms) = (family(kernel)?, Terms::default());
@@ -166,7 +165,6 @@ pub fn terms(case: &Case) -> Option<Terms> {
     Some(terms)
 }
 
-/// Returns the family of a kernel.
 pub fn family(kernel: &Kernel) -> Option<&'static Family> {
     Some(match kernel.bounded? {
         Bounded::Accesses => &apex_map::FAMILY,

@@ -85,9 +85,6 @@ impl NumberName {
     }
 
     /// Parses a name as on a card.
-    ///
-    /// # Errors
-    /// If the catalogue has no such number, or the qualifier is not made of words.
     pub fn parse(text: &str) -> Result<Self> {
         let (base, qualifier) = split(text);
         let entry = entry_of(base).ok_or_else(|| {

@@ -131,7 +131,6 @@ impl NetworkShape {
 }
 
 impl TopologyKind {
-    /// Returns the name on cards.
     pub fn name(self) -> &'static str {
         match self {
             Self::Crossbar => "crossbar",

@@ -92,7 +92,6 @@ pub enum Conversion {
 /// Units that only cards have: cycles of the card's clock.
 const CLOCKED: [(Unit, &str); 2] = [(Unit::Seconds, "cycles"), (Unit::SecondsPerByte, "cycles/B")];
 
-/// Returns the units accepted for a kind of number; the empty unit for pure numbers.
 fn accepted_units(unit: Unit) -> Vec<&'static str> {
     let mut names = units::suffix_names(unit);
     names.extend(CLOCKED.iter().filter(|(kind, _)| *kind == unit).map(|(_, name)| *name));

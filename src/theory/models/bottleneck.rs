@@ -11,6 +11,7 @@ use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::kernels::random_access::{base, one_sided};
 
 /// Equation (1).
 pub struct Bottleneck;
@@ -43,7 +44,7 @@ impl Model for Bottleneck {
                 Parameter::new_given(catalogue::UPDATE_WIRE_BYTES.name, "b", 1.0, 4096.0, 46.0)
                     .with_value_if_missing(WORD_BYTES as f64),
             ],
-            explains: &["random_access.base", "random_access.one_sided"],
+            explains: &[base::KERNEL.id, one_sided::KERNEL.id],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,

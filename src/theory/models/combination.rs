@@ -16,9 +16,6 @@ struct Combination<'a> {
 /// Rejects values outside of the valid numbers of a variable and combinations that no run can have, such as a block longer than a
 /// rank's memory. Numbers that only exceed what the other variables leave are reduced to it: a node of 16 ranks has 4 if P is 4. Returns
 /// the reductions.
-///
-/// # Errors
-/// If a value or a combination is impossible.
 pub fn check(about: &About, x: &mut [f64]) -> Result<Vec<Reservation>> {
     for (variable, value) in about.variables.iter().zip(x.iter()) {
         variable.valid.check(*value).map_err(|(condition, next)| {

@@ -33,9 +33,6 @@ pub fn label<'a>(extrapolations: impl IntoIterator<Item = &'a Extrapolation>) ->
 }
 
 /// Returns the domains of a card's numbers for a model. Numbers with these names have other values than on the card, and no domain.
-///
-/// # Errors
-/// If a number depends on a variable that the model has no term for, and its domain does not restrict this variable.
 pub fn domains(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Vec<NumberDomain>> {
     let about = model.about();
     let mut domains = Vec::new();
@@ -77,7 +74,6 @@ pub fn without_domain(model: &dyn Model, card: &Card, replaced: &[(String, f64)]
     model.about().parameters.iter().filter(is_without).map(|parameter| parameter.symbol).collect()
 }
 
-/// Returns the domain of a number, or those of its parts on the card.
 fn domains_of(card: &Card, number: &str) -> Vec<Domain> {
     let parts = entry_of(number).and_then(|entry| entry.composite).filter(|_| card.get(number).is_none());
     let names = parts.map_or(vec![number], |composite| composite.parts.to_vec());
@@ -86,9 +82,6 @@ fn domains_of(card: &Card, number: &str) -> Vec<Domain> {
 
 /// Returns the variables in which the model extrapolates at `x`. `option` returns the values of the kernel and of the options at
 /// the point by name; options without a value are not compared.
-///
-/// # Errors
-/// If the point is outside of a domain in a variable or an option that the model has no term for. The error names a model that has it.
 pub fn extrapolations(
     model: &dyn Model,
     domains: &[NumberDomain],
@@ -126,7 +119,6 @@ fn holds(extent: &Extent, value: &Value) -> bool {
     }
 }
 
-/// Returns the error about a point outside of a domain.
 fn refusal(model: &dyn Model, domains: &[NumberDomain], name: &str, extent: &Extent, value: &Value) -> Error {
     let About { id, explains, .. } = model.about();
     let value = value.as_f64().map_or_else(|| value.to_string(), exact_number);

@@ -8,6 +8,7 @@ use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, ValidNumbers
 use crate::machine::catalogue;
 use apexmap_base::source::HYPERCUBE_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::kernels::random_access::{alltoallv, exchange, hypercube};
 
 /// T_P = T_1 + T_C log2 P for rounds of Q updates; P Q / T_P updates per second. If P is not a power of two, log2 P is
 /// replaced by the number of stages plus 7/33 for each stage that halves an odd number of ranks.
@@ -76,7 +77,7 @@ impl Model for Hypercube {
                 Parameter::new_fitted(catalogue::ROUND_SECONDS.name, "T_1", 1e-9, 10.0, 50e-6),
                 Parameter::new_fitted(catalogue::STAGE_SECONDS.name, "T_C", 1e-9, 10.0, 30e-6),
             ],
-            explains: &["random_access.hypercube"],
+            explains: &[hypercube::KERNEL.id],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
@@ -138,7 +139,7 @@ impl Model for AllToAll {
                 Parameter::new_fitted(catalogue::COPY_SECONDS_PER_BYTE.name, "copy", 1e-13, 1e-6, 1e-9)
                     .preferring("copy_seconds_per_byte--exchange"),
             ],
-            explains: &["random_access.hypercube", "random_access.exchange", "random_access.alltoallv"],
+            explains: &[hypercube::KERNEL.id, exchange::KERNEL.id, alltoallv::KERNEL.id],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
@@ -150,11 +151,8 @@ impl Model for AllToAll {
 
     /// An all-to-all is an exchange in one dimension.
     fn kernel_value(&self, kernel: &str, variable: &str) -> Option<f64> {
-        match (kernel, variable) {
-            ("random_access.alltoallv", "d") => Some(1.0),
-            ("random_access.hypercube", "d") => Some(0.0),
-            _ => None,
-        }
+        let dimensions = [(alltoallv::KERNEL.id, 1.0), (hypercube::KERNEL.id, 0.0)];
+        dimensions.into_iter().find(|(id, _)| variable == DIMENSIONS.name && *id == kernel).map(|(_, value)| value)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

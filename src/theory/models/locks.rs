@@ -8,6 +8,7 @@ use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::Unit;
+use apexmap_measure::kernels::random_access::shared;
 
 /// Updates per second of k cores. Each core works for z seconds without a lock, waits for one of n locks drawn uniformly, and
 /// holds it for s seconds. One core makes 1 / (z + s) updates per second; many cores with one lock make 1 / s.
@@ -34,7 +35,7 @@ impl Model for Locks {
                 Parameter::new_fitted(catalogue::LOCK_HOLD_SECONDS.name, "s", 1e-10, 1e-3, 50e-9),
                 Parameter::new_fitted(catalogue::LOCK_FREE_SECONDS.name, "z", 1e-10, 1e-3, 50e-9),
             ],
-            explains: &["random_access.shared"],
+            explains: &[shared::KERNEL.id],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,

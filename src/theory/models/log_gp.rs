@@ -9,6 +9,9 @@ use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::Unit;
+use apexmap_measure::kernels::calibrate::network::pair::{RECEIVE, SEND};
+use apexmap_measure::kernels::message_rate::patterns::STREAMING;
+use apexmap_measure::kernels::message_rate::ping_pong;
 
 /// Messages per second of a pair of ranks: the reciprocal of a time that depends on how messages follow each other.
 ///
@@ -24,7 +27,7 @@ const KERNEL: Variable =
     Variable { words: EXPLAINS, ..variable("kernel", Unit::None, "how messages follow each other", Some(0.0)) };
 const BYTES: Variable = variable("message_bytes", Unit::Bytes, "bytes of a message", Some(8.0));
 
-const EXPLAINS: &[&str] = &["message_rate.ping_pong", "message_rate.streaming", "calibrate.send", "calibrate.receive"];
+const EXPLAINS: &[&str] = &[ping_pong::KERNEL.id, STREAMING.id, SEND.id, RECEIVE.id];
 
 impl Model for LogGp {
     fn about(&self) -> &'static About {

@@ -8,6 +8,7 @@ use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::Unit;
+use apexmap_measure::kernels::random_access::shared;
 
 /// Fraction of wrong words: e0 + u (k - 1) w / (t N), for u updates per word by k cores on N words.
 ///
@@ -50,7 +51,7 @@ impl Model for LostUpdates {
                 Parameter::new_fitted(catalogue::LOST_WINDOW_SECONDS.name, "w", 1e-12, 1e-3, 10e-9),
                 Parameter::new_given(catalogue::UPDATE_SECONDS.name, "t", 1e-10, 1e-3, 100e-9),
             ],
-            explains: &["random_access.shared"],
+            explains: &[shared::KERNEL.id],
             column: "error_fraction",
             unit: Unit::None,
             linear: false,

@@ -292,7 +292,6 @@ pub trait Model: Sync {
         false
     }
 
-    /// Returns the model itself if a user wrote it.
     fn formula(&self) -> Option<&formula::FormulaModel> {
         None
     }
@@ -307,9 +306,6 @@ pub trait Model: Sync {
 }
 
 /// Returns a value for each parameter, that of a missing number included.
-///
-/// # Errors
-/// If some have no value. The error names all of them.
 fn parameter_values(
     parameters: &[Parameter],
     card: &Card,
@@ -327,7 +323,6 @@ fn array<const N: usize>(values: &[f64]) -> [f64; N] {
     values.try_into().unwrap_or_else(|_| panic!("{} values instead of the model's {N}", values.len()))
 }
 
-/// Returns the smallest of several predictions: the bottleneck.
 fn tightest_bound(bounds: &[Prediction]) -> Prediction {
     *bounds.iter().min_by(|a, b| a.value.total_cmp(&b.value)).expect("a model has a bound")
 }

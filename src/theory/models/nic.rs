@@ -10,6 +10,8 @@ use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source::NIC_MESSAGE_RATE;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::kernels::message_rate::patterns::{BLOCK_CYCLIC, CYCLIC, INDIRECT, RANDOM, STREAMING};
+use apexmap_measure::kernels::random_access::one_sided;
 
 /// Equations (4), (5) and (6): messages per second.
 pub struct Nic;
@@ -21,13 +23,7 @@ const PATTERN: Variable = Variable {
     ..variable("kernel", Unit::None, "the pattern: destination of each message, and how it is found", Some(0.0))
 };
 
-const EXPLAINS: &[&str] = &[
-    "message_rate.streaming",
-    "message_rate.cyclic",
-    "message_rate.block_cyclic",
-    "message_rate.indirect",
-    "message_rate.random",
-];
+const EXPLAINS: &[&str] = &[STREAMING.id, CYCLIC.id, BLOCK_CYCLIC.id, INDIRECT.id, RANDOM.id];
 
 /// Index of the parameter with the processor time per message, by pattern: streaming, block-cyclic, and patterns with a new
 /// destination for each message.
@@ -149,7 +145,7 @@ impl Model for Rounds {
                 Parameter::new_fitted(catalogue::BARRIER_SECONDS.name, "barrier", 1e-9, 1.0, 2e-6)
                     .preferring("barrier_seconds--many"),
             ],
-            explains: &["random_access.one_sided"],
+            explains: &[one_sided::KERNEL.id],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,

@@ -7,6 +7,7 @@ use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, 
 use crate::machine::catalogue;
 use apexmap_base::source;
 use apexmap_base::units::Unit;
+use apexmap_measure::kernels::message_rate::ping_pong;
 
 /// T = latency + bytes/bandwidth, plus bytes x copy up to the eager limit, plus a rendezvous above it; 1/T messages per
 /// second.
@@ -42,7 +43,7 @@ impl Model for PointToPoint {
                     ..Parameter::new_given(catalogue::EAGER_BYTES.name, "eager limit", 1.0, 1e9, 4096.0)
                 },
             ],
-            explains: &["message_rate.ping_pong"],
+            explains: &[ping_pong::KERNEL.id],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,

@@ -12,6 +12,8 @@ use crate::machine::catalogue;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::kernels::random_access::{roles, routed};
+use apexmap_measure::numerics::join;
 use std::ops::Range;
 
 const NODES: Variable = Variable {
@@ -54,7 +56,6 @@ impl Division {
         dimension * self.routers / self.dimensions.max(self.routers)
     }
 
-    /// Returns the consecutive dimensions of a core; none for routers beyond the d-th.
     fn dimensions_of(self, core: usize) -> Range<usize> {
         let first = (0..self.dimensions).find(|&dimension| self.router(dimension) == core).unwrap_or(self.dimensions);
         let own = (first..self.dimensions).take_while(|&dimension| self.router(dimension) == core).count();
@@ -175,21 +176,19 @@ impl Model for Roles {
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 5.1, Equations (6) and (7); Section 5.2; Table 3; Section 6",
             variables: &[NODES, LOOK_AHEAD, OWNER_BY, CORES, ROUTERS, DIMENSIONS],
-            parameters: &[
-                Parameter::new_given(catalogue::PACKET_RECEIVE_SECONDS.name, "t_pkt_rcv", 1e-9, 1e-3, 400e-9),
-                Parameter::new_given(catalogue::UPDATE_SECONDS.name, "t_u", 1e-10, 1e-3, 100e-9),
-                Parameter::new_fitted(catalogue::UPDATE_ROLE_SECONDS.name, "t_op3", 1e-10, 1e-3, 50e-9),
-                Parameter::new_given(catalogue::ROLE_0_SECONDS.name, "T_0", 1e-10, 1e-3, 100e-9),
-                Parameter::new_given(catalogue::ROLE_1_SECONDS.name, "T_1", 1e-10, 1e-3, 100e-9),
-                Parameter::new_given(catalogue::ROLE_2_SECONDS.name, "T_2", 1e-10, 1e-3, 100e-9),
-                DIVISION,
-                NETWORK[0],
-                NETWORK[1],
-                NETWORK[2],
-                NETWORK[3],
-                NETWORK[4],
-            ],
-            explains: &["random_access.roles"],
+            parameters: &join::<_, 12>(
+                &[
+                    Parameter::new_given(catalogue::PACKET_RECEIVE_SECONDS.name, "t_pkt_rcv", 1e-9, 1e-3, 400e-9),
+                    Parameter::new_given(catalogue::UPDATE_SECONDS.name, "t_u", 1e-10, 1e-3, 100e-9),
+                    Parameter::new_fitted(catalogue::UPDATE_ROLE_SECONDS.name, "t_op3", 1e-10, 1e-3, 50e-9),
+                    Parameter::new_given(catalogue::ROLE_0_SECONDS.name, "T_0", 1e-10, 1e-3, 100e-9),
+                    Parameter::new_given(catalogue::ROLE_1_SECONDS.name, "T_1", 1e-10, 1e-3, 100e-9),
+                    Parameter::new_given(catalogue::ROLE_2_SECONDS.name, "T_2", 1e-10, 1e-3, 100e-9),
+                    DIVISION,
+                ],
+                &NETWORK,
+            ),
+            explains: &[roles::KERNEL.id],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,
@@ -291,16 +290,14 @@ impl Model for Routed {
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 5.2",
             variables: &[NODES, LOOK_AHEAD],
-            parameters: &[
-                Parameter::new_fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u + t_os", 1e-10, 1e-3, 100e-9),
-                Parameter::new_fitted(catalogue::HOP_SECONDS.name, "hop", 1e-10, 1.0, 200e-9),
-                NETWORK[0],
-                NETWORK[1],
-                NETWORK[2],
-                NETWORK[3],
-                NETWORK[4],
-            ],
-            explains: &["random_access.routed"],
+            parameters: &join::<_, 7>(
+                &[
+                    Parameter::new_fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u + t_os", 1e-10, 1e-3, 100e-9),
+                    Parameter::new_fitted(catalogue::HOP_SECONDS.name, "hop", 1e-10, 1.0, 200e-9),
+                ],
+                &NETWORK,
+            ),
+            explains: &[routed::KERNEL.id],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,

@@ -100,7 +100,6 @@ impl JointNumbers {
         (!places.is_empty()).then_some(Self { places, covariance, t: fit.t, noise })
     }
 
-    /// Returns half the width of the band, in logarithms.
     fn width(&self, model: &dyn Model, x: &[f64], p: &[f64]) -> f64 {
         const STEP: f64 = 1e-5;
         let slope = |&index: &usize| {

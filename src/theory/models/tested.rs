@@ -82,7 +82,6 @@ pub static TESTS: LazyLock<Vec<Test>> = LazyLock::new(|| {
     (0..rows.rows.len()).map(test).collect()
 });
 
-/// Returns the tests of a model that bands include.
 pub fn of_model(id: &str) -> Vec<&'static Test> {
     TESTS.iter().filter(|test| test.model == id && test.is_banded).collect()
 }
@@ -152,7 +151,6 @@ impl Tested {
     }
 }
 
-/// Returns the largest error of tests, with their machines and points.
 fn total(tests: &[&Test]) -> Reservation {
     let mut machines: Vec<&str> = tests.iter().map(|test| test.machine.as_str()).collect();
     machines.dedup();
@@ -163,7 +161,6 @@ fn total(tests: &[&Test]) -> Reservation {
     }
 }
 
-/// Returns the ranks of the tests if those of the point are outside.
 fn beyond_ranks(about: &About, tests: &[&Test], x: &[f64]) -> Option<Reservation> {
     let ranks = x[about.variable_index(RANKS.name)?];
     let least = tests.iter().map(|test| test.ranks.0).fold(f64::INFINITY, f64::min);

@@ -67,7 +67,6 @@ impl ValidNumbers {
     }
 }
 
-/// Returns the value given for a variable, or its default.
 pub fn variable_value(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<f64> {
     given(variable.name).or(variable.default).ok_or_else(|| {
         let (id, name) = (about.id, variable.name);

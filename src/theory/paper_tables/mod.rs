@@ -44,9 +44,6 @@ pub struct Table {
 }
 
 /// Returns a table.
-///
-/// # Errors
-/// If no table has this name.
 pub fn table(name: &str) -> Result<Table> {
     let names: Vec<_> = TABLES.iter().map(|(name, _)| *name).collect();
     match TABLES.iter().find(|(candidate, _)| *candidate == name) {
@@ -56,9 +53,6 @@ pub fn table(name: &str) -> Result<Table> {
 }
 
 /// Returns a single number that a text quotes, by its name in `quoted.csv`.
-///
-/// # Errors
-/// If `quoted.csv` has no such name, or its value is not a number.
 pub fn quoted_number(name: &str) -> Result<f64> {
     let table = table("quoted")?;
     let quoted_row = (0..table.rows.len()).find(|&row| table.word(row, "name") == name);

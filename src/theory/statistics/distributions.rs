@@ -2,7 +2,6 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
-/// Returns the two-sided 95 % quantile of Student's t.
 pub fn t_quantile(freedom: usize) -> f64 {
     t_quantile_beyond(freedom, 0.025)
 }
@@ -27,7 +26,6 @@ pub fn t_quantile_at(freedom: f64, share: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.max(0.5)).map_or(f64::INFINITY, |t| t.inverse_cdf(share))
 }
 
-/// Returns a quantile of the standard normal distribution.
 pub fn normal_quantile(share: f64) -> f64 {
     Normal::standard().inverse_cdf(share)
 }

@@ -91,7 +91,6 @@ impl MannWhitney {
         if variance <= 0.0 { 1.0 } else { normal_cdf((u + 0.5 - n * m / 2.0) / variance.sqrt()) }
     }
 
-    /// Returns the smallest p that samples of these sizes can give.
     pub fn min_p(&mut self, n: usize, m: usize) -> f64 {
         if n == 0 || m == 0 { 1.0 } else { self.cumulative_probability(0.0, n, m) }
     }
@@ -134,7 +133,6 @@ struct Differences<'a> {
 }
 
 impl Differences<'_> {
-    /// Returns the number of differences of at most `limit`.
     fn count_up_to(&self, limit: f64) -> usize {
         let (mut count, mut reach) = (0, 0);
         // As x grows, more values of y are within reach.
@@ -147,7 +145,6 @@ impl Differences<'_> {
         count
     }
 
-    /// Returns the k-th smallest difference, from 1, by bisection of the value to the last bits.
     fn smallest(&self, k: usize) -> f64 {
         let (x_first, x_last) = (self.x[0], self.x[self.x.len() - 1]);
         let (mut low, mut high) = (self.y[0] - x_last, self.y[self.y.len() - 1] - x_first);

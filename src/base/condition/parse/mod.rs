@@ -119,7 +119,6 @@ impl<'a> Parser<'a> {
         if self.is_formula { FORMULA_HELP } else { CONDITION_HELP }
     }
 
-    /// Returns an error about the next token.
     fn error_at_token(&self, message: impl Into<String>, help: impl Into<String>) -> Error {
         self.error_at(self.span.clone(), message, help)
     }
@@ -278,7 +277,6 @@ impl<'a> Parser<'a> {
         Ok(self.push_step(Step::Name(index), kind, span))
     }
 
-    /// Returns the error about an unknown name. It may be a word without quotes, or a name that this program does not know.
     fn unknown_name(&self, name: &str, span: Range<usize>) -> Error {
         let is_word = |(_, kind): &&(&str, NameType)| matches!(kind, NameType::Word(words) if words.iter().any(|word| word == name));
         let help = match (self.known_names.iter().find(is_word), self.advise) {
@@ -292,7 +290,6 @@ impl<'a> Parser<'a> {
         self.error_at(span, format!("the {} names \"{name}\", which is unknown here", self.noun()), help)
     }
 
-    /// Returns the unit of a part that is a name alone.
     fn unit_of_name(&self, part: &Part) -> Option<(&'a str, Unit)> {
         let Step::Name(index) = self.steps[part.end - 1] else { return None };
         let name = &self.names[index];
@@ -302,7 +299,6 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Returns the name and the words of a part that is a name with words alone.
     fn words_of_name(&self, part: &Part) -> Option<(&'a str, &'a [String])> {
         let Step::Name(index) = self.steps[part.end - 1] else { return None };
         self.known_names.iter().find_map(|(name, kind)| match kind {

@@ -83,7 +83,6 @@ impl<'a> Parser<'a> {
         suffixes.filter(|suffix| rest.starts_with(*suffix) && ends(suffix)).max_by_key(|suffix| suffix.len())
     }
 
-    /// Returns the token of a number, with its unit if one follows.
     fn read_unit(&self, number: f64, start: usize, length: usize) -> (Token<'a>, usize) {
         let rest = &self.text[start + length..];
         let gap = rest.len() - rest.trim_start().len();

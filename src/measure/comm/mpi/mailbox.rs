@@ -86,10 +86,10 @@ impl Inbox for MpiInbox {
         }
     }
 
-    fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
+    fn take_batch(&mut self, max: usize, read: impl FnMut(usize, &[u64])) -> usize {
         match self {
             Self::Messages(receives) => receives.take_batch(max, read),
-            Self::Memory(inbox) => (0..max).take_while(|_| inbox.take(&mut read).is_some()).count(),
+            Self::Memory(inbox) => inbox.take_batch(max, read),
         }
     }
 }

@@ -173,7 +173,6 @@ pub struct MpiUnorderedInbox {
 /// Failed tests of the oldest receive before all receives are tested. A test of all then adds 3 to 11 ns to each test of the oldest.
 const MAX_MISSES: u32 = 16;
 
-/// Returns the sender and the number of words of a message.
 fn message_envelope(status: &ffi::MPI_Status) -> (usize, usize) {
     let mut words = 0;
     // SAFETY: the reference is to a filled status; the other arguments are a constant and a reference to a number.
@@ -249,10 +248,6 @@ impl Inbox for MpiUnorderedInbox {
         self.complete.pop_front();
         self.active.push_back(slot);
         Some(result)
-    }
-
-    fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
-        (0..max).take_while(|_| self.take(&mut read).is_some()).count()
     }
 }
 

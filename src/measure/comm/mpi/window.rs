@@ -82,7 +82,6 @@ impl Lock {
     }
 }
 
-/// Returns MPI's text for an error.
 pub(super) fn error_text(code: c_int) -> String {
     let mut text = [0_u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length = 0;
@@ -91,7 +90,6 @@ pub(super) fn error_text(code: c_int) -> String {
     String::from_utf8_lossy(&text[..length.max(0) as usize]).into_owned()
 }
 
-/// Returns the error message for a window that cannot be created, with advice.
 fn window_error(code: c_int) -> String {
     let library = mpi::environment::library_version().unwrap_or_default();
     // Over TCP, Open MPI's default component needs features that only networks with remote memory access have.

@@ -4,9 +4,9 @@
 //! binomial tree (broadcast, gather, sum), or an exchange in P - 1 steps over the network (`all_to_all_v`).
 
 use super::SimulatedComm;
+use super::engine::Collective;
 use super::engine::Member;
 use super::machine::Time;
-use super::shared::Collective;
 use crate::comm::{Collectives, Comm};
 use apexmap_base::units::WORD_BYTES;
 use std::any::Any;

@@ -10,9 +10,10 @@ use super::network::{Network, Passage, Sending};
 use super::stacks::{RankStack, Stacks};
 use crate::comm::Computation;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
@@ -38,7 +39,7 @@ pub struct World {
     /// A rank whose stack is nearly full.
     full_stack: Cell<Option<usize>>,
     /// The parts that the other files keep for all ranks.
-    pub shared: RefCell<super::shared::Shared>,
+    pub shared: RefCell<Shared>,
 }
 
 struct State {
@@ -100,7 +101,6 @@ impl World {
         })
     }
 
-    /// Returns whether a rank has failed. The others then end without waiting.
     pub fn has_failed(&self) -> bool {
         self.failed.get()
     }
@@ -145,12 +145,10 @@ impl World {
         self.state.borrow_mut().exchange_since = None;
     }
 
-    /// Returns the number of messages so far.
     pub fn events(&self) -> u64 {
         self.state.borrow().events
     }
 
-    /// Returns the clock of a rank.
     pub fn clock(&self, rank: usize) -> Time {
         self.state.borrow().ranks[rank].clock
     }
@@ -256,4 +254,35 @@ pub fn run<R: 'static>(world: &Rc<World>, body: impl Fn(Member) -> R) -> Vec<Res
     }
     let other = || Err(crate::comm::threads::OTHER_RANK_FAILED.to_owned());
     results.into_inner().into_iter().map(|outcome| outcome.unwrap_or_else(other)).collect()
+}
+
+/// The parts that all ranks share.
+#[derive(Default)]
+pub struct Shared {
+    /// Collective operations in progress, by their number.
+    pub collectives: BTreeMap<u64, Collective>,
+    /// Number of collective operations that each rank has begun.
+    pub begun: HashMap<usize, u64>,
+}
+
+/// A collective operation in progress.
+#[derive(Default)]
+pub struct Collective {
+    pub arrived: usize,
+    pub left: usize,
+    /// Clock of the last rank that arrived.
+    pub last_arrival: Time,
+    /// The value of each rank.
+    pub given: Vec<Option<Box<dyn Any>>>,
+    /// The result for all ranks, once all have arrived.
+    pub outcome: Option<Rc<dyn Any>>,
+    /// When each rank may continue; one value for all ranks, or one for each.
+    pub released: Vec<Time>,
+}
+
+impl Collective {
+    /// Returns when a rank may continue; `None` before all ranks have arrived.
+    pub fn release(&self, rank: usize) -> Option<Time> {
+        self.released.get(rank).or(self.released.first()).copied()
+    }
 }

@@ -184,9 +184,6 @@ impl LinkCosts {
 
 impl Machine {
     /// Returns why ranks cannot be simulated on this machine.
-    ///
-    /// # Errors
-    /// In one sentence.
     pub fn check(&self, ranks: usize) -> Result<(), String> {
         if self.ranks_per_node == 0 {
             return Err("its nodes have no ranks".into());
@@ -217,7 +214,6 @@ impl Machine {
         self.link.mapping.places(&self.topology, nodes).map(drop)
     }
 
-    /// Returns the node of a rank.
     pub fn node_of(&self, rank: usize) -> usize {
         rank / self.ranks_per_node
     }
@@ -234,7 +230,6 @@ impl Machine {
         links as f64 / WAYS as f64
     }
 
-    /// Returns the costs between two ranks.
     pub fn costs(&self, from: usize, to: usize) -> &PathCosts {
         if self.node_of(from) == self.node_of(to) { &self.node } else { &self.network }
     }
@@ -262,7 +257,6 @@ impl PathCosts {
 }
 
 impl MessageCosts {
-    /// Returns all times that do not depend on bytes.
     fn times(&self) -> impl Iterator<Item = Time> {
         let steps = self.steps.map(|step| step.time);
         [self.send, self.receive, self.latency, self.gap, self.handshake].into_iter().chain(self.poll).chain(steps)
@@ -287,19 +281,16 @@ impl MessageCosts {
         if self.steps[0].bytes > 0 { self.gap + way } else { way.max(self.gap) }
     }
 
-    /// Returns the time of the core that takes a message from a mailbox.
     pub fn taking(&self, bytes: usize) -> Time {
         self.receive + scale(self.copy_per_byte, bytes) + scale(self.take_per_byte, bytes)
     }
 
-    /// Returns the time of a core that copies `bytes` bytes.
     pub fn copying(&self, bytes: usize) -> Time {
         scale(self.copy_per_byte, bytes)
     }
 }
 
 impl Step {
-    /// Returns the time of a size between this step and a larger one.
     fn interpolate(self, larger: Step, bytes: usize) -> Time {
         let share = |time: Time, numerator: usize| {
             (u128::from(time) * numerator as u128 / (larger.bytes - self.bytes) as u128) as Time
@@ -309,7 +300,6 @@ impl Step {
 }
 
 impl Frame {
-    /// Returns the bytes of a message with this much data.
     pub fn bytes(&self, data: usize) -> usize {
         let packet =
             |data: usize| (data + self.header_bytes).next_multiple_of(self.unit_bytes.max(1)) + self.trailer_bytes;

@@ -6,7 +6,7 @@
 use super::SimulatedComm;
 use super::engine::{Member, World};
 use super::machine::Time;
-use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
+use crate::comm::{CopyOutbox, Inbox, MailboxCapacity, Mailboxes, Outbox, Path, Posting, Tag};
 use apexmap_base::units::WORD_BYTES;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -145,12 +145,6 @@ pub struct SimulatedOutbox {
     max_words: usize,
 }
 
-/// The sending end for parts of a memory.
-pub struct SimulatedMemoryOutbox<'m> {
-    memory: &'m [u64],
-    outbox: SimulatedOutbox,
-}
-
 impl SimulatedComm {
     /// Opens a mailbox with these peers; with a queue for all senders if there are none. Each queue has this many receives.
     /// Collective.
@@ -177,7 +171,7 @@ impl Mailboxes for SimulatedComm {
     type PeerInbox = SimulatedInbox;
     type PeerOutbox = SimulatedOutbox;
     type UnorderedInbox = SimulatedInbox;
-    type MemoryOutbox<'m> = SimulatedMemoryOutbox<'m>;
+    type MemoryOutbox<'m> = CopyOutbox<'m, SimulatedOutbox>;
 
     fn mailbox(&self, _tag: Tag, receives: usize, sends: usize, words: usize) -> (SimulatedInbox, SimulatedOutbox) {
         let (own, outbox) = self.open(&[], (Posting::Ahead, receives), sends, words);
@@ -205,10 +199,10 @@ impl Mailboxes for SimulatedComm {
         tag: Tag,
         MailboxCapacity { receives, sends, words }: MailboxCapacity,
         memory: &[u64],
-        work: impl FnOnce(&mut SimulatedInbox, &mut SimulatedMemoryOutbox<'_>) -> R,
+        work: impl FnOnce(&mut SimulatedInbox, &mut CopyOutbox<'_, SimulatedOutbox>) -> R,
     ) -> R {
         let (mut inbox, outbox) = self.mailbox(tag, receives, sends, words);
-        work(&mut inbox, &mut SimulatedMemoryOutbox { memory, outbox })
+        work(&mut inbox, &mut CopyOutbox { memory, outbox })
     }
 }
 
@@ -266,7 +260,6 @@ impl Inbox for SimulatedInbox {
 }
 
 impl SimulatedOutbox {
-    /// Returns whether a handle is free at this time.
     fn has_handle(&self, now: Time) -> bool {
         let Handles { busy, waiting } = &mut *self.handles.borrow_mut();
         while busy.front().is_some_and(|&free| free <= now) {
@@ -332,16 +325,6 @@ impl Outbox for SimulatedOutbox {
             }
         }
         true
-    }
-}
-
-impl MemoryOutbox for SimulatedMemoryOutbox<'_> {
-    fn ready(&mut self) -> bool {
-        self.outbox.ready()
-    }
-
-    fn send(&mut self, receiver: usize, offset: usize, words: usize) -> bool {
-        self.outbox.send(receiver, &self.memory[offset..][..words])
     }
 }
 

@@ -26,7 +26,6 @@ pub enum Mapping {
 impl Mapping {
     pub const ALL: [Self; 4] = [Self::RowMajor, Self::SubCube, Self::GrayCode, Self::Random];
 
-    /// Returns the name in sweeps.
     pub fn name(self) -> &'static str {
         match self {
             Self::RowMajor => "row-major",
@@ -37,9 +36,6 @@ impl Mapping {
     }
 
     /// Returns the place of each node.
-    ///
-    /// # Errors
-    /// In one sentence, if the network has no such places.
     pub fn places(self, topology: &Topology, nodes: usize) -> Result<Vec<usize>, String> {
         match self {
             Self::RowMajor => Ok((0..nodes).collect()),

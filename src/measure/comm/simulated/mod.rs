@@ -10,7 +10,6 @@ mod mailbox;
 mod mapping;
 mod messages;
 mod network;
-mod shared;
 mod stacks;
 mod timetable;
 mod topology;
@@ -47,9 +46,6 @@ pub struct Account {
 }
 
 /// Runs `body` on `ranks` ranks of a machine. Returns each rank's result, or the message of its panic.
-///
-/// # Errors
-/// If the machine has no place for the ranks, or the system refuses the memory.
 pub fn run<R: 'static>(
     machine: &Machine,
     costs: ComputationCosts,
@@ -65,7 +61,6 @@ pub fn run<R: 'static>(
     Ok((results, Account { messages: world.events(), seconds: last as f64 * 1e-12 }))
 }
 
-/// Returns the name of the transport in the record of launches.
 pub fn library() -> String {
     "simulated ranks".into()
 }
@@ -76,9 +71,6 @@ pub fn abort() -> ! {
 }
 
 /// Refuses to start ranks without a machine.
-///
-/// # Errors
-/// Always.
 pub fn start(
     _ranks: usize,
     _place: PlacementOrder,

@@ -28,9 +28,6 @@ pub struct RankStack {
 
 impl Stacks {
     /// Reserves the stacks of these ranks.
-    ///
-    /// # Errors
-    /// If the system refuses the memory.
     pub fn new(ranks: usize) -> Result<Rc<Self>> {
         let bytes = ranks * DISTANCE;
         let refused = |cause: std::io::Error| {
@@ -52,7 +49,6 @@ impl Stacks {
         Ok(Rc::new(Self { area }))
     }
 
-    /// Returns the stack of a rank. Every rank has it once.
     pub fn stack(self: &Rc<Self>, rank: usize) -> RankStack {
         RankStack { stacks: Rc::clone(self), rank }
     }
@@ -63,7 +59,6 @@ impl Stacks {
         unsafe { self.area.as_ptr().add(rank * DISTANCE).cast::<u64>().read_volatile() != CANARY }
     }
 
-    /// Returns whether the caller, which runs on this rank's stack, has little space left.
     pub fn is_nearly_full(&self, rank: usize) -> bool {
         let local = std::hint::black_box(0u8);
         (&raw const local).addr() < self.area.as_ptr().addr() + rank * DISTANCE + RESERVE_BYTES

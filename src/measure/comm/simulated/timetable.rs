@@ -67,7 +67,6 @@ impl Timetable {
         end - length
     }
 
-    /// Returns the periods that are not forgotten, ascending.
     pub fn periods(&self) -> impl Iterator<Item = (Time, Time)> {
         self.earlier.iter().copied().chain([self.last]).filter(|period| period.1 > period.0)
     }

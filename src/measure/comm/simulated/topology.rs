@@ -32,9 +32,6 @@ pub type Link = usize;
 
 impl Topology {
     /// Returns why these nodes cannot be connected so.
-    ///
-    /// # Errors
-    /// In one sentence.
     pub fn check(&self, nodes: usize) -> Result<(), String> {
         let positive = |numbers: &[usize]| numbers.iter().all(|number| (1..=MAX_SIZE).contains(number));
         match self {
@@ -59,14 +56,12 @@ impl Topology {
         }
     }
 
-    /// Returns the number of links from one node to another.
     pub fn links(&self, from: usize, to: usize) -> usize {
         let mut links = 0;
         self.route(from, to, |_| links += 1);
         links
     }
 
-    /// Returns the maximum number of links that messages between these nodes use. Each direction of a link counts.
     pub fn max_links(&self, nodes: usize) -> u64 {
         let (links, per_route) = match self {
             Self::Crossbar => (0, 0),

@@ -9,7 +9,7 @@ use super::{Shared, ThreadComm};
 use crate::comm::lines::{LineInbox, LineOutbox};
 use crate::comm::ring::Place;
 use crate::comm::sync::Slot;
-use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
+use crate::comm::{CopyOutbox, Inbox, MailboxCapacity, Mailboxes, Outbox, Path, Posting, Tag};
 use std::sync::Arc;
 
 /// A message in a ring.
@@ -35,7 +35,7 @@ impl Mailboxes for ThreadComm {
     type PeerInbox = LineInbox<Parts>;
     type PeerOutbox = LineOutbox<Parts>;
     type UnorderedInbox = ThreadInbox;
-    type MemoryOutbox<'m> = ThreadMemoryOutbox<'m>;
+    type MemoryOutbox<'m> = CopyOutbox<'m, ThreadOutbox>;
 
     fn mailbox(&self, _tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
         let (producers, consumers, _) = create_rings(self, sends.max(receives), ());
@@ -64,10 +64,10 @@ impl Mailboxes for ThreadComm {
         tag: Tag,
         MailboxCapacity { receives, sends, words }: MailboxCapacity,
         memory: &[u64],
-        work: impl FnOnce(&mut ThreadInbox, &mut ThreadMemoryOutbox<'_>) -> R,
+        work: impl FnOnce(&mut ThreadInbox, &mut CopyOutbox<'_, ThreadOutbox>) -> R,
     ) -> R {
         let (mut inbox, outbox) = self.mailbox(tag, receives, sends, words);
-        work(&mut inbox, &mut ThreadMemoryOutbox { memory, outbox })
+        work(&mut inbox, &mut CopyOutbox { memory, outbox })
     }
 }
 
@@ -175,24 +175,6 @@ impl Outbox for ThreadOutbox {
         // SAFETY: `ready` has found a free slot, and only this outbox fills its slots.
         unsafe { slot.fill(words) };
         self.receivers[receiver].push(Parcel::Long(words.len(), slot))
-    }
-}
-
-/// Copies each message once, into a slot, like an eager send: a receiver may read it long after `work` has returned.
-pub struct ThreadMemoryOutbox<'m> {
-    memory: &'m [u64],
-    outbox: ThreadOutbox,
-}
-
-impl MemoryOutbox for ThreadMemoryOutbox<'_> {
-    #[inline]
-    fn ready(&mut self) -> bool {
-        self.outbox.ready()
-    }
-
-    #[inline]
-    fn send(&mut self, receiver: usize, offset: usize, words: usize) -> bool {
-        self.outbox.send(receiver, &self.memory[offset..][..words])
     }
 }
 

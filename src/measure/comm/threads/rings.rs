@@ -29,7 +29,6 @@ impl RankPart {
         Self(map.into())
     }
 
-    /// Returns the start. It may be written through, because it is not derived from a reference.
     fn start(&self) -> *const u8 {
         self.0.as_mut_ptr().cast_const()
     }
@@ -83,12 +82,10 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// Returns rings whose messages are one cache line each.
     pub(crate) const fn new(places: u64, receivers: u64) -> Self {
         Self { places, receivers, place_bytes: 64 }
     }
 
-    /// Returns the rings of messages without handles.
     pub(crate) const fn for_messages(receivers: u64) -> Self {
         Self::new(UNEXPECTED_MESSAGES as u64, receivers)
     }

@@ -1,15 +1,10 @@
 //! The kinds of access to a block, and the bytes that they request and transfer.
 
 use super::{I, L, M};
-use crate::choice::choice;
-use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Domain, Key, Refusal, choice_key, key};
-use crate::refusal;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::units::WORD_BYTES;
+use crate::kernels::prelude::*;
+use crate::kernels::shared::parameters::TRAFFIC;
 
 pub(super) const ACCESS: Key<Access> = choice_key(
-    "access",
     "access",
     "access: read (sum of the words), write, update (add to each word), copy (accesses form pairs: the first block, from the first \
      half of M, is copied to the second block, in the second half) or non_temporal \
@@ -17,10 +12,10 @@ pub(super) const ACCESS: Key<Access> = choice_key(
 );
 pub(super) const WRITE_SHARE: Key<u64> = key(
     "write_share",
-    "write_per_cent",
     "percentage of the accesses that are writes, updates or non-temporal writes; the others are reads",
-    Domain::Integer { min: 0, max: 100, default: 100 },
-);
+    integers(0..=100, 100),
+)
+.in_column("write_per_cent", Unit::None);
 
 choice! {
     /// The kind of access to a block of words. Points of earlier versions do not have the parameter; their accesses are reads.
@@ -39,7 +34,6 @@ choice! {
 }
 
 impl Access {
-    /// Returns the kind of a point's accesses.
     pub fn of(point: &Point) -> Self {
         ACCESS.get(point).unwrap_or(Access::Read)
     }
@@ -55,7 +49,6 @@ pub struct WritePattern {
 }
 
 impl WritePattern {
-    /// Returns the shortest pattern with `writes` writes per hundred accesses.
     pub fn from_per_cent(writes: u64) -> Self {
         let writes = writes as usize;
         let divisor = (1..=100).rev().find(|&d| writes.is_multiple_of(d) && 100_usize.is_multiple_of(d)).unwrap_or(1);
@@ -78,7 +71,6 @@ impl WritePattern {
     }
 }
 
-/// Returns the fraction of the accesses that store.
 fn write_share(point: &Point) -> f64 {
     match Access::of(point) {
         Access::Read => 0.0,
@@ -91,7 +83,6 @@ pub(super) fn pattern(point: &Point) -> WritePattern {
     WritePattern::from_per_cent(if Access::of(point) == Access::Read { 0 } else { WRITE_SHARE.of(point) })
 }
 
-/// Returns the mean number of words that an access requests, and the definition of the bytes.
 pub(super) fn words_per_access(point: &Point) -> (f64, &'static str) {
     let block = L.of(point) as f64;
     match Access::of(point) {
@@ -103,7 +94,6 @@ pub(super) fn words_per_access(point: &Point) -> (f64, &'static str) {
     }
 }
 
-/// Returns the columns [`TRAFFIC`] for this number of accesses and seconds.
 pub(super) fn traffic(point: &Point, accesses: f64, seconds: f64) -> [(&'static str, Value); 2] {
     let (block, line) = (L.of(point), 64 / WORD_BYTES);
     // A block begins at a multiple of L words. Its offset in its first cache line is therefore a multiple of `step` words, and all

@@ -1,39 +1,27 @@
-//! NAME: apex_map.chains. Apex-Map with dependent accesses: each address depends on the previous datum of its chain.
-//!
-//! SOURCE: Strohmaier and Shan, Section 2. In the paper all addresses are known in advance. Here the number of concurrent
-//!   accesses is a parameter: at most one access per chain is outstanding.
-//! DEFINITION: access i belongs to chain i mod `chains`. The index array holds the address minus the last word of the
-//!   chain's previous block, so that the address is unknown until that word is read.
-//! CHECK: the same as for all variants. A chain that does not follow its data reads other words.
+//! In the paper all addresses are known in advance. Here access i belongs to chain i mod `chains`. The index array
+//! holds the address minus the last word of the chain's previous block, so that the address is unknown until that word
+//! is read.
 
 use super::draw::Location;
 use super::sums::Plain;
 use super::sums::lanes::Lanes;
 use super::sums::vectors::{Kind, Width};
-use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, time_accesses};
-use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, Sum, buffer_bytes, contents, memory, with_outputs};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Ranks, key, output, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::units::Unit;
+use super::timing::{PassTally, TimedRank};
+use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, Sum, buffer_bytes, contents, memory};
+use crate::kernels::prelude::*;
 
-const CHAINS: Key<u64> = key(
-    "chains",
-    "chains",
-    "number of concurrent chains of dependent accesses: a power of two, at most 32",
-    Domain::Integer { min: 1, max: 32, default: 1 },
+const CHAINS: Key<u64> =
+    key("chains", "number of concurrent chains of dependent accesses: a power of two, at most 32", integers(1..=32, 1));
+
+const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = join(
+    OUTPUTS,
+    &[output(
+        "chain_seconds",
+        Unit::Seconds,
+        "time between consecutive accesses of a chain: the latency under this load",
+    )],
 );
-
-const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
-    "chain_seconds",
-    Unit::Seconds,
-    "time between consecutive accesses of a chain: the latency under this load",
-)]);
 
 pub static KERNEL: Kernel = Kernel {
     id: "apex_map.chains",
@@ -43,12 +31,7 @@ pub static KERNEL: Kernel = Kernel {
     outputs: &ALL_OUTPUTS,
     ranks: Ranks::One,
     plain_way: Some("dependent accesses"),
-    refuse: |point| match CHAINS.of(point) {
-        chains if chains.is_power_of_two() => Ok(()),
-        chains => {
-            Err(refusal!(["chains"], "chains = {chains} is not a power of two; use {}", chains.next_power_of_two()))
-        }
-    },
+    refuse: |point| require_power_of_two(point, CHAINS),
     // The steps, one per access.
     buffer_bytes: |point| buffer_bytes(point, Arrays::OneByOne, I.of(point).div_ceil(L.of(point))),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),

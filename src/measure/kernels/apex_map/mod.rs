@@ -22,13 +22,10 @@ pub mod writes;
 
 use super::shared::accesses::{
     ALPHA, B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_words, check, contents, draw, local_words,
-    memory, simulated_words, tally, timing,
+    memory, simulated_words, timing,
 };
 use super::shared::sums::{self, Sum, sum_all};
-use super::{Bounded, Kernel, Output, Traffic, Work};
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::WORD_BYTES;
+use crate::kernels::prelude::*;
 use timing::Arrays;
 
 const METHOD: &str = "Apex-Map sums blocks of L consecutive words. Their starts follow a power law of shape alpha \
@@ -42,18 +39,6 @@ const METHOD: &str = "Apex-Map sums blocks of L consecutive words. Their starts 
     so that their 8 bytes per access are streamed from memory in addition to the data. In every run and on every rank, the sum \
     of all words read was compared with the sum that the drawn addresses imply. If blocks were written, all accesses were repeated \
     afterwards in a plain loop, which had to read the same sum and leave the same words.";
-
-/// Returns the outputs of all variants followed by further ones.
-const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; FURTHER]) -> [Output; ALL] {
-    assert!(OUTPUTS.len() + FURTHER == ALL);
-    let mut outputs = [OUTPUTS[0]; ALL];
-    let mut index = 0;
-    while index < ALL {
-        outputs[index] = if index < OUTPUTS.len() { OUTPUTS[index] } else { further[index - OUTPUTS.len()] };
-        index += 1;
-    }
-    outputs
-}
 
 /// What variants of Apex-Map have in common.
 const FAMILY: Kernel = Kernel {
@@ -73,11 +58,10 @@ const FAMILY: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-/// Returns the work of the accesses of `ranks` ranks.
 fn work(point: &Point, ranks: usize) -> Work {
     let operations = ranks as f64 * I.of(point) as f64 * N.of(point) as f64;
     let (words, byte_definition) = access::words_per_access(point);
-    Work { operations, operation: "access", bytes: operations * words * WORD_BYTES as f64, byte_definition }
+    Work::new(operations, "access", words * WORD_BYTES as f64, byte_definition)
 }
 
 /// Returns the memory that a rank needs in addition to its share of the global memory: index arrays, and `blocks` blocks of L words.

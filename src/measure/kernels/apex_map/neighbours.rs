@@ -1,56 +1,38 @@
-//! NAME: apex_map.neighbours. The surface of one core while its neighbours read their memory, probe it, or send messages.
-//!
-//! SOURCE: Strohmaier and Shan, Section 2, on rank 0. The neighbours are not in the paper.
-//! DEFINITION: rank 0 runs Apex-Map over its own M/P words. Until it has finished, all other ranks do one of the following
-//!   without pause. `stream` reads the rank's own memory from end to end. `probe` reads single words of it at uniformly
-//!   random offsets. `send` sends messages of 4 KiB to the next neighbour and sums the received ones. `idle` waits.
-//! WORK: the accesses of rank 0 only.
-//! CHECK: rank 0 is checked as in all variants. Each neighbour checks the sums of the words that it reads or receives, and
-//!   that no message is lost.
+//! The neighbours are not in the paper. Each checks the sums of the words that it reads or receives, and that no
+//! message is lost.
 
 mod background;
-mod single_rank;
 
 use super::draw::Location;
-use super::tally::PassTally;
+use super::timing::PassTally;
 use super::timing::{Arrays, time};
-use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, buffer_bytes, memory, sum_all, with_outputs, work};
-use crate::choice::choice;
-use crate::comm::arena::Arena;
-use crate::comm::{Mailboxes, Tag};
+use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, buffer_bytes, memory, sum_all, work};
+use crate::kernels::prelude::*;
 use crate::kernels::shared::accesses::arrays;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Rings, choice_key, output, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::units::Unit;
-use background::{MESSAGE_WORDS, Neighbour};
-use single_rank::SingleRank;
+use background::{MESSAGE_WORDS, Neighbour, SingleRank};
 
 pub const NEIGHBOURS: Key<Activity> = choice_key(
-    "neighbours",
     "neighbours",
     "activity of all ranks except rank 0 during the run: stream (read memory from end to end), probe (read random words), send (send \
      messages of 4 KiB to each other), or idle",
 );
-const OWN_N: Key<u64> = Key::new(Parameter {
-    domain: Domain::Chosen {
-        min: 1,
-        max: 1 << 32,
-        depends_on: "I and L",
-        // Rank 0 accesses only its own memory.
-        choose: |point| arrays::count_for_share(point, 0.0),
-    },
-    ..N.parameter
+const OWN_N: Key<u64> = N.with_domain(Domain::Chosen {
+    min: 1,
+    max: 1 << 32,
+    depends_on: "I and L",
+    // Rank 0 accesses only its own memory.
+    choose: |point| arrays::count_for_share(point, 0.0),
 });
 choice! { pub enum Activity { Stream = "stream", Probe = "probe", Send = "send", Idle = "idle" } }
 
-const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
-    "background_bytes_per_second",
-    Unit::BytesPerSecond,
-    "bytes read or received by all other ranks together, per second",
-)]);
+const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = join(
+    OUTPUTS,
+    &[output(
+        "background_bytes_per_second",
+        Unit::BytesPerSecond,
+        "bytes read or received by all other ranks together, per second",
+    )],
+);
 
 pub static KERNEL: Kernel = Kernel {
     id: "apex_map.neighbours",

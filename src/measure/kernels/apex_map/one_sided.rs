@@ -1,14 +1,10 @@
-//! NAME: apex_map.one_sided. Remote blocks by gets from a window. No rank serves another.
-//!
-//! SOURCE: Strohmaier and Shan, Section 4, which announces an implementation in one-sided models (SHMEM, UPC), and
-//!   Table 1 (left column). This kernel uses MPI windows. The protocol is in
-//!   [`one_sided`](crate::kernels::shared::accesses::one_sided).
+//! Section 4 of the paper announces an implementation in one-sided models. The protocol is in
+//! [`one_sided`](crate::kernels::shared::accesses::one_sided).
 
 use super::timing::Arrays;
 use super::{ALPHA, B, FAMILY, I, L, M, N, PAGES, SEED, buffer_bytes};
+use crate::kernels::prelude::*;
 use crate::kernels::shared::accesses::one_sided::run;
-use crate::kernels::{Computations, Kernel, Windows, parameters};
-use crate::on_transport;
 
 pub static KERNEL: Kernel = Kernel {
     id: "apex_map.one_sided",

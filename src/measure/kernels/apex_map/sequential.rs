@@ -1,23 +1,14 @@
-//! NAME: apex_map.sequential. One rank and local memory only. It measures the surface of the processor and its memory.
-//!
-//! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
 //! DIFFERENCES from the paper, which only reads: a chosen fraction of the blocks may be written, updated, copied, or
-//!   written past the caches. An access writes its own number, so that all writes differ.
-//! CHECK of writes: all accesses are repeated in a scalar loop; see [`super::writes`].
+//! written past the caches. An access writes its own number, so that all writes differ.
 
 use super::access::{self, ACCESS, Access, WRITE_SHARE, traffic};
 use super::access_all::access_all;
 use super::draw::Location;
-use super::tally::PassTally;
+use super::timing::PassTally;
 use super::timing::{Arrays, time};
 use super::writes::{self, ALL_OUTPUTS};
 use super::{ALPHA, FAMILY, I, L, M, N, PAGES, SEED, buffer_bytes, memory, sum_all};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
-use crate::kernels::{Kernel, Outcome, Ranks, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "apex_map.sequential",

@@ -1,19 +1,21 @@
-//! NAME: apex_map.two_sided. Remote blocks by request and reply. Every rank serves the others between its own accesses.
-//!
-//! SOURCE: Strohmaier and Shan, Section 2.1 and Table 1 (right column).
 //! The protocol and its differences from the paper are in [`two_sided`](crate::kernels::shared::accesses::two_sided).
 
 use super::timing::Arrays;
-use super::{ALPHA, B, FAMILY, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_bytes, with_outputs};
+use super::{ALPHA, B, FAMILY, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_bytes};
+use crate::kernels::prelude::*;
 use crate::kernels::shared::accesses::two_sided::{POLL_EVERY, rings, run};
-use crate::kernels::{Computations, Kernel, Output, output, parameters};
-use crate::on_transport;
-use apexmap_base::units::Unit;
 
-const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = with_outputs([
-    output("polls", Unit::None, "number of polls for requests on all ranks, including those while waiting"),
-    output("poll_seconds", Unit::Seconds, "time of one poll that finds no request: median on rank 0, before the run"),
-]);
+const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = join(
+    OUTPUTS,
+    &[
+        output("polls", Unit::None, "number of polls for requests on all ranks, including those while waiting"),
+        output(
+            "poll_seconds",
+            Unit::Seconds,
+            "time of one poll that finds no request: median on rank 0, before the run",
+        ),
+    ],
+);
 
 pub static KERNEL: Kernel = Kernel {
     id: "apex_map.two_sided",

@@ -7,18 +7,14 @@
 use super::access::{Access, pattern, traffic};
 use super::access_all::{self, AccessSpec as What};
 use super::draw::{Draws, Location, potential};
-use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, replay, time_accesses};
-use super::{I, L, N, OUTPUTS, PAGES, Sum, contents, local_words, with_outputs};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
-use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Outcome, Output};
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
+use super::timing::{PassTally, TimedRank};
+use super::{I, L, N, OUTPUTS, PAGES, Sum, contents, local_words};
+use crate::kernels::prelude::*;
+use crate::kernels::shared::parameters::TRAFFIC;
 
 /// The outputs of a kernel that may write.
-pub(super) const ALL_OUTPUTS: [Output; OUTPUTS.len() + TRAFFIC.len()] = with_outputs(TRAFFIC);
+pub(super) const ALL_OUTPUTS: [Output; OUTPUTS.len() + TRAFFIC.len()] = join(OUTPUTS, &TRAFFIC);
 
 /// A timed loop, such as [`super::access_all`].
 pub type Loop = fn(&mut [u64], &[u64], What) -> u64;
@@ -66,9 +62,6 @@ impl<C: Collectives> TimedRank for Writer<'_, C> {
 }
 
 /// Performs one run of one rank with `timed` as its loop.
-///
-/// # Errors
-/// If the memory cannot be allocated.
 pub fn run<C: Collectives>(
     comm: &C,
     (point, stream): (&Point, u64),

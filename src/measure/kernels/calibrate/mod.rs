@@ -3,14 +3,8 @@
 pub mod memory;
 pub mod network;
 
-use crate::comm::{Collectives, World};
+use crate::kernels::prelude::*;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES};
-use crate::kernels::{Kernel, Outcome, Output};
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
-use apexmap_base::units::Unit;
-use std::collections::BTreeMap;
 
 pub(in crate::kernels) const OUTPUTS: &[Output] =
     &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];

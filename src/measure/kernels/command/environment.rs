@@ -78,7 +78,6 @@ impl Started {
     }
 }
 
-/// Returns the reason why a program could not be started, with advice.
 fn start_error(program: &Program, error: &std::io::Error) -> String {
     let name = &program.arguments[0];
     let advice = match error.kind() {
@@ -245,9 +244,6 @@ pub fn run_delay(id: Pid) -> Option<f64> {
 }
 
 /// Returns the hardware threads of the first cores that this process may use, one on each core.
-///
-/// # Errors
-/// If it has fewer cores.
 pub fn first_cores(count: usize) -> Result<Vec<usize>, String> {
     let machine = Hardware::this_machine();
     let order = place_ranks(&machine.threads, &machine.allowed, PlacementOrder::Spread);

@@ -1,9 +1,3 @@
-//! NAME: command. Any program: its wall time, and values that it prints.
-//!
-//! DEFINITION: one run of a program with its arguments, without a shell. `{name}` in the arguments is the value of a parameter, which the
-//! user names.
-//! CHECK: the exit code, and that the output has every value.
-//!
 //! The parameters of other kernels are typed keys of this source. Those of a command are known only to the user, as are its values. The whole
 //! specification is therefore one parameter of the point, [`COMMAND`], as JSON. Reasons:
 //!
@@ -13,7 +7,6 @@
 //!   it as one of another program.
 
 mod environment;
-mod extract;
 mod program;
 mod specification;
 mod start;
@@ -62,16 +55,13 @@ pub static KERNEL: Kernel = Kernel {
         count. A run counts if its exit code is a success and its output has every value.",
     plain_way: Some("a program"),
     refuse,
-    work: |_| Work { operations: 1.0, operation: "run", bytes: 0.0, byte_definition: "none" },
+    work: |_| Work::new(1.0, "run", 0.0, "none"),
     repeated_output: |point| Some(specification(point).ok()?.value.first()?.column()),
     run: |point, _, _| run(point),
     ..Kernel::DEFAULT
 };
 
 /// Returns the specification of a point.
-///
-/// # Errors
-/// Returns the fault in one sentence.
 pub fn specification(point: &Point) -> std::result::Result<Specification, String> {
     match point.params.get(COMMAND) {
         Some(Value::Text(text)) => Specification::parse(text),
@@ -79,7 +69,6 @@ pub fn specification(point: &Point) -> std::result::Result<Specification, String
     }
 }
 
-/// Returns the values that a command may name: its parameters, and the number of ranks.
 fn parameters(point: &Point) -> BTreeMap<String, Value> {
     let ranks = ("ranks".to_owned(), Value::Integer(point.ranks as u64));
     point.params.clone().into_iter().chain([ranks]).collect()
@@ -105,7 +94,6 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     }
 }
 
-/// Returns whether a parameter is the user's, and not one of every kernel.
 pub fn is_own_parameter(name: &str) -> bool {
     name != apexmap_base::point::NODE && super::LAUNCH_PARAMETERS.iter().all(|parameter| parameter.name != name)
 }

@@ -52,9 +52,6 @@ struct Pipes {
 
 impl Program {
     /// Runs the program once, for at most `limit` seconds.
-    ///
-    /// # Errors
-    /// Returns why it did not run to its end, with the first lines of its output.
     pub fn run(&self, limit: f64) -> Result<Finished, String> {
         let limit = Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX);
         let Started { mut group, stdout, stderr, begun_at } = Started::start(self)?;
@@ -158,9 +155,6 @@ fn read<P: Read>(pipe: &mut Option<P>, text: &mut Vec<u8>) {
 
 impl Finished {
     /// Checks the exit code.
-    ///
-    /// # Errors
-    /// Returns how the program ended, with the first lines of its output.
     pub fn require_success(&self, codes: &[i32]) -> Result<(), String> {
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) if codes.contains(&code) => Ok(()),
@@ -175,7 +169,6 @@ impl Finished {
         }
     }
 
-    /// Returns the first lines of the output, for messages.
     pub fn beginning(&self) -> String {
         beginning(&self.output, &self.errors)
     }
@@ -193,7 +186,6 @@ impl Finished {
     }
 }
 
-/// Returns the first lines of standard output, or else of standard error.
 fn beginning(output: &[u8], errors: &[u8]) -> String {
     const MAX_LINES: usize = 5;
     const MAX_BYTES: usize = 600;

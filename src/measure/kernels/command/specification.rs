@@ -62,9 +62,6 @@ pub struct Resolved {
 
 impl Specification {
     /// Parses the JSON of a point.
-    ///
-    /// # Errors
-    /// Returns the fault in one sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
         let specification: Self =
             serde_json::from_str(text).map_err(|error| format!("the command is not valid: {error}"))?;
@@ -72,15 +69,11 @@ impl Specification {
         Ok(specification)
     }
 
-    /// Returns the JSON that a point holds.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Checks what the types do not say.
-    ///
-    /// # Errors
-    /// Returns the fault in one sentence.
     pub fn check(&self) -> Result<(), String> {
         if self.command.first().is_none_or(String::is_empty) {
             return Err("command is empty; write a list: command = [\"./bench\", \"--size\", \"{bytes}\"]".into());
@@ -98,7 +91,6 @@ impl Specification {
         if self.value.is_empty() { Err("value is an empty list; write value = \"wall\"".into()) } else { Ok(()) }
     }
 
-    /// Returns the names in braces, anywhere in the specification.
     pub fn placeholders(&self) -> BTreeSet<String> {
         let lists = [&self.command, &self.setup, &self.cleanup];
         let single = [&self.cwd, &self.input, &self.cores];
@@ -114,9 +106,6 @@ impl Specification {
     }
 
     /// Returns the programs of a point: its values replace the names in braces.
-    ///
-    /// # Errors
-    /// If a name in braces is no parameter, or the number of cores is not a number.
     pub fn resolve(&self, parameters: &BTreeMap<String, Value>) -> Result<Resolved, String> {
         let fill = |text: &String| replace(text, &mut |name| find(parameters, name));
         let fill_all = |list: &[String]| list.iter().map(fill).collect::<Result<Vec<_>, _>>();

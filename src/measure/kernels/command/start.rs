@@ -61,9 +61,6 @@ impl Texts {
 }
 
 /// Starts a program with these variables in addition to those of this process, on these hardware threads.
-///
-/// # Errors
-/// If the program does not exist, or the system does not start it.
 pub fn start(
     program: &Program,
     input: &File,

@@ -1,10 +1,10 @@
 //! The values of a run: their places, units and directions.
 
-use super::extract::{find_json, find_regex};
 use super::program::Finished;
 use apexmap_base::units::{self, Unit};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The column of the time of a program's own instructions.
 pub const USER_SECONDS: &str = "user_seconds";
@@ -85,7 +85,6 @@ fn known_unit(name: &str) -> Option<(Unit, &'static str, units::Scale)> {
     UNITS.into_iter().find_map(|(unit, end)| Some((unit, end, units::scale(unit, name)?)))
 }
 
-/// Returns whether a word may name a parameter or a value.
 pub fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -112,7 +111,6 @@ impl ValueSpec {
         }
     }
 
-    /// Returns whether smaller values are better.
     pub fn is_smaller_better(&self) -> bool {
         match self {
             Self::Usage(_) => true,
@@ -125,9 +123,6 @@ impl ValueSpec {
     }
 
     /// Checks the name, the pattern and the path.
-    ///
-    /// # Errors
-    /// Returns the fault in one sentence.
     pub fn check(&self) -> Result<(), String> {
         let Self::Printed(printed) = self else { return Ok(()) };
         if let Some(name) = printed.name.as_ref().filter(|name| !is_name(name)) {
@@ -152,9 +147,6 @@ impl ValueSpec {
     }
 
     /// Returns the value of a run in its base unit; `None` for the wall time, which every sample has.
-    ///
-    /// # Errors
-    /// If the output has no such number. The message shows the beginning of the output.
     pub fn extract(&self, finished: &Finished) -> Result<Option<f64>, String> {
         let printed = match self {
             Self::Usage(_) => return Ok(None),
@@ -175,4 +167,26 @@ impl ValueSpec {
         }
         Ok(Some(value))
     }
+}
+
+pub fn find_regex(pattern: &str, finished: &Finished) -> Result<f64, String> {
+    let regex = regex::bytes::Regex::new(pattern).map_err(|error| error.to_string())?;
+    let last = |text| regex.captures_iter(text).last().and_then(|groups| groups.get(1)).map(|group| group.as_bytes());
+    let text = last(&finished.output).or_else(|| last(&finished.errors));
+    let text = text.ok_or_else(|| format!("the output does not match '{pattern}'"))?;
+    let text = String::from_utf8_lossy(text).trim().replace(',', "");
+    text.parse().map_err(|_| format!("the pattern '{pattern}' found \"{text}\", which is not a number"))
+}
+
+pub fn find_json(path: &str, finished: &Finished) -> Result<f64, String> {
+    let mut value: &Value =
+        &serde_json::from_slice(&finished.output).map_err(|error| format!("the output is not JSON: {error}"))?;
+    for part in path.split('.') {
+        let next = match value {
+            Value::Array(list) => part.parse::<usize>().ok().and_then(|position| list.get(position)),
+            value => value.get(part),
+        };
+        value = next.ok_or_else(|| format!("the JSON output has no \"{part}\" of {path}"))?;
+    }
+    value.as_f64().ok_or_else(|| format!("{path} in the JSON output is {value}, not a number"))
 }

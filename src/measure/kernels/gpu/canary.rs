@@ -1,11 +1,10 @@
 //! The canary of a device: two kernels of fixed size before each run. If they take longer than usual, the device does other work.
 
 use super::device::{Device, Memory};
+use crate::kernels::prelude::*;
 use apexmap_base::disturbance::{Fact, Facts};
-use apexmap_base::error::Result;
 use opencl3::program::Program;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Words that the memory kernel goes through: 64 MiB, more than the second-level cache of current GPUs.
@@ -26,9 +25,6 @@ struct Canary {
 }
 
 /// Measures both kernels now.
-///
-/// # Errors
-/// Fails if the device does.
 pub fn measure(device: &Device) -> Result<Facts> {
     let (program, items) = (device.program(SOURCE, &[])?, device.work_items(0));
     let earlier = PREPARED.with_borrow(|prepared| prepared.get(&device.about.number).cloned());

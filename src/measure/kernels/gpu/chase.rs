@@ -1,20 +1,8 @@
-//! NAME: gpu.chase. The latency of a device's memory: each access reads the place of the next one.
-//!
-//! SOURCE: lmbench's lat_mem_rd.
-//! DEFINITION: a region of `bytes` bytes is one cycle through its lines of `line_bytes`, in the order of a linear congruential
-//!   generator of full period. Each line begins with the place of the next one. `chases` work items follow it, from equally spaced
-//!   starts, `steps` accesses each. An operation is one step of all chases.
-//! CHECK: the end of each chase, against the generator's jump.
+//! The cycle through the lines has the order of a linear congruential generator of full period.
 
-use super::{DEVICE, FAMILY, Timed, open, output, region_bytes, with_outputs};
-use crate::comm::World;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Ranks, Refusal, Work, key, parameters};
+use super::{DEVICE, FAMILY, Timed, open, output, region_bytes};
+use crate::kernels::prelude::*;
 use crate::numerics::gf2::lcg;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
 
 pub static KERNEL: Kernel = Kernel {
     id: "gpu.chase",
@@ -28,49 +16,27 @@ pub static KERNEL: Kernel = Kernel {
         The region was read once before, and the chases continue in launches of the same length; the third one counts, by the device's \
         clock. The end of each chase was compared with the generator of the cycle.",
     refuse,
-    work: |point| {
-        let operations = STEPS.of(point) as f64;
-        let bytes = operations * (CHASES.of(point) * WORD_BYTES) as f64;
-        Work { operations, operation: "step", bytes, byte_definition: "8 per access" }
-    },
+    work: |point| Work::new(STEPS.of(point) as f64, "step", (CHASES.of(point) * WORD_BYTES) as f64, "8 per access"),
     ranks: Ranks::One,
     run: |point, _, world| run(point, world),
     ..FAMILY
 };
 
 const BYTES: Key<u64> = region_bytes("size of the region on the device, a power of two", 1 << 10, 256 << 20);
-const LINE_BYTES: Key<u64> = Key::new(Parameter {
-    name: "line_bytes",
-    column: "line_bytes",
-    unit: Unit::Bytes,
-    meaning: "distance of the places of a chase, a power of two",
-    domain: Domain::Integer { min: 8, max: 1 << 20, default: 128 },
-});
-const CHASES: Key<u64> = key(
-    "chases",
-    "chases",
-    "concurrent pointer chases, one per work item, a power of two",
-    Domain::Integer { min: 1, max: 1 << 24, default: 1 },
-);
-const STEPS: Key<u64> = key(
-    "steps",
-    "steps",
-    "accesses per chase in each launch",
-    Domain::Integer { min: 1, max: 1 << 32, default: 1 << 15 },
-);
+const LINE_BYTES: Key<u64> =
+    key("line_bytes", "distance of the places of a chase, a power of two", integers(8..=1 << 20, 128))
+        .in_column("line_bytes", Unit::Bytes);
+const CHASES: Key<u64> =
+    key("chases", "concurrent pointer chases, one per work item, a power of two", integers(1..=1 << 24, 1));
+const STEPS: Key<u64> = key("steps", "accesses per chase in each launch", integers(1..=1 << 32, 1 << 15));
 const OUTPUTS: [Output; 7] =
-    with_outputs([output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank")]);
+    join(&super::OUTPUTS, &[output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank")]);
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("chase.cl"));
 /// Launches of a run; the last one counts.
 const LAUNCHES: u64 = 3;
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
-    let sizes = [("bytes", BYTES.of(point)), ("line_bytes", LINE_BYTES.of(point)), ("chases", CHASES.of(point))];
-    for (name, size) in sizes {
-        if !size.is_power_of_two() {
-            return Err(refusal!([name], "{name} = {size} is not a power of two; use {}", size.next_power_of_two()));
-        }
-    }
+    [BYTES, LINE_BYTES, CHASES].into_iter().try_for_each(|key| require_power_of_two(point, key))?;
     // With fewer than 4 lines, the generator's increment has no meaning.
     if places(point) < CHASES.of(point).max(4) {
         return Err(refusal!(

@@ -3,7 +3,7 @@
 //! All numbers that kernels take are 64-bit words, so that no size overflows.
 
 use super::platforms::{Description, devices};
-use apexmap_base::error::{Error, Result};
+use crate::kernels::prelude::*;
 use apexmap_base::units::exact_bytes;
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
@@ -14,7 +14,6 @@ use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem, cl_mem};
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -57,7 +56,6 @@ pub struct Memory<T> {
 }
 
 impl<T> Memory<T> {
-    /// Returns the memory as an argument of kernels.
     pub fn argument(&self) -> cl_mem {
         self.buffer.get()
     }
@@ -65,9 +63,6 @@ impl<T> Memory<T> {
 
 impl Device {
     /// Returns the device with a number, as [`devices`] lists them. A thread opens it once.
-    ///
-    /// # Errors
-    /// Fails if there is no such device, or if it cannot be opened.
     pub fn open(number: u64) -> Result<Rc<Self>> {
         if let Some(device) = OPENED.with_borrow(|opened| opened.get(&number).cloned()) {
             return Ok(device);
@@ -90,9 +85,6 @@ impl Device {
     }
 
     /// Opens a further queue, for commands that run at the same time as others.
-    ///
-    /// # Errors
-    /// Fails if the driver does.
     pub fn another_queue(&self) -> Result<CommandQueue> {
         open_queue(&self.context, self.id).map_err(|code| failure("open a queue", &code))
     }
@@ -103,9 +95,6 @@ impl Device {
     }
 
     /// Allocates memory, whose contents are undefined.
-    ///
-    /// # Errors
-    /// Fails if it is more than the device gives.
     pub fn allocate<T>(&self, count: u64) -> Result<Memory<T>> {
         let (name, bytes) = (&self.about.name, count.saturating_mul(size_of::<T>() as u64));
         let most = self.about.allocation_bytes;
@@ -123,9 +112,6 @@ impl Device {
     }
 
     /// Writes items from the host.
-    ///
-    /// # Errors
-    /// Fails if the driver does.
     pub fn write<T>(&self, memory: &mut Memory<T>, items: &[T]) -> Result<()> {
         assert!(items.len() as u64 <= memory.count);
         // SAFETY: the call returns when the items are copied, and they fit.
@@ -134,9 +120,6 @@ impl Device {
     }
 
     /// Reads all items.
-    ///
-    /// # Errors
-    /// Fails if the driver does.
     pub fn read<T: Copy + Default>(&self, memory: &Memory<T>) -> Result<Vec<T>> {
         let mut items = vec![T::default(); memory.count as usize];
         // SAFETY: the call returns when the items are copied, and they fit.
@@ -145,9 +128,6 @@ impl Device {
     }
 
     /// Returns a compiled program. `definitions` are names and values for its preprocessor. Each is compiled once.
-    ///
-    /// # Errors
-    /// Fails if it does not compile; the message has the compiler's log.
     pub fn program(&self, source: &str, definitions: &[(&str, u64)]) -> Result<Rc<Program>> {
         let options: String = definitions.iter().map(|(name, value)| format!("-D {name}={value} ")).collect();
         let key = options.clone() + source;
@@ -166,9 +146,6 @@ impl Device {
     }
 
     /// Runs a kernel of a program and waits for it. Kernels take memories, then numbers.
-    ///
-    /// # Errors
-    /// Fails if the driver does.
     pub fn run(
         &self,
         program: &Program,
@@ -183,9 +160,6 @@ impl Device {
     }
 
     /// Starts a kernel of a program.
-    ///
-    /// # Errors
-    /// Fails if the driver does.
     pub fn start(
         &self,
         program: &Program,
@@ -216,9 +190,6 @@ impl Device {
 
     /// Waits for commands that began at `start` or later. Returns the time from the begin of the first to the end of the last, and
     /// compares both clocks.
-    ///
-    /// # Errors
-    /// Fails if a command or its clock does.
     pub fn finish(&self, events: &[Event], start: Instant) -> Result<Times> {
         let failed = |code| failure("end a command of the device", &code);
         let (mut first, mut last) = (u64::MAX, 0);
@@ -238,7 +209,6 @@ impl Device {
         Ok(times)
     }
 
-    /// Returns a launch since the last call whose time on the device is longer than the host waited.
     pub fn take_contradiction(&self) -> Option<Times> {
         self.contradiction.take()
     }

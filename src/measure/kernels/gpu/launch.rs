@@ -1,17 +1,6 @@
-//! NAME: gpu.launch. The cost of a launch: a kernel of one work item that adds 1 to a word.
-//!
-//! DEFINITION: `launches` launches are queued at once; the time is that from the start of the first to the end of the last by the
-//!   device's clock. Then each of as many launches is awaited before the next; `round_trip_seconds` is its mean time by the host's clock.
-//! CHECK: the word holds the number of launches.
-
 use super::device::{Device, Memory, Times};
-use super::{DEVICE, FAMILY, Timed, open, output, with_outputs};
-use crate::comm::World;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Ranks, Work, key, parameters};
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
-use apexmap_base::units::Unit;
+use super::{DEVICE, FAMILY, Timed, open, output};
+use crate::kernels::prelude::*;
 use opencl3::event::Event;
 use opencl3::program::Program;
 use std::time::Instant;
@@ -27,21 +16,20 @@ pub static KERNEL: Kernel = Kernel {
     method: "Launches of a kernel with one work item, which adds 1 to a word, are queued at once and timed by the device's clock from the \
         start of the first to the end of the last. As many are then each awaited by the host, which times them by its clock. The word had \
         to hold the number of launches.",
-    work: |point| {
-        let operations = LAUNCHES.of(point) as f64;
-        Work { operations, operation: "launch", bytes: 8.0 * operations, byte_definition: "8 per launch" }
-    },
+    work: |point| Work::new(LAUNCHES.of(point) as f64, "launch", 8.0, "8 per launch"),
     ranks: Ranks::One,
     run: |point, _, world| run(point, world),
     ..FAMILY
 };
 
-const LAUNCHES: Key<u64> =
-    key("launches", "launches", "launches of a run", Domain::Integer { min: 1, max: 1 << 20, default: 1000 });
-const OUTPUTS: [Output; 8] = with_outputs([
-    output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank"),
-    output("round_trip_seconds", Unit::Seconds, "mean time of a launch that the host waits for, by its clock"),
-]);
+const LAUNCHES: Key<u64> = key("launches", "launches of a run", integers(1..=1 << 20, 1000));
+const OUTPUTS: [Output; 8] = join(
+    &super::OUTPUTS,
+    &[
+        output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank"),
+        output("round_trip_seconds", Unit::Seconds, "mean time of a launch that the host waits for, by its clock"),
+    ],
+);
 
 fn run(point: &Point, world: &World) -> Result<Outcome> {
     let (device, launches) = (open(point, world)?, LAUNCHES.of(point));

@@ -16,33 +16,24 @@ pub mod random_access;
 pub mod stream;
 pub mod transfer;
 
-use super::{Domain, Kernel, Key, Outcome, Output, Parameter, key, output};
-use crate::comm::{Collectives, Comm, World};
-use crate::{observer, on_transport};
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::units::Unit;
+use crate::kernels::prelude::*;
+use crate::observer;
 use device::{Device, Times};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const DEVICE: Key<u64> = key(
     "device",
-    "device_number",
-    "number of the device, as `apexmap devices` lists them; that of the first of a node's ranks, which have one device each",
-    Domain::Integer { min: 0, max: 1023, default: 0 },
-);
-const WORK_ITEMS: Key<u64> = key(
-    "work_items",
-    "work_items",
-    "work items of a launch; 0 means 2048 per compute unit of the device",
-    Domain::Integer { min: 0, max: 1 << 32, default: 0 },
-);
+    "number of the device, as `apexmap devices` lists them; that of the first of a node's \
+     ranks, which have one device each",
+    integers(0..=1023, 0),
+)
+.in_column("device_number", Unit::None);
+const WORK_ITEMS: Key<u64> =
+    key("work_items", "work items of a launch; 0 means 2048 per compute unit of the device", integers(0..=1 << 32, 0));
 
-/// Returns the parameter of a region's size.
 const fn region_bytes(meaning: &'static str, min: u64, default: u64) -> Key<u64> {
-    let domain = Domain::Integer { min, max: 1 << 40, default };
-    Key::new(Parameter { name: "bytes", column: "region_bytes", unit: Unit::Bytes, meaning, domain })
+    let domain = integers(min..=1 << 40, default);
+    key("bytes", meaning, domain).in_column("region_bytes", Unit::Bytes)
 }
 
 /// The outputs of all kernels of the family.
@@ -76,18 +67,6 @@ const FAMILY: Kernel = Kernel {
     family_run: run,
     ..Kernel::DEFAULT
 };
-
-/// Returns the outputs of the family followed by further ones.
-const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; FURTHER]) -> [Output; ALL] {
-    assert!(OUTPUTS.len() + FURTHER == ALL);
-    let mut outputs = [OUTPUTS[0]; ALL];
-    let mut index = 0;
-    while index < ALL {
-        outputs[index] = if index < OUTPUTS.len() { OUTPUTS[index] } else { further[index - OUTPUTS.len()] };
-        index += 1;
-    }
-    outputs
-}
 
 /// Runs a kernel after the canary, adds the device to its outcome, and rejects times that the host's clock contradicts.
 fn run(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
@@ -160,7 +139,6 @@ fn time_passes(world: &World, mut launch: impl FnMut(u64) -> Result<Times>) -> R
 }
 
 impl Timed {
-    /// Returns the outcome with this time. `fault` names wrong results.
     fn outcome(&self, fault: Option<String>) -> Outcome {
         let outputs = BTreeMap::from([
             ("warm_up_seconds", Value::Real(self.warm_up)),

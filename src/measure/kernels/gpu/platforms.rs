@@ -3,7 +3,7 @@
 //! A driver runs in the process that asks it. The worker asks for itself; the driver of measurements starts a process that
 //! lists the devices, which a faulty driver may crash or stop.
 
-use apexmap_base::error::{Error, Result};
+use crate::kernels::prelude::*;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::resource::{Resource, setrlimit};
@@ -55,9 +55,6 @@ pub struct Description {
 }
 
 /// Returns the devices of this machine: GPUs, then accelerators, then processors, in the order of their platforms.
-///
-/// # Errors
-/// Fails if there is no device, with the reason and the package to install.
 pub fn devices() -> Result<Vec<(Description, cl_device_id)>> {
     let _lists = lock_lists();
     list()
@@ -108,7 +105,6 @@ fn describe(id: cl_device_id, platform: &str, rank: usize) -> std::result::Resul
     })
 }
 
-/// Returns the beginning of a text of the driver.
 fn shorten(text: &str) -> String {
     text.trim().chars().take(MAX_NAME).collect()
 }
@@ -124,9 +120,6 @@ const MAX_LIST_BYTES: u64 = 1 << 20;
 type Answer = std::result::Result<Vec<Description>, (String, String)>;
 
 /// Returns the devices as another process lists them, within a time limit.
-///
-/// # Errors
-/// Fails if there is no device, with the reason and the package to install, or if the driver crashes or does not answer.
 pub fn list_apart() -> Result<Vec<Description>> {
     let failed = |operation: &str, error: io::Error| Error::environment(format!("cannot {operation}: {error}"), "");
     let (output, input) = io::pipe().map_err(|e| failed("make a pipe", e))?;
@@ -210,7 +203,6 @@ fn answer_and_end(input: io::PipeWriter) -> ! {
 const INSTALL: &str = "install the OpenCL driver of the device's vendor; `apt-get install pocl-opencl-icd` gives one for \
     processors";
 
-/// Returns why the loader finds no platform.
 fn no_platform(code: &ClError) -> Error {
     match code.0 {
         NO_LOADER => Error::environment(

@@ -1,24 +1,11 @@
-//! NAME: gpu.random_access. RandomAccess on a device: its work items update a table in its memory.
-//!
-//! SOURCE: the HPC Challenge definition of RandomAccess. Its rules: 2^n words, half of the memory, 4 updates per word, at most 1 % of
-//!   the words wrong. The look-ahead of 1024 holds for each work item, which stores one value.
-//! DEFINITION: every work item has a consecutive part of HPCC's stream and computes its start by jumps, as `HPCC_starts` does. `atomic`:
-//!   64-bit atomic xor. `unprotected`: load, xor, store; concurrent updates of a word may lose one.
-//! CHECK: a hash of index and value over the table, against that of the values. Then all updates are applied again, atomically,
-//!   by another number of work items and with the index by division, which must restore `T[i] = i`. Words that differ are counted; the
-//!   unprotected variant may have some.
+//! The definition's rules: 2^n words, half of the memory, 4 updates per word, at most 1 % of the words wrong. The
+//! look-ahead of 1024 holds for each work item, which stores one value. Every work item computes its start in HPCC's
+//! stream by jumps, as `HPCC_starts` does. The updates are undone with the index by division.
 
 use super::device::{Device, Memory, Times};
-use super::{DEVICE, FAMILY, Timed, WORK_ITEMS, open, output, wait_for_all, with_outputs};
-use crate::choice::choice;
-use crate::comm::World;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work, choice_key, key, parameters};
+use super::{DEVICE, FAMILY, Timed, WORK_ITEMS, open, output, wait_for_all};
+use crate::kernels::prelude::*;
 use crate::numerics::gf2;
-use crate::refusal;
-use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
 use opencl3::program::Program;
 
 pub static KERNEL: Kernel = Kernel {
@@ -37,39 +24,39 @@ pub static KERNEL: Kernel = Kernel {
     refuse,
     work: |point| {
         let operations = (updates(point) * point.ranks as u64) as f64;
-        let bytes = operations * WORD_BYTES as f64;
-        Work { operations, operation: "update", bytes, byte_definition: "words updated, 8 bytes per update" }
+        Work::new(operations, "update", WORD_BYTES as f64, "words updated, 8 bytes per update")
     },
     run: |point, _, world| run(point, world),
     ..FAMILY
 };
 
-const N_WORDS: Key<u64> = Key::new(Parameter {
-    name: "N_words",
-    column: "table_words",
-    unit: Unit::Words,
-    meaning: "table size in words, a power of two",
-    domain: Domain::Integer { min: 2, max: 1 << 40, default: 128 << 20 },
-});
+const N_WORDS: Key<u64> = key("N_words", "table size in words, a power of two", integers(2..=1 << 40, 128 << 20))
+    .in_column("table_words", Unit::Words);
 const UPDATES: Key<f64> = key(
     "updates",
-    "updates_per_word",
     "updates per word of the table; the definition has 4",
     Domain::Real { exclusive_min: 0.0, max: 1e6, default: 4.0 },
-);
+)
+.in_column("updates_per_word", Unit::None);
 const PROTECTION: Key<Protection> = choice_key(
-    "protection",
     "protection",
     "protection of updates: atomic (64-bit atomic xor), or unprotected, which may lose concurrent updates of a word",
 );
 choice! { enum Protection { Atomic = "atomic", Unprotected = "unprotected" } }
-const OUTPUTS: [Output; 11] = with_outputs([
-    output("errors", Unit::None, "number of wrong words in the table"),
-    output("error_fraction", Unit::None, "fraction of wrong words in the table"),
-    output("table_hash", Unit::None, "hash of the updated table; algorithms with the same streams give the same hash"),
-    output("updates_made", Unit::None, "number of updates by all ranks"),
-    output("device_memory_share", Unit::None, "table size / memory of the device; the rules have 0.5"),
-]);
+const OUTPUTS: [Output; 11] = join(
+    &super::OUTPUTS,
+    &[
+        output("errors", Unit::None, "number of wrong words in the table"),
+        output("error_fraction", Unit::None, "fraction of wrong words in the table"),
+        output(
+            "table_hash",
+            Unit::None,
+            "hash of the updated table; algorithms with the same streams give the same hash",
+        ),
+        output("updates_made", Unit::None, "number of updates by all ranks"),
+        output("device_memory_share", Unit::None, "table size / memory of the device; the rules have 0.5"),
+    ],
+);
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("random_access.cl"));
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {

@@ -1,21 +1,8 @@
-//! NAME: gpu.stream. The bandwidth of a device's memory: consecutive words read, or STREAM's four operations.
-//!
-//! SOURCE: McCalpin's STREAM (Copy, Scale, Add, Triad), with its count of bytes: 16 or 24 per word of the result, for the arrays
-//!   that are read and the one that is written.
-//! DEFINITION: a region of `bytes` bytes. `read`: the sum of all words. The other operations have three arrays of a third each:
-//!   `copy` a = b, `scale` a = 3 b, `add` a = b + c, `triad` a = b + 3 c. Unlike STREAM's, words are integers. Each work item
-//!   accesses 16 bytes at once. The launch passes over the region as often as takes milliseconds.
-//! CHECK: the sum, against that of the contents; every word of the result, against a number that follows from its index.
+//! Unlike STREAM's, words are integers. Operations other than `read` have three arrays of a third each.
 
 use super::device::{Device, Memory};
 use super::{DEVICE, FAMILY, OUTPUTS, WORK_ITEMS, open, region_bytes, time_passes};
-use crate::choice::choice;
-use crate::comm::World;
-use crate::kernels::{Kernel, Key, Outcome, Work, choice_key, parameters};
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::WORD_BYTES;
+use crate::kernels::prelude::*;
 use opencl3::program::Program;
 
 pub static KERNEL: Kernel = Kernel {
@@ -32,9 +19,12 @@ pub static KERNEL: Kernel = Kernel {
     accesses_in_order: true,
     work: |point| {
         let operations = (words(point) * point.ranks as u64) as f64;
-        let bytes = operations * (arrays(point) * WORD_BYTES) as f64;
-        let byte_definition = "8 per word read; 16 per word of copy and scale, 24 of add and triad";
-        Work { operations, operation: "word", bytes, byte_definition }
+        Work::new(
+            operations,
+            "word",
+            (arrays(point) * WORD_BYTES) as f64,
+            "8 per word read; 16 per word of copy and scale, 24 of add and triad",
+        )
     },
     run: |point, _, world| run(point, world),
     ..FAMILY
@@ -42,14 +32,12 @@ pub static KERNEL: Kernel = Kernel {
 
 const ACCESS: Key<Access> = choice_key(
     "access",
-    "access",
     "access: sum of the words read, triad a = b + 3 c, copy a = b, scale a = 3 b, or add a = b + c",
 );
 choice! { enum Access { Read = "read", Triad = "triad", Copy = "copy", Scale = "scale", Add = "add" } }
 const BYTES: Key<u64> = region_bytes("size of the region on the device", 1 << 10, 1 << 30);
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("stream.cl"));
 
-/// Returns the number of arrays that an operation reads or writes.
 fn arrays(point: &Point) -> u64 {
     match ACCESS.of(point) {
         Access::Read => 1,

@@ -1,20 +1,8 @@
-//! NAME: gpu.transfer. The bandwidth between host and device.
-//!
 //! SOURCE: SHOC's BusSpeedDownload and BusSpeedReadback, by the same commands of OpenCL.
-//! DEFINITION: one command copies `bytes` bytes to the device or to the host; `both` starts one of each on two queues. `pinned`: the
-//!   host's memory was allocated by the driver, for direct access; `pageable`: by this program. The time is that from the start of the
-//!   first command to the end of the last by the device's clock.
-//! CHECK: every word that arrived.
 
 use super::device::{Device, Memory, Times, failure};
 use super::{DEVICE, FAMILY, OUTPUTS, Timed, open, region_bytes, wait_for_all};
-use crate::choice::choice;
-use crate::comm::World;
-use crate::kernels::{Kernel, Key, Outcome, Work, choice_key, parameters};
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::WORD_BYTES;
+use crate::kernels::prelude::*;
 use opencl3::command_queue::CommandQueue;
 use opencl3::memory::{Buffer, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, ClMem};
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING};
@@ -32,13 +20,12 @@ pub static KERNEL: Kernel = Kernel {
         Every word that arrived was compared.",
     work: |point| {
         let directions = if DIRECTION.of(point) == Direction::Both { 2 } else { 1 } * point.ranks as u64;
-        let bytes = (directions * words(point) * WORD_BYTES) as f64;
-        Work {
-            operations: directions as f64,
-            operation: "transfer",
-            bytes,
-            byte_definition: "bytes transferred, in both directions",
-        }
+        Work::new(
+            directions as f64,
+            "transfer",
+            (words(point) * WORD_BYTES) as f64,
+            "bytes transferred, in both directions",
+        )
     },
     buffer_bytes: |point| 2 * BYTES.of(point),
     run: |point, _, world| run(point, world),
@@ -46,14 +33,10 @@ pub static KERNEL: Kernel = Kernel {
 };
 
 const BYTES: Key<u64> = region_bytes("size of a transfer", 8, 256 << 20);
-const DIRECTION: Key<Direction> = choice_key(
-    "direction",
-    "direction",
-    "direction of transfers: to the device, to the host, or both at the same time",
-);
+const DIRECTION: Key<Direction> =
+    choice_key("direction", "direction of transfers: to the device, to the host, or both at the same time");
 choice! { enum Direction { ToDevice = "to_device", ToHost = "to_host", Both = "both" } }
-const HOST_MEMORY: Key<HostMemory> =
-    choice_key("host_memory", "host_memory", "memory of the host: pinned by the driver, or pageable");
+const HOST_MEMORY: Key<HostMemory> = choice_key("host_memory", "memory of the host: pinned by the driver, or pageable");
 choice! { enum HostMemory { Pinned = "pinned", Pageable = "pageable" } }
 
 fn words(point: &Point) -> u64 {

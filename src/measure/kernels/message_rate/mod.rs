@@ -7,13 +7,8 @@
 //! DIFFERENCES from the paper: messages go only to other nodes, not to the sender's own node. Each message has its own
 //!   buffer; `buffers = "one"` gives the paper's single buffer. Every message is stamped, not only in Figure 3 (b).
 
-pub mod bidirectional;
-pub mod block_cyclic;
-pub mod cyclic;
-pub mod indirect;
+pub mod patterns;
 pub mod ping_pong;
-pub mod random;
-pub mod streaming;
 
 use super::shared::messages::route::{Route, Stream};
 use super::shared::messages::{
@@ -21,9 +16,7 @@ use super::shared::messages::{
     RANDOM, SEED, SENDERS, Shape, WINDOW, content, is_put, measure, remote_nodes, run_both_directions, run_route,
 };
 use super::{Bounded, Kernel, Refusal};
-use crate::refusal;
-use apexmap_base::point::Point;
-use apexmap_base::source;
+use crate::kernels::prelude::*;
 
 const METHOD: &str = "Senders write messages in rounds. In a round, a sender sends a window of messages to each destination, \
     each from its own buffer, and waits until all of them have arrived. Two-sided: receives are posted at the start of a \
@@ -36,11 +29,11 @@ const METHOD: &str = "Senders write messages in rounds. In a round, a sender sen
     without messages, and subtracted from the times, but at most half of a round. Bytes are those of the messages' content; each \
     message is counted once, at its sender.";
 
-/// Returns a kernel of a pattern with the description that all of them have in common.
 const fn family(pattern: Kernel) -> Kernel {
     // The headline is the column that the paper's figures show over message size.
     Kernel {
         source: &source::NIC_MESSAGE_RATE,
+        parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
         headline: "bytes_per_second",
         method: METHOD,
         bounded: Some(Bounded::Messages),

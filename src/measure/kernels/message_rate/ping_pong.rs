@@ -1,23 +1,15 @@
-//! NAME: message_rate.ping_pong. A message to the partner and one back. Latency and bandwidth follow from half the round
-//!   trip.
-//!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 5; PingPong of the Pallas MPI benchmarks, with
-//!   which the Apex-Map paper compares (Section 3.2); OSU's latency.
-//! One-sided, as in the paper: the partner polls the location of the message's last item and answers with a put when the
-//! item has arrived.
+//! SOURCE: also PingPong of the Pallas MPI benchmarks, with which the Apex-Map paper compares (Section 3.2); OSU's
+//! latency.
+//! One-sided, as in the paper: the partner polls the location of the message's last item and answers with a put when
+//! the item has arrived.
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, PING_PONG, Shape, WINDOW, family, is_put,
 };
-use crate::comm::arena::Arena;
-use crate::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use std::hint::black_box;
+use crate::comm::{Buffer, Messages, RmaWindow};
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "message_rate.ping_pong",
@@ -30,13 +22,10 @@ pub static KERNEL: Kernel = Kernel {
     ..family(PING_PONG)
 };
 
-const ROUND_TRIP_WINDOW: Key<u64> = Key::new(Parameter {
-    meaning: "window: round trips between two clock readings; with 1, single round trips are timed",
-    domain: Domain::Integer { min: 1, max: 1 << 20, default: 16 },
-    ..WINDOW.parameter
-});
-const ROUND_TRIPS: Key<u64> =
-    Key::new(Parameter { meaning: "round trips per pair in one run, a multiple of the window", ..MESSAGES.parameter });
+const ROUND_TRIP_WINDOW: Key<u64> = WINDOW
+    .with_meaning("window: round trips between two clock readings; with 1, single round trips are timed")
+    .with_domain(integers(1..=1 << 20, 16));
+const ROUND_TRIPS: Key<u64> = MESSAGES.with_meaning("round trips per pair in one run, a multiple of the window");
 
 const METHOD: &str = "Each rank of the first half sends a message to its partner in the second half. The partner answers \
     with a message of the same length as soon as it has received it. The time per message is half that of a round \
@@ -81,7 +70,6 @@ struct Side {
 }
 
 impl Side {
-    /// Returns the buffer of a message of a round and the buffer's first item.
     fn buffer(&self, number: usize) -> (usize, usize) {
         let buffer = if self.shape.one_buffer { 0 } else { number };
         (buffer, buffer * self.shape.stride)
@@ -93,12 +81,10 @@ impl Side {
         stamp(identity, turn)
     }
 
-    /// Returns the distance between the first and the last stamp of a run.
     fn last_turn(&self, rounds: u32) -> u32 {
         if self.shape.one_buffer { rounds * self.shape.window as u32 - 1 } else { rounds - 1 }
     }
 
-    /// Returns the number of messages whose content is wrong after the run.
     fn count_garbled(&self, memory: &[u32], incoming: &[u64], rounds: u32) -> u64 {
         let Shape { items, stride, .. } = self.shape;
         let intact =
@@ -122,7 +108,6 @@ impl<M: Messages> TwoSided<M> {
         self.data.outgoing()[offset + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
     }
 
-    /// Returns 1 if the message does not carry its stamp, else 0.
     #[inline]
     fn wrong_stamps(&mut self, round: u32, number: usize) -> u64 {
         let ((buffer, offset), items) = (self.side.buffer(number), self.side.shape.items);

@@ -1,7 +1,4 @@
-//! NAME: random_access.alltoallv. Rounds: generate Q updates, exchange them in one all-to-all, apply those received.
-//!
-//! SOURCE: Plimpton et al., Section 2, the loop with "Q' datums = all2all(Q datums)" as a traditional 1-d exchange.
-//! DIFFERENCES: none. Updates for the rank itself also go through the exchange.
+//! Updates for the rank itself also go through the exchange.
 
 use super::layout::Owners;
 use super::table::Table;
@@ -9,15 +6,9 @@ use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
     Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
+use crate::kernels::prelude::*;
 
-use crate::comm::arena::Arena;
-use crate::comm::{Collectives, Computation};
 use crate::kernels::shared::updates::round_lists::RoundLists;
-use crate::kernels::{Kernel, Outcome, Traffic, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
 
 pub static KERNEL: Kernel = Kernel {
     id: "random_access.alltoallv",

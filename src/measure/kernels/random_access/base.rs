@@ -1,5 +1,3 @@
-//! NAME: random_access.base. Every rank sends its updates to their owners while it applies the updates it receives.
-//!
 //! SOURCE: HPC Challenge definition, "The Supplied MPI-1 RandomAccess Code", Figures 6 and 7. `sending = "immediate"`:
 //!   each update is a message of one word, sent as soon as it is generated. `"bucketed"`: the rank has a bucket per owner
 //!   and stores up to Q updates in them; when Q are stored, it sends the fullest bucket, as in the reference
@@ -15,15 +13,9 @@ use super::{
     B, FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
     TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
+use crate::kernels::prelude::*;
 
-use crate::choice::choice;
-use crate::comm::arena::Arena;
-use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Kernel, Key, Outcome, Rings, Traffic, choice_key, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
+use crate::comm::{Inbox, Outbox};
 
 pub static KERNEL: Kernel = Kernel {
     id: "random_access.base",
@@ -47,12 +39,10 @@ pub static KERNEL: Kernel = Kernel {
 
 pub const SENDING: Key<Sending> = choice_key(
     "sending",
-    "sending",
     "sending of updates: bucketed (in buckets of up to Q updates, the fullest first) or immediate (each update separately)",
 );
 choice! { pub enum Sending { Bucketed = "bucketed", Immediate = "immediate" } }
 
-/// Returns the maximum number of words of a message.
 fn message_words(point: &Point) -> usize {
     match SENDING.of(point) {
         Sending::Immediate => 1,

@@ -1,5 +1,3 @@
-//! NAME: random_access.exchange. Rounds: generate Q updates, exchange them in d stages through a grid of ranks, apply them.
-//!
 //! SOURCE: Plimpton et al., Section 2 and Figure 1: the ranks form a list (1d), an array (2d), a grid (3d), up to a
 //!   hypercube. In each stage a rank sends one message to every other rank in its line of that dimension. With k^d ranks it
 //!   sends L = d (k - 1) messages and V = d Q (k - 1)/k updates per round.
@@ -12,17 +10,12 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::{Pending, Placement, SpecialisedTable, Table};
 use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, WITHIN_NODE, bytes, measure, refuse_unusable_shift,
+    FAMILY, INDEX, N_WORDS, OFFSET, ON_NODE, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
+use crate::kernels::prelude::*;
 
-use crate::comm::arena::Arena;
-use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Rings, key, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
+use crate::comm::{Inbox, Outbox, Posting};
 
 pub static KERNEL: Kernel = Kernel {
     id: "random_access.exchange",
@@ -30,21 +23,8 @@ pub static KERNEL: Kernel = Kernel {
     source: &source::HYPERCUBE_RANDOM_ACCESS,
     place: "Section 2, Figure 1 (1d, 2d, 3d)",
     parameters: parameters![
-        N_WORDS,
-        UPDATES,
-        TIME_BOUND,
-        Q,
-        STAGES,
-        OWNER_BY,
-        SMSG,
-        WITHIN_NODE,
-        STREAM,
-        INDEX,
-        OPERATION,
-        STARTS,
-        OFFSET,
-        PAGES,
-        SEED,
+        N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, ON_NODE, STREAM, INDEX, OPERATION, STARTS, OFFSET,
+        PAGES, SEED,
     ],
     stages: |point| match point.ranks {
         ranks if ranks.is_power_of_two() => Some(STAGES.of(point).min(u64::from(ranks.ilog2()))),
@@ -70,10 +50,10 @@ pub static KERNEL: Kernel = Kernel {
 
 const STAGES: Key<u64> = key(
     "d",
-    "exchange_dimensions",
     "dimensions of the exchange: 1 is one stage with messages to all other ranks; log2 P or more is a hypercube",
-    Domain::Integer { min: 1, max: 24, default: 2 },
-);
+    integers(1..=24, 2),
+)
+.in_column("exchange_dimensions", Unit::None);
 
 fn grid(point: &Point) -> NodeGrid {
     NodeGrid::from_ranks(point.ranks, STAGES.of(point) as usize)
@@ -98,7 +78,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let peers: Vec<Vec<usize>> = (0..grid.dimensions()).map(|stage| peers_after(&grid, comm.rank(), stage)).collect();
     let (piece, handles) = (piece_words(&grid, Q.of(point)), SMSG.of(point) as usize);
     let (lines, outbox) =
-        comm.mailbox_per_peer(Tag::Data(0), &peers.concat(), (Posting::Ahead, WITHIN_NODE.of(point)), handles, piece);
+        comm.mailbox_per_peer(Tag::Data(0), &peers.concat(), (Posting::Ahead, ON_NODE.of(point)), handles, piece);
     let mut lines = lines.into_iter();
     let stage = |(number, peers): (usize, Vec<usize>)| Stage {
         inboxes: lines.by_ref().take(peers.len()).collect(),

@@ -31,7 +31,6 @@ impl NodeGrid {
         self.sizes.len()
     }
 
-    /// Returns the coordinate of a rank in this dimension.
     pub fn coordinate(&self, rank: usize, dimension: usize) -> usize {
         rank / self.stride(dimension) % self.sizes[dimension]
     }
@@ -61,7 +60,6 @@ impl NodeGrid {
     }
 }
 
-/// Returns the prime factors of a number in ascending order.
 fn prime_factors(mut number: usize) -> Vec<usize> {
     let (mut factors, mut candidate) = (Vec::new(), 2);
     while candidate * candidate <= number {

@@ -1,5 +1,3 @@
-//! NAME: random_access.hypercube. Rounds of Q updates that travel along the dimensions of a hypercube of ranks.
-//!
 //! SOURCE: Plimpton et al., Figure 2. For numbers of ranks that are not powers of two, the recursive halving of Section 2
 //!   ([`recursive_halving`]). The optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates =
 //!   "deferred"` (Mod2), `waits = "late"` (Mod3), SMSG = 2 (Mod7). The original is "on_demand", "at_once", "early" and
@@ -16,20 +14,14 @@
 use super::random_stream::Index;
 use super::table::{Pending, Placement, SpecialisedTable, Table};
 use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, WITHIN_NODE, bytes, measure,
+    FAMILY, INDEX, N_WORDS, OFFSET, ON_NODE, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, bytes, measure,
 };
-use crate::choice::choice;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::updates::division::divide;
 use crate::kernels::shared::updates::recursive_halving::{self, Stage};
 
-use crate::comm::arena::Arena;
-use crate::comm::{Comm, Computation, Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::kernels::{Computations, Divided, Domain, Kernel, Key, Outcome, Rings, choice_key, key, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
+use crate::comm::{Inbox, Outbox, Posting};
 
 pub static KERNEL: Kernel = Kernel {
     id: "random_access.hypercube",
@@ -37,23 +29,8 @@ pub static KERNEL: Kernel = Kernel {
     source: &source::HYPERCUBE_RANDOM_ACCESS,
     place: "Figure 2, Section 4",
     parameters: parameters![
-        N_WORDS,
-        UPDATES,
-        TIME_BOUND,
-        Q,
-        RECEIVES,
-        OWN_UPDATES,
-        WAITS,
-        SMSG,
-        WITHIN_NODE,
-        MESSAGE_WORDS,
-        STREAM,
-        INDEX,
-        OPERATION,
-        STARTS,
-        OFFSET,
-        PAGES,
-        SEED,
+        N_WORDS, UPDATES, TIME_BOUND, Q, RECEIVES, OWN, WAITS, SMSG, ON_NODE, LONGEST, STREAM, INDEX, OPERATION,
+        STARTS, OFFSET, PAGES, SEED,
     ],
     simulation: Some(Computations::Updates { divided: Divided::BetweenPartners, by_roles: false }),
     // In the original. Other numbers of ranks than powers of two have two partners in some stages.
@@ -73,35 +50,30 @@ pub static KERNEL: Kernel = Kernel {
 
 const RECEIVES: Key<Receives> = choice_key(
     "receives",
-    "receives",
     "receives: ahead (posted for every dimension in advance) or on_demand (each posted when the rank waits for its message)",
 );
 choice! { enum Receives { Ahead = "ahead", OnDemand = "on_demand" } }
-const OWN_UPDATES: Key<OwnUpdates> = choice_key(
-    "own_updates",
+const OWN: Key<OwnUpdates> = choice_key(
     "own_updates",
     "updates of a rank's own words: deferred (applied after the last message of the round is sent) or at_once (applied immediately)",
 );
 choice! { enum OwnUpdates { Deferred = "deferred", AtOnce = "at_once" } }
 const WAITS: Key<Waits> = choice_key(
     "waits",
-    "waits",
     "wait for a message: late (after the rank has divided its own list for the next dimension or, in the last dimension, applied \
      its own updates) or early (before that)",
 );
 choice! { enum Waits { Late = "late", Early = "early" } }
 
-const MESSAGE_WORDS: Key<u64> = key(
-    "message_words",
+const LONGEST: Key<u64> = key(
     "message_words",
     "maximum number of updates in a message, such as what the MPI library sends eagerly; a longer one is sent in pieces; 0 means 2 Q + 16",
-    Domain::Integer { min: 0, max: 1 << 21, default: 0 },
+    integers(0..=1 << 21, 0),
 );
 
-/// Returns the maximum number of words of a message.
 fn piece_words(point: &Point) -> usize {
     let buffer = 2 * Q.of(point) as usize + 16;
-    match MESSAGE_WORDS.of(point) as usize {
+    match LONGEST.of(point) as usize {
         0 => buffer,
         words => words.min(buffer),
     }
@@ -118,7 +90,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let (lines, outbox) = comm.mailbox_per_peer(
         Tag::Data(0),
         &peers,
-        (posted, WITHIN_NODE.of(point)),
+        (posted, ON_NODE.of(point)),
         SMSG.of(point) as usize,
         piece_words(point),
     );
@@ -139,7 +111,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         look_ahead: problem.look_ahead,
         piece: piece_words(point),
         late: WAITS.of(point) == Waits::Late,
-        at_once: OWN_UPDATES.of(point) == OwnUpdates::AtOnce,
+        at_once: OWN.of(point) == OwnUpdates::AtOnce,
         lists: [0, 1].map(|_| SplitLists { keep: list(), send: list() }),
         own: Pending::new(problem.look_ahead, 2 * problem.look_ahead),
         tally: Tally::default(),

@@ -24,10 +24,10 @@ pub mod routed;
 pub mod sequential;
 pub mod shared;
 mod simulated_table;
-pub mod star;
 mod time_limited;
 pub mod verify;
 
+use crate::kernels::prelude::*;
 use operation::{OPERATION, Operation};
 pub use problem::Problem;
 use problem::{Offset, OwnerBy, Starts};
@@ -36,77 +36,63 @@ pub use verify::{Rules, Tally, measure};
 
 use super::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES, receive_buffers, seed, send_handles};
 use super::shared::updates::{layout, operation, random_stream, table};
-use super::{
-    Bounded, Computations, Divided, Division, Domain, Kernel, Key, Outcome, Output, Parameter, Refusal, Work,
-    choice_key, key, output,
-};
-use crate::comm::{Path, World};
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::units::{Unit, WORD_BYTES};
+use crate::comm::Path;
 
-pub const N_WORDS: Key<u64> = Key::new(Parameter {
-    name: "N_words",
-    column: "table_words",
-    unit: Unit::Words,
-    meaning: "table size in words, over all ranks, a power of two",
-    domain: Domain::Size { min: 2, max: 1 << 60, default: 1 << 24 },
-});
-const OWN_WORDS: Key<u64> =
-    Key::new(Parameter { meaning: "table size in words, per rank, a power of two", ..N_WORDS.parameter });
+pub const N_WORDS: Key<u64> = key(
+    "N_words",
+    "table size in words, over all ranks, a power of two",
+    Domain::Size { min: 2, max: 1 << 60, default: 1 << 24 },
+)
+.in_column("table_words", Unit::Words);
+const OWN_WORDS: Key<u64> = N_WORDS.with_meaning("table size in words, per rank, a power of two");
 pub const UPDATES: Key<f64> = key(
     "updates",
-    "updates_per_word",
     "updates per word of the table; the definition has 4",
     Domain::Real { exclusive_min: 0.0, max: 1e6, default: 4.0 },
-);
-pub const TIME_BOUND: Key<u64> = Key::new(Parameter {
-    name: "time_bound",
-    column: "time_bound_seconds",
-    unit: Unit::Seconds,
-    meaning: "time bound per run: the number of updates is reduced to fit into it, estimated from shorter runs; 0 means no bound",
-    domain: Domain::Integer { min: 0, max: 1 << 20, default: 0 },
-});
+)
+.in_column("updates_per_word", Unit::None);
+pub const TIME_BOUND: Key<u64> = key(
+    "time_bound",
+    "time bound per run: the number of updates is reduced to fit into it, estimated from \
+     shorter runs; 0 means no bound",
+    integers(0..=1 << 20, 0),
+)
+.in_column("time_bound_seconds", Unit::Seconds);
 pub const Q: Key<u64> = key(
     "Q",
-    "look_ahead",
     "look-ahead: maximum number of values that a rank stores; the definition allows 1024",
-    Domain::Integer { min: 1, max: 1 << 20, default: 1024 },
-);
+    integers(1..=1 << 20, 1024),
+)
+.in_column("look_ahead", Unit::None);
 pub const STREAM: Key<StreamKind> = choice_key(
-    "stream",
     "stream",
     "stream: lfsr (the shift register of the definition) or lcg (a linear congruential generator)",
 );
 const INDEX: Key<IndexBits> = choice_key(
     "index",
-    "index_bits",
-    "bits of a value that form its word's index: as in the reference implementation (lfsr: lowest, lcg: highest), the lowest, or the \
+    "bits of a value that form its word's index: as in the reference implementation (lfsr: lowest, lcg: \
+     highest), the lowest, or the \
      highest as in the text of the definition",
-);
+)
+.in_column("index_bits", Unit::None);
 const STARTS: Key<Starts> = choice_key(
-    "starts",
     "starts",
     "starting points of the streams: spaced (equally along the cycle) or reference (consecutive, as in the reference \
      implementation)",
 );
 const OFFSET: Key<Offset> = choice_key(
     "offset",
-    "offset",
     "offset of all starting points: common, or none as in the reference implementation, whose first values are weak",
 );
 const SEED: Key<u64> = seed("seed: shifts the common offset; 1 leaves it unchanged");
 const OWNER_BY: Key<OwnerBy> = choice_key(
-    "owner_by",
     "owner_by",
     "method to compute a word's owner: shift (needs a power of two of ranks), division, prediction (multiplication and \
      correction), or the cheapest of these",
 );
 const B: Key<u64> = receive_buffers("receive buffers: outstanding receives per rank");
 const SMSG: Key<u64> = send_handles("send handles: maximum outstanding sends per rank");
-const WITHIN_NODE: Key<Path> = choice_key(
-    "within_node",
+const ON_NODE: Key<Path> = choice_key(
     "within_node",
     "way between the ranks of a node over MPI: messages, or memory that they share; threads always use memory, simulated ranks always \
      messages",
@@ -249,12 +235,7 @@ fn run(kernel: &Kernel, point: &Point, run: u64, world: &mut World) -> Result<Ou
 }
 
 fn work(updates: f64) -> Work {
-    Work {
-        operations: updates,
-        operation: "update",
-        bytes: updates * WORD_BYTES as f64,
-        byte_definition: "words updated, 8 bytes per update",
-    }
+    Work::new(updates, "update", WORD_BYTES as f64, "words updated, 8 bytes per update")
 }
 
 fn bytes(words: u64) -> u64 {

@@ -1,6 +1,3 @@
-//! NAME: random_access.nodes. Several nodes, each with one rank. The threads of a rank, one per core, share its part of
-//!   the table.
-//!
 //! PURPOSE: the mapping modes with one table per node, on more than one node.
 //! SOURCE: Blue Gene/P paper, Section 3.2, Table 1. The letters of a mode are table, generation and look-ahead limit, each
 //!   per core (C) or per node (N): modes 5 (NCC), 6 (NCN), 7 (NNC) and 8 (NNN). A round exchanges updates as in
@@ -25,18 +22,10 @@ use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
     UPDATES, bytes,
 };
-use crate::choice::choice;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::updates::round_lists::RoundLists;
 
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
 use crate::hardware::Hardware;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Refusal, choice_key, key, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 pub static KERNEL: Kernel = Kernel {
@@ -62,17 +51,11 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const MODE: Key<u64> = key(
-    "mode",
-    "mapping_mode",
-    "mapping mode with one table per node: 5 to 8 as in the paper's Table 1",
-    Domain::Integer { min: 5, max: 8, default: 6 },
-);
-const UPDATES_BY: Key<UpdatesBy> = choice_key(
-    "updates_by",
-    "updates_by",
-    "update method: atomic (an atomic xor) or unlocked (unprotected load and store)",
-);
+const MODE: Key<u64> =
+    key("mode", "mapping mode with one table per node: 5 to 8 as in the paper's Table 1", integers(5..=8, 6))
+        .in_column("mapping_mode", Unit::None);
+const UPDATES_BY: Key<UpdatesBy> =
+    choice_key("updates_by", "update method: atomic (an atomic xor) or unlocked (unprotected load and store)");
 choice! { enum UpdatesBy { Atomic = "atomic", Unlocked = "unlocked" } }
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {

@@ -1,10 +1,6 @@
-//! NAME: random_access.one_sided. Updates are put into the owner's memory, or applied there by remote atomics.
-//!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 7, Figure 14: rounds of Q puts into a buffer that the owner
-//!   keeps for each rank, barrier, scan, barrier. `access = "xor"`: rounds of Q remote atomic exclusive ors.
-//! DIFFERENCES: the code of Figure 14 clears the entry after the one that it has read; here the entries that were read are
-//!   cleared. An entry of 0 ends a buffer, so the stream must not contain 0. The LCG contains 0 and is refused. Buffers
-//!   have room for all Q updates of a rank and an end marker.
+//! SOURCE: Figure 14: rounds of Q puts into a buffer that the owner keeps for each rank, barrier, scan, barrier.
+//! DIFFERENCES: the code of Figure 14 clears the entry after the one that it has read; here the entries that were read
+//! are cleared. An entry of 0 ends a buffer, so the stream must not contain 0. The LCG contains 0 and is refused.
 
 use super::layout::Owners;
 use super::random_stream::Generator;
@@ -15,16 +11,9 @@ use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
     UPDATES, bytes, measure, refuse_unusable_shift,
 };
+use crate::kernels::prelude::*;
 
-use crate::choice::choice;
-use crate::comm::arena::Arena;
-use crate::comm::{Computation, Rma, RmaWindow};
-use crate::kernels::{Kernel, Key, Outcome, Windows, choice_key, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
+use crate::comm::RmaWindow;
 
 pub static KERNEL: Kernel = Kernel {
     id: "random_access.one_sided",
@@ -51,7 +40,6 @@ pub static KERNEL: Kernel = Kernel {
 };
 
 const ACCESS: Key<Access> = choice_key(
-    "access",
     "access",
     "access: buffers (puts into buffers that the owner scans) or xor (atomic xor of the owner's words)",
 );

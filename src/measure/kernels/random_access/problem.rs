@@ -4,9 +4,7 @@ use super::layout::{Layout, Owners};
 use super::operation::Operation;
 use super::random_stream::{COMMON_OFFSET, Generator, Index, StreamKind};
 use super::{INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Q, SEED, STARTS, STREAM, UPDATES};
-use crate::choice::choice;
-use crate::comm::arena::Pages;
-use apexmap_base::point::Point;
+use crate::kernels::prelude::*;
 use std::ops::Range;
 
 choice! {
@@ -44,22 +42,18 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Returns nodes of one rank: every rank owns a part and generates updates.
     fn from_ranks(ranks: usize) -> Self {
         Self { count: ranks, cores: 1, routers: 0 }
     }
 
-    /// Returns the number of ranks that share a table.
     pub fn ranks(&self) -> usize {
         self.count * self.cores
     }
 
-    /// Returns the number of parts of the table.
     pub fn owners(&self) -> usize {
         self.count * (self.cores - self.routers)
     }
 
-    /// Returns the rank that owns a part of the table.
     pub fn rank(&self, part: usize) -> usize {
         let owners = self.cores - self.routers;
         part / owners * self.cores + self.routers + part % owners
@@ -94,12 +88,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Returns the problem of a table distributed over `ranks` ranks. Each rank generates one stream.
     pub fn with_distributed_table(point: &Point, rank: usize, ranks: usize) -> Self {
         Self::with_nodes(point, rank, Nodes::from_ranks(ranks))
     }
 
-    /// Returns the problem of a table distributed over some ranks of each node. The first rank of a node generates one stream.
     pub fn with_nodes(point: &Point, rank: usize, nodes: Nodes) -> Self {
         let (node, core, owners) = (rank / nodes.cores, rank % nodes.cores, nodes.cores - nodes.routers);
         let whole = Self::with_parts(point, nodes.owners(), nodes.count);
@@ -113,7 +105,6 @@ impl Problem {
         }
     }
 
-    /// Returns the problem of a table distributed over `ranks` ranks. Each rank generates `streams` streams.
     pub fn with_streams(point: &Point, rank: usize, ranks: usize, streams: usize) -> Self {
         let distributed = Self::with_distributed_table(point, rank, ranks);
         let whole = Self::with_parts(point, ranks, ranks * streams);
@@ -158,17 +149,14 @@ impl Problem {
         (product >> self.streams.words().trailing_zeros()) as u64
     }
 
-    /// Returns the number of updates of one stream.
     pub fn stream_updates(&self, stream: usize) -> u64 {
         self.updates_before(stream + 1) - self.updates_before(stream)
     }
 
-    /// Returns the number of updates of this rank's streams.
     pub fn own_updates(&self) -> u64 {
         self.updates_before(self.own_streams.end) - self.updates_before(self.own_streams.start)
     }
 
-    /// Returns the number of rounds of at most `size` updates that the longest stream needs. It is the same on all ranks.
     pub fn rounds(&self, size: usize) -> u64 {
         let longest = u128::from(self.updates) * u128::from(self.streams.count(0));
         (longest.div_ceil(u128::from(self.streams.words())) as u64).div_ceil(size as u64)
@@ -187,7 +175,6 @@ impl Problem {
         self.generator_after(stream, 0)
     }
 
-    /// Returns a generator of a stream after its first `updates` updates.
     pub fn generator_after(&self, stream: usize, updates: u64) -> Generator {
         let period = u128::from(self.kind.period());
         let start = if self.starts == Starts::Spaced {
@@ -198,13 +185,11 @@ impl Problem {
         Generator::starting_after(self.kind, ((start + u128::from(self.offset) + u128::from(updates)) % period) as u64)
     }
 
-    /// Returns the generator of this rank's only stream.
     pub fn own_generator(&self) -> Generator {
         debug_assert_eq!(self.own_streams.len(), 1);
         self.generator(self.own_streams.start)
     }
 
-    /// Returns the method to compute owners that a value of the parameter `owner_by` names.
     pub fn find_owners(&self, point: &Point) -> Owners {
         match OWNER_BY.of(point) {
             OwnerBy::Shift | OwnerBy::Cheapest => Owners::cheapest(self.owners),
@@ -224,7 +209,6 @@ impl Problem {
     }
 }
 
-/// Returns the number of updates of a whole table.
 pub fn updates(point: &Point) -> u64 {
     (UPDATES.of(point) * N_WORDS.of(point) as f64).round() as u64
 }

@@ -1,5 +1,3 @@
-//! NAME: random_access.roles. The cores of a node have different roles: some route updates, the others apply them.
-//!
 //! SOURCE: Blue Gene/P paper, Section 4.3 (generation and X, Y, Z, update: four roles), 4.3.1 (buckets), 5.1 (loads),
 //!   and the generalisation in Section 6: d dimensions over k' of k cores.
 //! WORK: a node is `cores_per_node` consecutive ranks. Its first `routers` ranks share the dimensions of the grid of
@@ -15,7 +13,6 @@
 //! DIFFERENCES: cores are ranks (on the threads transport, threads of one process), and local buffers are messages. The paper's
 //!   receive takes up to four packets: `packets = 4`.
 
-mod idle;
 mod loads;
 mod plan;
 
@@ -27,16 +24,10 @@ use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OWNER_BY, OwnerBy, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
     TIME_BOUND, Tally, UPDATES, bytes, measure,
 };
-use crate::comm::arena::Arena;
-use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Computations, Divided, Division, Domain, Kernel, Key, Outcome, Refusal, key, parameters};
-use crate::{on_transport, refusal};
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
-use idle::Idle;
+use crate::comm::{Inbox, Outbox};
+use crate::kernels::prelude::*;
 pub use loads::LOADS;
-use loads::{DELAY, DELAYED, DISABLED, MAX_CORES, OUTPUTS_WITH_LOADS};
+use loads::{DELAY, DELAYED, DISABLED, Idle, MAX_CORES, OUTPUTS_WITH_LOADS};
 use plan::{RolePlan, Route};
 
 pub static KERNEL: Kernel = Kernel {
@@ -68,24 +59,21 @@ fn owners(point: &Point) -> usize {
     RolePlan::new(point).nodes.owners()
 }
 
-const CORES: Key<u64> = key(
-    "cores_per_node",
-    "node_cores",
-    "cores per node: ranks that form a node, the paper's k",
-    Domain::Integer { min: 2, max: MAX_CORES as u64, default: 4 },
-);
+const CORES: Key<u64> =
+    key("cores_per_node", "cores per node: ranks that form a node, the paper's k", integers(2..=MAX_CORES as u64, 4))
+        .in_column("node_cores", Unit::None);
 const ROUTERS: Key<u64> = key(
     "routers",
-    "node_routers",
     "routers: cores per node that route, the paper's k' (the first also generates); the others update",
-    Domain::Integer { min: 1, max: MAX_CORES as u64 - 1, default: 3 },
-);
+    integers(1..=MAX_CORES as u64 - 1, 3),
+)
+.in_column("node_routers", Unit::None);
 const PACKETS: Key<u64> = key(
     "packets",
-    "receive_packets",
     "packets: maximum number of messages that one receive takes; four in the paper",
-    Domain::Integer { min: 1, max: 16, default: 1 },
-);
+    integers(1..=16, 1),
+)
+.in_column("receive_packets", Unit::None);
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     let (ranks, cores, routers) = (point.ranks as u64, CORES.of(point), ROUTERS.of(point));
@@ -131,7 +119,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let busy = comm.gather(&[member.busy_seconds.to_bits()]);
     let mut outcome = outcome?;
     for (number, busy) in busy.iter().flatten().enumerate() {
-        let load = outcome.outputs.entry(LOADS[number % plan.nodes.cores]).or_insert(Value::Real(0.0));
+        let load = outcome.outputs.entry(LOADS[number % plan.nodes.cores].column).or_insert(Value::Real(0.0));
         let sum = load.as_f64().unwrap_or(0.0) + f64::from_bits(*busy) / problem.updates as f64;
         *load = Value::Real(sum);
     }

@@ -1,5 +1,3 @@
-//! NAME: random_access.routed. Updates are collected in buckets and travel in dimension order through a grid of ranks.
-//!
 //! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1. The paper's division of the work among the cores of a node is in
 //!   [`super::roles`].
 //! WORK: asynchronous. A full bucket is sent. Updates received along one dimension go into the buckets of later
@@ -18,16 +16,9 @@ use super::{
     B, FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
     TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
 };
+use crate::kernels::prelude::*;
 
-use crate::choice::choice;
-use crate::comm::arena::Arena;
-use crate::comm::{Computation, Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Refusal, Rings, choice_key, key, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
+use crate::comm::{Inbox, Outbox};
 
 pub static KERNEL: Kernel = Kernel {
     id: "random_access.routed",
@@ -55,9 +46,8 @@ pub static KERNEL: Kernel = Kernel {
 
 pub(super) const DIMENSIONS: Key<u64> = key(
     "dimensions",
-    "dimensions",
     "maximum number of dimensions of the grid of ranks, unless X, Y or Z are given",
-    Domain::Integer { min: 1, max: 24, default: 3 },
+    integers(1..=24, 3),
 );
 pub(super) const X: Key<u64> =
     extent("X", "grid_x", "grid X: ranks in the first dimension; 0 derives the grid from `dimensions`");
@@ -73,21 +63,17 @@ pub(super) const Z: Key<u64> = extent(
     "grid Z: ranks in the third dimension; 0 means no such \
     dimension",
 );
-pub(super) const BUFFERS: Key<u64> = Key::new(Parameter {
-    meaning: "receive buffers: outstanding receives per dimension",
-    domain: Domain::Integer { min: 1, max: 1 << 16, default: 4 },
-    ..B.parameter
-});
+pub(super) const BUFFERS: Key<u64> =
+    B.with_meaning("receive buffers: outstanding receives per dimension").with_domain(integers(1..=1 << 16, 4));
 
 pub(super) const FULL: Key<FullBuckets> = choice_key(
-    "full_buckets",
     "full_buckets",
     "full buckets for which the look-ahead has room: one (of each dimension, because it is sent at once) or all",
 );
 choice! { pub(super) enum FullBuckets { One = "one", All = "all" } }
 
 const fn extent(name: &'static str, column: &'static str, meaning: &'static str) -> Key<u64> {
-    key(name, column, meaning, Domain::Integer { min: 0, max: 1 << 24, default: 0 })
+    key(name, meaning, integers(0..=1 << 24, 0)).in_column(column, Unit::None)
 }
 
 fn grid_sizes(point: &Point) -> Vec<usize> {
@@ -95,7 +81,6 @@ fn grid_sizes(point: &Point) -> Vec<usize> {
     sizes.into_iter().filter(|&size| size > 0).collect()
 }
 
-/// Returns the grid of `ranks` ranks or nodes.
 pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
     match grid_sizes(point)[..] {
         [] => NodeGrid::from_ranks(ranks, DIMENSIONS.of(point) as usize),
@@ -131,12 +116,10 @@ pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<()
     })
 }
 
-/// Returns the number of a rank's buckets for other ranks.
 fn remote_buckets(grid: &NodeGrid) -> usize {
     (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len()).sum()
 }
 
-/// Returns the number of buckets that share the look-ahead.
 fn buckets(grid: &NodeGrid, point: &Point) -> usize {
     remote_buckets(grid) + grid.dimensions() * BUFFERS.of(point) as usize + 1
 }

@@ -1,28 +1,15 @@
-//! NAME: random_access.sequential. One process and its own table. It measures the maximum rate of one core.
-//!
-//! SOURCE: HPC Challenge definition, Figures 4 (one stream) and 5 (many independent streams).
-//! WORK: `immediate`: each value updates its word as soon as it is generated; the streams take turns. `look_ahead`: Q
-//!   values are stored, and the words of later values are prefetched while earlier updates are applied.
-//! DIFFERENCES: `look_ahead` stores at most 1024 values and prefetches at most 128 words ahead even if Q allows more,
-//!   because higher numbers do not make a core faster. It completes each stream before it begins the next.
+//! `immediate`: the streams take turns. `look_ahead` completes each stream before it begins the next. It stores at most
+//! 1024 values and prefetches at most 128 words ahead even if Q allows more, because higher numbers do not make a core
+//! faster.
 
 use super::operation::{Operation, with_operation};
 use super::problem::Problem;
 use super::table::{FAR_DISTANCE, Placement, SpecialisedTable, Table};
 use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
-    bytes, measure, problem, random_stream,
+    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWN_WORDS, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, bytes, measure, problem, random_stream, work,
 };
-
-use crate::choice::choice;
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Ranks, Refusal, choice_key, key, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "random_access.sequential",
@@ -42,16 +29,11 @@ pub static KERNEL: Kernel = Kernel {
 
 pub(super) const METHOD: Key<Method> = choice_key(
     "method",
-    "method",
     "method: look_ahead (generate values ahead and prefetch their words) or immediate (apply each update at once)",
 );
 choice! { pub(super) enum Method { LookAhead = "look_ahead", Immediate = "immediate" } }
-pub(super) const STREAMS: Key<u64> = key(
-    "streams",
-    "streams",
-    "independent streams per process; the reference implementation has 128",
-    Domain::Integer { min: 1, max: 1 << 16, default: 1 },
-);
+pub(super) const STREAMS: Key<u64> =
+    key("streams", "independent streams per process; the reference implementation has 128", integers(1..=1 << 16, 1));
 
 /// Refuses more streams than the table has words.
 pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), Refusal> {
@@ -65,7 +47,6 @@ pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), Refu
     Ok(())
 }
 
-/// Returns the number of values that `look_ahead` stores.
 fn values_stored(point: &Point) -> usize {
     (Q.of(point) as usize).min(problem::LOOK_AHEAD_LIMIT)
 }
@@ -136,3 +117,20 @@ fn apply_with_look_ahead(mut table: Table<impl Placement>, streams: &mut [Stream
     table.finish(&values[..waiting]);
     tally
 }
+
+/// Everything is as in [`KERNEL`], on every rank at the same time.
+pub static STAR: Kernel = Kernel {
+    id: "random_access.star",
+    summary: "RandomAccess on all processes simultaneously, each with its own table",
+    source: &source::HPCC_RANDOM_ACCESS,
+    place: "tests, variant 2",
+    parameters: parameters![
+        OWN_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED,
+    ],
+    ranks: Ranks::Any,
+    division: Division::EachRank,
+    work: |point| work(problem::updates(point) as f64 * point.ranks as f64),
+    arena_words: |point| N_WORDS.of(point),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    ..KERNEL
+};

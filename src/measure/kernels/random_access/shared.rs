@@ -1,5 +1,3 @@
-//! NAME: random_access.shared. The threads of one rank, one per core, update one table on one node.
-//!
 //! PURPOSE: the costs and gains of a shared table: errors of unprotected updates, and the cost of locks.
 //! SOURCE: Blue Gene/P paper, Section 3.2 (mapping modes, Table 1) and Section 3.3 (errors and locks, Table 2).
 //! WORK: `mode` assigns table, generation and look-ahead limit to each core (C) or to the node (N): 1 CCC, 5 NCC, 6
@@ -27,19 +25,10 @@ use super::{
     FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
     UPDATES, bytes,
 };
-use crate::choice::choice;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::updates::round_lists::RoundLists;
 
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
 use crate::hardware::Hardware;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Ranks, Refusal, choice_key, key, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::point::Value;
-use apexmap_base::source;
 use std::sync::{PoisonError, RwLock};
 use team::Gate;
 use words::{Lock, Locking, Words};
@@ -64,18 +53,16 @@ pub static KERNEL: Kernel = Kernel {
 
 pub(super) const CORES: Key<u64> = key(
     "cores",
-    "cores",
     "threads of the rank that share the table; 0 means one per core available to the process",
-    Domain::Integer { min: 0, max: 1 << 12, default: 0 },
+    integers(0..=1 << 12, 0),
 );
 const MODE: Key<u64> = key(
     "mode",
-    "mapping_mode",
     "mapping mode: table, generation and look-ahead limit per core or per node, 1 to 8 as in the paper's Table 1",
-    Domain::Integer { min: 1, max: 8, default: 6 },
-);
+    integers(1..=8, 6),
+)
+.in_column("mapping_mode", Unit::None);
 const UPDATES_BY: Key<UpdatesBy> = choice_key(
-    "updates_by",
     "updates_by",
     "update method: atomic (an atomic xor), unlocked (unprotected load and store), locks (load and store under a lock), or \
      partitioned (only by the word's owner)",
@@ -88,12 +75,7 @@ choice! {
         Partitioned = "partitioned",
     }
 }
-const LOCKS: Key<u64> = key(
-    "locks",
-    "locks",
-    "number of locks of the table, if updates use locks",
-    Domain::Integer { min: 1, max: 1 << 20, default: 16 },
-);
+const LOCKS: Key<u64> = key("locks", "number of locks of the table, if updates use locks", integers(1..=1 << 20, 16));
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     let (words, NodePlan { mode, cores, partitioned, .. }) = (N_WORDS.of(point), NodePlan::new(point));
@@ -170,7 +152,6 @@ impl NodePlan {
         Self { mode, cores, partitioned: UPDATES_BY.of(point) == UpdatesBy::Partitioned, sources, limit }
     }
 
-    /// Returns whether cores apply updates that other cores generate.
     fn hands_over(&self) -> bool {
         self.partitioned || self.sources < self.cores
     }
@@ -180,7 +161,6 @@ impl NodePlan {
         if self.hands_over() { self.limit.min(2) } else { 1 }
     }
 
-    /// Returns the number of updates of a list.
     fn size(&self) -> usize {
         self.limit / self.slots()
     }

@@ -2,8 +2,7 @@
 //! Ranks therefore store only a part of it. They make the updates of the whole table, divided among ranks in the same way.
 
 use super::{N_WORDS, UPDATES};
-use crate::kernels::Outcome;
-use apexmap_base::point::{Point, Value};
+use crate::kernels::prelude::*;
 
 /// Maximum number of words that a simulated rank stores.
 const MAX_WORDS_PER_RANK: u64 = 256;

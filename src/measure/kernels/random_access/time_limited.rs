@@ -1,11 +1,7 @@
 //! Runs with a time bound.
 
 use super::{N_WORDS, UPDATES, problem};
-use crate::comm::{Collectives, World};
-use crate::kernels::Outcome;
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
+use crate::kernels::prelude::*;
 
 /// Planned fraction of the time bound. It is below 1 because rates vary between runs.
 const MARGIN: f64 = 0.9;

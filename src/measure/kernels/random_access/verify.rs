@@ -10,16 +10,12 @@ mod reports;
 use super::operation::Operation;
 use super::problem::Problem;
 use super::table::Table;
-use crate::comm::arena::Arena;
-use crate::comm::{Collectives, Path};
+use crate::comm::Path;
 use crate::crew::Crew;
 use crate::hardware::Hardware;
-use crate::kernels::Outcome;
-use crate::numerics::mix::seed;
+use crate::kernels::prelude::*;
 use crate::{observer, progress};
-use apexmap_base::error::Result;
 use apexmap_base::sample::Phase;
-use apexmap_base::units::WORD_BYTES;
 use hash::{table_hash, update_hash, wrong_words};
 use repeat::{replay, undo};
 use reports::Report;
@@ -182,7 +178,6 @@ const UNDO_START: f64 = 0.1;
 /// Fraction of a verification, roughly, that is complete when all updates are undone.
 const UNDO_END: f64 = 0.9;
 
-/// Returns a function that reports the progress of a part of the verification, which takes `shares` of it.
 fn report(shares: Range<f64>) -> impl Fn(f64) {
     move |share| progress::report_share(Phase::Verifying, shares.start + (shares.end - shares.start) * share)
 }

@@ -6,5 +6,4 @@ pub mod accesses;
 pub mod messages;
 pub mod parameters;
 pub mod sums;
-pub mod traffic;
 pub mod updates;

@@ -1,14 +1,8 @@
 //! Parameters and outputs of kernels of several families.
 
-use crate::comm::arena::Pages;
-use crate::kernels::{Domain, Key, Output, choice_key, key, output};
-use apexmap_base::units::Unit;
-
-pub const PAGES: Key<Pages> = choice_key(
-    "pages",
-    "pages",
-    "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted",
-);
+use crate::kernels::prelude::*;
+pub const PAGES: Key<Pages> =
+    choice_key("pages", "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted");
 
 /// The outputs of kernels that traverse memory: the pages that the system provided.
 pub(in crate::kernels) const PAGE_BYTES: Output =
@@ -16,19 +10,36 @@ pub(in crate::kernels) const PAGE_BYTES: Output =
 pub(in crate::kernels) const HUGE_SHARE: Output =
     output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages");
 
+/// Adds the bytes that travel in a run to its outputs.
+pub(in crate::kernels) fn add_traffic(outcome: &mut Outcome, bytes: f64) {
+    outcome.outputs.insert(TRAFFIC[0].column, Value::Real(bytes));
+    outcome.outputs.insert(TRAFFIC[1].column, Value::Real(bytes / outcome.seconds));
+}
+
 /// A seed. Its meaning says what is random.
 pub(in crate::kernels) const fn seed(meaning: &'static str) -> Key<u64> {
-    key("seed", "seed", meaning, Domain::Integer { min: 0, max: u64::MAX, default: 1 })
+    key("seed", meaning, integers(0..=u64::MAX, 1))
 }
 
 /// A number of receive buffers. Its meaning says what a buffer receives.
 pub(in crate::kernels) const fn receive_buffers(meaning: &'static str) -> Key<u64> {
-    key("B", "receive_buffers", meaning, HANDLES)
+    key("B", meaning, HANDLES).in_column("receive_buffers", Unit::None)
 }
 
 /// A number of send handles.
 pub(in crate::kernels) const fn send_handles(meaning: &'static str) -> Key<u64> {
-    key("SMSG", "send_handles", meaning, HANDLES)
+    key("SMSG", meaning, HANDLES).in_column("send_handles", Unit::None)
 }
 
-const HANDLES: Domain = Domain::Integer { min: 1, max: 1 << 16, default: 16 };
+const HANDLES: Domain = integers(1..=1 << 16, 16);
+
+/// Both values are computed from the accesses of a run, not measured by hardware counters.
+pub const TRAFFIC: [Output; 2] = [
+    output(
+        "traffic_bytes",
+        Unit::Bytes,
+        "bytes that travel between memory and cores if no cache holds the data: whole lines of 64 bytes; a store counts twice, \
+         because it reads its line first (read for ownership), unless it is non-temporal",
+    ),
+    output("traffic_bytes_per_second", Unit::BytesPerSecond, "traffic_bytes per second"),
+];

@@ -1,4 +1,7 @@
-//! Common part of the compact models of Apex-Map. Each model adds its parameters and its equation.
+//! The compact models of Apex-Map: two to five numbers, all from fits.
+//!
+//! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact models of two levels of memory and of linear timing; the forms are
+//! restated here. The power law is that of the Apex-Map paper, Section 2: P(address < c) = (c/M)^alpha.
 
 use super::{ALPHA, BLOCK, WORDS};
 use crate::machine::catalogue;
@@ -6,6 +9,7 @@ use crate::models::{About, Model, Parameter, Prediction, RANKS, Variable, array,
 use apexmap_base::error::{Error, Result};
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::kernels::apex_map::{one_sided, sequential, two_sided};
 use apexmap_measure::kernels::{self, Ranks};
 use apexmap_measure::numerics::power_law::remote_share;
 
@@ -27,7 +31,7 @@ pub const ABOUT: About = About {
     place: "",
     variables: VARIABLES,
     parameters: &[],
-    explains: &["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"],
+    explains: &[sequential::KERNEL.id, two_sided::KERNEL.id, one_sided::KERNEL.id],
     column: "bytes_per_second_per_rank",
     unit: Unit::BytesPerSecond,
     linear: false,
@@ -89,7 +93,6 @@ pub const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> 
 /// Near memory of one core: a size that the fit estimates, between one line and more than any machine has.
 pub const NEAR_BYTES: Parameter = Parameter::new_fitted(catalogue::NEAR_BYTES.name, "c", 64.0, 1e15, 1e6);
 
-/// Returns the variables from values given by name.
 fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
     let x =
         about.variables.iter().map(|variable| variable_value(about, variable, given)).collect::<Result<Vec<f64>>>()?;
@@ -106,7 +109,6 @@ fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f
     Ok(x)
 }
 
-/// Returns the words of a block, L.
 pub fn block_words(x: &[f64]) -> f64 {
     let [_, block, ..] = array::<{ VARIABLES.len() }>(x);
     block
@@ -127,4 +129,98 @@ pub fn near_share(x: &[f64], near_bytes: f64) -> f64 {
 pub fn rate(block: f64, terms: &[(f64, &'static str)]) -> Prediction {
     let largest = terms.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |term| term.1);
     bound(WORD_BYTES as f64 * block / terms.iter().map(|term| term.0).sum::<f64>(), largest)
+}
+
+/// Bandwidth of a process: 8 L / (l + g (L - 1)).
+pub static LINEAR: Compact = Compact {
+    about: &About {
+        id: "apex_map.linear",
+        summary: "compact: a latency per block and a gap per word, l + g (L - 1); two numbers",
+        place: "compact model of linear timing, restated here",
+        parameters: &[
+            seconds(catalogue::BLOCK_SECONDS.name, "l", 2e-8),
+            seconds(catalogue::WORD_GAP_SECONDS.name, "g", 1e-9),
+        ],
+        linear: true,
+        design: "L = 1 and L of hundreds of words",
+        assumes: "no effect of alpha, M and P: all memory is equally far",
+        ..ABOUT
+    },
+    ascending: &[],
+    predict: predict_linear,
+};
+
+fn predict_linear(x: &[f64], p: &[f64]) -> Prediction {
+    let ([latency, gap], block) = (array(p), block_words(x));
+    // Memory has no influence here. `near_share` only rejects several ranks with `far = "memory"`.
+    let validity = if near_share(x, 1.0).is_nan() { f64::NAN } else { 1.0 };
+    rate(block, &[(validity * latency, "latency"), (gap * (block - 1.0), "gap")])
+}
+
+/// Bandwidth of a process: 8 L / (L (s t_1 + (1 - s) t_2)), where near memory serves the share s of the accesses.
+pub static TWO_LEVEL: Compact = Compact {
+    about: &About {
+        id: "apex_map.two_level",
+        summary: "compact: two levels of memory, a time per word in each; three numbers",
+        place: "compact model of two levels of memory, restated here",
+        parameters: &[
+            seconds(catalogue::NEAR_WORD_SECONDS.name, "t_1", 1e-9),
+            seconds(catalogue::FAR_WORD_SECONDS.name, "t_2", 1e-8),
+            NEAR_BYTES,
+        ],
+        design: "at least four values of alpha from 0.001 to 1, with M several times the last cache",
+        assumes: "a word costs the same in blocks of any length; one size separates fast from slow memory; with several ranks, near \
+                      memory is the rank's own and far memory all other",
+        ..ABOUT
+    },
+    ascending: &[&[catalogue::NEAR_WORD_SECONDS.name, catalogue::FAR_WORD_SECONDS.name]],
+    predict: predict_two_level,
+};
+
+fn predict_two_level(x: &[f64], p: &[f64]) -> Prediction {
+    let [near, far, near_bytes] = array(p);
+    let (share, block) = (near_share(x, near_bytes), block_words(x));
+    rate(block, &[(block * share * near, "near memory"), (block * (1.0 - share) * far, "far memory")])
+}
+
+/// Bandwidth of a process: 8 L / (s (l_1 + g_1 (L - 1)) + (1 - s) (l_2 + g_2 (L - 1))), where near memory serves the share s
+/// of the accesses.
+pub static TWO_LEVEL_LINEAR: Compact = Compact {
+    about: &About {
+        id: "apex_map.two_level_linear",
+        summary: "compact: two levels of memory, a latency per block and a gap per word in each; five numbers",
+        place: "compact model of two levels of memory with linear timing, restated here",
+        parameters: &[
+            seconds(catalogue::NEAR_BLOCK_SECONDS.name, "l_1", 2e-9),
+            seconds(catalogue::NEAR_GAP_SECONDS.name, "g_1", 2e-10),
+            seconds(catalogue::FAR_BLOCK_SECONDS.name, "l_2", 5e-8),
+            seconds(catalogue::FAR_GAP_SECONDS.name, "g_2", 1e-9),
+            NEAR_BYTES,
+        ],
+        design: "at least four values of alpha from 0.001 to 1 and four of L from 1 to thousands, with M several times the last \
+                     cache",
+        assumes: "one size separates fast from slow memory, for blocks of any length; with several ranks, near memory is the rank's \
+                      own and far memory all other",
+        ..ABOUT
+    },
+    ascending: &[
+        &[catalogue::NEAR_BLOCK_SECONDS.name, catalogue::FAR_BLOCK_SECONDS.name],
+        &[catalogue::NEAR_GAP_SECONDS.name, catalogue::FAR_GAP_SECONDS.name],
+    ],
+    predict: predict_two_level_linear,
+};
+
+fn predict_two_level_linear(x: &[f64], p: &[f64]) -> Prediction {
+    let [near_block, near_gap, far_block, far_gap, near_bytes] = array(p);
+    let (near, block) = (near_share(x, near_bytes), block_words(x));
+    let (far, further) = (1.0 - near, block - 1.0);
+    rate(
+        block,
+        &[
+            (near * near_block, "near latency"),
+            (near * near_gap * further, "near gap"),
+            (far * far_block, "far latency"),
+            (far * far_gap * further, "far gap"),
+        ],
+    )
 }

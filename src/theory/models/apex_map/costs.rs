@@ -82,7 +82,6 @@ impl Memory<'_> {
         self.0[0] + self.0[1] * WORD_BYTES as f64 * (block - 1.0)
     }
 
-    /// Returns the minimum time for all lines of a block from each level.
     fn gaps(self, lines: f64) -> [f64; 3] {
         let [l2, l3, memory, startup, startup_lines] = array(&self.0[2..7]);
         [l2 * lines, l3 * lines, memory * (lines + startup * smaller(lines, startup_lines))]
@@ -138,7 +137,6 @@ impl<'a> Remote<'a> {
         Self(if way == 0.0 { &remote[..4] } else { &remote[4..] })
     }
 
-    /// Returns the time per access to poll for requests or for arrived blocks.
     pub fn poll(self) -> f64 {
         self.0[0]
     }
@@ -161,7 +159,6 @@ impl<'a> Remote<'a> {
     }
 }
 
-/// Returns the time of an access if `share` of the accesses goes to other ranks.
 pub fn access_budget(
     memory: Memory,
     remote: Remote,

@@ -17,6 +17,7 @@ use crate::models::{
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::kernels::gpu::apex_map;
 
 /// Bandwidth of a device: 8 L divided by the time of an access.
 pub struct DeviceSurface;
@@ -53,7 +54,7 @@ impl Model for DeviceSurface {
                 Parameter::new_fitted(catalogue::MEMORY_ACCESS_SECONDS.name, "a", 1e-13, 1e-6, 1e-10)
                     .with_typical_guess(),
             ],
-            explains: &["gpu.apex_map"],
+            explains: &[apex_map::KERNEL.id],
             column: "bytes_per_second_per_rank",
             unit: Unit::BytesPerSecond,
             linear: false,

@@ -107,7 +107,6 @@ impl PointHits {
         }
     }
 
-    /// Returns the shares of the levels, if others bring `others` lines into the last cache per access.
     pub fn shares(&self, others: f64) -> AccessShares {
         let (l1, l2, l3, pages) = (&self.l1, &self.l2, self.l3_ratios(others), &self.pages);
         let own = Shares::from_hits([l1.own, l2.own, l3.own], 1.0 - pages.own.lines);
@@ -145,7 +144,6 @@ impl PointHits {
     }
 }
 
-/// Returns the hit ratios of a cache of `room` lines or pages.
 pub fn cached_ratios(accesses: AccessPattern, room: f64) -> Ratios {
     let AccessPattern { alpha, lines, ranks, block, once, others } = accesses;
     let key = [alpha, lines, ranks, block, once, others, room].map(f64::to_bits);

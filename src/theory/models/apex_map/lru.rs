@@ -94,7 +94,6 @@ impl AccessPattern {
         classes
     }
 
-    /// Returns the steady-state hit ratios of a cache of `cache` lines for this rank alone.
     pub fn hits(&self, cache: f64) -> Ratios {
         if cache < self.block {
             // The first lines of a block are replaced before its last ones are read.

@@ -12,22 +12,17 @@ mod compact;
 mod costs;
 mod device;
 pub mod hits;
-mod linear;
 pub mod lru;
 mod own_blocks;
 mod reads;
 mod requests;
 mod senders;
-mod two_level;
-mod two_level_linear;
 
+pub use compact::{LINEAR, TWO_LEVEL, TWO_LEVEL_LINEAR};
 pub use device::DeviceSurface;
-pub use linear::LINEAR;
 pub use own_blocks::{BlockSeconds, missing_memory_numbers, own_block_seconds};
 pub use reads::Reads;
 pub use requests::Requests;
-pub use two_level::TWO_LEVEL;
-pub use two_level_linear::TWO_LEVEL_LINEAR;
 
 use super::{
     About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, card_number, count,
@@ -37,7 +32,9 @@ use crate::machine::{Card, Entry, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+use apexmap_measure::kernels::apex_map::{one_sided, sequential, two_sided};
 use apexmap_measure::kernels::{self, Windows};
+use apexmap_measure::numerics::join;
 use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
 use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
@@ -135,26 +132,12 @@ const PARAMETER_COUNT: usize = SHARED_END + SENDERS.len();
 static PARAMETERS: [Parameter; PARAMETER_COUNT] = parameters();
 
 const fn parameters() -> [Parameter; PARAMETER_COUNT] {
-    let mut parameters = [SIZES[0]; PARAMETER_COUNT];
-    let mut index = 0;
-    while index < PARAMETER_COUNT {
-        parameters[index] = if index < SIZES.len() {
-            SIZES[index]
-        } else if index < MEMORY_END {
-            MEMORY[index - SIZES.len()]
-        } else if index < RANKS_END {
-            REMOTE[index - MEMORY_END]
-        } else if index < SHARED_END {
-            SHARED[index - RANKS_END]
-        } else {
-            SENDERS[index - SHARED_END]
-        };
-        index += 1;
-    }
-    parameters
+    let reads: [Parameter; MEMORY_END] = join(&SIZES, &MEMORY);
+    let ranks: [Parameter; RANKS_END] = join(&reads, &REMOTE);
+    let shared: [Parameter; SHARED_END] = join(&ranks, &SHARED);
+    join(&shared, &SENDERS)
 }
 
-/// Returns the sum of all terms in seconds, and the name of the largest.
 fn sum_terms(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
     let largest = terms.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |term| term.0);
     (terms.iter().map(|term| term.1).sum(), largest)
@@ -168,7 +151,6 @@ const ASCENDING: &[&[&str]] = &[
     &[catalogue::GET_LEAST_SECONDS.name, catalogue::GET_ALONE_SECONDS.name],
 ];
 
-/// Returns the sizes for one of `on_node` ranks on a node.
 fn sizes(p: &[f64], on_node: f64) -> Sizes {
     let GivenNumbers { sizes: [l1, l2, l3], cores, tlb_entries, .. } = GivenNumbers::from(p);
     Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
@@ -295,7 +277,6 @@ impl Served {
         terms
     }
 
-    /// Returns the sum of these seconds.
     fn seconds(&self, x: &[f64], p: &[f64]) -> f64 {
         let own: f64 = self.terms(x, p).iter().sum();
         if Variables::from(x).ranks > 1.0 {
@@ -331,7 +312,7 @@ impl Model for Surface {
             place: "Section 2",
             variables: &[ALPHA, BLOCK, WORDS, RANKS, PAGE, ON_NODE, BY, ACCESS],
             parameters: &PARAMETERS,
-            explains: &["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"],
+            explains: &[sequential::KERNEL.id, two_sided::KERNEL.id, one_sided::KERNEL.id],
             column: "bytes_per_second_per_rank",
             unit: Unit::BytesPerSecond,
             linear: false,
@@ -386,7 +367,6 @@ impl Model for Surface {
     }
 }
 
-/// Returns the bandwidth if an access takes these seconds.
 fn rate(x: &[f64], seconds: f64) -> f64 {
     let Variables { block, access, .. } = Variables::from(x);
     if access == READ { WORD_BYTES as f64 * block / seconds } else { f64::NAN }

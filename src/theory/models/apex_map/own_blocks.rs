@@ -19,9 +19,6 @@ pub struct BlockSeconds {
 
 /// Returns the seconds of a block, as in [`Surface`] without messages. `given` returns variables of that model by name.
 ///
-/// # Errors
-/// If a variable is missing, or the model does not cover the point.
-///
 /// The seconds are not finite if the card does not have a number of the memory: [`missing_memory_numbers`] names them.
 pub fn own_block_seconds(card: &Card, given: &dyn Fn(&str) -> Option<f64>, poll: f64) -> Result<BlockSeconds> {
     let x = Surface.variables(given)?;

@@ -10,6 +10,7 @@ use crate::models::{About, Model, Prediction, ValidNumbers, Variable, array, bou
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::kernels::calibrate::memory::{blocks, read, sparse};
 
 /// Reads per second of one core: the reciprocal of the time in [`super::Surface`], with the shares of uniform reads.
 pub struct Reads;
@@ -26,7 +27,7 @@ const SHARE: Variable = Variable {
     )
 };
 const KERNEL: Variable = Variable {
-    words: &["calibrate.read", "calibrate.sparse", "calibrate.blocks"],
+    words: &[read::KERNEL.id, sparse::KERNEL.id, blocks::KERNEL.id],
     ..variable("kernel", Unit::None, "kernel of the measurement; the model is the same for all", Some(2.0))
 };
 /// The only covered order: prefetched and dependent reads are issued differently from blocks.
@@ -45,7 +46,7 @@ impl Model for Reads {
             place: "Section 2, with alpha = 1",
             variables: &[REGION, BLOCK, SHARE, PAGE, KERNEL, ORDER],
             parameters: PARAMETERS.split_at(MEMORY_END).0,
-            explains: &["calibrate.read", "calibrate.sparse", "calibrate.blocks"],
+            explains: &[read::KERNEL.id, sparse::KERNEL.id, blocks::KERNEL.id],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,

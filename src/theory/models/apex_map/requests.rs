@@ -10,6 +10,7 @@ use crate::models::{About, Model, Parameter, Prediction, RANKS, ValidNumbers, Va
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::kernels::calibrate::network::request;
 
 /// Bandwidth of a process: the time is that of [`super::Surface`], with a given remote share.
 pub struct Requests;
@@ -41,7 +42,7 @@ impl Model for Requests {
             place: "Section 2.1, Table 1",
             variables: &[SHARE, BLOCK, WORDS, RANKS, PAGE, BY],
             parameters: &PARAMETERS,
-            explains: &["calibrate.request"],
+            explains: &[request::KERNEL.id],
             column: "bytes_per_second_per_rank",
             unit: Unit::BytesPerSecond,
             linear: false,

@@ -43,7 +43,6 @@ pub struct Names {
 }
 
 impl Names {
-    /// Returns the unit of a variable; `None` if there is no such variable.
     fn unit_of_variable(&self, name: &str) -> Option<Option<Unit>> {
         self.variables.iter().find(|(variable, _)| variable == name).map(|(_, unit)| *unit)
     }
@@ -80,10 +79,6 @@ enum Input {
 
 impl FormulaModel {
     /// Reads a formula. Its first guesses are 1; [`FormulaModel::start_from`] sets others.
-    ///
-    /// # Errors
-    /// If the formula has no left side among the columns, names something unknown, its units do not agree, or a parameter is a
-    /// column or does not occur. The error's place is a span of `text`.
     pub fn new(text: &str, names: &Names) -> Result<Self> {
         let (column, unit, start) = left_side(text, &names.columns)?;
         let formula = parse_right_side(text, start, names)?;
@@ -123,7 +118,6 @@ impl FormulaModel {
         Ok(Self { about, formula, inputs, text, is_linear_itself: false, saved: None, units })
     }
 
-    /// Returns the formula.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -138,17 +132,14 @@ impl FormulaModel {
         self.units.column
     }
 
-    /// Returns the units of the variables, as [`Saved`] has them.
     pub fn variable_units(&self) -> BTreeMap<String, String> {
         self.units.variables.iter().map(|(name, unit)| (name.clone(), unit_name(*unit))).collect()
     }
 
-    /// Returns the unit of a parameter for people, if it follows from the formula.
     pub fn unit_text(&self, parameter: &str) -> Option<String> {
         self.dimension(parameter).map(|unit| unit.to_string())
     }
 
-    /// Returns the unit of a parameter that no prefix fits, such as s/word.
     pub fn compound_unit(&self, parameter: &str) -> Option<String> {
         self.dimension(parameter).filter(|unit| unit.unit().is_none()).map(|unit| unit.to_string())
     }
@@ -221,7 +212,6 @@ fn variable(name: &str, unit: Unit) -> Variable {
     Variable { valid, ..super::variable(name, unit, name, None) }
 }
 
-/// Returns a parameter of the formula (`is_own`), or a number of machine cards.
 fn parameter(name: &str, dimension: Option<Dimension>, is_own: bool) -> Parameter {
     let name = leak(name);
     let create = if is_own { Parameter::new_fitted } else { Parameter::new_given };
@@ -253,7 +243,6 @@ fn left_side<'a>(text: &'a str, columns: &[(String, Option<Unit>)]) -> Result<(&
     }
 }
 
-/// Returns `seconds = a + b * L (a in s, b in s/word)`.
 fn summary(text: &str, units: &Units) -> String {
     let units: Vec<String> = units.parameters.iter().map(|(name, unit)| format!("{name} in {unit}")).collect();
     if units.is_empty() { text.trim().to_owned() } else { format!("{} ({})", text.trim(), units.join(", ")) }

@@ -83,7 +83,6 @@ pub struct OwnNumber {
 /// Name of the unit of a column of another program.
 pub const UNKNOWN_UNIT: &str = "unknown";
 
-/// Returns the unit's name in the file.
 pub fn unit_name(unit: Option<Unit>) -> String {
     unit.map_or(UNKNOWN_UNIT, Unit::symbol).to_owned()
 }
@@ -110,12 +109,10 @@ impl FormulaModel {
 }
 
 impl Saved {
-    /// Returns the text of the file. [`FormulaModel::parse`] reads it back to the last bit.
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string_pretty(self).map_err(|e| Error::internal(format!("cannot write TOML: {e}")))
     }
 
-    /// Returns what the formula may name.
     pub(super) fn names(&self) -> Names {
         let column = self.formula.split('=').next().unwrap_or_default().trim().to_owned();
         let variable = |(name, unit): (&String, &String)| (name.clone(), unit_of_name(unit));
@@ -127,7 +124,6 @@ impl Saved {
         }
     }
 
-    /// Returns a card without numbers that names the machine of the fit.
     pub fn card(&self) -> Card {
         Card::new(&self.machine, &self.formula, &self.source)
     }

@@ -10,7 +10,6 @@ impl Member {
         RefMut::map(self.world.state.borrow_mut(), |state| &mut state.ranks[self.rank])
     }
 
-    /// Returns this rank's clock.
     pub fn clock(&self) -> Time {
         self.state().clock
     }
@@ -35,7 +34,6 @@ impl Member {
         state.clock = check_time(state.clock.max(time));
     }
 
-    /// Returns when no other rank acts before this one. Returns the clock.
     pub fn synchronize(&self) -> Time {
         loop {
             let clock = {

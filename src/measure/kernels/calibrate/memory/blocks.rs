@@ -1,24 +1,10 @@
-//! NAME: calibrate.blocks. The time to read a block of consecutive words at a random address.
-//!
-//! SOURCE: Apex-Map paper, Section 2: blocks of L words, drawn uniformly (alpha = 1), without the rest of the benchmark. The
-//!   difference between the cost of a block of n lines and n times the cost of a line is the effect of prefetching.
-//! DEFINITION: `reads` blocks of L words in a region of `bytes` bytes. Each begins at a multiple of L; every run draws them anew
-//!   from a uniform distribution. Their addresses are known in advance, a batch at a time.
-//! CHECK: the sum of all words read, against the sum computed from the addresses.
+//! The difference between the cost of a block of n lines and n times the cost of a line is the effect of prefetching.
 
 use super::read::{next_draw, time_batches};
-use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
 use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, key, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.blocks",
@@ -30,12 +16,10 @@ pub static KERNEL: Kernel = Kernel {
         clock is stopped; the first batch is untimed. The region was traversed once before. The time is that of \
         the slowest rank. The sum of all words was compared with the sum computed from the addresses.",
     refuse: |point| {
-        require_power_of_two(point)?;
+        check_region(point)?;
+        require_power_of_two(point, BLOCK)?;
         let (block, words) = (BLOCK.of(point), region_words(point));
         match block {
-            _ if !block.is_power_of_two() => {
-                Err(refusal!(["L"], "L = {block} is not a power of two; use {}", block.next_power_of_two()))
-            }
             _ if block > words => Err(refusal!(
                 ["L", "bytes"],
                 "a block of {block} words is longer than the region of {words}; use more bytes"
@@ -53,19 +37,9 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const BLOCK: Key<u64> = Key::new(Parameter {
-    name: "L",
-    column: "block_words",
-    unit: Unit::Words,
-    meaning: "words of a block, a power of two",
-    domain: Domain::Integer { min: 1, max: 1 << 37, default: 64 },
-});
-const READS: Key<u64> = key(
-    "reads",
-    "reads",
-    "blocks per run, in whole batches",
-    Domain::Integer { min: 1, max: 1 << 40, default: 1 << 14 },
-);
+const BLOCK: Key<u64> =
+    key("L", "words of a block, a power of two", integers(1..=1 << 37, 64)).in_column("block_words", Unit::Words);
+const READS: Key<u64> = key("reads", "blocks per run, in whole batches", integers(1..=1 << 40, 1 << 14));
 
 /// Blocks between two readings of the clock: 1 MiB of them, at most 16384. In the first-level cache, 16384 blocks take a hundred
 /// times as long as reading the clock.

@@ -4,7 +4,7 @@
 //! many processors, an access whose address is only a register takes one cycle less.
 
 use crate::hardware::line_words;
-use apexmap_base::units::WORD_BYTES;
+use crate::kernels::prelude::*;
 
 /// Words whose lines are known to begin each with the address of a line of the same words.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,6 @@ impl<'a> Chain<'a> {
         *places = lines.map(|line| (line.addr() - self.words.as_ptr().addr()) as u64 / WORD_BYTES);
     }
 
-    /// Returns a pointer to the first word of the line at a place.
     fn line(self, place: u64) -> *const u64 {
         assert!(place.is_multiple_of(line_words() as u64), "word {place} begins no line");
         &raw const self.words[place as usize]

@@ -1,28 +1,13 @@
-//! NAME: calibrate.chase. The latency of memory: each access reads the address of the next one.
-//!
-//! SOURCE: lmbench's lat_mem_rd.
-//! DEFINITION: a region of `bytes` bytes is one cycle through all of its cache lines, in the order of a linear congruential
-//!   generator of full period. Each line begins with the address of the next one. `chases` pointer chases run concurrently, from
-//!   equally spaced starts on the cycle. They run in parts of `steps` accesses each, until two consecutive parts take the same
-//!   time. The last part counts, and each part begins where the previous one ended. An operation is one step of all chases, so
-//!   its time is the latency under the load of the outstanding accesses of all ranks.
-//! CHECK: each line leads to a line of the region; the end of each chase, against the generator's jump.
+//! The cycle through the lines has the order of a linear congruential generator of full period. Each part of a run
+//! begins where the previous one ended. An operation is one step of all chases, so its time is the latency under the
+//! load of the outstanding accesses of all ranks.
 
 use super::chain::Chain;
 use super::parts::{self, Parts};
-use super::{BYTES, FAMILY, PAGES, prime, region_words, require_power_of_two, work_per_rank};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use super::{BYTES, FAMILY, PAGES, check_region, prime, region_words, work_per_rank};
 use crate::hardware::line_words;
 use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, key, parameters};
-use crate::numerics::mix::seed;
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::{Error, Result};
-use apexmap_base::point::Point;
-use apexmap_base::units::WORD_BYTES;
-use std::hint::black_box;
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.chase",
@@ -36,11 +21,9 @@ pub static KERNEL: Kernel = Kernel {
         rank. The end of each chase was compared with the generator of the cycle. The region was traversed once \
         before, so the caches hold as much of it as fits.",
     refuse: |point| {
-        require_power_of_two(point)?;
+        check_region(point)?;
+        require_power_of_two(point, CHASES)?;
         match (CHASES.of(point), lines(point)) {
-            (chases, _) if !chases.is_power_of_two() => {
-                Err(refusal!(["chases"], "chases = {chases} is not a power of two; use {}", chases.next_power_of_two()))
-            }
             (chases, lines) if chases > lines => {
                 Err(refusal!(["chases", "bytes"], "chases = {chases} are more than the {lines} lines; use fewer"))
             }
@@ -56,18 +39,8 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const CHASES: Key<u64> = key(
-    "chases",
-    "chases",
-    "concurrent pointer chases per rank, a power of two",
-    Domain::Integer { min: 1, max: 64, default: 1 },
-);
-const STEPS: Key<u64> = key(
-    "steps",
-    "steps",
-    "accesses per chase in each part of a run",
-    Domain::Integer { min: 1, max: 1 << 32, default: 1 << 20 },
-);
+const CHASES: Key<u64> = key("chases", "concurrent pointer chases per rank, a power of two", integers(1..=64, 1));
+const STEPS: Key<u64> = key("steps", "accesses per chase in each part of a run", integers(1..=1 << 32, 1 << 20));
 const OUTPUTS: [Output; 5] =
     [MEMORY_OUTPUTS[0], parts::OUTPUTS[0], parts::OUTPUTS[1], MEMORY_OUTPUTS[1], MEMORY_OUTPUTS[2]];
 /// The parameters of a generator modulo a power of two that visits all numbers (Knuth, 3.2.1.2, Theorem A): the multiplier is 1
@@ -75,7 +48,6 @@ const OUTPUTS: [Output; 5] =
 const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 const INCREMENT: u64 = 0x1405_7b7e_f767_814f;
 
-/// Returns the number of cache lines in a point's region.
 pub fn lines(point: &Point) -> u64 {
     region_words(point) / line_words() as u64
 }
@@ -105,15 +77,11 @@ impl Cycle {
         Self { lines: lines(point) }
     }
 
-    /// Returns the place that a chase from this line reaches after `steps` steps.
     pub fn place(self, line: u64, steps: u64) -> u64 {
         jump(line, steps, self.lines) * line_words() as u64
     }
 
     /// Returns the region; the first word of each line holds the address of the next line.
-    ///
-    /// # Errors
-    /// Fails if memory cannot be allocated, or if a line leads out of the region because its memory was overwritten.
     pub fn chain<'a>(self, point: &Point, arena: &'a mut Arena) -> Result<(Chain<'a>, &'a [u64])> {
         let contents = seed(&[u64::from_be_bytes(*b"chain   "), self.lines]);
         let content = |first: usize, place: usize| match place % line_words() {

@@ -1,24 +1,12 @@
-//! NAME: calibrate.core_to_core. The latency between two cores, which hand a cache line back and forth.
-//!
-//! SOURCE: N. Viennot's program core-to-core-latency: the handover of a flag.
-//! DEFINITION: rank `first` writes a number into a line and waits until rank `second` has answered with the next number, `rounds`
-//!   times, after an eighth of this number of untimed rounds. Such parts are repeated until two consecutive parts take the same
-//!   time; the last one counts. The first run of a launch lasts at least 0.75 s, because the cores were idle before. An operation
-//!   is a handover, half of a round. Both ranks spin on the line without a pause; all others wait. Ranks are threads of one
-//!   process; the launch decides which cores they run on.
-//! CHECK: the sums of the numbers that both ranks read.
+//! An operation is a handover, half of a round. Both ranks spin on the line without a pause; all others wait. The
+//! launch decides which cores they run on.
 
 use super::FAMILY;
 use super::parts::{self, Parts};
+use crate::comm::Transport;
 use crate::comm::threads::ThreadComm;
-use crate::comm::{Collectives, Comm, Transport, World};
 use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Work, key, output, parameters};
-use crate::refusal;
-use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
-use apexmap_base::units::Unit;
+use crate::kernels::prelude::*;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,29 +45,17 @@ pub static KERNEL: Kernel = Kernel {
             _ => Ok(()),
         }
     },
-    work: |point| {
-        let operations = 2.0 * ROUNDS.of(point) as f64;
-        Work {
-            operations,
-            operation: "handover",
-            bytes: operations * 64.0,
-            byte_definition: "one cache line per handover",
-        }
-    },
+    work: |point| Work::new(2.0 * ROUNDS.of(point) as f64, "handover", 64.0, "one cache line per handover"),
     run: |point, _, world| run(point, world),
     ..FAMILY
 };
 
 const FIRST: Key<u64> =
-    key("first", "first_rank", "the rank that begins", Domain::Integer { min: 0, max: 1 << 12, default: 0 });
+    key("first", "the rank that begins", integers(0..=1 << 12, 0)).in_column("first_rank", Unit::None);
 const SECOND: Key<u64> =
-    key("second", "second_rank", "the rank that answers", Domain::Integer { min: 0, max: 1 << 12, default: 1 });
-const ROUNDS: Key<u64> = key(
-    "rounds",
-    "rounds_asked",
-    "rounds of two handovers in each part of a run",
-    Domain::Integer { min: 8, max: 1 << 32, default: 1 << 14 },
-);
+    key("second", "the rank that answers", integers(0..=1 << 12, 1)).in_column("second_rank", Unit::None);
+const ROUNDS: Key<u64> = key("rounds", "rounds of two handovers in each part of a run", integers(8..=1 << 32, 1 << 14))
+    .in_column("rounds_asked", Unit::None);
 
 /// Minimum duration of the parts in the first run of a launch, in seconds: the cores may have been idle before. Later they are
 /// not, because waiting ranks spin.

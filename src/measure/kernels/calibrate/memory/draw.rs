@@ -1,24 +1,12 @@
-//! NAME: calibrate.draw. The time to draw the address of an access from Apex-Map's power law.
-//!
-//! SOURCE: Strohmaier and Shan, Section 2. A single process draws each array while the clock is stopped. During this time, other
-//!   users of the machine evict lines from shared caches, so models need the time of a draw.
-//! DEFINITION: `N` arrays of `I` addresses each.
-//! CHECK: the sum of all addresses, against the sum of the same addresses drawn one by one.
+//! A single process draws each array while the clock is stopped. During this time, other users of the machine evict
+//! lines from shared caches, so models need the time of a draw.
 
-use crate::comm::Collectives;
 use crate::kernels::calibrate::{FAMILY, gather_outcome};
+use crate::kernels::prelude::*;
 use crate::kernels::shared::accesses::draw::{Draws, Location};
 use crate::kernels::shared::accesses::{ALPHA, I, L, M, N, SEED, check};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Work, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::WORD_BYTES;
-use std::hint::black_box;
 
-const ARRAYS: Key<u64> =
-    Key::new(Parameter { domain: Domain::Integer { min: 1, max: 1 << 32, default: 256 }, ..N.parameter });
+const ARRAYS: Key<u64> = N.with_domain(integers(1..=1 << 32, 256));
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.draw",
@@ -30,10 +18,7 @@ pub static KERNEL: Kernel = Kernel {
         that of the slowest rank. The sum of the addresses was compared with that of the same addresses drawn \
         one by one.",
     refuse: check,
-    work: |point| {
-        let operations = address_count(point) as f64 * point.ranks as f64;
-        Work { operations, operation: "place", bytes: 8.0 * operations, byte_definition: "8 per place" }
-    },
+    work: |point| Work::new(address_count(point) as f64 * point.ranks as f64, "place", 8.0, "8 per place"),
     buffer_bytes: |point| I.of(point) * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream)),
     ..FAMILY

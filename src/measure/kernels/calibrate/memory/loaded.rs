@@ -1,33 +1,15 @@
-//! NAME: calibrate.loaded. The memory latency of one core while the other cores use memory bandwidth.
-//!
-//! SOURCE: the loaded latency of Intel's Memory Latency Checker and of multichase; the Mess paper, whose curves of latency over
-//!   bandwidth have a parameter for the ratio of reads to writes.
-//! DEFINITION: rank 0 makes `reads` dependent random reads in its region of `bytes` bytes. Meanwhile all other ranks read their
-//!   own regions from end to end, and pause after every 64 KiB so that they read for about `share` per cent of the time. With a
-//!   `write_share` they read the first half of their region and write the second, 64 KiB of one or the other at a time. A written
-//!   line travels twice, because it is read first: with 100 per cent of writes, equally many lines are read and written. An
-//!   operation is one read of rank 0.
-//! CHECK: the sums of the words that all ranks read, against the sums computed from their addresses; the written words, against
-//!   the number of the latest write to their chunk.
+//! SOURCE: the loaded latency of Intel's Memory Latency Checker and of multichase; the Mess paper, whose curves of
+//! latency over bandwidth have a parameter for the ratio of reads to writes.
+//! The other ranks pause after every 64 KiB. With a `write_share` they read the first half of their region and write
+//! the second. A written line travels twice, because it is read first: with 100 per cent of writes, equally many lines
+//! are read and written.
 
 use super::read::{Places, follow_differences, prepare};
 use super::stream::{fill, sum};
-use super::{BYTES, FAMILY, PAGES, index_contents, prime, region_words, require_power_of_two};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use super::{BYTES, FAMILY, PAGES, check_region, index_contents, prime, region_words};
 use crate::kernels::calibrate::OUTPUTS;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Work, key, parameters};
-use crate::kernels::{Output, output};
-use crate::numerics::mix::seed;
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::point::Value;
-use apexmap_base::units::{Unit, WORD_BYTES};
-use std::collections::BTreeMap;
-use std::hint::black_box;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.loaded",
@@ -41,12 +23,9 @@ pub static KERNEL: Kernel = Kernel {
         from their addresses, and the written words with the latest write.",
     refuse: |point| match point.ranks {
         1 => Err(refusal!(["ranks"], "needs at least two ranks: the others load the memory")),
-        _ => require_power_of_two(point),
+        _ => check_region(point),
     },
-    work: |point| {
-        let operations = READS.of(point) as f64;
-        Work { operations, operation: "read", bytes: operations * 8.0, byte_definition: "8 per read of rank 0" }
-    },
+    work: |point| Work::new(READS.of(point) as f64, "read", 8.0, "8 per read of rank 0"),
     arena_words: region_words,
     buffer_bytes: |point| READS.of(point) * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
@@ -68,20 +47,16 @@ const LOADED: &[Output] = &[
         "bytes that travel for all other ranks, per second; written bytes count twice",
     ),
 ];
-const SHARE: Key<u64> = key(
-    "share",
-    "busy_per_cent",
-    "share of the time during which the other ranks read, in per cent",
-    Domain::Integer { min: 0, max: 100, default: 100 },
-);
+const SHARE: Key<u64> =
+    key("share", "share of the time during which the other ranks read, in per cent", integers(0..=100, 100))
+        .in_column("busy_per_cent", Unit::None);
 const WRITE_SHARE: Key<u64> = key(
     "write_share",
-    "write_per_cent",
     "share of bytes that the other ranks write, in per cent; they read the rest",
-    Domain::Integer { min: 0, max: 100, default: 0 },
-);
-const READS: Key<u64> =
-    key("reads", "reads", "reads by rank 0 in one run", Domain::Integer { min: 1, max: 1 << 30, default: 1 << 16 });
+    integers(0..=100, 0),
+)
+.in_column("write_per_cent", Unit::None);
+const READS: Key<u64> = key("reads", "reads by rank 0 in one run", integers(1..=1 << 30, 1 << 16));
 /// Words between two pauses.
 const CHUNK_WORDS: usize = (64 << 10) / 8;
 
@@ -91,9 +66,6 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
 }
 
 /// Runs the kernel with `write` as the function that writes a chunk. Collective.
-///
-/// # Errors
-/// Fails if memory cannot be allocated.
 pub fn run_with<C: Collectives>(
     comm: &C,
     point: &Point,

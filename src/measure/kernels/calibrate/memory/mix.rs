@@ -1,26 +1,11 @@
-//! NAME: calibrate.mix. The bandwidth of a mixture of random and consecutive reads.
-//!
-//! SOURCE: HPCC RandomAccess definition, Figures 1 and 2: MAPS, the bandwidth of stride-1 loads, of random loads, and of mixtures
-//!   with some per cent of random loads. The page does not define the order of the mixture.
-//! DEFINITION: `accesses` words of a region of `bytes` bytes. After each random access follows a sequence of consecutive words,
-//!   which begins where the previous sequence ended. Every run draws the random addresses anew from a uniform distribution. The
-//!   lengths of the sequences differ by at most one.
-//! CHECK: the sum of all words read, against the sum computed from their addresses.
+//! The source does not define the order of the mixture. Here a sequence begins where the previous one ended, and the
+//! lengths of the sequences differ by at most one.
 
 use super::read::{Places, prepare};
-use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
 use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::{Domain, Kernel, Key, Outcome, key, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::WORD_BYTES;
-use std::hint::black_box;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.mix",
@@ -34,7 +19,7 @@ pub static KERNEL: Kernel = Kernel {
         at most 16384 at a time; the first batch is untimed. The region was traversed once before. The time is \
         that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
     refuse: |point| {
-        require_power_of_two(point)?;
+        check_region(point)?;
         let (random, words) = (random_count(point), region_words(point));
         let longest = (ACCESSES.of(point) - random).div_ceil(random);
         if longest > words {
@@ -55,20 +40,14 @@ pub static KERNEL: Kernel = Kernel {
 
 const SHARE: Key<f64> = key(
     "random_share",
-    "random_share",
     "fraction of the accesses that are random; 1 means no consecutive ones, and below 0.0001 they determine the time",
     Domain::Real { exclusive_min: 0.0, max: 1.0, default: 0.1 },
 );
-const ACCESSES: Key<u64> = key(
-    "accesses",
-    "mixed_accesses",
-    "words read per run",
-    Domain::Integer { min: 1 << 10, max: 1 << 40, default: 1 << 22 },
-);
+const ACCESSES: Key<u64> =
+    key("accesses", "words read per run", integers(1 << 10..=1 << 40, 1 << 22)).in_column("mixed_accesses", Unit::None);
 /// Random addresses drawn per batch.
 const BATCH: u64 = 1 << 14;
 
-/// Returns the number of random accesses in a run; at least 1.
 fn random_count(point: &Point) -> u64 {
     ((ACCESSES.of(point) as f64 * SHARE.of(point)).round() as u64).max(1)
 }
@@ -94,7 +73,6 @@ impl ConsecutiveReads {
         Self { random, consecutive: ACCESSES.of(point) - random, done: 0, next_start: 0 }
     }
 
-    /// Returns the length of the next sequence.
     fn next_length(&mut self) -> u64 {
         let words_before =
             |done: u64| (u128::from(done) * u128::from(self.consecutive) / u128::from(self.random)) as u64;

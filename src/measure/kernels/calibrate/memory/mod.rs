@@ -7,59 +7,36 @@ pub mod blocks;
 pub mod chain;
 pub mod chase;
 pub mod core_to_core;
-pub mod divide;
 pub mod draw;
-pub mod generate;
 pub mod loaded;
 pub mod mix;
-pub mod owner;
 pub mod parts;
 pub mod read;
 pub mod residence;
 pub mod sparse;
 pub mod stream;
 pub mod stride;
-pub mod update;
-pub mod update_loop;
+pub mod update_parts;
 
 use super::MEMORY_OUTPUTS;
+use crate::kernels::prelude::*;
 
-use crate::comm::Collectives;
-use crate::comm::arena::{Arena, Pages};
 use crate::kernels::shared::accesses::warm_up::prime;
-use crate::kernels::{Domain, Kernel, Key, Parameter, Refusal, Work, choice_key, key};
-use crate::numerics::mix::seed;
-use crate::refusal;
-use apexmap_base::error::Result;
 
-use apexmap_base::point::Point;
-use apexmap_base::units::{Unit, WORD_BYTES};
-
-const BYTES: Key<u64> = Key::new(Parameter {
-    name: "bytes",
-    column: "region_bytes",
-    unit: Unit::Bytes,
-    meaning: "size of the region, one per rank, a power of two",
-    domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 256 << 20 },
-});
-const PAGES: Key<Pages> = choice_key("pages", "pages", "page size requested: huge (2 MiB on x86_64) or base (4 KiB)");
-const VALUES: Key<u64> = key(
-    "values",
-    "values",
-    "values of the random stream in one run, in batches of 1024",
-    Domain::Integer { min: 1024, max: 1 << 40, default: 1 << 22 },
-);
+const BYTES: Key<u64> =
+    key("bytes", "size of the region, one per rank, a power of two", integers(1 << 10..=1 << 40, 256 << 20))
+        .in_column("region_bytes", Unit::Bytes);
+const PAGES: Key<Pages> = choice_key("pages", "page size requested: huge (2 MiB on x86_64) or base (4 KiB)");
+const VALUES: Key<u64> =
+    key("values", "values of the random stream in one run, in batches of 1024", integers(1024..=1 << 40, 1 << 22));
 /// Values generated per batch, as in RandomAccess.
 const BATCH: usize = 1024;
 
 const FAMILY: Kernel = Kernel { outputs: MEMORY_OUTPUTS, ..super::FAMILY };
 
-fn require_power_of_two(point: &Point) -> std::result::Result<(), Refusal> {
-    let bytes = BYTES.of(point);
-    if bytes.is_power_of_two() {
-        return Ok(());
-    }
-    Err(refusal!(["bytes"], "bytes = {bytes} is not a power of two; use {}", bytes.next_power_of_two()))
+/// Requires a region of a power of two of bytes.
+fn check_region(point: &Point) -> std::result::Result<(), Refusal> {
+    require_power_of_two(point, BYTES)
 }
 
 /// Returns the identity of contents where each word holds its index, like the tables of RandomAccess before a run. All of these
@@ -86,7 +63,6 @@ fn region_words(point: &Point) -> u64 {
     BYTES.of(point) / WORD_BYTES
 }
 
-/// Returns the work of `count` operations per rank, each on `bytes` bytes.
 fn work_per_rank(
     point: &Point,
     count: u64,
@@ -94,6 +70,5 @@ fn work_per_rank(
     bytes: u64,
     byte_definition: &'static str,
 ) -> Work {
-    let operations = count as f64 * point.ranks as f64;
-    Work { operations, operation, bytes: operations * bytes as f64, byte_definition }
+    Work::new(count as f64 * point.ranks as f64, operation, bytes as f64, byte_definition)
 }

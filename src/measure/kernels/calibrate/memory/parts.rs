@@ -4,11 +4,7 @@
 //! The first part of a run is often slower: the core's clock is still rising, and caches and predictors have not adapted to the
 //! loop.
 
-use crate::comm::Collectives;
-use crate::kernels::{Output, output};
-use apexmap_base::point::Value;
-use apexmap_base::units::Unit;
-
+use crate::kernels::prelude::*;
 /// Two parts take the same time if they differ by at most this fraction.
 pub const MAX_DIFFERENCE: f64 = 0.02;
 /// Maximum time for further parts after the minimum time, in seconds.
@@ -60,7 +56,6 @@ impl Parts {
         self.record_part(seconds, total_seconds)
     }
 
-    /// Returns the values of [`OUTPUTS`].
     pub fn outputs(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let converged = self.converged.map(|converged| ("parts_alike", Value::Integer(u64::from(converged))));
         std::iter::once(("parts", Value::Integer(self.count))).chain(converged)

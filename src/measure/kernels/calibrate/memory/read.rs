@@ -1,31 +1,15 @@
-//! NAME: calibrate.read. The time per random read: with many outstanding reads, or one after the other.
-//!
-//! SOURCE: the random accesses of RandomAccess and Apex-Map without the rest of the benchmarks; they bound both.
-//! DEFINITION: `reads` words of a region of `bytes` bytes, drawn uniformly and anew in every run. `independent`: the addresses
-//!   are known in advance, 16384 at a time, and read without prefetching. `prefetched`: each read is also prefetched, 16 reads
-//!   ahead into the first-level cache and 128 ahead into the second, which tracks more outstanding misses. `dependent`: each
-//!   address follows from the word read before, and only the region is read. `spread = "pages"` draws from one word per page
-//!   instead, each on a different line of its page: the same number of lines as in a region 1/64 of the size (lines of 64 B, pages of 4 KiB), but each
-//!   needs a separate address translation.
-//! CHECK: the sum of all words read, against the sum computed from their addresses.
+//! `prefetched`: each read is prefetched 16 reads ahead into the first-level cache and 128 ahead into the second, which
+//! tracks more outstanding misses. `spread = "pages"` draws from one word per page, each on a different line of its
+//! page: the same number of lines as in a region 1/64 of the size (lines of 64 B, pages of 4 KiB), but each needs a
+//! separate address translation.
 
-use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
-use crate::choice::choice;
-use crate::comm::Collectives;
-use crate::comm::arena::{Arena, Pages};
+use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
 use crate::hardware::{base_page_bytes, huge_page_bytes, line_words};
 use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::shared::updates::table::{FAR_DISTANCE, NEAR_DISTANCE};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Refusal, choice_key, key, parameters};
-use crate::numerics::mix::mix;
-use crate::on_transport;
 use crate::prefetch;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::units::WORD_BYTES;
-use std::hint::black_box;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.read",
@@ -44,22 +28,16 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const REGION: Key<u64> = Key::new(Parameter {
-    meaning: "size of the region read per rank: whole cache lines, or whole pages; a power of two if prefetched",
-    ..BYTES.parameter
-});
+const REGION: Key<u64> = BYTES
+    .with_meaning("size of the region read per rank: whole cache lines, or whole pages; a power of two if prefetched");
 const ORDER: Key<Order> =
-    choice_key("order", "order", "order of the reads: independent, prefetched, or each dependent on the one before");
+    choice_key("order", "order of the reads: independent, prefetched, or each dependent on the one before");
 choice! { enum Order { Independent = "independent", Prefetched = "prefetched", Dependent = "dependent" } }
 const SPREAD: Key<Spread> =
-    choice_key("spread", "spread", "spread of the addresses: all words of the region, or one word per page");
+    choice_key("spread", "spread of the addresses: all words of the region, or one word per page");
 choice! { enum Spread { Words = "words", Pages = "pages" } }
-pub(super) const READS: Key<u64> = key(
-    "reads",
-    "reads",
-    "reads in one run, in batches of 16384",
-    Domain::Integer { min: 1, max: 1 << 40, default: 1 << 18 },
-);
+pub(super) const READS: Key<u64> =
+    key("reads", "reads in one run, in batches of 16384", integers(1..=1 << 40, 1 << 18));
 /// Reads between two readings of the clock, which take less than a hundredth of the time of the reads even in the first-level
 /// cache.
 pub(super) const BATCH: u64 = 1 << 14;
@@ -71,7 +49,7 @@ pub(super) fn batch_count(point: &Point) -> u64 {
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     let bytes = BYTES.of(point);
     if ORDER.of(point) == Order::Prefetched {
-        require_power_of_two(point)?;
+        check_region(point)?;
     }
     let (unit, unit_name) = match SPREAD.of(point) {
         Spread::Pages => (page_bytes(point), "pages"),
@@ -87,7 +65,6 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     ))
 }
 
-/// Returns the size of the requested pages.
 fn page_bytes(point: &Point) -> u64 {
     match PAGES.of(point) {
         Pages::Base => base_page_bytes(),

@@ -1,22 +1,11 @@
-//! NAME: calibrate.residence. The part of a region that remains in the caches after some time without reads.
-//!
-//! SOURCE: lmbench's lat_mem_rd, with a wait. Other users of the machine, and the operating system, evict lines from a cache even
-//!   if it has room for them. The latency after a wait shows how many lines were evicted.
-//! DEFINITION: the cycle of `calibrate.chase` through a region of `bytes` bytes, without its last line, is followed twice. The
-//!   core waits for `wait` seconds and reads only the clock. Then the cycle is followed once more, timed.
-//! CHECK: the end of the chase, against the generator's jump.
+//! Other users of the machine, and the operating system, evict lines from a cache even if it has room for them. The
+//! latency after a wait shows how many lines were evicted.
 
 use super::chase::{Cycle, lines};
-use super::{BYTES, FAMILY, PAGES, prime, region_words, require_power_of_two, work_per_rank};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use super::{BYTES, FAMILY, PAGES, check_region, prime, region_words, work_per_rank};
 use crate::hardware::line_words;
 use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
-use crate::kernels::{Domain, Kernel, Key, Outcome, Output, Parameter, output, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::units::Unit;
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.residence",
@@ -27,7 +16,7 @@ pub static KERNEL: Kernel = Kernel {
     method: "Every rank follows a cycle through the cache lines of its region twice, waits while it reads only the \
         clock, and follows the cycle once more, timed. The time is that of the slowest rank. The end of the chase \
         was compared with the generator of the cycle.",
-    refuse: require_power_of_two,
+    refuse: check_region,
     work: |point| {
         work_per_rank(point, lap_steps(point), "access", 8 * line_words() as u64, "one cache line per access")
     },
@@ -36,13 +25,9 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const WAIT: Key<f64> = Key::new(Parameter {
-    name: "wait",
-    column: "wait_seconds",
-    unit: Unit::Seconds,
-    meaning: "time for which the region is not read",
-    domain: Domain::Real { exclusive_min: 0.0, max: 10.0, default: 0.01 },
-});
+const WAIT: Key<f64> =
+    key("wait", "time for which the region is not read", Domain::Real { exclusive_min: 0.0, max: 10.0, default: 0.01 })
+        .in_column("wait_seconds", Unit::Seconds);
 const OUTPUTS: [Output; 4] = [
     MEMORY_OUTPUTS[0],
     output("unused_seconds", Unit::Seconds, "mean time since a line was last read"),

@@ -1,25 +1,11 @@
-//! NAME: calibrate.sparse. The time per read if most reads are first-level hits and a share goes to random lines of a region.
-//!
-//! SOURCE: Apex-Map paper, Section 2: at small alpha most accesses hit the first blocks. A miss among many hits costs its full
-//!   latency; a miss among other misses costs a part of it. The cost as a function of the share shows how far misses overlap.
-//! DEFINITION: `reads` words. With probability `random_share` a word of a region of `bytes` bytes is drawn uniformly, otherwise a
-//!   word of the region's first 2 KiB. Every run draws the addresses anew; they are known in advance, 16384 at a time.
-//! CHECK: the sum of all words read, against the sum computed from their addresses.
+//! A miss among many hits costs its full latency; a miss among other misses costs a part of it. The cost as a function
+//! of the share shows how far misses overlap.
 
 use super::read::{BATCH, READS, batch_count, next_draw, time_batches};
-use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
 use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::{Domain, Kernel, Key, Outcome, key, parameters};
-use crate::numerics::mix::mix;
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::WORD_BYTES;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.sparse",
@@ -32,7 +18,7 @@ pub static KERNEL: Kernel = Kernel {
         traversed once before. The time is that of the slowest rank. The sum of all words was compared with the \
         sum computed from their addresses.",
     refuse: |point| {
-        require_power_of_two(point)?;
+        check_region(point)?;
         if region_words(point) <= NEAR_WORDS {
             return Err(refusal!(
                 ["bytes"],
@@ -49,7 +35,6 @@ pub static KERNEL: Kernel = Kernel {
 };
 
 const SHARE: Key<f64> = key(
-    "random_share",
     "random_share",
     "fraction of the reads that go to random words of the region; others hit the first-level cache",
     Domain::Real { exclusive_min: 0.0, max: 1.0, default: 0.1 },

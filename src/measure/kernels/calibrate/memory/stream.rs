@@ -1,27 +1,12 @@
-//! NAME: calibrate.stream. The bandwidth of memory: consecutive words read, or STREAM's four operations.
-//!
-//! SOURCE: McCalpin's STREAM (Copy, Scale, Add, Triad), with its count of bytes: 16 or 24 per word of the result, for the arrays
-//!   that are read and the one that is written. Most processors also read the result's line before they store to it; separate
-//!   outputs include these bytes.
-//! DEFINITION: `passes` passes over `bytes` bytes per rank. `read`: the sum of all words. The other operations have three arrays
-//!   of a third each: `copy` a = b, `scale` a = 3 b, `add` a = b + c, `triad` a = b + 3 c. Unlike STREAM's, words are integers.
-//!   Stores do not bypass the caches, unlike those of memcpy with long arrays.
-//! CHECK: the sums, against those of the contents; every word of the result, against its sources.
+//! Most processors also read the result's line before they store to it; separate outputs include these bytes. Unlike
+//! STREAM's, words are integers. Stores do not bypass the caches, unlike those of memcpy with long arrays.
 
-use super::{BYTES, FAMILY, PAGES, index_contents, region_words, require_power_of_two, work_per_rank};
-use crate::choice::choice;
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use super::{BYTES, FAMILY, PAGES, check_region, index_contents, region_words, work_per_rank};
 use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
+use crate::kernels::prelude::*;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
+use crate::kernels::shared::parameters::{TRAFFIC, add_traffic};
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Domain, Kernel, Key, Outcome, choice_key, key, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
-use std::hint::black_box;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.stream",
@@ -36,7 +21,7 @@ pub static KERNEL: Kernel = Kernel {
         Bytes are counted as in STREAM: those of the arrays read and written. The memory was traversed once \
         before the clock started.",
     accesses_in_order: true,
-    refuse: require_power_of_two,
+    refuse: check_region,
     work: |point| {
         let count = PASSES.of(point).saturating_mul(operation(point).words(point) as u64);
         work_per_rank(
@@ -54,12 +39,10 @@ pub static KERNEL: Kernel = Kernel {
 
 const ACCESS: Key<Access> = choice_key(
     "access",
-    "access",
     "access: sum of the words read, triad a = b + 3 c, copy a = b, scale a = 3 b, or add a = b + c",
 );
 choice! { enum Access { Read = "read", Triad = "triad", Copy = "copy", Scale = "scale", Add = "add" } }
-const PASSES: Key<u64> =
-    key("passes", "passes", "passes over the memory in one run", Domain::Integer { min: 1, max: 1 << 32, default: 4 });
+const PASSES: Key<u64> = key("passes", "passes over the memory in one run", integers(1..=1 << 32, 4));
 
 fn words_per_array(point: &Point) -> usize {
     // Whole lines, so that each array begins at the start of a line.
@@ -89,7 +72,6 @@ fn operation(point: &Point) -> Operation {
 }
 
 impl Operation {
-    /// Returns the number of words per pass.
     fn words(&self, point: &Point) -> usize {
         if self.arrays == 1 { region_words(point) as usize } else { words_per_array(point) }
     }
@@ -108,9 +90,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let work = (KERNEL.work)(point);
     let mut outcome = gather_outcome(comm, seconds, work.operations / point.ranks as f64, wrong, fault_name);
     let read_first = if operation.arrays == 1 { 0 } else { 1 };
-    let traffic = work.operations * (8 * (operation.arrays + read_first)) as f64;
-    outcome.outputs.insert(TRAFFIC[0].column, Value::Real(traffic));
-    outcome.outputs.insert(TRAFFIC[1].column, Value::Real(traffic / outcome.seconds));
+    add_traffic(&mut outcome, work.operations * (8 * (operation.arrays + read_first)) as f64);
     Ok(outcome)
 }
 
@@ -129,9 +109,6 @@ fn run_read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Resul
 
 /// Runs `pass` as the timed loop. Returns the seconds, and the number of words that differ from `expected` of their sources.
 /// Collective.
-///
-/// # Errors
-/// Fails if memory cannot be allocated.
 pub fn run_write<C: Collectives>(
     comm: &C,
     point: &Point,

@@ -1,26 +1,9 @@
-//! NAME: calibrate.stride. The memory mountain: bandwidth of reading every S-th word of a region.
-//!
-//! SOURCE: Bryant and O'Hallaron, Computer Systems: A Programmer's Perspective, Section 6.6.1 (The Memory Mountain); McCalpin's
-//!   STREAM.
-//! DEFINITION: every `stride`-th word of a region of `bytes` bytes is read, from end to end, in whole passes with a total of at
-//!   least `reads` reads. Bytes are those of the words read; separate outputs count the bytes that travel.
-//! CHECK: the sum of all words read, against the sum of their indices.
-
 use super::stream::sum;
-use super::{BYTES, FAMILY, PAGES, prepare_region, region_words, require_power_of_two, work_per_rank};
-use crate::comm::Collectives;
-use crate::comm::arena::Arena;
+use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
 use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
+use crate::kernels::prelude::*;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
-use crate::kernels::shared::traffic::TRAFFIC;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, key, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
-use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
-use std::hint::black_box;
+use crate::kernels::shared::parameters::{TRAFFIC, add_traffic};
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.stride",
@@ -35,7 +18,7 @@ pub static KERNEL: Kernel = Kernel {
         indices.",
     accesses_in_order: true,
     refuse: |point| {
-        require_power_of_two(point)?;
+        check_region(point)?;
         match (STRIDE.of(point), region_words(point)) {
             (stride, words) if stride > words => Err(refusal!(
                 ["stride", "bytes"],
@@ -52,19 +35,10 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const STRIDE: Key<u64> = Key::new(Parameter {
-    name: "stride",
-    column: "stride_words",
-    unit: Unit::Words,
-    meaning: "stride: distance between consecutive reads, in words",
-    domain: Domain::Integer { min: 1, max: 1 << 37, default: 1 },
-});
-const READS: Key<u64> = key(
-    "reads",
-    "reads",
-    "reads per run, in whole passes over the region",
-    Domain::Integer { min: 1, max: 1 << 40, default: 1 << 22 },
-);
+const STRIDE: Key<u64> =
+    key("stride", "stride: distance between consecutive reads, in words", integers(1..=1 << 37, 1))
+        .in_column("stride_words", Unit::Words);
+const READS: Key<u64> = key("reads", "reads per run, in whole passes over the region", integers(1..=1 << 40, 1 << 22));
 
 fn reads_per_pass(point: &Point) -> u64 {
     region_words(point).div_ceil(STRIDE.of(point))
@@ -88,9 +62,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     let work = (KERNEL.work)(point);
     let mut outcome =
         gather_outcome(comm, seconds, work.operations / point.ranks as f64, wrong, "ranks read wrong words");
-    let traffic = work.operations * (WORD_BYTES * stride.min(8)) as f64;
-    outcome.outputs.insert(TRAFFIC[0].column, Value::Real(traffic));
-    outcome.outputs.insert(TRAFFIC[1].column, Value::Real(traffic / outcome.seconds));
+    add_traffic(&mut outcome, work.operations * (WORD_BYTES * stride.min(8)) as f64);
     Ok(outcome)
 }
 

@@ -1,17 +1,7 @@
-//! NAME: calibrate.barrier. The time of a barrier of all ranks.
-//!
-//! DEFINITION: consecutive barriers, timed from the moment when all ranks have left one, divided by their number.
-//! CHECK: in further barriers each rank in turn arrives last, and writes to all others before it arrives. A rank that has left
-//!   the barrier must find the written value.
-
 use super::{FAMILY, require_two_ranks};
-use crate::comm::{Buffer, Rma, RmaWindow};
+use crate::comm::{Buffer, RmaWindow};
 use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::{Computations, Domain, Kernel, Key, Outcome, Windows, Work, key, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.barrier",
@@ -26,19 +16,13 @@ pub static KERNEL: Kernel = Kernel {
     simulation: Some(Computations::None),
     waits_for_each_message: |_| true,
     refuse: require_two_ranks,
-    work: |point| Work {
-        operations: BARRIERS.of(point) as f64,
-        operation: "barrier",
-        bytes: 0.0,
-        byte_definition: "none",
-    },
+    work: |point| Work::new(BARRIERS.of(point) as f64, "barrier", 0.0, "none"),
     buffer_bytes: |point| 128 * point.ranks as u64,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
     ..FAMILY
 };
 
-const BARRIERS: Key<u64> =
-    key("barriers", "barriers", "barriers in one run", Domain::Integer { min: 1, max: 1 << 32, default: 1024 });
+const BARRIERS: Key<u64> = key("barriers", "barriers in one run", integers(1..=1 << 32, 1024));
 /// Delay of the late rank, by its own clock. Barriers and puts take far less, so a rank that leaves early finds the old value.
 const LATE_SECONDS: f64 = 200e-6;
 /// Items per rank, so that each rank's item is alone on its cache line of at most 256 bytes.

@@ -1,14 +1,7 @@
-//! NAME: calibrate.bisection. The bandwidth between the halves of the ranks: the models' bisection bandwidth B.
-//!
-//! DEFINITION: every rank of the first half exchanges windows of long messages with its partner in the second half, in both
-//!   directions at once. Bytes are counted in one direction, as for the B of Equation (1). If ranks are assigned node by node,
-//!   the halves are halves of the machine.
-//! CHECK: as in `message_rate.bidirectional`, whose rounds this kernel uses.
+//! If ranks are assigned node by node, the halves are halves of the machine.
 
+use crate::kernels::prelude::*;
 use crate::kernels::shared::messages::{self, BOTH_WAYS, run_both_directions};
-use crate::kernels::{Domain, Kernel, Key, Parameter, Work, parameters};
-use crate::on_transport;
-use apexmap_base::source;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.bisection",
@@ -41,13 +34,6 @@ pub static KERNEL: Kernel = Kernel {
     ..BOTH_WAYS
 };
 
-const LONG_MESSAGE_BYTES: Key<u64> = Key::new(Parameter {
-    domain: Domain::Integer { min: 4, max: 1 << 30, default: 1 << 20 },
-    ..messages::MESSAGE_BYTES.parameter
-});
-const WINDOW: Key<u64> =
-    Key::new(Parameter { domain: Domain::Integer { min: 1, max: 1 << 20, default: 16 }, ..messages::WINDOW.parameter });
-const MESSAGES: Key<u64> = Key::new(Parameter {
-    domain: Domain::Integer { min: 1, max: 1 << 32, default: 64 },
-    ..messages::MESSAGES.parameter
-});
+const LONG_MESSAGE_BYTES: Key<u64> = messages::MESSAGE_BYTES.with_domain(integers(4..=1 << 30, 1 << 20));
+const WINDOW: Key<u64> = messages::WINDOW.with_domain(integers(1..=1 << 20, 16));
+const MESSAGES: Key<u64> = messages::MESSAGES.with_domain(integers(1..=1 << 32, 64));

@@ -1,21 +1,6 @@
-//! NAME: calibrate.copy. The time to copy a byte, as between a list and a message buffer.
-//!
-//! DEFINITION: `copies` copies of `copy_bytes` bytes, which go to the parts of a buffer in turn. Bytes are those copied, counted
-//!   once (equally many are read and written).
-//! CHECK: after the run, the buffer against the source. Before the run it held other words.
-
 use super::FAMILY;
-use crate::comm::Collectives;
 use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Parameter, Work, key, parameters};
-use crate::numerics::mix::mix;
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::Unit;
-use apexmap_base::units::WORD_BYTES;
-use std::hint::black_box;
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.copy",
@@ -29,31 +14,17 @@ pub static KERNEL: Kernel = Kernel {
         copied, counted once.",
     work: |point| {
         let operations = COPIES.of(point) as f64 * point.ranks as f64;
-        Work {
-            operations,
-            operation: "copy",
-            bytes: operations * COPY_BYTES.of(point) as f64,
-            byte_definition: "bytes copied, counted once",
-        }
+        Work::new(operations, "copy", COPY_BYTES.of(point) as f64, "bytes copied, counted once")
     },
     buffer_bytes: |point| 2 * BLOCKS as u64 * COPY_BYTES.of(point).next_multiple_of(WORD_BYTES),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
     ..FAMILY
 };
 
-const COPY_BYTES: Key<u64> = Key::new(Parameter {
-    name: "copy_bytes",
-    column: "copy_bytes",
-    unit: Unit::Bytes,
-    meaning: "bytes per block, rounded up to words",
-    domain: Domain::Integer { min: 8, max: 1 << 34, default: 4 << 10 },
-});
-const COPIES: Key<u64> = key(
-    "copies",
-    "copies",
-    "blocks that each rank copies per run, at least 16",
-    Domain::Integer { min: BLOCKS as u64, max: 1 << 32, default: 1 << 14 },
-);
+const COPY_BYTES: Key<u64> = key("copy_bytes", "bytes per block, rounded up to words", integers(8..=1 << 34, 4 << 10))
+    .in_column("copy_bytes", Unit::Bytes);
+const COPIES: Key<u64> =
+    key("copies", "blocks that each rank copies per run, at least 16", integers(BLOCKS as u64..=1 << 32, 1 << 14));
 /// Blocks per buffer.
 const BLOCKS: usize = 16;
 
@@ -83,7 +54,6 @@ pub fn copy_blocks(source: &[u64], target: &mut [u64], block: usize, copies: usi
     }
 }
 
-/// Returns the number of blocks that differ from their sources.
 pub fn count_wrong_blocks(source: &[u64], target: &[u64], block: usize) -> u64 {
     source.chunks(block).zip(target.chunks(block)).filter(|(source, target)| source != target).count() as u64
 }

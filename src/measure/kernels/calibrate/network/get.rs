@@ -1,18 +1,7 @@
-//! NAME: calibrate.get. The time of a get, the operation behind one-sided accesses.
-//!
-//! DEFINITION: each rank reads blocks of its partner's memory, a few adjacent ones that fit into caches, with up to `window`
-//!   outstanding gets, while the partner does the same. An operation is one get, with the sum of its block.
-//! CHECK: the sum of all words of all blocks fetched.
-
 use super::{FAMILY, contents, mailbox, pair, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
-use crate::comm::{GetWindow, Rma};
+use crate::comm::GetWindow;
 use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::{Computations, Domain, Kernel, Key, Outcome, Parameter, Windows, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::WORD_BYTES;
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.get",
@@ -32,13 +21,10 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-const BYTES: Key<u64> = Key::new(Parameter { meaning: "bytes per get, a multiple of 8", ..mailbox::BYTES.parameter });
-const GETS: Key<u64> = Key::new(Parameter { meaning: "gets per rank in one run", ..mailbox::MESSAGES.parameter });
-const WINDOW: Key<u64> = Key::new(Parameter {
-    meaning: "maximum outstanding gets per rank",
-    domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
-    ..pair::WINDOW.parameter
-});
+const BYTES: Key<u64> = mailbox::BYTES.with_meaning("bytes per get, a multiple of 8");
+const GETS: Key<u64> = mailbox::MESSAGES.with_meaning("gets per rank in one run");
+const WINDOW: Key<u64> =
+    pair::WINDOW.with_meaning("maximum outstanding gets per rank").with_domain(integers(1..=1 << 16, 16));
 /// Number of adjacent blocks that are fetched in turn. Caches hold so few, so that the time is that of gets and not of memory.
 const BLOCKS: u64 = 4;
 

@@ -1,20 +1,10 @@
-//! NAME: calibrate.mailbox. The message rate of a mailbox, which carries requests, replies and buckets of updates.
-//!
-//! DEFINITION: pairs of ranks. Each rank sends messages to its partner as fast as the mailbox accepts them, and takes the
-//!   partner's messages as they arrive, with 64 receives posted and 64 send handles. An operation is one message sent and one
-//!   received, on one rank.
-//! CHECK: the sum of all words of all messages received.
+//! A mailbox carries requests, replies and buckets of updates.
 
 use super::{FAMILY, contents, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
-use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::comm::{Inbox, Outbox};
 use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::messages;
-use crate::kernels::{Computations, Domain, Kernel, Key, Outcome, Parameter, Rings, parameters};
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::source;
-use apexmap_base::units::WORD_BYTES;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.mailbox",
@@ -34,16 +24,11 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-pub(super) const BYTES: Key<u64> = Key::new(Parameter {
-    meaning: "message size: bytes of content, a multiple of 8",
-    domain: Domain::Integer { min: WORD_BYTES, max: 1 << 24, default: WORD_BYTES },
-    ..messages::MESSAGE_BYTES.parameter
-});
-pub(super) const MESSAGES: Key<u64> = Key::new(Parameter {
-    meaning: "messages sent per rank in one run",
-    domain: Domain::Integer { min: 1, max: 1 << 32, default: 1 << 14 },
-    ..messages::MESSAGES.parameter
-});
+pub(super) const BYTES: Key<u64> = messages::MESSAGE_BYTES
+    .with_meaning("message size: bytes of content, a multiple of 8")
+    .with_domain(integers(WORD_BYTES..=1 << 24, WORD_BYTES));
+pub(super) const MESSAGES: Key<u64> =
+    messages::MESSAGES.with_meaning("messages sent per rank in one run").with_domain(integers(1..=1 << 32, 1 << 14));
 /// Number of posted receives, and of send handles.
 const HANDLES: usize = 64;
 

@@ -12,18 +12,12 @@ pub mod get;
 pub mod mailbox;
 pub mod pair;
 pub mod poll;
-pub mod receive;
 pub mod request;
-pub mod send;
 
 use super::FAMILY;
-use crate::comm::Collectives;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::messages::{MESSAGE_BYTES, MESSAGES};
-use crate::kernels::{Refusal, Work, require_even_ranks};
-use crate::numerics::mix::mix;
 use crate::observer;
-use crate::refusal;
-use apexmap_base::point::Point;
 
 /// Requires an even number of ranks, and messages of whole items of `item` bytes.
 fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), Refusal> {
@@ -36,18 +30,19 @@ fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), Refusal> {
     }
 }
 
-/// Returns the work of `messages` messages per rank.
 fn work_per_rank(point: &Point, operation: &'static str, byte_definition: &'static str) -> Work {
-    let operations = MESSAGES.of(point) as f64 * point.ranks as f64;
-    Work { operations, operation, bytes: operations * MESSAGE_BYTES.of(point) as f64, byte_definition }
+    Work::new(
+        MESSAGES.of(point) as f64 * point.ranks as f64,
+        operation,
+        MESSAGE_BYTES.of(point) as f64,
+        byte_definition,
+    )
 }
 
-/// Returns the partner of this rank in the other half.
 fn partner<C: Collectives>(comm: &C) -> usize {
     (comm.rank() + comm.size() / 2) % comm.size()
 }
 
-/// Returns the words that a rank offers, in order.
 fn contents(rank: usize) -> impl Iterator<Item = u64> {
     (0..).map(move |place| mix((rank as u64) << 32 ^ place))
 }
@@ -69,11 +64,4 @@ fn time_pass<C: Collectives, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) 
     observer::clock_stops();
     comm.barrier();
     (result, seconds)
-}
-
-fn require_two_ranks(point: &Point) -> std::result::Result<(), Refusal> {
-    match point.ranks {
-        1 => Err(refusal!(["ranks"], "needs at least two ranks")),
-        _ => Ok(()),
-    }
 }

@@ -1,52 +1,95 @@
 //! Pairs of ranks for one-sided costs: each rank of the first half sends windows of messages to its partner in the second half.
 
-use super::require_pairs;
-use crate::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
+use super::{FAMILY, require_pairs};
+use crate::comm::{Messages, UNEXPECTED_MESSAGES};
 use crate::kernels::calibrate::gather_outcome;
+use crate::kernels::prelude::*;
+use crate::kernels::shared::messages::MESSAGE_BYTES;
 use crate::kernels::shared::messages::content::{fill, identity, is_intact, stamp};
-use crate::kernels::{Domain, Key, Outcome, Refusal, Rings, Work, key};
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
 
-pub const MESSAGE_BYTES: Key<u64> = crate::kernels::shared::messages::MESSAGE_BYTES;
-pub const WINDOW: Key<u64> = key(
-    "window",
-    "window",
-    "window: number of messages timed together",
-    Domain::Integer { min: 1, max: UNEXPECTED_MESSAGES as u64, default: 64 },
-);
-pub const ROUNDS: Key<u64> = key(
-    "rounds",
-    "rounds_asked",
-    "rounds: number of windows in one run",
-    Domain::Integer { min: 1, max: 1 << 24, default: 64 },
-);
+pub const WINDOW: Key<u64> =
+    key("window", "window: number of messages timed together", integers(1..=UNEXPECTED_MESSAGES as u64, 64));
+pub const ROUNDS: Key<u64> = key("rounds", "rounds: number of windows in one run", integers(1..=1 << 24, 64))
+    .in_column("rounds_asked", Unit::None);
 
-pub fn check_point(point: &Point) -> std::result::Result<(), Refusal> {
-    require_pairs(point, 4)
+const PAIRS: Kernel = Kernel {
+    place: "Section 3.1, Equation (1)",
+    parameters: parameters![MESSAGE_BYTES, WINDOW, ROUNDS],
+    simulation: Some(Computations::None),
+    refuse: |point| require_pairs(point, 4),
+    work: |point| {
+        let operations = operations(point) * (point.ranks / 2) as f64;
+        Work::new(
+            operations,
+            "message",
+            MESSAGE_BYTES.of(point) as f64,
+            "content of the messages, each counted once, message_bytes per message",
+        )
+    },
+    buffer_bytes: |point| 2 * WINDOW.of(point) * MESSAGE_BYTES.of(point).next_multiple_of(64),
+    rings: |_| vec![Rings::for_messages(1)],
+    ..FAMILY
+};
+
+pub static SEND: Kernel = Kernel {
+    id: "calibrate.send",
+    summary: "Processor time to send a message (ts)",
+    method: "Pairs of ranks: receives are posted, then one side sends a window of messages, repeatedly. The time is \
+        that of the calls that start the sends, without the wait for their completion, on the slowest sender. All \
+        messages were compared with those sent.",
+    run: |point, _, world| on_transport!(&world.transport, comm => send(*comm, point)),
+    ..PAIRS
+};
+
+/// Runs [`SEND`] on all ranks. Collective.
+pub fn send<C: PointToPoint>(comm: &C, point: &Point) -> Result<Outcome> {
+    run(comm, point, |pair| {
+        if !pair.is_sender {
+            pair.irecv();
+            pair.comm.barrier();
+            pair.wait_all();
+            return 0.0;
+        }
+        // All receives are posted then, so no message is unexpected.
+        pair.comm.barrier();
+        let start = pair.comm.wall_time();
+        pair.isend();
+        let seconds = pair.comm.wall_time() - start;
+        pair.wait_all();
+        seconds
+    })
 }
 
-pub fn work(point: &Point) -> Work {
-    let operations = operations(point) * (point.ranks / 2) as f64;
-    Work {
-        operations,
-        operation: "message",
-        bytes: operations * MESSAGE_BYTES.of(point) as f64,
-        byte_definition: "content of the messages, each counted once, message_bytes per message",
-    }
+/// Messages that a transport sends only on request (MPI's rendezvous for long messages) travel while the clock runs.
+pub static RECEIVE: Kernel = Kernel {
+    id: "calibrate.receive",
+    summary: "Processor time to receive a message that has arrived (tr)",
+    method: "Pairs of ranks: one side sends a window of messages, all ranks meet at a barrier, and then the other side \
+        receives the messages, repeatedly. The time is that of the slowest receiver, from its first receive until it \
+        has all messages. All messages were compared with those sent.",
+    run: |point, _, world| on_transport!(&world.transport, comm => receive(*comm, point)),
+    ..PAIRS
+};
+
+/// Runs [`RECEIVE`] on all ranks. Collective.
+pub fn receive<C: PointToPoint>(comm: &C, point: &Point) -> Result<Outcome> {
+    run(comm, point, |pair| {
+        if pair.is_sender {
+            pair.isend();
+            pair.comm.barrier();
+            pair.wait_all();
+            return 0.0;
+        }
+        pair.comm.barrier();
+        let start = pair.comm.wall_time();
+        pair.irecv();
+        pair.wait_all();
+        pair.comm.wall_time() - start
+    })
 }
 
-/// Returns the number of messages of one pair.
-pub fn operations(point: &Point) -> f64 {
+fn operations(point: &Point) -> f64 {
     WINDOW.of(point) as f64 * ROUNDS.of(point) as f64
-}
-
-pub fn memory(point: &Point) -> u64 {
-    2 * WINDOW.of(point) * MESSAGE_BYTES.of(point).next_multiple_of(64)
-}
-
-pub fn rings(_: &Point) -> Vec<Rings> {
-    vec![Rings::for_messages(1)]
 }
 
 /// One end of a pair.
@@ -121,7 +164,7 @@ impl<'a, C: PointToPoint> PairEnd<'a, C> {
 
 /// Runs the rounds, after untimed ones of half their number. `round` returns the seconds of one round, which are summed.
 /// Collective.
-pub fn run<C: PointToPoint>(comm: &C, point: &Point, mut round: impl FnMut(&mut PairEnd<C>) -> f64) -> Result<Outcome> {
+fn run<C: PointToPoint>(comm: &C, point: &Point, mut round: impl FnMut(&mut PairEnd<C>) -> f64) -> Result<Outcome> {
     let mut pair_end = PairEnd::new(comm, point)?;
     let rounds = ROUNDS.of(point) as u32;
     let mut seconds = 0.0;

@@ -1,17 +1,9 @@
-//! NAME: calibrate.poll. The time of an empty poll: no message has arrived, and a send handle is free (the models' top).
-//!
-//! DEFINITION: the cost of an iteration without a message, for a rank that serves others: one `take` without a message and one
-//!   check for a free send handle, with 16 receives posted.
-//! CHECK: no poll finds a message. Then each rank sends one message to the next, which must receive it with its content.
+//! An empty poll is the cost of an iteration without a message, for a rank that serves others.
 
 use super::{FAMILY, require_two_ranks};
-use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::comm::{Inbox, Outbox};
 use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::{Domain, Kernel, Key, Outcome, Rings, Work, key, parameters};
-use crate::numerics::mix::mix;
-use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
+use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.poll",
@@ -21,20 +13,14 @@ pub static KERNEL: Kernel = Kernel {
     method: "Every rank polls for a message and checks for a free send handle, repeatedly, while no rank sends; the \
         time is that of the slowest rank. Then each rank sent one message to the next, which had to receive it.",
     refuse: require_two_ranks,
-    work: |point| Work {
-        operations: LOOKS.of(point) as f64 * point.ranks as f64,
-        operation: "look",
-        bytes: 0.0,
-        byte_definition: "none",
-    },
+    work: |point| Work::new(LOOKS.of(point) as f64 * point.ranks as f64, "look", 0.0, "none"),
     buffer_bytes: |_| 2 * HANDLES as u64 * 8,
     rings: |_| vec![Rings::new(HANDLES as u64, 1)],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
     ..FAMILY
 };
 
-const LOOKS: Key<u64> =
-    key("looks", "looks", "polls per rank in one run", Domain::Integer { min: 1, max: 1 << 32, default: 1 << 16 });
+const LOOKS: Key<u64> = key("looks", "polls per rank in one run", integers(1..=1 << 32, 1 << 16));
 /// Number of posted receives, and of send handles: the defaults of kernels that serve others.
 const HANDLES: usize = 16;
 

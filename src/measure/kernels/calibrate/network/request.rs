@@ -1,24 +1,14 @@
-//! NAME: calibrate.request. The time per access if a given share of the accesses goes to another rank's memory.
-//!
-//! SOURCE: Strohmaier and Shan, Section 2.1, Table 1: its protocols, without its distribution of addresses. A remote access among
-//!   local ones costs a whole exchange; one among other remote ones costs a part of it. The cost as a function of the share shows
-//!   how far they overlap.
-//! DEFINITION: Apex-Map's accesses by messages or by gets. With probability `given_remote_share` a block of the other ranks'
-//!   memory is drawn uniformly, otherwise one of the rank's own. If M/P fits into a cache, the time is that of the protocol.
-//! CHECK: as in Apex-Map.
+//! Apex-Map's protocols without its distribution of addresses. A remote access among local ones costs a whole exchange;
+//! one among other remote ones costs a part of it. The cost as a function of the share shows how far they overlap. If
+//! M/P fits into a cache, the time is that of the protocol.
 
 use super::FAMILY;
-use crate::choice::choice;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::accesses::draw::GIVEN_REMOTE_SHARE;
 use crate::kernels::shared::accesses::two_sided::{self, POLL_EVERY};
 use crate::kernels::shared::accesses::{
     B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, arrays, buffer_words, check, local_words, one_sided,
 };
-use crate::kernels::{Computations, Domain, Kernel, Key, Parameter, Windows, Work, choice_key, parameters};
-use crate::on_transport;
-use crate::refusal;
-use apexmap_base::source;
-use apexmap_base::units::WORD_BYTES;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.request",
@@ -43,12 +33,12 @@ pub static KERNEL: Kernel = Kernel {
     },
     work: |point| {
         let operations = point.ranks as f64 * I.of(point) as f64 * N.of(point) as f64;
-        Work {
+        Work::new(
             operations,
-            operation: "access",
-            bytes: operations * L.of(point) as f64 * WORD_BYTES as f64,
-            byte_definition: "words read and summed, 8 L bytes per access",
-        }
+            "access",
+            (L.of(point) * WORD_BYTES) as f64,
+            "words read and summed, 8 L bytes per access",
+        )
     },
     arena_words: local_words,
     buffer_bytes: |point| {
@@ -66,16 +56,12 @@ pub static KERNEL: Kernel = Kernel {
 };
 
 const BY: Key<RemoteAccess> =
-    choice_key("by", "remote_by", "access to a remote block: a request and a reply, or a get");
+    choice_key("by", "access to a remote block: a request and a reply, or a get").in_column("remote_by", Unit::None);
 choice! { enum RemoteAccess { Messages = "messages", Gets = "gets" } }
-const SMALL_M: Key<u64> =
-    Key::new(Parameter { domain: Domain::Global { min: 1, max: 1 << 60, default: 1 << 12 }, ..M.parameter });
-const DEFAULT_N: Key<u64> = Key::new(Parameter {
-    domain: Domain::Chosen {
-        min: 1,
-        max: 1 << 32,
-        depends_on: "I, L and given_remote_share",
-        choose: |point| arrays::count_for_share(point, GIVEN_REMOTE_SHARE.of(point)),
-    },
-    ..N.parameter
+const SMALL_M: Key<u64> = M.with_domain(Domain::Global { min: 1, max: 1 << 60, default: 1 << 12 });
+const DEFAULT_N: Key<u64> = N.with_domain(Domain::Chosen {
+    min: 1,
+    max: 1 << 32,
+    depends_on: "I, L and given_remote_share",
+    choose: |point| arrays::count_for_share(point, GIVEN_REMOTE_SHARE.of(point)),
 });

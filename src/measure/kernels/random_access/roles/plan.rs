@@ -1,11 +1,10 @@
 //! The role of each core of a node and its destinations.
 
 use super::{BUFFERS, CORES, ROUTERS, SMSG};
-use crate::kernels::Rings;
+use crate::kernels::prelude::*;
 use crate::kernels::random_access::grid::NodeGrid;
 use crate::kernels::random_access::problem::Nodes;
 use crate::kernels::random_access::routed::{bucket_capacity, grid};
-use apexmap_base::point::Point;
 use std::ops::Range;
 
 /// The destination of a bucket: a rank, and the mailbox of that rank.
@@ -58,7 +57,6 @@ impl RolePlan {
         }
     }
 
-    /// Returns the dimensions of a core.
     pub fn dimensions(&self, core: usize) -> Range<usize> {
         let dimensions = 0..self.grid.dimensions();
         let first = dimensions.clone().find(|&dimension| self.core(dimension) >= core).unwrap_or(dimensions.end);
@@ -84,7 +82,6 @@ impl RolePlan {
         remote.chain(local).collect()
     }
 
-    /// Returns the next route of an update at `rank` for a part of the table.
     pub fn route(&self, rank: usize, part: usize) -> Route {
         let (node, core) = (rank / self.nodes.cores, rank % self.nodes.cores);
         let (owner, dimensions) = (self.nodes.rank(part), self.grid.dimensions());
@@ -108,7 +105,6 @@ impl RolePlan {
     }
 }
 
-/// Returns one set of rings for each dimension.
 pub(super) fn rings(point: &Point) -> Vec<Rings> {
     let sets = RolePlan::new(point).grid.dimensions().max(1);
     let places = BUFFERS.of(point).max(SMSG.of(point));

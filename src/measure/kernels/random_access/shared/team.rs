@@ -1,12 +1,11 @@
 //! A team of threads of one rank. They start before the clock and synchronise at gates.
 
 use crate::affinity;
-use crate::comm::Collectives;
 use crate::comm::sync::{Barrier, Failure};
 use crate::hardware::{Hardware, PlacementOrder, place_ranks};
+use crate::kernels::prelude::*;
 use crate::kernels::random_access::verify::Clock;
 use apexmap_base::crash::describe_panic;
-use apexmap_base::error::{Error, Result};
 use std::thread::{Builder, panicking};
 
 /// A barrier of all members of a team.
@@ -109,14 +108,12 @@ pub fn run_led<C: Collectives, M: Send, R: Send>(
     })
 }
 
-/// Returns the processors that a team may use, in the order that ranks would use them.
 pub fn processors(hardware: &Hardware, place: PlacementOrder) -> Vec<usize> {
     let mut processors = place_ranks(&hardware.threads, &hardware.allowed, place);
     processors.truncate(hardware.hardware_threads());
     processors
 }
 
-/// Returns the processors that the first member does not use, in the order of `processors`.
 pub fn other_processors(processors: &[usize], own: &[usize]) -> Vec<usize> {
     processors.iter().copied().filter(|processor| !own.contains(processor)).collect()
 }

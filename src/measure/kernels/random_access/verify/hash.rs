@@ -1,9 +1,9 @@
 //! Hashes of the table and of updates, in loops that the compiler vectorises.
 
 use crate::crew::Crew;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::updates::random_stream::Index;
 use crate::kernels::shared::updates::table::Table;
-use crate::numerics::mix::mix;
 use multiversion::multiversion;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,7 +44,6 @@ pub fn update_hash(word: u64, value: u64) -> u64 {
     value.rotate_left(turns as u32 & 63) ^ (value & turns)
 }
 
-/// Returns the hash of the words that begin at word `first` of the table. Before the run each word was equal to its index.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 fn hash_words(words: &[u64], first: u64) -> u64 {
     words.iter().enumerate().fold(0, |hash, (offset, &word)| {
@@ -53,13 +52,11 @@ fn hash_words(words: &[u64], first: u64) -> u64 {
     })
 }
 
-/// Returns the hash of updates.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 pub fn hash_updates(values: &[u64], index: Index) -> u64 {
     values.iter().fold(0, |hash, &value| hash ^ update_hash(index.word(value), value))
 }
 
-/// Returns the number of words that are not equal to their index. The words begin at word `first` of the table.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 fn count_wrong(words: &[u64], first: u64) -> u64 {
     words.iter().enumerate().map(|(offset, &word)| u64::from(word != first + offset as u64)).sum()

@@ -3,8 +3,8 @@
 
 use super::hash::{hash_updates, table_hash};
 use super::{UNDO_END, report};
-use crate::comm::{Collectives, Comm};
 use crate::crew::Crew;
+use crate::kernels::prelude::*;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
 use crate::kernels::shared::updates::random_stream::Generator;
 use crate::kernels::shared::updates::round_lists::RoundLists;
@@ -227,12 +227,10 @@ fn take_next(source: &mut Option<(Generator, u64)>, most: usize, values: &mut Ve
     generator.fill(values);
 }
 
-/// Returns the rank that owns a value's word.
 fn owner(problem: &Problem, value: u64) -> usize {
     problem.nodes.rank(problem.owners.owner_by_division(problem.index.word(value)))
 }
 
-/// Returns how often the most frequent owner occurs.
 fn most_frequent(mut owners: Vec<usize>) -> u64 {
     owners.sort_unstable();
     owners.chunk_by(|a, b| a == b).map(<[usize]>::len).max().unwrap_or(0) as u64

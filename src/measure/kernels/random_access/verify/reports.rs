@@ -1,12 +1,8 @@
 //! The reports of all ranks after a run, and the verdict.
 
 use super::{Rules, Tally};
-use crate::comm::Collectives;
-use crate::comm::arena::GrantedPages;
-use crate::kernels::Outcome;
+use crate::kernels::prelude::*;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
-use apexmap_base::point::Value;
-use std::collections::BTreeMap;
 
 /// Returns the expected value of `fullest_destination` if all destinations are equally likely.
 ///
@@ -39,57 +35,31 @@ pub struct Report {
 
 impl Report {
     pub fn gather<C: Collectives>(&self, comm: &C) -> Reports {
-        let Tally { applied, messages, in_memory, hops, stored, excess, buffer_bytes, discarded, discarded_hash } =
-            self.tally;
+        let (tally, optional) = (&self.tally, |count: Option<u64>| count.map_or(0, |count| count + 1));
+        // A number that may be absent is one more than itself, and zero for none.
         let row = [
-            self.seconds,
-            applied,
-            messages,
-            // Zero for none.
-            in_memory.map_or(0, |count| count + 1),
-            hops,
-            stored,
-            buffer_bytes,
-            self.demanded,
-            self.generated,
-            self.demanded_hash,
-            self.errors,
-            self.words,
-            self.fullest,
-            self.hash,
-            discarded,
-            discarded_hash,
-            u64::from(excess.is_some()),
-            excess.unwrap_or(0),
+            [self.seconds, tally.applied, tally.messages, optional(tally.in_memory), tally.hops, tally.stored],
+            [
+                optional(tally.excess),
+                tally.buffer_bytes,
+                tally.discarded,
+                tally.discarded_hash,
+                self.demanded,
+                self.generated,
+            ],
+            [self.demanded_hash, self.errors, self.words, self.fullest, self.hash, 0],
         ];
-        let rows = comm.gather(&row).unwrap_or_else(|| row.to_vec());
-        let read = |&[
-            seconds,
-            applied,
-            messages,
-            in_memory,
-            hops,
-            stored,
-            buffer_bytes,
-            demanded,
-            generated,
-            demanded_hash,
-            errors,
-            words,
-            fullest,
-            hash,
-            discarded,
-            discarded_hash,
-            has_excess,
-            excess,
-        ]: &[u64; _]| {
-            let excess = (has_excess == 1).then_some(excess);
-            let in_memory = in_memory.checked_sub(1);
+        let rows = comm.gather(row.as_flattened()).unwrap_or_else(|| row.as_flattened().to_vec());
+        let read = |&[first, second, third]: &[[u64; 6]; 3]| {
+            let [seconds, applied, messages, in_memory, hops, stored] = first;
+            let [excess, buffer_bytes, discarded, discarded_hash, demanded, generated] = second;
+            let [demanded_hash, errors, words, fullest, hash, _] = third;
+            let [in_memory, excess] = [in_memory, excess].map(|count| count.checked_sub(1));
             let tally =
                 Tally { applied, messages, in_memory, hops, stored, excess, buffer_bytes, discarded, discarded_hash };
             Report { seconds, tally, demanded, generated, demanded_hash, errors, words, fullest, hash }
         };
-        Reports(rows.as_chunks().0.iter().map(read).collect())
+        Reports(rows.as_chunks().0.as_chunks().0.iter().map(read).collect())
     }
 }
 

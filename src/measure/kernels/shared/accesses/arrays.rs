@@ -1,8 +1,8 @@
 //! Chooses the number of index arrays of a run if the point does not set N.
 
 use super::{ALPHA, I, L};
+use crate::kernels::prelude::*;
 use crate::numerics::power_law::remote_share;
-use apexmap_base::point::Point;
 
 /// Smallest duration of a run in seconds, computed with the costs below. These costs are lower bounds: runs almost always take longer.
 const MIN_SECONDS: f64 = 1e-3;
@@ -27,7 +27,6 @@ pub(in crate::kernels) fn count(point: &Point) -> u64 {
     count_for_share(point, remote_share(point.ranks, ALPHA.of(point)))
 }
 
-/// Returns the number of index arrays for a given fraction of remote accesses.
 pub(in crate::kernels) fn count_for_share(point: &Point, remote: f64) -> u64 {
     let (indices, block) = (I.of(point) as f64, L.of(point) as f64);
     let access = LOCAL_SECONDS + WORD_SECONDS * block + REMOTE_SECONDS * remote;

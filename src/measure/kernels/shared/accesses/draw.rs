@@ -1,11 +1,8 @@
 //! Draws the accesses of a rank from the power law and computes the sum that they must read.
 
 use super::{ALPHA, L, M, SEED, local_words};
-use crate::comm::Comm;
-use crate::kernels::{Domain, Key, key};
-use crate::numerics::mix::{mix, seed};
+use crate::kernels::prelude::*;
 use crate::numerics::power_law::PowerLaw;
-use apexmap_base::point::Point;
 use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
@@ -23,7 +20,6 @@ impl Location {
         Self(distance << Self::OFFSET_BITS | offset)
     }
 
-    /// Returns the word offsets of locations that are all in the reader's own memory.
     pub(in crate::kernels) fn offsets(locations: &[Self]) -> &[u64] {
         // SAFETY: `Location` is transparent over u64.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
@@ -54,7 +50,6 @@ pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
 
 /// The parameter of kernels whose accesses follow no power law.
 pub const GIVEN_REMOTE_SHARE: Key<f64> = key(
-    "given_remote_share",
     "given_remote_share",
     "fraction of the accesses that goes to the memory of other ranks",
     Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },
@@ -140,14 +135,12 @@ impl Draws {
         }
     }
 
-    /// Returns an array of the next `accesses` accesses.
     pub(in crate::kernels) fn array(&mut self, accesses: usize) -> Vec<Location> {
         let mut array = vec![Location(0); accesses];
         self.fill(&mut array);
         array
     }
 
-    /// Returns the sum that a correct pass over `array` reads.
     pub(in crate::kernels) fn expected_sum(&self, array: &[Location]) -> u64 {
         let block_sum = |location: &Location| {
             let distance = location.0 >> Location::OFFSET_BITS;

@@ -8,68 +8,49 @@
 pub mod arrays;
 pub mod draw;
 pub mod one_sided;
-pub mod tally;
 pub mod timing;
 pub mod two_sided;
 pub mod warm_up;
 
-use crate::comm::arena::{Arena, GrantedPages};
+use crate::kernels::prelude::*;
 pub(in crate::kernels) use crate::kernels::shared::parameters::PAGES;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, receive_buffers, seed, send_handles};
-use crate::kernels::{Domain, Key, Output, Parameter, Refusal, output};
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::units::{Unit, size_of_words};
+use apexmap_base::units::size_of_words;
 use draw::{Location, potential};
 
-pub const M: Key<u64> = Key::new(Parameter {
-    name: "M",
-    column: "memory_words",
-    unit: Unit::Words,
-    meaning: "global memory, evenly distributed across the ranks",
-    domain: Domain::Global { min: 1, max: 1 << 60, default: 64 << 20 },
-});
-pub const ALPHA: Key<f64> = Key::new(Parameter {
-    name: "alpha",
-    column: "alpha",
-    unit: Unit::None,
-    meaning: "temporal locality: shape of the power law of the addresses; 1 is uniform, smaller is more local",
-    domain: Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },
-});
-pub const L: Key<u64> = Key::new(Parameter {
-    name: "L",
-    column: "block_words",
-    unit: Unit::Words,
-    meaning: "spatial locality: consecutive words per access",
-    domain: Domain::Integer { min: 1, max: 1 << 30, default: 1 },
-});
-pub const I: Key<u64> = Key::new(Parameter {
-    name: "I",
-    column: "indices",
-    unit: Unit::None,
-    meaning: "accesses per index array",
-    domain: Domain::Integer { min: 1, max: 1 << 32, default: 1024 },
-});
-pub const N: Key<u64> = Key::new(Parameter {
-    name: "N",
-    column: "index_arrays",
-    unit: Unit::None,
-    meaning: "number of index arrays in one run; the default is large enough for the clock and for remote accesses to average out",
-    domain: Domain::Chosen { min: 1, max: 1 << 32, depends_on: "I, L, alpha and P", choose: arrays::count },
-});
+pub const M: Key<u64> = key(
+    "M",
+    "global memory, evenly distributed across the ranks",
+    Domain::Global { min: 1, max: 1 << 60, default: 64 << 20 },
+)
+.in_column("memory_words", Unit::Words);
+pub const ALPHA: Key<f64> = key(
+    "alpha",
+    "temporal locality: shape of the power law of the addresses; 1 is uniform, smaller is more local",
+    Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },
+);
+pub const L: Key<u64> = key("L", "spatial locality: consecutive words per access", integers(1..=1 << 30, 1))
+    .in_column("block_words", Unit::Words);
+pub const I: Key<u64> =
+    key("I", "accesses per index array", integers(1..=1 << 32, 1024)).in_column("indices", Unit::None);
+pub const N: Key<u64> = key(
+    "N",
+    "number of index arrays in one run; the default is large enough for the clock and for \
+     remote accesses to average out",
+    Domain::Chosen { min: 1, max: 1 << 32, depends_on: "I, L, alpha and P", choose: arrays::count },
+)
+.in_column("index_arrays", Unit::None);
 pub const SEED: Key<u64> = seed("seed of the random addresses");
 pub const B: Key<u64> = receive_buffers("receive buffers: maximum outstanding remote accesses per rank");
 pub const SMSG: Key<u64> = send_handles(
     "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in total",
 );
-pub const NSER: Key<u64> = Key::new(Parameter {
-    name: "NSER",
-    column: "serve_limit",
-    unit: Unit::None,
-    meaning: "serve limit: maximum requests of other ranks answered after each own access",
-    domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
-});
+pub const NSER: Key<u64> = key(
+    "NSER",
+    "serve limit: maximum requests of other ranks answered after each own access",
+    integers(1..=1 << 16, 16),
+)
+.in_column("serve_limit", Unit::None);
 
 /// The z-axis of the paper's figures: "the achieved bandwidth per processes" (Section 3.3).
 pub(in crate::kernels) const HEADLINE: &str = "bytes_per_second_per_rank";
@@ -129,7 +110,6 @@ pub(in crate::kernels) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -
     indices.saturating_add(L.of(point).saturating_mul(blocks))
 }
 
-/// Returns this rank's share of the global memory, filled with its [`contents`], and the pages that the system granted.
 pub(in crate::kernels) fn memory<'a>(
     point: &Point,
     rank: usize,
@@ -140,7 +120,6 @@ pub(in crate::kernels) fn memory<'a>(
     arena.words(pages, words as usize, rank as u64, |word| contents(rank as u64, word as u64))
 }
 
-/// Returns the content of a word of a rank's memory.
 pub(in crate::kernels) fn contents(rank: u64, word: u64) -> u64 {
     potential(rank, word + 1).wrapping_sub(potential(rank, word))
 }

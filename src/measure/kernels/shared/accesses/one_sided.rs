@@ -5,15 +5,12 @@
 //!   order of their arrival. A rank looks for arrived blocks after each get, and after at most 64 own accesses.
 
 use super::draw::Location;
-use super::tally::PassTally;
+use super::timing::PassTally;
 use super::timing::{Arrays, run_quarters, time};
 use super::{B, L, memory};
-use crate::comm::arena::Arena;
-use crate::comm::{Computation, GetWindow, Rma};
-use crate::kernels::Outcome;
+use crate::comm::GetWindow;
+use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::Accumulator;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
 
 pub(in crate::kernels) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;

@@ -8,25 +8,20 @@
 //!   rank's memory; threads copy it once, like an eager send.
 
 use super::draw::Location;
-use super::tally::PassTally;
+use super::timing::PassTally;
 use super::timing::{Arrays, run_quarters, time};
 use super::{B, L, NSER, SMSG, memory};
-use crate::comm::arena::Arena;
-use crate::comm::{Computation, Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Tag};
+use crate::comm::{Inbox, MailboxCapacity, MemoryOutbox, Outbox};
+use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::Accumulator;
-use crate::kernels::{Domain, Key, Outcome, Rings, key};
 use crate::numerics::statistics::median;
-use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
 
 pub const POLL_EVERY: Key<u64> = key(
     "poll_every",
-    "poll_every",
     "number of own accesses after which a rank looks for requests and replies; 1 as in the paper's Table 1",
-    Domain::Integer { min: 1, max: 1 << 32, default: 1 },
+    integers(1..=1 << 32, 1),
 );
 
-/// Returns the rings for requests and for replies.
 pub(in crate::kernels) fn rings(point: &Point) -> Vec<Rings> {
     let places = B.of(point).max(SMSG.of(point));
     vec![Rings::new(places, point.ranks as u64 - 1); 2]

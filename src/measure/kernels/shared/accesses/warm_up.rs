@@ -1,12 +1,9 @@
 //! The untimed accesses before a run, which fill the caches as the point's own accesses do.
 
 use super::draw::{Draws, Location};
-use super::tally::TimedRank;
+use super::timing::TimedRank;
 use super::{I, L};
-use crate::comm::{Collectives, Comm};
-use crate::kernels::Key;
-use apexmap_base::point::Point;
-use std::hint::black_box;
+use crate::kernels::prelude::*;
 
 /// Decides how long the warm-up runs.
 ///
@@ -28,7 +25,6 @@ impl WarmUp {
     /// Time in seconds, including draws, after which no further group begins.
     pub const MAX_SECONDS: f64 = 0.025;
 
-    /// Returns the number of arrays of the next group, or `None` if the warm-up is over.
     pub fn next_group(&self) -> Option<u64> {
         (!self.done).then_some(self.arrays)
     }
@@ -60,7 +56,6 @@ const PRIMING_SECONDS: f64 = 0.008;
 /// Maximum number of words that an index array of the warm-up reads.
 const MAX_ARRAY_WORDS: usize = 4 << 20;
 
-/// Returns the number of accesses of an index array of the warm-up.
 fn array_length(point: &Point) -> usize {
     let count = |key: Key<u64>| key.of(point) as usize;
     count(I).min((MAX_ARRAY_WORDS / count(L)).max(1))

@@ -1,8 +1,6 @@
 //! The content of messages. It identifies each message.
 
-use crate::numerics::mix::{mix, seed};
-
-/// Returns the identity of a message of a round: a hash of its sender, its receiver, and its sequence number for that pair.
+use crate::kernels::prelude::*;
 pub fn identity(sender: usize, receiver: usize, number: usize) -> u64 {
     seed(&[sender as u64, receiver as u64, number as u64])
 }
@@ -21,7 +19,6 @@ pub fn fill(message: &mut [u32], identity: u64) {
     }
 }
 
-/// Returns whether the content and the stamp are those of this message in this round.
 pub fn is_intact(message: &[u32], identity: u64, round: u32) -> bool {
     let Some((&last, body)) = message.split_last() else { return false };
     let as_filled = |(i, &item): (usize, &u32)| item == mix(identity ^ i as u64) as u32;

@@ -1,15 +1,9 @@
 //! Measures a pattern: runs rounds until they are steady, then the timed rounds, then the verification.
 
 use super::{CACHES, Caches, Shape, invalidated_bytes};
-use crate::comm::Collectives;
-use crate::comm::arena::{Arena, Pages};
-use crate::kernels::Outcome;
+use crate::kernels::prelude::*;
 use crate::numerics::statistics::quantile;
 use crate::observer;
-use apexmap_base::error::{Error, Result};
-use apexmap_base::point::{Point, Value};
-use std::collections::BTreeMap;
-use std::hint::black_box;
 
 /// Maximum number of parts in the warm-up. They take as long as four runs.
 const MAX_PARTS: usize = 16;
@@ -27,7 +21,6 @@ pub trait Exchange {
     /// Performs the stamps and checks of a round without its messages. The result depends on all of them, so that the compiler
     /// cannot remove them.
     fn run_bookkeeping(&mut self, round: u32) -> u64;
-    /// Returns the number of ranks whose stamps and checks take place one after the other in a round.
     fn serial_ranks(&self) -> f64 {
         1.0
     }
@@ -174,7 +167,6 @@ fn time_rounds<C: Collectives>(
     RoundTimes { seconds: times.iter().sum(), rounds: times }
 }
 
-/// Returns percentiles over rounds of the time per message.
 fn percentiles(mut rounds: Vec<f64>, messages: f64) -> Vec<(&'static str, Value)> {
     rounds.sort_by(f64::total_cmp);
     let percentile = |(name, p): (&'static str, f64)| Some((name, Value::Real(quantile(&rounds, p)? / messages)));

@@ -14,69 +14,50 @@ mod one_sided;
 pub mod route;
 mod two_sided;
 
-use crate::choice::choice;
-use crate::comm::arena::Arena;
-use crate::comm::{PointToPoint, Rma};
+use crate::kernels::prelude::*;
 use crate::kernels::shared::parameters::seed;
-use crate::kernels::{
-    Computations, Domain, Kernel, Key, Outcome, Output, Parameter, Pattern, Refusal, Rings, Windows, Work, choice_key,
-    key, output, require_even_ranks,
-};
 use crate::provenance;
-use crate::refusal;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use apexmap_base::units::{Unit, WORD_BYTES};
 use route::{Route, Stream};
 
-pub const MESSAGE_BYTES: Key<u64> = Key::new(Parameter {
-    name: "message_bytes",
-    column: "message_bytes",
-    unit: Unit::Bytes,
-    meaning: "message size: bytes of content, a multiple of 4",
-    domain: Domain::Integer { min: ITEM_BYTES, max: 1 << 30, default: 8 },
-});
+pub const MESSAGE_BYTES: Key<u64> =
+    key("message_bytes", "message size: bytes of content, a multiple of 4", integers(ITEM_BYTES..=1 << 30, 8))
+        .in_column("message_bytes", Unit::Bytes);
 pub const WINDOW: Key<u64> = key(
     "window",
-    "window",
     "window: messages per destination before the sender waits for all of them; with 1, single messages are timed",
-    Domain::Integer { min: 1, max: 1 << 20, default: 64 },
+    integers(1..=1 << 20, 64),
 );
 pub const MESSAGES: Key<u64> = key(
     "messages",
-    "messages",
     "messages per sender and destination in one run, a multiple of the window",
-    Domain::Integer { min: 1, max: 1 << 32, default: 1024 },
+    integers(1..=1 << 32, 1024),
 );
 pub const OPERATION: Key<Operation> =
-    choice_key("operation", "operation", "operation: send (two-sided, received and acknowledged) or put (one-sided)");
+    choice_key("operation", "operation: send (two-sided, received and acknowledged) or put (one-sided)");
 choice! { pub enum Operation { Send = "send", Put = "put" } }
 pub const BUFFERS: Key<Buffers> = choice_key(
-    "buffers",
     "buffers",
     "buffers: distinct (one buffer per message of a window) or one (one buffer shared by all messages, as in the OSU micro-benchmarks)",
 );
 choice! { pub enum Buffers { Distinct = "distinct", One = "one" } }
 pub const CACHES: Key<Caches> = choice_key(
     "caches",
-    "caches",
     "caches: warm or cold; with cold, every rank reads cache_bytes of other memory before each round, untimed",
 );
 choice! { pub enum Caches { Warm = "warm", Cold = "cold" } }
-pub const CACHE_BYTES: Key<u64> = Key::new(Parameter {
-    name: "cache_bytes",
-    column: "cache_bytes",
-    unit: Unit::Bytes,
-    meaning: "memory read to evict the caches, in bytes, if caches = cold; 0 means the size of the largest cache \
+pub const CACHE_BYTES: Key<u64> = key(
+    "cache_bytes",
+    "memory read to evict the caches, in bytes, if caches = cold; 0 means the size of the largest cache \
         the system reports",
-    domain: Domain::Integer { min: 0, max: 1 << 40, default: 0 },
-});
+    integers(0..=1 << 40, 0),
+)
+.in_column("cache_bytes", Unit::Bytes);
 pub const SENDERS: Key<u64> = key(
     "senders",
-    "senders_per_node",
     "senders: ranks per node; each rank of the first node sends to its counterparts on the other nodes",
-    Domain::Integer { min: 1, max: 1 << 16, default: 1 },
-);
+    integers(1..=1 << 16, 1),
+)
+.in_column("senders_per_node", Unit::None);
 pub(in crate::kernels) const SEED: Key<u64> = seed("seed of the random destinations");
 
 /// Bytes of an item of a message, an `int` of the paper.
@@ -149,7 +130,6 @@ pub(in crate::kernels) const BOTH_WAYS: Kernel = kernel!(Pattern::BothWays, requ
 pub(in crate::kernels) const ONE_TO_MANY: Kernel = kernel!(Pattern::OneToMany, |_| Ok(()));
 pub(in crate::kernels) const RANDOM: Kernel = kernel!(Pattern::Random, |_| Ok(()));
 
-/// Returns the number of sending ranks and the number of destinations per sender.
 fn fan_out(pattern: Pattern, point: &Point) -> (u64, u64) {
     let ranks = point.ranks as u64;
     match pattern {
@@ -193,12 +173,12 @@ fn check(point: &Point) -> std::result::Result<(), Refusal> {
 fn work(pattern: Pattern, point: &Point) -> Work {
     let (senders, destinations) = fan_out(pattern, point);
     let operations = senders as f64 * destinations as f64 * MESSAGES.of(point) as f64;
-    Work {
+    Work::new(
         operations,
-        operation: "message",
-        bytes: operations * MESSAGE_BYTES.of(point) as f64,
-        byte_definition: "content of the messages, each counted once, message_bytes per message",
-    }
+        "message",
+        MESSAGE_BYTES.of(point) as f64,
+        "content of the messages, each counted once, message_bytes per message",
+    )
 }
 
 /// Returns the bytes of a rank that sends and receives. With random destinations a rank may receive more than its share.
@@ -235,7 +215,6 @@ fn arena_words(point: &Point) -> u64 {
     invalidated_bytes(point).unwrap_or(0) / WORD_BYTES
 }
 
-/// Returns the rings for data and, in the other direction, for acknowledgements. Puts need no rings.
 fn rings(pattern: Pattern, point: &Point) -> Vec<Rings> {
     let (senders, receivers) = fan_out(pattern, point);
     if is_put(point) {
@@ -258,7 +237,6 @@ fn has_one_buffer(point: &Point) -> bool {
     BUFFERS.of(point) == Buffers::One
 }
 
-/// Returns the number of bytes that each rank reads before each round, or `None` if caches stay warm.
 fn invalidated_bytes(point: &Point) -> Option<u64> {
     match (CACHES.of(point), CACHE_BYTES.of(point)) {
         (Caches::Warm, _) => None,

@@ -4,12 +4,8 @@ use super::Shape;
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::route::{Peers, Route, exchange_words, identities};
-use crate::comm::arena::Arena;
-use crate::comm::{Buffer, Rma, RmaWindow};
-use crate::kernels::Outcome;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use std::hint::black_box;
+use crate::comm::{Buffer, RmaWindow};
+use crate::kernels::prelude::*;
 
 struct Rounds<'a, W, R> {
     window: W,
@@ -25,7 +21,6 @@ struct Rounds<'a, W, R> {
     next_offsets: Vec<usize>,
 }
 
-/// Returns the number of messages that a receiver keeps from a source that sends `count` messages per round.
 fn messages_stored(shape: Shape, count: usize) -> usize {
     if shape.one_buffer { 1 } else { count * shape.rounds }
 }

@@ -1,8 +1,6 @@
 //! The senders and destinations of a round.
 
-use crate::comm::Collectives;
-use std::collections::BTreeMap;
-
+use crate::kernels::prelude::*;
 /// The destinations of a sender. They are computed while the clock runs, as in the paper's loops.
 pub trait Route {
     /// Calls `to` with the destination of each message of a round, in order.
@@ -53,7 +51,6 @@ pub fn exchange_words<C: Collectives>(comm: &C, words: &[u64]) -> Vec<u64> {
     received
 }
 
-/// Returns the identity of each message of a round, in the order that `route` sends them.
 pub fn identities(rank: usize, size: usize, route: &impl Route) -> Vec<u64> {
     let (mut numbers, mut identities) = (vec![0; size], Vec::new());
     route.for_each_destination(|to| {

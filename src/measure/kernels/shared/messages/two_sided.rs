@@ -4,12 +4,8 @@ use super::Shape;
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::route::{Peers, Route, identities};
-use crate::comm::arena::Arena;
-use crate::comm::{Messages, PointToPoint, Tag};
-use crate::kernels::Outcome;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
-use std::hint::black_box;
+use crate::comm::Messages;
+use crate::kernels::prelude::*;
 
 /// Distance between acknowledgements in items: each has its own cache line.
 const LINE: usize = super::LINE_ITEMS;

@@ -1,8 +1,8 @@
 //! The sums of [`super::sum`], computed with vectors of 4 or 8 words.
 
 use super::Plain;
-use super::sum::{Adder, LANES, Sum, WIDEST};
 use super::vectors::{Kind, Vector, Width};
+use super::{Adder, LANES, Sum, WIDEST};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, __m512i};
 
@@ -182,7 +182,6 @@ pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64
     sum.total()
 }
 
-/// Returns an adder for blocks of this length, which uses the instructions of `kind`.
 pub(super) fn adder(kind: Kind, block: usize) -> Adder {
     macro_rules! of_shape {
         ($vector:ty, $instructions:meta: $($shape:ident),*) => {

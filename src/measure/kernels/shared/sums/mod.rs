@@ -1,11 +1,18 @@
 //! Sums of blocks, computed with the widest vector instructions of this processor.
+//!
+//! The computation of Table 1: the wrapping sum of all words read.
+//!
+//! The number of outstanding reads of a core is limited by its instruction window and its load buffer. The loops therefore use
+//! few instructions and few loads per block: the widest loads of the processor, a separate loop for each length of blocks, and
+//! one bounds check for four offsets. Words are added into lanes that persist from block to block. The lanes are independent, so
+//! each addition waits only for the previous one in the same lane. The machine code of such a loop differs between versions of the
+//! compiler; on x86-64 with AVX2 or AVX-512 the code therefore uses intrinsics.
 
 pub mod lanes;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(not(target_arch = "aarch64"))]
 mod plain;
-mod sum;
 pub mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -14,9 +21,6 @@ mod x86;
 pub(in crate::kernels) use neon::Plain;
 #[cfg(not(target_arch = "aarch64"))]
 pub(in crate::kernels) use plain::Plain;
-pub(in crate::kernels) use sum::Sum;
-
-use sum::Adder;
 
 /// A running sum and the functions that add to it.
 pub(in crate::kernels) struct Accumulator {
@@ -60,4 +64,56 @@ impl Accumulator {
 /// If a block is not inside `memory`.
 pub fn sum_all(memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     lanes::sum_all(vectors::Kind::best(), memory, offsets, block)
+}
+
+/// Number of independent lanes.
+pub(super) const LANES: usize = 4;
+/// Words of the widest vector.
+pub(super) const WIDEST: usize = 8;
+
+/// A running sum of blocks of one length.
+pub(in crate::kernels) struct Sum {
+    pub(super) lanes: [[u64; WIDEST]; LANES],
+    pub(in crate::kernels) block: usize,
+}
+
+/// The functions that add blocks of one length on this processor. They are chosen once, before the clock runs.
+pub(super) struct Adder {
+    /// Adds a block to a sum of blocks of this length.
+    ///
+    /// # Safety
+    /// The block length of the sum is the one that this adder was created for.
+    pub(super) one: unsafe fn(&mut Sum, &[u64]),
+    /// Adds the blocks of a memory that start at these offsets.
+    ///
+    /// # Safety
+    /// The same as for `one`.
+    pub(super) all: unsafe fn(&mut Sum, &[u64], &[u64]),
+}
+
+impl Sum {
+    /// Starts a sum of blocks of `block` words; `block` is at least 1.
+    pub(in crate::kernels) fn new(block: usize) -> Self {
+        Self { lanes: [[0; WIDEST]; LANES], block }
+    }
+
+    pub(in crate::kernels) fn total(&self) -> u64 {
+        self.lanes.as_flattened().iter().fold(0, |sum, &lane| sum.wrapping_add(lane))
+    }
+
+    /// Adds one word, or the sum of several.
+    pub(in crate::kernels) fn add_word(&mut self, word: u64) {
+        self.lanes[0][0] = self.lanes[0][0].wrapping_add(word);
+    }
+
+    /// Adds a block. Its length is the one given to [`Self::new`].
+    pub(in crate::kernels) fn add(&mut self, words: &[u64]) {
+        let (vectors, rest) = words.as_chunks::<WIDEST>();
+        for (number, vector) in vectors.iter().enumerate() {
+            let lane = &mut self.lanes[number % LANES];
+            lane.iter_mut().zip(vector).for_each(|(lane, &word)| *lane = lane.wrapping_add(word));
+        }
+        let lane = &mut self.lanes[LANES - 1];
+        lane.iter_mut().zip(rest).for_each(|(lane, &word)| *lane = lane.wrapping_add(word));
+    }
 }

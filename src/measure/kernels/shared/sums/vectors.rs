@@ -30,7 +30,6 @@ impl Kind {
         widths.into_iter().filter(has).map(Self)
     }
 
-    /// Returns the widest kind that this processor has.
     pub fn best() -> Self {
         Self::detect().next().unwrap_or(Self(Width::Plain))
     }

@@ -33,7 +33,6 @@ impl Layout {
         part * self.small + part.min(self.rem)
     }
 
-    /// Returns the number of words of a part.
     pub fn count(&self, part: usize) -> u64 {
         self.small + u64::from((part as u64) < self.rem)
     }
@@ -76,7 +75,6 @@ pub enum Owners {
 }
 
 impl Owners {
-    /// Returns the cheapest method for this layout.
     pub fn cheapest(layout: Layout) -> Self {
         if layout.parts.is_power_of_two() {
             Owners::Shift(layout.bits - layout.parts.trailing_zeros())

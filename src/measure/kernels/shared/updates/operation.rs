@@ -1,12 +1,9 @@
 //! The integer operation of an update, one of those that the benchmark's definition allows.
 
-use crate::choice::choice;
-use crate::kernels::{Key, choice_key};
-use apexmap_base::point::Point;
+use crate::kernels::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const OPERATION: Key<Operation> = choice_key(
-    "operation",
     "operation",
     "integer operation of an update: xor, as in the reference implementation, or add, and, or, which the definition also allows; \
      runs with add, and, or are verified by a replay on a second table",
@@ -23,7 +20,6 @@ choice! {
 }
 
 impl Operation {
-    /// Returns the operation of a point's updates.
     pub fn of(point: &Point) -> Self {
         OPERATION.get(point).unwrap_or(Operation::Xor)
     }

@@ -1,6 +1,6 @@
 //! The streams of random values and the mapping from a value to the index of a word.
 
-use crate::choice::choice;
+use crate::kernels::prelude::*;
 use crate::numerics::gf2::{self, lcg};
 use multiversion::multiversion;
 
@@ -46,12 +46,10 @@ pub struct Index {
 }
 
 impl Index {
-    /// Returns the mapping of the reference implementation for a table of 2^`bits` words, 0 < bits < 64.
     pub fn new(kind: StreamKind, bits: u32) -> Self {
         Self::with_bits(IndexBits::Reference, kind, bits)
     }
 
-    /// Returns the mapping for a table of 2^`bits` words that uses these bits of the values.
     pub fn with_bits(choice: IndexBits, kind: StreamKind, bits: u32) -> Self {
         let shift = match (choice, kind) {
             (IndexBits::Lowest, _) | (IndexBits::Reference, StreamKind::Lfsr) => 0,

@@ -24,7 +24,6 @@ impl Stage {
         if self.peers.len() == 1 { count } else { count * self.first_share.0 / self.first_share.1 }
     }
 
-    /// Returns whether a word belongs to the rank's own half.
     #[inline(always)]
     pub fn keeps(&self, word: u64) -> bool {
         (word >= self.boundary) == self.upper

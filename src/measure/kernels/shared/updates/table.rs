@@ -2,7 +2,7 @@
 
 use super::operation::{Operation, with_operation};
 use super::random_stream::Index;
-use crate::comm::arena::Pages;
+use crate::kernels::prelude::*;
 use crate::prefetch;
 use std::sync::atomic::AtomicU64;
 
@@ -100,7 +100,6 @@ impl<'a> Table<'a> {
 }
 
 impl<P: Placement> Table<'_, P> {
-    /// Returns the index in `words` of the value's word.
     #[inline(always)]
     pub fn position(&self, value: u64) -> usize {
         self.placement.position(value, self.words.len())
@@ -122,7 +121,6 @@ impl<P: Placement> Table<'_, P> {
         self.words[place] = operation.apply(self.words[place], value);
     }
 
-    /// Returns the operation of the table's updates.
     pub fn operation(&self) -> Operation {
         self.operation
     }
@@ -205,7 +203,6 @@ impl Pending {
         self.values.capacity()
     }
 
-    /// Returns the list, to append updates to it.
     pub fn list_mut(&mut self) -> &mut Vec<u64> {
         &mut self.values
     }
