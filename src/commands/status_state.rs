@@ -2,7 +2,7 @@
 
 use super::status_nodes::{self, NodeState, NodeStatus};
 use apexmap_base::error::Result;
-use apexmap_base::regular_file::read_text;
+use apexmap_base::regular_file::read_toml;
 use apexmap_base::sample::Status;
 use apexmap_base::terminal::note;
 use apexmap_cluster::batch::answer::Answer;
@@ -115,7 +115,7 @@ impl Facts {
         let keys = folder.planned_keys()?.unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
         let manifest = read_manifest(&folder);
         // The manifest contains a copy of the sweep.
-        let text = read_text(&folder.sweep()).ok();
+        let text = read_toml(&folder.sweep()).ok();
         let text =
             text.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
         let is_simulated = manifest.as_ref().is_some_and(|manifest| !manifest.is_measured());
