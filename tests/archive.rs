@@ -2,7 +2,7 @@
 
 use super::common::{Scratch, apexmap, output};
 use super::terminal::TINY_SWEEP;
-use apexmap_results::disk::archive;
+use apexmap_results::disk::{Folder, archive};
 use std::fs;
 use std::io::{Cursor, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -172,6 +172,8 @@ fn the_headers_members_and_bytes_of_an_archive_have_limits() {
         let mut bomb = Cursor::new(header("r/x", 4 << 30, kind)).chain(std::io::repeat(b'a'));
         assert!(refused(&mut bomb).contains("more than 64 KiB"), "{kind:?}");
     }
+    let mut deep = Cursor::new([header(&"d/".repeat(20), 0, Regular), vec![0; 1024]].concat());
+    assert!(refused(&mut deep).contains("more than 16 folders"));
     let empty = header("r/x", 0, Regular);
     let mut many = Cursor::new(header("r/", 0, tar::EntryType::Directory).repeat(100_001));
     assert!(refused(&mut many).contains("more than 100,000 members"));
@@ -179,4 +181,38 @@ fn the_headers_members_and_bytes_of_an_archive_have_limits() {
         let mut long = Cursor::new(start).chain(std::io::repeat(0));
         assert!(refused(&mut long).contains("more than 1 GiB"));
     }
+}
+
+/// A manifest of 30 MiB with 10 million words takes more than 1 GiB when it is read.
+#[test]
+fn a_result_that_needs_more_memory_than_there_is_ends_with_a_message_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    let (result, file, temporary) = (scratch.join("r"), scratch.join("r.tar.gz"), scratch.join("tmp"));
+    fs::create_dir_all(result.join("journals")).expect("folders");
+    fs::create_dir(&temporary).expect("a folder");
+    let words = "\"a\",".repeat(10 << 20);
+    fs::write(result.join("manifest.json"), format!("{{\"schema\":1,\"command\":[{words}\"a\"]}}")).expect("a file");
+    assert!(output(Command::new("tar").arg("-czf").arg(&file).arg("-C").arg(&*scratch).arg("r")).status.success());
+    let mut status = Command::new("prlimit");
+    status.args(["--as=734003200", env!("CARGO_BIN_EXE_apexmap"), "status"]).arg(&file).env("TMPDIR", &temporary);
+    let refused = output(&mut status);
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(3) && message.contains("memory allocation of"), "{message}");
+    assert!(message.contains("help: raise the limit"), "{message}");
+    let begun = std::time::Instant::now();
+    while fs::read_dir(&temporary).expect("a folder").count() > 0 {
+        assert!(begun.elapsed().as_secs() < 60, "the folder of the archive is left");
+    }
+}
+
+#[test]
+fn equal_lines_of_a_plan_are_one_point_and_a_line_has_a_limit() {
+    let scratch = Scratch::new();
+    let folder = Folder { path: scratch.to_path_buf() };
+    let line = "{\"key\":\"a\",\"kernel\":\"x\",\"ranks\":1,\"params\":{}}\n";
+    fs::write(folder.points(), line.repeat(1000)).expect("a file");
+    assert_eq!(folder.planned_points().expect("points").map(|points| points.len()), Some(1));
+    fs::write(folder.points(), line.replace("\"a\"", &format!("\"{}\"", "a".repeat(1 << 20)))).expect("a file");
+    let message = folder.planned_keys().expect_err("a line of more than 1 MiB").message;
+    assert!(message.contains("line 1 is not a planned point"), "{message}");
 }

@@ -201,9 +201,11 @@ fn a_driver_that_fails_while_it_lists_devices_ends_only_the_process_that_asks_it
         ("largest", "ends the process"),
     ];
     for (lie, message) in expected {
-        for arguments in [vec!["devices"], vec!["devices", "--json"], vec!["plan", sweep.to_str().expect("a path")]] {
+        let (sweep, out) = (sweep.to_str().expect("a path"), scratch.join("out"));
+        let calibrate = ["calibrate", "--device", "gpu0", "--out", out.to_str().expect("a path")];
+        for arguments in [&["devices"][..], &["devices", "--json"], &["plan", sweep], &calibrate] {
             let mut command = Command::new("prlimit");
-            command.args(["--as=4294967296", env!("CARGO_BIN_EXE_apexmap")]).args(&arguments);
+            command.args(["--as=4294967296", env!("CARGO_BIN_EXE_apexmap")]).args(arguments);
             let failed = output(command.env("OPENCL_DYLIB_PATH", &library).env("LIE", lie));
             let text = String::from_utf8_lossy(&failed.stderr);
             assert!(failed.status.code() == Some(3) && text.contains(message), "{lie} {arguments:?}: {text}");

@@ -1,11 +1,14 @@
-//! Handling of uncaught panics: one message on standard error and exit code 70.
+//! Handling of uncaught panics: one message on standard error and exit code 70; and of missing memory: exit code 3.
 //!
 //! The panic hook only stores the panic, and the code that catches it prints the message, so nothing is printed twice. A panic
 //! that cannot be caught, such as a second one in a destructor, ends the program with the same message.
 
 use crate::error::Error;
 use crate::terminal;
+use arrayvec::ArrayString;
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
+use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Mutex;
 
@@ -59,4 +62,51 @@ pub fn describe_panic(panic: &(dyn Any + Send)) -> String {
 
 fn print_panic(panic: &str) {
     terminal::note(&format!("error: {}", Error::internal(panic)));
+}
+
+/// The allocator of the programs. Without memory, it ends the process with a message. The standard library would abort.
+pub struct Allocator;
+
+// SAFETY: these are the functions of the system's allocator.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        checked(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        checked(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        checked(unsafe { System.realloc(memory, layout, bytes) }, bytes)
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[inline]
+fn checked(memory: *mut u8, bytes: usize) -> *mut u8 {
+    if memory.is_null() { end_without_memory(bytes) } else { memory }
+}
+
+/// Ends the process. Its temporary files and programs have guardians.
+#[cold]
+fn end_without_memory(bytes: usize) -> ! {
+    let mut text = ArrayString::<200>::new();
+    let _ = write!(
+        text,
+        "error: memory allocation of {bytes} bytes failed\n  \
+         help: raise the limit (`ulimit -v`), end other programs, or read a smaller file\n"
+    );
+    // SAFETY: the calls need no memory, and no other code runs after them.
+    unsafe {
+        nix::libc::write(nix::libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
+        nix::libc::_exit(3)
+    }
 }

@@ -39,23 +39,38 @@ pub fn open_with(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<F
     }
 }
 
-/// Maximum bytes of a file that is read as a whole: the points of a sweep of a million points have fewer.
-const MAX_BYTES: u64 = 384 << 20;
-
-/// Reads a whole file.
-pub fn read(path: &Path) -> Result<Vec<u8>> {
-    let (file, mut bytes) = (open(path)?, Vec::new());
-    let length = file.metadata()?.len();
-    if length > MAX_BYTES {
-        return Err(Error::other("it is larger than 384 MiB"));
+/// Opens a file for reading that has at most this number of MiB.
+pub fn open_limited(path: &Path, most_mib: u64) -> Result<File> {
+    let file = open(path)?;
+    match file.metadata()?.len() {
+        length if length > most_mib << 20 => Err(Error::other(format!("it is larger than {most_mib} MiB"))),
+        _ => Ok(file),
     }
-    bytes.try_reserve_exact(length as usize)?;
+}
+
+fn read_limited(path: &Path, most_mib: u64) -> Result<Vec<u8>> {
+    let file = open_limited(path, most_mib)?;
+    let mut bytes = Vec::with_capacity(file.metadata()?.len() as usize);
     // Files of `/proc` have no length, and others may grow.
-    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    file.take(most_mib << 20).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Reads a whole file. The manifest of some launches of 100,000 ranks is the largest.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    read_limited(path, 128)
 }
 
 /// Reads a whole text file.
 pub fn read_text(path: &Path) -> Result<String> {
-    String::from_utf8(read(path)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
+    to_text(read(path)?)
+}
+
+/// Reads a TOML file, whose parser takes several times its size.
+pub fn read_toml(path: &Path) -> Result<String> {
+    to_text(read_limited(path, 16)?)
+}
+
+fn to_text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }

@@ -9,7 +9,7 @@ use apexmap_base::terminal::{can_answer, note, print};
 use apexmap_cluster::cluster::Cluster;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
-use apexmap_measure::kernels::gpu::device::Device;
+use apexmap_measure::kernels::gpu::platforms::{choose, list_apart};
 use apexmap_measure::provenance;
 use apexmap_pages::report;
 use apexmap_results::disk::Folder;
@@ -114,7 +114,7 @@ fn device_number(text: &str) -> std::result::Result<u64, String> {
 
 /// Measures a device and writes its card.
 fn measure_device(arguments: &Arguments, number: u64) -> Result<()> {
-    let device = Device::open(number)?.about.clone();
+    let device = choose(list_apart()?, number)?;
     let (host, mut stages) = (provenance::host(), Stages::new(arguments));
     let probes = calibrate::device::probes(&device);
     let stage = "stage 1 of 1: caches and memory of the device";

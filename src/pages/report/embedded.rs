@@ -27,7 +27,7 @@ const FILES: [&str; 6] = ["manifest.json", "samples.parquet", "machine.toml", "c
 const START: &str = "<script type=\"application/json\" id=\"result\">";
 const END: &str = "</script>";
 /// Maximum bytes of all files in a page, compressed.
-const MAX_EMBEDDED: usize = 3 << 20;
+const MAX_EMBEDDED: u64 = 3 << 20;
 /// Maximum bytes of a page that is read.
 const MAX_PAGE: u64 = 64 << 20;
 /// Maximum bytes of a file that is read from a page.
@@ -64,16 +64,16 @@ impl Embedded {
             if !path.is_file() {
                 continue;
             }
-            let bytes = regular_file::read(&path).map_err(|e| Error::file("read", &path, e))?;
+            let failed = |error| Error::file("read", &path, error);
+            let encoder = GzEncoder::new(regular_file::open(&path).map_err(failed)?, Compression::best());
             let mut packed = Vec::new();
-            let read = GzEncoder::new(bytes.as_slice(), Compression::best()).read_to_end(&mut packed);
-            read.map_err(|e| Error::internal(format!("cannot compress {name}: {e}")))?;
-            total += packed.len();
+            // One byte more shows that the files are too large.
+            total += encoder.take(MAX_EMBEDDED + 1 - total).read_to_end(&mut packed).map_err(failed)? as u64;
+            if total > MAX_EMBEDDED {
+                let most = units::bytes(MAX_EMBEDDED as f64);
+                return Ok(Err(format!("the result has more than the {most} that a page holds")));
+            }
             files.insert(name.to_owned(), STANDARD.encode(packed));
-        }
-        if total > MAX_EMBEDDED {
-            let [size, most] = [total, MAX_EMBEDDED].map(|count| units::bytes(count as f64));
-            return Ok(Err(format!("the result has {size}, and a page holds at most {most}")));
         }
         Ok(Ok(Self { format: FORMAT, program: env!("CARGO_PKG_VERSION").into(), schema: SCHEMA_VERSION, files }))
     }

@@ -23,11 +23,12 @@ pub const CHECKSUMS: &str = "SHA256SUMS";
 const ORIGIN: &str = "archive.json";
 /// Parts of a result that are made from the others, and are not read from an archive.
 const DERIVED: [&str; 2] = ["figures", "report.html"];
-/// Maximum bytes of an archive when it is unpacked, of a name or another header in it, and maximum number of members.
-/// Without limits, a small archive could fill the memory or the disk.
+/// Maximum bytes of an archive when it is unpacked, of a name or another header in it, and maximum number of members and of folders
+/// around one. Without limits, a small archive could fill the memory or the disk.
 const MAX_UNPACKED: u64 = 1 << 30;
 const MAX_HEADER: u64 = 64 << 10;
 const MAX_MEMBERS: u32 = 100_000;
+const MAX_DEPTH: usize = 16;
 
 /// The contents of an archive.
 pub struct Archived {
@@ -140,6 +141,9 @@ pub fn unpack_tar(tar: impl Read, folder: &Path, damaged: &dyn Fn(&dyn std::fmt:
         };
         if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
             return Err(damaged(&format!("{} leads out of its folder", path.display())));
+        }
+        if path.components().count() > MAX_DEPTH {
+            return Err(damaged(&format!("a file is in more than {MAX_DEPTH} folders")));
         }
         let names = path.components().filter(|part| *part != Component::CurDir);
         let inner: PathBuf = names.skip(1).collect();

@@ -9,11 +9,18 @@ use apexmap_base::point::Point;
 use apexmap_base::{new_file, regular_file};
 use apexmap_theory::codes::{self, Code};
 use apexmap_theory::machine::Card;
+use foldhash::fast::RandomState;
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::hash::BuildHasher;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+
+/// Maximum MiB of a plan: those of a million points have fewer.
+const MAX_PLAN_MIB: u64 = 384;
+/// Maximum bytes of a line of a plan. The rest of a longer one is not a point.
+const MAX_PLAN_LINE: u64 = 1 << 20;
 
 /// A result folder as `apexmap run` writes it: samples, manifest, journals and figures of one sweep.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +103,7 @@ impl Folder {
 
     /// Reads a card from a file of this folder.
     pub fn read_card(&self, path: &Path) -> Result<Card> {
-        let text = regular_file::read_text(path).map_err(|e| Error::file("read the machine card", path, e))?;
+        let text = regular_file::read_toml(path).map_err(|e| Error::file("read the machine card", path, e))?;
         Card::parse(&text, path)
     }
 
@@ -111,7 +118,7 @@ impl Folder {
         if !path.is_file() {
             return Ok(codes::list_known());
         }
-        let text = regular_file::read_text(&path).map_err(|e| Error::file("read the codes", &path, e))?;
+        let text = regular_file::read_toml(&path).map_err(|e| Error::file("read the codes", &path, e))?;
         Ok(codes::add_to_known(codes::parse(&text, &path)?))
     }
 
@@ -220,8 +227,8 @@ impl Folder {
         struct PlannedPoint {
             key: String,
         }
-        let planned = self.plan_lines::<PlannedPoint>()?;
-        Ok(planned.map(|points| points.into_iter().map(|line| line.key).collect()))
+        let mut keys = HashSet::new();
+        Ok(self.each_plan_line(|point: PlannedPoint| _ = keys.insert(point.key))?.then_some(keys))
     }
 
     /// Returns the points of the plan of the last run in this folder; `None` without a plan.
@@ -234,22 +241,37 @@ impl Folder {
 
     /// Returns the lines of the plan of the last run in this folder; `None` without a plan.
     pub fn plan_lines<T: DeserializeOwned>(&self) -> Result<Option<Vec<T>>> {
+        let mut lines = Vec::new();
+        Ok(self.each_plan_line(|line| lines.push(line))?.then_some(lines))
+    }
+
+    /// Reads the plan line by line, because a plan of others may have hundreds of MiB. Equal lines are one point. Returns false without
+    /// a plan.
+    fn each_plan_line<T: DeserializeOwned>(&self, mut take: impl FnMut(T)) -> Result<bool> {
         let path = self.points();
-        let text = match regular_file::read_text(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::file("read", &path, error)),
+        let failed = |error| Error::file("read", &path, error);
+        let mut file = match regular_file::open_limited(&path, MAX_PLAN_MIB) {
+            Ok(file) => BufReader::new(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(failed(error)),
         };
-        let point = |(number, line): (usize, &str)| {
-            serde_json::from_str(line).map_err(|e| {
-                Error::environment(
-                    format!("{}: line {} is not a planned point: {e}", path.display(), number + 1),
-                    "restore a complete copy, or remove the file: `apexmap run` writes it again, and until then all samples \
-                     count as planned",
-                )
-            })
-        };
-        text.lines().enumerate().map(point).collect::<Result<_>>().map(Some)
+        let (mut line, mut seen, hasher) = (Vec::new(), HashSet::new(), RandomState::default());
+        for number in 1.. {
+            line.clear();
+            if file.by_ref().take(MAX_PLAN_LINE).read_until(b'\n', &mut line).map_err(failed)? == 0 {
+                break;
+            }
+            if seen.insert(hasher.hash_one(line.trim_ascii_end())) {
+                take(serde_json::from_slice(&line).map_err(|e| {
+                    Error::environment(
+                        format!("{}: line {number} is not a planned point: {e}", path.display()),
+                        "restore a complete copy, or remove the file: `apexmap run` writes it again, and until then all samples \
+                         count as planned",
+                    )
+                })?);
+            }
+        }
+        Ok(true)
     }
 
     /// Moves the result to the first free path of PATH.1, PATH.2, ... and returns that path.

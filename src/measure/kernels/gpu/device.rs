@@ -2,7 +2,7 @@
 //!
 //! All numbers that kernels take are 64-bit words, so that no size overflows.
 
-use super::platforms::{Description, devices};
+use super::platforms::{Description, choose, devices};
 use crate::kernels::prelude::*;
 use apexmap_base::units::exact_bytes;
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
@@ -67,14 +67,7 @@ impl Device {
         if let Some(device) = OPENED.with_borrow(|opened| opened.get(&number).cloned()) {
             return Ok(device);
         }
-        let listed = devices()?;
-        let count = listed.len();
-        let (about, id) = listed.into_iter().nth(number as usize).ok_or_else(|| {
-            Error::input(
-                format!("there is no device {number}: this machine has {count}, numbered from 0"),
-                "`apexmap devices` lists them",
-            )
-        })?;
+        let (about, id) = choose(devices()?, number)?;
         let failed = |code| failure(&format!("open {}", about.name), &code);
         let context = Context::from_device(&opencl3::device::Device::new(id)).map_err(failed)?;
         let queue = open_queue(&context, id).map_err(failed)?;

@@ -60,6 +60,18 @@ pub fn devices() -> Result<Vec<(Description, cl_device_id)>> {
     list()
 }
 
+/// Returns the device with this number from a list.
+///
+/// # Errors
+/// Fails if there is no such device.
+pub fn choose<T>(devices: Vec<T>, number: u64) -> Result<T> {
+    let count = devices.len();
+    devices.into_iter().nth(number as usize).ok_or_else(|| {
+        let message = format!("there is no device {number}: this machine has {count}, numbered from 0");
+        Error::input(message, "`apexmap devices` lists them")
+    })
+}
+
 /// Makes this thread the only one that lists devices.
 fn lock_lists() -> MutexGuard<'static, ()> {
     // pocl finds no device or a part of them while another thread makes its first call.
