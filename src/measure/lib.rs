@@ -9,6 +9,8 @@ pub mod core_clock;
 pub mod crew;
 pub mod hardware;
 pub mod kernels;
+#[cfg(all(target_env = "musl", target_arch = "x86_64"))]
+mod musl_memory;
 pub mod numerics;
 pub mod observer;
 pub mod prefetch;
