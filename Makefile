@@ -1,6 +1,6 @@
 # Cargo does the work. This file installs the dependencies of tests and benchmarks apart from Rust.
 SHELL := .ci/timed
-.PHONY: build check processors test faults loom miri bench papers fuzz dist static doc install-deps
+.PHONY: build check processors test faults loom miri bench papers fuzz dist release doc install-deps
 
 build:
 	cargo build --release --locked
@@ -78,9 +78,9 @@ fuzz:
 dist:
 	@.ci/dist
 
-# The driver as one file that does not need the machine's C library: target/static.
-static:
-	@.ci/static
+# The files of a release in target/files: one that any Linux starts, for x86-64 and 64-bit ARM.
+release:
+	@.ci/release
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps
