@@ -297,6 +297,7 @@ fn threads_and_simulated_ranks_start_no_command() {
 
 #[test]
 fn the_launcher_of_a_sweep_starts_a_command_on_its_ranks() {
+    needs!(Mpi);
     for (launcher, variable) in [("openmpi", "OMPI_COMM_WORLD_SIZE"), ("mpich", "PMI_SIZE")] {
         let scratch = Scratch::new();
         let sweep = scratch.join("sweep.toml");

@@ -1,8 +1,10 @@
 //! Starts the launches of a campaign: holds its launcher and the launcher's program, and measures the missing points.
 
 use super::fallback::Fallback;
+use super::worker::{QUERY_TIMEOUT, read_output};
 use super::{Campaign, Conduct};
 use crate::launch::causes::Special;
+use crate::launch::mpi::{Family, Mpi};
 use crate::launch::{self, CommandLine, LaunchJob, Launcher, LocalMachine};
 use crate::sweep::cost::MIN_SILENCE;
 use crate::sweep::driver::{DriverInputs, Watcher, drive};
@@ -11,13 +13,14 @@ use crate::sweep::execute::{Ending, LaunchLimits, Processes};
 use crate::sweep::faults::FailedPoint;
 use crate::sweep::node_types::NodeTypes;
 use crate::sweep::plan::Context;
-use apexmap_base::error::{Error, Result};
+use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_results::disk::Folder;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// Time limit for a launch to end after its last sample.
@@ -54,8 +57,32 @@ impl Starter {
     pub fn check(campaign: &Campaign) -> Result<Self> {
         campaign.check_machine()?;
         let starter = Self::find(campaign)?;
+        starter.check_family()?;
         check_nodes(campaign)?;
         Ok(starter)
+    }
+
+    /// Checks that a program with a name that several MPIs use, such as `mpiexec`, belongs to the launcher's MPI.
+    fn check_family(&self) -> Result<()> {
+        let Some(family) = Family::of_launcher(self.launcher.id()) else { return Ok(()) };
+        let mut command = Command::new(&self.program);
+        command.arg("--version");
+        // A launcher that does not describe itself may still start ranks.
+        let description = match read_output(command, QUERY_TIMEOUT) {
+            Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => return Err(error),
+            description => description.unwrap_or_default(),
+        };
+        match Mpi::parse(&String::from_utf8_lossy(&description)) {
+            Some(other) if other.family != family => Err(Error::environment(
+                format!(
+                    "launcher \"{}\" needs another MPI: {} on the PATH is of {other}",
+                    self.launcher.id(),
+                    self.program
+                ),
+                self.launcher.install(),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Runs the launches for the missing points. Returns the first point that failed.

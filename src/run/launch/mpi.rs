@@ -10,6 +10,17 @@ pub enum Family {
     Mpich,
 }
 
+impl Family {
+    /// The family whose programs a launcher starts; `None` for launchers of several.
+    pub fn of_launcher(id: &str) -> Option<Self> {
+        match id {
+            "openmpi" => Some(Self::OpenMpi),
+            "mpich" => Some(Self::Mpich),
+            _ => None,
+        }
+    }
+}
+
 /// An MPI library or a launcher of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mpi {
