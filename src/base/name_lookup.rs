@@ -9,12 +9,9 @@ pub fn nearest_name<'a>(
     known_names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
 ) -> Option<&'a str> {
     let lowercase = name.to_lowercase();
-    // "alfa" sounds like "alpha".
-    let sound = |text: &str| text.to_lowercase().replace("ph", "f");
-    let sound_of_name = sound(name);
     let distance = |candidate: &str| {
         let spelt = strsim::damerau_levenshtein(&lowercase, &candidate.to_lowercase());
-        spelt.min(strsim::damerau_levenshtein(&sound_of_name, &sound(candidate)))
+        spelt.min(strsim::damerau_levenshtein(&sound(name), &sound(candidate)))
     };
     // For equal distances, prefer the longest common beginning: people mistype ends.
     let common_prefix = |candidate: &str| name.chars().zip(candidate.chars()).take_while(|(a, b)| a == b).count();
@@ -27,6 +24,11 @@ pub fn nearest_name<'a>(
         known_names.min_by_key(|candidate| (distance(candidate), std::cmp::Reverse(common_prefix(candidate))))?;
     // Up to a third of wrong letters counts as a typing error; more is a different word.
     (distance(best) <= lowercase.chars().count().max(best.chars().count()) / 3).then_some(best)
+}
+
+/// Spells names that sound alike in the same way: "alfa" and "alpha".
+fn sound(text: &str) -> String {
+    text.to_lowercase().replace("ph", "f")
 }
 
 /// Returns the advice about an unknown name: the nearest known name, if one is similar, then all known names.
@@ -54,15 +56,17 @@ pub fn look_up<'a>(kind: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Re
     };
     let exact = entries_with(&|id| id == normalised);
     // A family comes before last parts: gpu.apex_map has the name of another family.
-    let of_family = entries_with(&|id| id.split('.').next() == Some(normalised.as_str()));
+    let of_family = entries_with(&|id| family(id) == normalised);
     let by_last_part = entries_with(&|id| id.split_once('.').is_some_and(|(_, last)| last == normalised));
     let matching = [exact, of_family, by_last_part].into_iter().find(|indices| !indices.is_empty()).unwrap_or_default();
-    let is_family = |index: &usize| entries[*index].0.split('.').next() == Some(normalised.as_str());
+    let mut families: Vec<&str> = entries.iter().map(|(id, _)| family(id)).collect();
+    families.sort();
+    families.dedup();
+    let is_family = matching.iter().all(|&index| family(entries[index].0) == normalised);
     // A last part is ambiguous if it is also in the names of other families: "random" is in random_access.
-    let family_of = |index: usize| entries[index].0.split('.').next();
-    let others = entries_with(&|id| id.split('.').next().is_some_and(|family| family.contains(&normalised)));
-    let is_ambiguous = |index: &usize| others.iter().any(|other| family_of(*other) != family_of(*index));
-    if !matching.is_empty() && (matching.iter().all(is_family) || !matching.iter().any(is_ambiguous)) {
+    let others: Vec<&&str> = families.iter().filter(|family| family.contains(&normalised)).collect();
+    let is_ambiguous = |index: &usize| others.iter().any(|other| **other != family(entries[*index].0));
+    if !matching.is_empty() && (is_family || !matching.iter().any(is_ambiguous)) {
         return Ok(NameMatch::Entries(matching));
     }
     let mentions_name = |text: &str| text.to_lowercase().contains(&name.to_lowercase());
@@ -71,13 +75,15 @@ pub fn look_up<'a>(kind: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Re
     if !mentioned.is_empty() {
         return Ok(NameMatch::Mentioned(mentioned));
     }
-    let mut families: Vec<&str> = entries.iter().filter_map(|(id, _)| id.split('.').next()).collect();
-    families.sort();
-    families.dedup();
     let list = format!("`apexmap {kind}s` lists the {kind}s; families are {}", families.join(", "));
     let help = match nearest_name(&normalised, entries.iter().map(|(id, _)| *id).chain(families)) {
         Some(other) => format!("did you mean \"{other}\"? {list}"),
         None => list,
     };
     Err(Error::input(format!("there is no {kind} and no family \"{name}\""), help))
+}
+
+/// Returns the part of an id before its first dot.
+fn family(id: &str) -> &str {
+    id.split('.').next().unwrap_or(id)
 }

@@ -100,11 +100,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let interrupt = Interrupt::catch();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
     let limits = Limits { width: arguments.width, budget: arguments.budget, seed };
-    let command = |text: &Option<String>| text.clone().unwrap_or_default();
     let (names, mut sides) = match &arguments.sweep.sweep {
         Some(path) => (arguments.sweep.names(), Sides::Sweep(Box::new(Launches::plan(&arguments.sweep, path)?))),
         None => {
-            let names = [command(&arguments.a), command(&arguments.b)];
+            let names = [&arguments.a, &arguments.b].map(|command| command.clone().unwrap_or_default());
             let texts = [names[0].as_str(), names[1].as_str()];
             let commands = Commands::parse(texts, &arguments.values, arguments.time_limit)?;
             (names, Sides::Commands(commands))

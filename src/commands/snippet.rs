@@ -90,8 +90,7 @@ impl Snippet {
         if is_long {
             text += &format!("{unnumbered}{}\n", mark("╰──── here"));
         } else {
-            let column = |end: usize| display_width(&expand(&self.within[0][..end]));
-            let (start, end) = (column(self.ends.0), column(self.ends.1));
+            let [start, end] = [self.ends.0, self.ends.1].map(|end| display_width(&expand(&self.within[0][..end])));
             let (sign, end) = if end > start { ("┬", end) } else { ("▲", start + 1) };
             let middle = (start + end) / 2;
             let line = format!("{}{sign}{}", "─".repeat(middle - start), "─".repeat(end - middle - 1));

@@ -241,31 +241,28 @@ pub fn add_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result
                 curves(request, String::new(), samples.describe(column), values).series
             };
             let bounds = curves_of(column, &values);
-            let companion = |series: &Series, others: &[Series], suffix: &str| {
-                let matching = others.iter().find(|other| other.label == series.label);
-                let points = matching.map(|other| other.points.clone()).unwrap_or_default();
-                let plain = |point: CurvePoint| CurvePoint::new(point.x, point.y, None);
-                let label = format!("{} {suffix}", series.label).trim().to_owned();
-                Series { label, points: points.into_iter().map(plain).collect() }
-            };
             let predicted = request.z == PREDICTED && samples.column(ATTAINABLE).is_some();
             let attainable = if predicted { cell_values(samples, request, ATTAINABLE)? } else { Vec::new() };
-            if attainable.iter().any(|shown| shown.summary.is_some()) {
-                let attainable = curves_of(ATTAINABLE, &attainable);
-                let triple = |series: Series| {
-                    let (limit, model) =
-                        (companion(&series, &bounds, "limit"), companion(&series, &attainable, "attainable"));
-                    [series, limit, model]
-                };
-                figure_curves.series = figure_curves.series.into_iter().flat_map(triple).collect();
-                return Ok(Figure::Limited(figure_curves));
-            }
-            let pair = |series: Series| [series.clone(), companion(&series, &bounds, "limit")];
-            figure_curves.series = figure_curves.series.into_iter().flat_map(pair).collect();
-            Figure::Model(figure_curves)
+            let is_limited = attainable.iter().any(|shown| shown.summary.is_some());
+            let attainable = is_limited.then(|| curves_of(ATTAINABLE, &attainable));
+            let with_companions = |series: Series| {
+                let limit = companion(&series, &bounds, "limit");
+                let model = attainable.as_ref().map(|attainable| companion(&series, attainable, "attainable"));
+                [series, limit].into_iter().chain(model)
+            };
+            figure_curves.series = figure_curves.series.into_iter().flat_map(with_companions).collect();
+            if is_limited { Figure::Limited(figure_curves) } else { Figure::Model(figure_curves) }
         }
         other => other,
     })
+}
+
+/// Returns the curve of `others` with the name of a series, without intervals, under the name and a suffix.
+fn companion(series: &Series, others: &[Series], suffix: &str) -> Series {
+    let matching = others.iter().find(|other| other.label == series.label);
+    let points = matching.into_iter().flat_map(|other| &other.points);
+    let points = points.map(|point| CurvePoint::new(point.x, point.y, None)).collect();
+    Series { label: format!("{} {suffix}", series.label).trim().to_owned(), points }
 }
 
 /// The rate that Apex-Map's model predicts.

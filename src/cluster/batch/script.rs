@@ -116,21 +116,20 @@ fn fill_command(texts: &[String], placeholder: &str, value: Option<&str>) -> Vec
 /// Returns the id of the job that was just submitted, or `None` if the output contains none.
 pub fn parse_job_id(template: &Template, output: &str) -> Option<String> {
     let id_format = &template.id;
-    let is_end = |c: char| c.is_whitespace() || id_format.until.contains(c);
     let read_behind = |text: &str, line: &str| {
         let start = line.find(text).filter(|_| !text.is_empty())? + text.len();
-        let id = line[start..].trim_start().split(is_end).next()?;
+        let id = first_word(line[start..].trim_start(), &id_format.until);
         is_id(id).then(|| id.to_owned())
     };
     let read_line = |line: &str| {
         let line = line.trim();
-        let id = line.split(is_end).next().filter(|_| !line.contains(char::is_whitespace))?;
+        let id = first_word(line, &id_format.until);
         // A line of news may begin with digits: 2026-12-01. In an id, `.server` or `[]` may follow the digits.
         let rest = id.trim_start_matches(|c: char| c.is_ascii_digit());
         let is_suffix = rest.is_empty()
             || rest.starts_with('[')
             || rest.starts_with('.') && !rest[1..].starts_with(|c: char| c.is_ascii_digit());
-        (is_id(id) && (is_suffix || rest == id)).then(|| id.to_owned())
+        (!line.contains(char::is_whitespace) && is_id(id) && (is_suffix || rest == id)).then(|| id.to_owned())
     };
     // Sites print news before and after the answer.
     let last = |read: &dyn Fn(&str) -> Option<String>| output.lines().rev().find_map(read);
@@ -138,6 +137,11 @@ pub fn parse_job_id(template: &Template, output: &str) -> Option<String> {
         "" => last(&read_line).or_else(|| last(&|line| read_behind(&id_format.sentence, line))),
         text => last(&|line| read_behind(text, line)),
     }
+}
+
+/// Returns the text before the first space or the first character of `ends`.
+fn first_word<'a>(text: &'a str, ends: &str) -> &'a str {
+    text.split(|c: char| c.is_whitespace() || ends.contains(c)).next().unwrap_or(text)
 }
 
 /// Returns true if the word can be the id of one job. An id starts with digits that are not all 0, or it has Flux's form: `ƒ` or

@@ -10,6 +10,18 @@ pub struct Names {
     pub own: Vec<String>,
 }
 
+impl Names {
+    /// Returns the width of the widest name.
+    fn widest(&self) -> f64 {
+        self.own.iter().map(|name| text::width(name, text::TICK, false)).fold(0.0, f64::max)
+    }
+
+    /// Wraps each name to lines of this width.
+    fn wrap(&self, room: f64) -> Vec<Vec<String>> {
+        self.own.iter().map(|name| text::wrap(name, text::TICK, false, room, usize::MAX)).collect()
+    }
+}
+
 /// Splits names of the form `a, b = 1, c`: parts that all names share in the same place become the common part.
 pub fn names(labels: &[&str]) -> Names {
     let parts: Vec<Vec<&str>> = labels.iter().map(|label| label.split(", ").collect()).collect();
@@ -37,17 +49,19 @@ pub struct Item {
     pub is_shared: bool,
 }
 
+/// Returns the words that a name of a group adds to the first one; `None` if it does not continue that.
+fn added_name(group: &[&str], index: usize) -> Option<String> {
+    let rest = group.get(index)?.strip_prefix(group[0])?.trim_start_matches([',', ' ']);
+    (!rest.is_empty()).then(|| rest.to_owned())
+}
+
 /// Returns an item for each curve. If curves come in groups, such as a measurement, its limit and its model, and are called `NAME`,
 /// `NAME limit` and `NAME model` in all of them, a name gets one item and so does each part.
 pub fn items(labels: &[&str], group_size: usize) -> Vec<Item> {
     let item = |series: usize, name: &str, is_shared| Item { series, name: name.to_owned(), is_shared };
     let each = || labels.iter().enumerate().map(|(series, name)| item(series, name, false)).collect();
     let mut groups = labels.chunks(group_size);
-    let part = |group: &[&'_ str], part: usize| {
-        let rest = group.get(part)?.strip_prefix(group[0])?.trim_start_matches([',', ' ']).to_owned();
-        (!rest.is_empty()).then_some(rest)
-    };
-    let parts = |group: &[&'_ str]| (1..group_size).map(|k| part(group, k)).collect::<Option<Vec<String>>>();
+    let parts = |group: &[&'_ str]| (1..group_size).map(|k| added_name(group, k)).collect::<Option<Vec<String>>>();
     let Some(shared) = groups.next().and_then(parts).filter(|shared| !shared.is_empty()) else { return each() };
     if groups.len() == 0 || groups.any(|group| parts(group).as_ref() != Some(&shared)) {
         return each();
@@ -102,37 +116,29 @@ impl Legend {
     /// middle, because curves usually differ at the ends of their names.
     pub fn column(labels: &[&str], height: f64) -> Self {
         let Some(names) = Self::split_labels(labels) else { return Self::empty() };
-        let width = |text: &String| text::width(text, text::TICK, false);
-        let widest = names.own.iter().map(width).fold(0.0, f64::max);
+        let widest = names.widest();
         let count = names.own.len() as f64;
         let line = (height / count).clamp(15.0, 22.0);
-        let wrap_names = |room: f64| -> Vec<Vec<String>> {
-            names.own.iter().map(|name| text::wrap(name, text::TICK, false, room, usize::MAX)).collect()
-        };
-        let title_in = |room: f64| match names.common.is_empty() {
-            true => Vec::new(),
-            false => text::wrap(&names.common, text::TICK, false, room + NAME_OFFSET + HALF_SAMPLE, 6),
-        };
-        // Lines within a name are closer to each other than names are.
-        let total_height = |lines: &[Vec<String>], title: &[String]| {
-            lines.iter().map(|name| line + (name.len().max(1) - 1) as f64 * LINE_HEIGHT).sum::<f64>()
-                + title_height(title)
-        };
+        let title_in = |room: f64| text::wrap(&names.common, text::TICK, false, room + NAME_OFFSET + HALF_SAMPLE, 6);
         let mut room = widest.max(text::width(&names.common, text::TICK, false) / 4.0).min(WRAP_WIDTH);
-        let fits = |room: f64| total_height(&wrap_names(room), &title_in(room)) <= height;
+        let fits = |room: f64| {
+            let entries = names.wrap(room).iter().map(|lines| line + further_lines_height(lines)).sum::<f64>();
+            title_height(&title_in(room)) + entries <= height
+        };
         if !fits(room) && widest > WRAP_WIDTH {
             room = widest.min(MAX_WIDTH);
         }
         let title = title_in(room);
         let own = match fits(room) {
-            true => wrap_names(room),
+            true => names.wrap(room),
             false => names.own.iter().map(|name| vec![text::cut_inside(name, text::TICK, false, room)]).collect(),
         };
         let mut y = title_height(&title);
         let mut entries = Vec::new();
         for lines in own {
+            let further = further_lines_height(&lines);
             entries.push(LegendEntry { sample: (HALF_SAMPLE, y + line / 2.0), lines });
-            y += line + (entries[entries.len() - 1].lines.len().max(1) - 1) as f64 * LINE_HEIGHT;
+            y += line + further;
         }
         Self { title, entries, size: (room + NAME_OFFSET + HALF_SAMPLE, y) }
     }
@@ -140,19 +146,11 @@ impl Legend {
     /// Lays out the largest number of columns that fits below axes of this width.
     pub fn rows(labels: &[&str], width: f64) -> Self {
         let Some(names) = Self::split_labels(labels) else { return Self::empty() };
-        let width_of = |text: &String| text::width(text, text::TICK, false);
-        let widest = names.own.iter().map(width_of).fold(0.0, f64::max) + NAME_OFFSET + HALF_SAMPLE + 12.0;
+        let widest = names.widest() + NAME_OFFSET + HALF_SAMPLE + 12.0;
         let columns = ((width / widest) as usize).clamp(1, names.own.len());
         let room = width / columns as f64;
-        let title = match names.common.is_empty() {
-            true => Vec::new(),
-            false => text::wrap(&names.common, text::TICK, false, width, 3),
-        };
-        let own: Vec<Vec<String>> = names
-            .own
-            .iter()
-            .map(|name| text::wrap(name, text::TICK, false, room - NAME_OFFSET - HALF_SAMPLE - 4.0, usize::MAX))
-            .collect();
+        let title = text::wrap(&names.common, text::TICK, false, width, 3);
+        let own = names.wrap(room - NAME_OFFSET - HALF_SAMPLE - 4.0);
         let mut y = title_height(&title);
         let mut entries = Vec::new();
         for row in own.chunks(columns) {
@@ -162,16 +160,21 @@ impl Legend {
                     lines: lines.clone(),
                 });
             }
-            y += ROW_HEIGHT + (row.iter().map(Vec::len).max().unwrap_or(1).max(1) - 1) as f64 * LINE_HEIGHT;
+            y += ROW_HEIGHT + row.iter().map(|lines| further_lines_height(lines)).fold(0.0, f64::max);
         }
         Self { title, entries, size: (width, y) }
     }
 }
 
-/// Distance between the lines of one name.
+/// Distance between the lines of one name, which are closer to each other than names are.
 pub const LINE_HEIGHT: f64 = 15.0;
 /// Distance between names in a legend below the axes.
 const ROW_HEIGHT: f64 = 18.0;
+
+/// Returns the height of the lines of a name after the first.
+fn further_lines_height(lines: &[String]) -> f64 {
+    lines.len().saturating_sub(1) as f64 * LINE_HEIGHT
+}
 
 fn title_height(lines: &[String]) -> f64 {
     if lines.is_empty() { 0.0 } else { lines.len() as f64 * LINE_HEIGHT + 6.0 }

@@ -29,8 +29,8 @@ pub fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> S
     parts.extend(number("page_bytes").map(|bytes| format!("{} pages", units::bytes(bytes))));
     let held = samples.held_parameters().into_iter().filter(|(name, _)| !ALWAYS_SHOWN.contains(name));
     parts.extend(held.map(|(name, value)| columns::label(name, &value)));
-    let counts = || values.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
-    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    let counts = values.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
+    let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
     parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });
     if request.kind == FigureKind::Elasticity {
         let (z, x) = (samples.describe(&request.z).label, columns::short(&request.x));

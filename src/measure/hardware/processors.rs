@@ -35,8 +35,8 @@ pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
         .or_else(|| super::affinity(system))
         .unwrap_or_default();
     let set_of_node = |node: &usize| {
-        let path = |name: &str| format!("{NODE_FOLDER}/node{node}/{name}");
-        Some((*node, system.read_set(&path("cpulist"), &path("cpumap"))?))
+        let folder = format!("{NODE_FOLDER}/node{node}");
+        Some((*node, system.read_set(&format!("{folder}/cpulist"), &format!("{folder}/cpumap"))?))
     };
     let nodes: Vec<(usize, Vec<usize>)> =
         system.numbered_entries(NODE_FOLDER, "node").iter().filter_map(set_of_node).collect();
@@ -51,9 +51,8 @@ pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
             caches: read_caches(system, &format!("{CPU_FOLDER}/cpu{number}/cache"), core.as_deref()),
         }
     };
-    let packages = read_packages(system, &online);
-    let with_package = |(thread, package)| HardwareThread { package, ..thread };
-    online.iter().map(thread).zip(packages).map(with_package).collect()
+    let threads = online.iter().map(thread).zip(read_packages(system, &online));
+    threads.map(|(thread, package)| HardwareThread { package, ..thread }).collect()
 }
 
 /// Returns the hardware threads with a folder. Those that are offline have no topology there.

@@ -6,7 +6,7 @@ use super::points::{Facts, Point, Points};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units;
 use apexmap_results::table::columns;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A difference between matched points.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,31 +88,30 @@ pub fn require_allowed(differences: Vec<Difference>, mut allowed: AllowedDiffere
     ))
 }
 
+/// Returns the columns where a machine has none of the first machine's values, each with the values of all machines.
+fn disjoint_columns(machines: usize, points: &Points) -> Vec<(&str, String)> {
+    let mut values: BTreeMap<&str, Vec<BTreeSet<String>>> = BTreeMap::new();
+    for point in &points.points {
+        for (column, value) in &point.values {
+            let sets = values.entry(column).or_insert_with(|| vec![BTreeSet::new(); machines]);
+            for (set, _) in sets.iter_mut().zip(&point.by_machine).filter(|(_, data)| data.is_some()) {
+                set.insert(value.to_string());
+            }
+        }
+    }
+    values.retain(|_, sets| sets[1..].iter().any(|set| set.is_disjoint(&sets[0])));
+    let shown = |set: &BTreeSet<String>| match set.is_empty() {
+        true => "none".to_owned(),
+        false => set.iter().take(4).map(String::as_str).collect::<Vec<_>>().join(", "),
+    };
+    let describe = |sets: &Vec<BTreeSet<String>>| sets.iter().map(shown).collect::<Vec<_>>().join(" against ");
+    values.iter().map(|(column, sets)| (columns::short(column), describe(sets))).collect()
+}
+
 /// Returns the error for machines without a common point, with the parameters that differ.
 pub fn no_common_point(machines: &[Machine], points: &Points) -> Error {
     let names: Vec<&str> = machines.iter().map(|machine| machine.given.as_str()).collect();
-    let points_of = |k: usize| points.points.iter().filter(move |point| point.by_machine[k].is_some());
-    let mut apart = Vec::new();
-    let columns: BTreeSet<&str> =
-        points.points.iter().flat_map(|point| &point.values).map(|(column, _)| column.as_str()).collect();
-    for column in columns {
-        let values = |k: usize| -> BTreeSet<String> {
-            points_of(k)
-                .flat_map(|point| &point.values)
-                .filter(|(name, _)| name == column)
-                .map(|(_, v)| v.to_string())
-                .collect()
-        };
-        let first = values(0);
-        if (1..machines.len()).any(|k| values(k).is_disjoint(&first)) {
-            let shown = |k: usize| match values(k).into_iter().take(4).collect::<Vec<_>>() {
-                none if none.is_empty() => "none".to_owned(),
-                some => some.join(", "),
-            };
-            let each: Vec<String> = (0..machines.len()).map(shown).collect();
-            apart.push((columns::short(column), each.join(" against ")));
-        }
-    }
+    let apart = disjoint_columns(machines.len(), points);
     let why = match apart.is_empty() {
         true => "their kernels or combinations of parameters differ".to_owned(),
         false => {

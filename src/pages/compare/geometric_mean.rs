@@ -68,6 +68,12 @@ impl<'a> Member<'a> {
         let (machine, base) = (point.by_machine[machine].as_ref()?, point.by_machine[base].as_ref()?);
         Some(Self { weight, machine, base, ratio: ratio(machine, base, tests)? })
     }
+
+    /// Returns the standard error of the ratio's logarithm, multiplied by the weight.
+    fn weighted_error(&self) -> Option<f64> {
+        let (low, high) = self.ratio.interval?;
+        Some(self.weight * (high / low).ln() / 2.0 / NORMAL)
+    }
 }
 
 /// Returns the geometric mean of the speeds of one machine relative to another over these points.
@@ -139,10 +145,10 @@ fn mean_of_points(members: &[Member]) -> Option<GeometricMean> {
         let mean = make_mean(mean.value, Some(mean.interval()), Basis::Pairs);
         return Some(GeometricMean { slowed: [1.0; 2], ..mean });
     }
-    let has_basis = |basis: Basis| members.iter().all(|member| member.ratio.basis == basis);
+    let is_exact = members.iter().all(|member| member.ratio.basis == Basis::Exact);
     let both_exact = members.iter().all(|member| member.machine.exact && member.base.exact);
     // The error of published values is not known, so that of their mean is not known either.
-    let no_spread = both_exact && !has_basis(Basis::Exact);
+    let no_spread = both_exact && !is_exact;
     let side_mean = |pick: fn(&Member) -> (f64, PointData)| {
         let data: Vec<(f64, PointData)> = members.iter().map(pick).collect();
         mean_over_points(&data)
@@ -150,15 +156,12 @@ fn mean_of_points(members: &[Member]) -> Option<GeometricMean> {
     let machine = side_mean(|member| (member.weight, member.machine.clone()));
     let base = side_mean(|member| (member.weight, member.base.clone()));
     if let (Some(machine), Some(base), false) = (machine, base, no_spread) {
-        let (mean, basis) =
-            (machine.subtract(&base), if has_basis(Basis::Exact) { Basis::Exact } else { Basis::Launches });
+        let mean = machine.subtract(&base);
+        let basis = if is_exact { Basis::Exact } else { Basis::Launches };
         return Some(make_mean(mean.value, Some(mean.interval()), basis));
     }
-    let width =
-        |member: &Member| member.ratio.interval.map(|(low, high)| member.weight * (high / low).ln() / 2.0 / NORMAL);
-    let widths: Option<Vec<f64>> = members.iter().map(width).collect();
-    if let Some(widths) = widths {
-        let half = NORMAL * widths.iter().map(|width| width * width).sum::<f64>().sqrt() / total;
+    if let Some(errors) = members.iter().map(Member::weighted_error).collect::<Option<Vec<f64>>>() {
+        let half = NORMAL * errors.iter().map(|error| error * error).sum::<f64>().sqrt() / total;
         return Some(make_mean(value, Some((value - half, value + half)), Basis::Samples));
     }
     Some(make_mean(value, Mean::from_values(&logs).map(|mean| mean.interval()), Basis::Nothing))

@@ -43,8 +43,8 @@ pub fn prediction_quality(model: &dyn Model, predicted: &card::CardPrediction) -
     let slower = |a: &&fit::Point, b: &&fit::Point| a.predicted.total_cmp(&b.predicted);
     let (points, numbers) = (&predicted.points, &predicted.numbers.values);
     let terms_at = |point: &fit::Point| model_fit::budget(&model.budget(&point.x, numbers));
-    let place = |point: &fit::Point| model_fit::place(model, &point.x, &model_fit::varying_variables(points));
-    let line = |point: &fit::Point| format!("{} at {}", terms_at(point), place(point));
+    let varying = model_fit::varying_variables(points);
+    let line = |point: &fit::Point| format!("{} at {}", terms_at(point), model_fit::place(model, &point.x, &varying));
     if let Some(slowest) = points.iter().min_by(slower).filter(|point| !terms_at(point).is_empty()) {
         lines.push(("terms of the slowest point", line(slowest)));
         lines.extend(points.iter().max_by(slower).map(|fastest| ("terms of the fastest point", line(fastest))));

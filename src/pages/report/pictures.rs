@@ -1,7 +1,7 @@
 //! The figures of a report.
 
 use super::input::Input;
-use super::regimes::{self, RankCache};
+use super::regimes;
 use crate::html::{Drawing, Picture, capitalize, file_name};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, Unit};
@@ -256,7 +256,6 @@ pub fn size_marks(input: &Input, samples: &Samples) -> Vec<Landmark> {
     let ranks = samples.first_value("ranks").and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
     let Some(launch) = input.launch_of(samples) else { return Vec::new() };
     let mark = |x: f64, label: String, style| Landmark { x, label, style };
-    let cache = |cache: RankCache| mark(cache.bytes * ranks, format!("L{}", cache.level), LandmarkStyle::Line);
     let reach = |page: f64| {
         let label = format!("TLB reach, {} pages", units::bytes(page));
         Some(mark(launch.host.tlb_reach(page)? * ranks, label, LandmarkStyle::Line))
@@ -264,7 +263,8 @@ pub fn size_marks(input: &Input, samples: &Samples) -> Vec<Landmark> {
     let steps = input.answers.sizes.iter().flat_map(|sizes| &sizes.steps);
     let step = |step: &RateStep| mark(step.size, step.label(), LandmarkStyle::Range(step.from, step.to));
     let pages = input.samples.distinct_numbers("page_bytes").into_iter().filter(|bytes| *bytes > 0.0);
-    let caches = regimes::rank_caches(launch, input.card.as_ref()).into_iter().map(cache);
+    let caches = regimes::rank_caches(launch, input.card.as_ref()).into_iter();
+    let caches = caches.map(|cache| mark(cache.bytes * ranks, format!("L{}", cache.level), LandmarkStyle::Line));
     caches.chain(pages.filter_map(reach)).chain(steps.map(step)).filter(|mark| mark.x.is_finite()).collect()
 }
 

@@ -8,11 +8,10 @@ use apexmap_base::units::plural;
 
 /// Returns a short name of each type: its first parts that not all types have, as few as distinguish it.
 pub fn short_names(types: &[&str]) -> Vec<String> {
-    let parts_of = |name: &str| name.split(", ").map(str::to_owned).collect::<Vec<_>>();
-    let is_common = |part: &String| types.iter().all(|name| parts_of(name).contains(part));
-    let own: Vec<Vec<String>> =
-        types.iter().map(|name| parts_of(name).into_iter().filter(|part| !is_common(part)).collect()).collect();
-    let short = |parts: &Vec<String>| {
+    let is_common = |part: &&str| types.iter().all(|name| name.split(", ").any(|other| other == *part));
+    let own: Vec<Vec<&str>> =
+        types.iter().map(|name| name.split(", ").filter(|part| !is_common(part)).collect()).collect();
+    let short = |parts: &Vec<&str>| {
         let is_unique = |count: &usize| own.iter().filter(|other| other.starts_with(&parts[..*count])).count() == 1;
         let count = (1..=parts.len()).find(is_unique).unwrap_or(parts.len());
         parts[..count].join(", ")

@@ -62,14 +62,9 @@ impl Table {
     /// lines count as damaged. Returns the number of these runs.
     pub fn fail_untimed(&mut self) -> usize {
         let Some(status) = self.column("status") else { return 0 };
-        let ended_well = |row| Status::from_name(status.word(row)).is_none_or(|status| status == Status::Ok);
-        let is_timed = |seconds: f64| seconds > 0.0 && seconds.is_finite();
-        let is_imported = |row| self.column(IMPORTED_FROM).is_some_and(|column| column.bits(row).is_some());
-        let is_untimed =
-            |row: &usize| ended_well(*row) && !is_imported(*row) && !is_timed(self.number("seconds", *row));
-        let untimed = (0..self.rows).filter(is_untimed).count();
+        let untimed = (0..self.rows).filter(|row| self.is_untimed(*row)).count();
         if untimed > 0 {
-            let word = |row: usize| match is_untimed(&row) {
+            let word = |row: usize| match self.is_untimed(row) {
                 true => Some(Status::Failed.name()),
                 false => status.bits(row).map(|_| status.word(row)),
             };
@@ -77,6 +72,14 @@ impl Table {
             self.columns.insert("status".into(), status);
         }
         untimed
+    }
+
+    /// Returns whether a run of apexmap ended well without a valid time.
+    fn is_untimed(&self, row: usize) -> bool {
+        let ended_well = Status::from_name(self.word("status", row)).is_none_or(|status| status == Status::Ok);
+        let is_imported = self.column(IMPORTED_FROM).is_some_and(|column| column.bits(row).is_some());
+        let seconds = self.number("seconds", row);
+        ended_well && !is_imported && !(seconds > 0.0 && seconds.is_finite())
     }
 
     /// Returns the value of a cell; `None` if it is missing.

@@ -262,11 +262,9 @@ pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Op
     let faults = facts.get(Fact::MinorFaults).map(|faults| (faults * FAULT_SECONDS / watched).min(1.0));
     let read = facts.get(Fact::MajorFaults).filter(|&faults| faults > 0.0).map(|_| 1.0);
     let clock = [fallen(Fact::HertzBefore), fallen(Fact::HertzAfter)].into_iter().flatten().reduce(f64::max);
-    let barrier = || Some(facts.get(Fact::BarrierCanary)? / reference.barrier_seconds?);
-    let device_times = || {
-        let memory = slower(Fact::DeviceMemoryCanary, reference.device_memory_seconds);
-        [slower(Fact::DeviceCanary, reference.device_seconds), memory].into_iter().flatten().reduce(f64::max)
-    };
+    let barrier = facts.get(Fact::BarrierCanary).zip(reference.barrier_seconds).map(|(now, usual)| now / usual);
+    let device_memory = slower(Fact::DeviceMemoryCanary, reference.device_memory_seconds);
+    let device = [slower(Fact::DeviceCanary, reference.device_seconds), device_memory];
     let is_on_device = facts.get(Fact::DeviceCanary).is_some();
     Some(Cause::ALL.map(|cause| match cause {
         // The host's thread only waits for the device.
@@ -280,8 +278,8 @@ pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Op
         Cause::CoreClock => clock,
         Cause::CacheCanary => slower(Fact::CacheCanary, reference.cache_seconds),
         Cause::MemoryCanary => slower(Fact::MemoryCanary, reference.memory_seconds),
-        Cause::BarrierCanary => barrier().map(|ratio| ratio.max(1.0 / ratio) - 1.0),
-        Cause::DeviceCanary => device_times(),
+        Cause::BarrierCanary => barrier.map(|ratio| ratio.max(1.0 / ratio) - 1.0),
+        Cause::DeviceCanary => device.into_iter().flatten().reduce(f64::max),
     }))
 }
 

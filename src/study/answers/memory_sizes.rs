@@ -99,11 +99,10 @@ fn rates(samples: &Samples) -> Result<Vec<(f64, f64)>> {
 
 /// Returns the steps that the time per access shows.
 fn steps(rates: &[(f64, f64)]) -> Vec<RateStep> {
-    let rung = |&(size, rate): &(f64, f64)| {
-        let seconds = WORD_BYTES as f64 / rate;
-        Rung { size, seconds, low: seconds, high: seconds, part: seconds }
-    };
-    let places: Vec<(f64, f64, f64)> = bends(&rates.iter().map(rung).collect::<Vec<_>>(), MIN_RISE_RATIO)
+    let times = rates.iter().map(|&(size, rate)| (size, WORD_BYTES as f64 / rate));
+    let rungs: Vec<Rung> =
+        times.map(|(size, seconds)| Rung { size, seconds, low: seconds, high: seconds, part: seconds }).collect();
+    let places: Vec<(f64, f64, f64)> = bends(&rungs, MIN_RISE_RATIO)
         .into_iter()
         .map(|Bend { size, from, to }| if to[0] >= MIN_SLOPE * from { (size, from, to[1]) } else { (size, size, size) })
         .collect();
@@ -137,12 +136,10 @@ impl MemorySizes {
             lines.push("  no step within these sizes".into());
         }
         let sizes = self.reported.iter().filter_map(|&(name, size)| Some((name, size?)));
-        let within = |size: f64| self.range.0 <= size && size <= self.range.1;
-        let hidden = |size: f64| within(size) && self.steps.iter().all(|step| !step.spans(size));
         let list =
             |chosen: Vec<String>, rest: &str| (!chosen.is_empty()).then(|| format!("  {}{rest}", chosen.join(", ")));
         let invisible: Vec<String> = sizes
-            .filter(|(_, size)| hidden(*size))
+            .filter(|(_, size)| self.is_hidden(*size))
             .map(|(name, size)| format!("{name} = {}", units::bytes(size)))
             .collect();
         let verb = if invisible.len() == 1 { "is" } else { "are" };
@@ -158,6 +155,11 @@ impl MemorySizes {
             lines.push(format!("  huge pages: {}{further}, relative to base pages", gain(most)));
         }
         lines.join("\n") + "\n"
+    }
+
+    /// Returns whether no step is near this size, although sizes around it were measured.
+    fn is_hidden(&self, size: f64) -> bool {
+        self.range.0 <= size && size <= self.range.1 && self.steps.iter().all(|step| !step.spans(size))
     }
 
     /// Returns the ends of a slope with the reported sizes there: `from 512 KiB (L2) to 8 MiB (L3)`.

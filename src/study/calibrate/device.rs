@@ -7,6 +7,7 @@ use super::{Probe, derived_numbers, previous_power_of_two, set_numbers};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, WORD_BYTES};
+use apexmap_measure::kernels::Kernel;
 use apexmap_measure::kernels::gpu::platforms::Description;
 use apexmap_measure::kernels::gpu::{apex_map, chase, launch, random_access, stream, transfer};
 use apexmap_results::samples::Samples;
@@ -38,12 +39,13 @@ fn regions(device: &Description, least: u64, factor: u64) -> impl Iterator<Item 
 
 pub fn probes(device: &Description) -> Vec<Probe> {
     let most = largest(device);
-    let new = |entry: &'static Entry, kernel| Probe::new(entry, kernel, 1).set("device", device.number);
     let stream = |entry, access: &str| {
-        new(entry, &stream::KERNEL).set("access", access).set("bytes", most).read_column("bytes_per_second")
+        let probe = device_probe(device, NumberName::new(entry), &stream::KERNEL).set("access", access);
+        probe.set("bytes", most).read_column("bytes_per_second")
     };
     let transfer = |entry, direction: &str| {
-        new(entry, &transfer::KERNEL).set("direction", direction).set("bytes", most / 4).read_column("bytes_per_second")
+        let probe = device_probe(device, NumberName::new(entry), &transfer::KERNEL).set("direction", direction);
+        probe.set("bytes", most / 4).read_column("bytes_per_second")
     };
     let mut probes = vec![
         stream(catalogue::STREAM_COPY_BYTES_PER_SECOND, "copy"),
@@ -55,19 +57,26 @@ pub fn probes(device: &Description) -> Vec<Probe> {
         Probe { number: NumberName::new(catalogue::MEMORY_ACCESS_SECONDS), ..block(device, 1) },
         random_blocks(device, catalogue::ISSUE_SECONDS_PER_BYTE, REGIONS[0], LONG_BLOCK)
             .read_inverse("bytes_per_second"),
-        new(catalogue::LAUNCH_SECONDS, &launch::KERNEL).read_column("round_trip_seconds"),
+        device_probe(device, NumberName::new(catalogue::LAUNCH_SECONDS), &launch::KERNEL)
+            .read_column("round_trip_seconds"),
         transfer(catalogue::TO_DEVICE_BYTES_PER_SECOND, "to_device"),
         transfer(catalogue::TO_HOST_BYTES_PER_SECOND, "to_host"),
     ];
-    let sized = |entry, bytes, word: Option<Word>, kernel| {
-        let name = NumberName::new(entry).with_qualifier([Word::Bytes(bytes)].into_iter().chain(word));
-        Probe::from_number(name, kernel, 1).set("device", device.number).set("bytes", bytes)
-    };
-    let chase = |bytes| sized(catalogue::READ_SECONDS, bytes, Some(Word::Dependent), &chase::KERNEL);
-    probes.extend(regions(device, 16 << 10, 2).map(chase));
-    let read = |bytes| sized(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND, bytes, None, &stream::KERNEL);
-    probes.extend(regions(device, 256 << 10, 4).map(|bytes| read(bytes).read_column("bytes_per_second")));
+    for bytes in regions(device, 16 << 10, 2) {
+        let number = NumberName::new(catalogue::READ_SECONDS).with_qualifier([Word::Bytes(bytes), Word::Dependent]);
+        probes.push(device_probe(device, number, &chase::KERNEL).set("bytes", bytes));
+    }
+    for bytes in regions(device, 256 << 10, 4) {
+        let number = NumberName::new(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND).with_qualifier([Word::Bytes(bytes)]);
+        let probe = device_probe(device, number, &stream::KERNEL).set("bytes", bytes);
+        probes.push(probe.read_column("bytes_per_second"));
+    }
     probes
+}
+
+/// Returns the probe of a number on a device.
+fn device_probe(device: &Description, number: NumberName, kernel: &'static Kernel) -> Probe {
+    Probe::from_number(number, kernel, 1).set("device", device.number)
 }
 
 /// Returns the points whose meaning depends on those of the other probes: random blocks of several lengths, which show the size of a
@@ -89,7 +98,7 @@ fn l2_bandwidth(device: &Description) -> Probe {
 fn random_blocks(device: &Description, entry: &'static Entry, region: u64, words: u64) -> Probe {
     // A pass reads as much as the largest region, in sectors of 32 bytes.
     let accesses = largest(device) / WORD_BYTES / words.max(4);
-    let probe = Probe::new(entry, &apex_map::KERNEL, 1).set("device", device.number);
+    let probe = device_probe(device, NumberName::new(entry), &apex_map::KERNEL);
     probe.set("M", region / WORD_BYTES).set("I", accesses).set("alpha", 1.0).set("L", words)
 }
 

@@ -64,9 +64,8 @@ fn fit_model(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Op
         Ok(data) => data,
         Err(refusal) => return unknown(refusal),
     };
-    let held = |number: &str| card_number(card, number).unwrap_or(f64::NAN);
     let role = |parameter: &Parameter| match substitute(card, parameter.number) {
-        _ if parameter.is_given => Role::Hold(held(parameter.number)),
+        _ if parameter.is_given => Role::Hold(card_number(card, parameter.number).unwrap_or(f64::NAN)),
         Some((value, _)) => Role::OrHold(value),
         None => Role::Fit,
     };

@@ -54,11 +54,13 @@ fn pairs(card: &Card) -> Vec<(String, String)> {
 
 fn disorder(card: &Card) -> Vec<String> {
     let ends = |name: &str| card.interval(name).or_else(|| card.get(name).map(|value| (value, value)));
-    let unit = |name: &str| unit_of(name).unwrap_or(Unit::None);
     let contradiction = |(less, more): (String, String)| {
         let ((low, _), (_, high)) = (ends(&less)?, ends(&more)?);
-        let written = |name: &str| format!("{name} = {}", amount(card.get(name).unwrap_or(f64::NAN), unit(name)));
-        (low > high).then(|| format!("{} is above {}: one of them was disturbed", written(&less), written(&more)))
+        let describe = |name: &str| {
+            let (value, unit) = (card.get(name).unwrap_or(f64::NAN), unit_of(name).unwrap_or(Unit::None));
+            format!("{name} = {}", amount(value, unit))
+        };
+        (low > high).then(|| format!("{} is above {}: one of them was disturbed", describe(&less), describe(&more)))
     };
     pairs(card).into_iter().filter_map(contradiction).collect()
 }

@@ -65,7 +65,7 @@ impl Probe {
             }
         };
         let unset = |p: &&Parameter| self.settings.iter().all(|(name, _)| *name != p.name);
-        let belongs = |row: usize| {
+        samples.filter_rows(|row| {
             table.word("kernel", row) == self.kernel.id
                 && table.number("ranks", row) == self.ranks as f64
                 && self.settings.iter().all(|setting| matches(row, setting))
@@ -75,8 +75,7 @@ impl Probe {
                     .iter()
                     .filter(unset)
                     .all(|p| p.default_value().is_none_or(|value| matches(row, &(p.name, value))))
-        };
-        samples.filter_rows(belongs)
+        })
     }
 
     pub(super) fn estimate(&self, samples: &Samples) -> Option<Number> {

@@ -151,18 +151,15 @@ fn curves(
         let name = slice_label(model, others, &slice);
         let comma = if name.is_empty() { "" } else { ", " };
         let places = ascending(members.iter().map(|point| point.x[x]));
-        let points_at = |place: f64| members.iter().filter(move |point| point.x[x] == place);
-        let measured = |&place: &f64| {
-            let values: Vec<f64> = points_at(place).map(|point| point.measured).collect();
-            CurvePoint::new(place, median(&values).unwrap_or(f64::NAN), None)
-        };
-        let predicted = |&place: &f64| {
-            let point = points_at(place).next().expect("one point per position");
-            CurvePoint { x: place, y: point.predicted, low: point.low, high: point.high }
-        };
-        let label = format!("{name}{comma}{}", words.rates);
-        series.push(Series { label, points: places.iter().map(measured).collect() });
-        series.push(Series { label: format!("{name}{comma}model"), points: places.iter().map(predicted).collect() });
+        let (mut measured, mut predicted) = (Vec::new(), Vec::new());
+        for place in places {
+            let launches: Vec<&Point> = members.iter().filter(|point| point.x[x] == place).copied().collect();
+            let &Point { predicted: y, low, high, .. } = launches[0];
+            measured.push(CurvePoint::new(place, median_of(&launches, |point| point.measured), None));
+            predicted.push(CurvePoint { x: place, y, low, high });
+        }
+        series.push(Series { label: format!("{name}{comma}{}", words.rates), points: measured });
+        series.push(Series { label: format!("{name}{comma}model"), points: predicted });
     }
     let rates: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.y).collect();
     let places = ascending(points.iter().map(|point| point.x[x]));

@@ -141,18 +141,19 @@ fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Re
 
 /// Returns the model's variables at the first of these samples. `given` values take precedence.
 pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
-    let words = |name: &str| model.about().variables.iter().find(|variable| variable.name == name).map(|v| v.words);
     let number = |name: &str| samples.first_value(name).and_then(|value| value.as_f64());
     let value = |name: &str| {
         let given = given.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
         // The value of a variable of words is the index of the row's word.
         let word = samples.first_word(columns::resolve(name));
-        let index = words(name).and_then(|words| words.iter().position(|candidate| *candidate == word));
+        let variable = model.about().variables.iter().find(|variable| variable.name == name);
+        let index = variable.and_then(|variable| variable.words.iter().position(|candidate| *candidate == word));
         // Threads of one process are on one node.
         let threads = (samples.first_word("transport") == "threads").then_some(1.0);
-        let nodes = || number(USED_NODES).or(threads);
-        let ranks_per_node = || Some((number("ranks")? / nodes()?).ceil());
-        let on_node = if name == "ranks_per_node" { ranks_per_node() } else { None };
+        let on_node = match number(USED_NODES).or(threads) {
+            Some(nodes) if name == "ranks_per_node" => number("ranks").map(|ranks| (ranks / nodes).ceil()),
+            _ => None,
+        };
         given
             .or(on_node)
             .or(index.map(|index| index as f64))

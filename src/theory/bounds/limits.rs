@@ -95,6 +95,20 @@ pub struct Costs {
     pub byte: Option<f64>,
 }
 
+impl Costs {
+    /// Returns the smallest values of a number: over the ways that use separate buffers, and over those that use one.
+    fn from_card(card: &Card, number: &Entry, separate: fn(&[Word]) -> bool, single: fn(&[Word]) -> bool) -> Self {
+        let min_seconds =
+            |way: fn(&[Word]) -> bool| steps(card, number.name, way).map(|(_, best)| best).reduce(f64::min);
+        let all_steps = steps(card, number.name, separate).chain(steps(card, number.name, single));
+        Self {
+            message: min_seconds(separate),
+            message_one_buffer: min_seconds(single),
+            byte: all_steps.map(|(size, best)| best / size).reduce(f64::min),
+        }
+    }
+}
+
 impl Limits {
     /// Key in the provenance of the card that a result keeps. Its value is [`Limits::BY_NAME`] or [`Limits::BY_FORCE`].
     pub const ACCEPTED: &str = "accepted";
@@ -211,28 +225,17 @@ impl Messages {
         use Word::{Both, Few, Mailbox, Many, One, Put, Send};
         let is_send = |way: &[Word]| matches!(way, [Send] | [Send, Few] | [Send, Both] | [Send, Both, Few] | [Mailbox]);
         let is_put = |way: &[Word]| matches!(way, [Put] | [Put, Few] | [Put, Both] | [Put, Both, Few]);
-        let is_get = |way: &[Word]| matches!(way, [One] | [Many]);
-        let min_seconds =
-            |number: &str, way: fn(&[Word]) -> bool| steps(card, number, way).map(|(_, best)| best).reduce(f64::min);
-        let byte = |number: &str, way: fn(&[Word]) -> bool| {
-            steps(card, number, way).map(|(size, best)| best / size).reduce(f64::min)
-        };
-        let costs = |number: &str, distinct: fn(&[Word]) -> bool, to_one: fn(&[Word]) -> bool| Costs {
-            message: min_seconds(number, distinct),
-            message_one_buffer: min_seconds(number, to_one),
-            byte: byte(number, distinct).into_iter().chain(byte(number, to_one)).reduce(f64::min),
-        };
         let short_message_seconds = |number: &'static Entry, bytes: u64, way: Word| {
             card.best(&NumberName::new(number).with_qualifier([Word::Bytes(bytes), way]).to_string())
         };
-        let send = costs(catalogue::MESSAGE_SECONDS.name, is_send, |way| way == [Send, One]);
+        let send = Costs::from_card(card, catalogue::MESSAGE_SECONDS, is_send, |way| way == [Send, One]);
         // The bisection was measured with one message size. The halves exchange at least as much as a pair of ranks does at
         // its best length.
         let pair_bandwidth = send.byte.map_or(0.0, |byte| 1.0 / byte);
         let messages = Self {
             send,
-            put: costs(catalogue::MESSAGE_SECONDS.name, is_put, |way| way == [Put, One]),
-            get: costs(catalogue::GET_SECONDS.name, is_get, |_| false),
+            put: Costs::from_card(card, catalogue::MESSAGE_SECONDS, is_put, |way| way == [Put, One]),
+            get: Costs::from_card(card, catalogue::GET_SECONDS, |way| matches!(way, [One] | [Many]), |_| false),
             inject: card.best(catalogue::SEND_SECONDS.name),
             send_latency: short_message_seconds(catalogue::NETWORK_LATENCY_SECONDS, 4, Send),
             put_latency: short_message_seconds(catalogue::NETWORK_LATENCY_SECONDS, 4, Put),

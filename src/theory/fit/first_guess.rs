@@ -1,7 +1,7 @@
 //! First guesses of the parameters of formulas, for which no author has given any.
 
 use super::{Observation, Role, distinct_points};
-use crate::models::Model;
+use crate::models::{Model, Parameter};
 use apexmap_base::error::{Error, Result};
 
 /// Guesses are 10^-15 to 10^15, in steps of half a power of ten.
@@ -31,22 +31,13 @@ pub struct FirstGuess {
 /// one parameter at a time, from several starts.
 pub fn search(model: &dyn Model, data: &[Observation], roles: &[Role]) -> Result<FirstGuess> {
     let parameters = model.about().parameters;
-    let value = |(role, parameter): (&Role, &crate::models::Parameter)| match role {
-        Role::Hold(value)
-        | Role::StartAt(value)
-        | Role::OrHold(value)
-        | Role::OrAssume(value)
-        | Role::Assume(value) => *value,
-        Role::Fit | Role::Unknown => parameter.first_guess,
-    };
-    let base: Vec<f64> = roles.iter().zip(parameters).map(value).collect();
+    let base: Vec<f64> = roles.iter().zip(parameters).map(|(role, parameter)| initial_value(role, parameter)).collect();
     let searched: Vec<usize> = (0..roles.len()).filter(|&index| roles[index] == Role::Fit).collect();
     let free: Vec<usize> = (0..roles.len()).filter(|&index| !matches!(roles[index], Role::Hold(_))).collect();
     let step = distinct_points(data).len().div_ceil(MAX_POINTS).max(1);
     let data: Vec<&Observation> = data.chunk_by(|a, b| a.x == b.x).map(|same| &same[0]).step_by(step).collect();
     let error = |p: &[f64]| {
-        let distance = |seen: &&Observation| (model.predict(&seen.x, p).value / seen.y).ln().abs();
-        let sum: f64 = data.iter().map(distance).sum();
+        let sum: f64 = data.iter().map(|seen| (model.predict(&seen.x, p).value / seen.y).ln().abs()).sum();
         // No sum is below NaN, so the search could not leave it.
         if sum.is_nan() { f64::INFINITY } else { sum }
     };
@@ -69,6 +60,18 @@ pub fn search(model: &dyn Model, data: &[Observation], roles: &[Role]) -> Result
     };
     let is_linear_itself = is_affine(|value| value);
     Ok(FirstGuess { linear: is_linear_itself || is_affine(f64::recip), is_linear_itself, values })
+}
+
+/// Returns the value that a role gives to a parameter, or else the author's guess.
+fn initial_value(role: &Role, parameter: &Parameter) -> f64 {
+    match role {
+        Role::Hold(value)
+        | Role::StartAt(value)
+        | Role::OrHold(value)
+        | Role::OrAssume(value)
+        | Role::Assume(value) => *value,
+        Role::Fit | Role::Unknown => parameter.first_guess,
+    }
 }
 
 fn half_power(exponent: i32) -> f64 {

@@ -286,13 +286,14 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
     let is_free = |index: &usize| {
         task.free.contains(index) || absent.contains(index) || task.hidden.iter().any(|(small, _)| small == index)
     };
-    let given = (0..parameters.len()).filter(|index| !is_free(index) && parameters[*index].is_finite());
+    let not_fitted = (0..parameters.len()).filter(|index| !is_free(index));
     let name = |index: usize| model.about().parameters[index].number;
-    let not_identified = |index: &usize| matches!(roles[*index], Role::OrHold(_)) && !is_free(index);
-    let not_identified = (0..parameters.len()).filter(not_identified).map(name).collect();
-    let is_assumed = |index: &usize| matches!(roles[*index], Role::OrAssume(_) | Role::Assume(_)) && !is_free(index);
-    let assumed = (0..parameters.len()).filter(is_assumed).map(name).collect();
-    let held = given.map(|index| (name(index), parameters[index])).collect();
+    let with_role =
+        |is_role: fn(Role) -> bool| not_fitted.clone().filter(|index| is_role(roles[*index])).map(name).collect();
+    let not_identified = with_role(|role| matches!(role, Role::OrHold(_)));
+    let assumed = with_role(|role| matches!(role, Role::OrAssume(_) | Role::Assume(_)));
+    let values = not_fitted.clone().map(|index| (name(index), parameters[index]));
+    let held = values.filter(|(_, value)| value.is_finite()).collect();
     let (used, used_optimum) = interval::drop_bounded_parameters(&task, &optimum);
     let covariance = interval::covariance(&used, &used_optimum);
     let mut points = points(&used, data, &used_optimum, covariance.as_ref(), &parameters);

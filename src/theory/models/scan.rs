@@ -168,20 +168,20 @@ impl Numbers {
         let parameters = model.about().parameters;
         let replacement =
             |number: &str| replaced.iter().find(|(name, _)| name == number).map(|(_, replaced)| *replaced);
-        let own = |number: &str| saved.parameters.get(number);
         let value = |parameter: &Parameter| {
             let number = parameter.number;
-            replacement(number).or_else(|| Some(own(number)?.value)).or_else(|| card_number(card, number))
+            let own = saved.parameters.get(number).map(|own| own.value);
+            replacement(number).or(own).or_else(|| card_number(card, number))
         };
-        let interval = |parameter: &Parameter| match own(parameter.number) {
+        let interval = |parameter: &Parameter| match saved.parameters.get(parameter.number) {
             _ if replacement(parameter.number).is_some() => None,
             Some(own) => own.low.zip(own.high),
             None => card.interval(parameter.number),
         };
-        let is_own = |parameter: &&Parameter| own(parameter.number).is_some();
+        let own = parameters.iter().filter(|parameter| saved.parameters.contains_key(parameter.number));
         let not_of_card: Vec<(String, f64)> =
-            parameters.iter().filter(is_own).map(|own| (own.number.to_owned(), 0.0)).chain(replaced.to_vec()).collect();
-        let kept = parameters.iter().filter(is_own).filter(|own| replacement(own.number).is_none());
+            own.clone().map(|own| (own.number.to_owned(), 0.0)).chain(replaced.to_vec()).collect();
+        let kept = own.filter(|own| replacement(own.number).is_none());
         let domains: Vec<NumberDomain> =
             kept.map(|own| NumberDomain { symbol: own.symbol, domain: saved.domain.clone() }).collect();
         Self {
@@ -226,17 +226,19 @@ pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) 
     if let Some((name, _)) = given.iter().find(|(name, _)| !names.contains(&name.as_str())) {
         return Err(Error::input(format!("{} has no variable {name}", about.id), suggest(name, &names)));
     }
-    let has_default = |name: &str| about.variables.iter().any(|v| v.name == name && v.default.is_some());
-    let single = |name: &str| numbers.default_of(name).filter(|_| has_default(name));
     let mut choices: Vec<Vec<(&str, f64)>> = vec![Vec::new()];
     for name in names {
         let Some((_, values)) = given.iter().find(|(candidate, _)| candidate == name) else { continue };
-        let with = |chosen: &Vec<(&'static str, f64)>, value: &f64| [&chosen[..], &[(name, *value)]].concat();
-        choices = choices.iter().flat_map(|chosen| values.iter().map(move |value| with(chosen, value))).collect();
+        let extend = |chosen: &Vec<_>| values.iter().map(|v| [&chosen[..], &[(name, *v)]].concat()).collect::<Vec<_>>();
+        choices = choices.iter().flat_map(extend).collect();
     }
     let predict = |chosen: Vec<(&str, f64)>| {
-        let value = |name: &str| chosen.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
-        let mut x = model.variables(&|name| value(name).or_else(|| single(name)))?;
+        let value = |name: &str| {
+            let chosen = chosen.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
+            let has_default = about.variables.iter().any(|v| v.name == name && v.default.is_some());
+            chosen.or_else(|| numbers.default_of(name).filter(|_| has_default))
+        };
+        let mut x = model.variables(&value)?;
         let reductions = combination::check(about, &mut x)?;
         let mut row = scan_point(model, numbers, x, &|_| Vec::new())?;
         row.reservations.splice(0..0, reductions);

@@ -103,32 +103,34 @@ fn compare_with_hardware(group: Group, rows: &[NumberRow], machine: usize) -> Op
         ratios.len()
     );
     if group.is_surface() {
-        let corner = |alpha_high: bool, block_high: bool| -> Option<f64> {
-            let ends = |column: &str, high: bool| {
-                let mut values = comparison.points.numbers(ratios.iter().map(|(index, _)| *index), column);
-                let half = values.len().div_ceil(2);
-                if high { values.split_off(values.len() - half) } else { values[..half].to_vec() }
-            };
-            let (alphas, blocks) = (ends(ALPHA, alpha_high), ends(BLOCK, block_high));
-            let inside = |index: usize| {
-                let point = comparison.point(index);
-                point.number(ALPHA).is_some_and(|v| alphas.contains(&v))
-                    && point.number(BLOCK).is_some_and(|v| blocks.contains(&v))
-            };
-            let values: Vec<f64> =
-                ratios.iter().filter(|(index, _)| inside(*index)).map(|(_, ratio)| ratio.ln()).collect();
-            median(&values).map(f64::exp)
-        };
-        let shown = |v: Option<f64>| v.map(short_number).unwrap_or_else(|| "-".into());
+        let quadrant = |high_alpha, high_block| quadrant_median(comparison, &ratios, high_alpha, high_block);
         text += &format!(
             "Median ratio by quadrant: both localities high {}, temporal only {}, spatial only {}, both low {}.",
-            shown(corner(false, true)),
-            shown(corner(false, false)),
-            shown(corner(true, true)),
-            shown(corner(true, false))
+            quadrant(false, true),
+            quadrant(false, false),
+            quadrant(true, true),
+            quadrant(true, false)
         );
     }
     Some(text)
+}
+
+/// Returns the median ratio in a quadrant of a surface: in the lower or upper half of its values of alpha, and of L.
+fn quadrant_median(comparison: &Comparison, ratios: &[(usize, f64)], high_alpha: bool, high_block: bool) -> String {
+    let half = |column: &str, is_high: bool| {
+        let mut values = comparison.points.numbers(ratios.iter().map(|(index, _)| *index), column);
+        let half = values.len().div_ceil(2);
+        if is_high { values.split_off(values.len() - half) } else { values[..half].to_vec() }
+    };
+    let (alphas, blocks) = (half(ALPHA, high_alpha), half(BLOCK, high_block));
+    let is_inside = |index: usize| {
+        let point = comparison.point(index);
+        point.number(ALPHA).is_some_and(|alpha| alphas.contains(&alpha))
+            && point.number(BLOCK).is_some_and(|block| blocks.contains(&block))
+    };
+    let inside = ratios.iter().filter(|(index, _)| is_inside(*index));
+    let logarithms: Vec<f64> = inside.map(|(_, ratio)| ratio.ln()).collect();
+    median(&logarithms).map_or_else(|| "-".into(), |median| short_number(median.exp()))
 }
 
 /// Returns the paper's statements about the surfaces of its machines; it prints no numbers of the surfaces themselves.

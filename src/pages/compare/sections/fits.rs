@@ -54,11 +54,8 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &str) -> Opt
             continue;
         }
         let unit = parameter.unit();
-        let shown = |estimate: &Option<Estimate>| {
-            let text =
-                |e: &Estimate| format!("{} [{}, {}]", amount(e.value, unit), amount(e.low, unit), amount(e.high, unit));
-            estimate.as_ref().map(text).unwrap_or_default()
-        };
+        let text =
+            |e: &Estimate| format!("{} [{}, {}]", amount(e.value, unit), amount(e.low, unit), amount(e.high, unit));
         let ratio = |estimate: &Option<Estimate>| {
             let (Some(estimate), Some(base)) = (estimate, &estimates[0]) else { return String::new() };
             if base.value <= 0.0 || estimate.value <= 0.0 {
@@ -68,12 +65,12 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &str) -> Opt
             format!("{}{}", short_number(estimate.value / base.value), if apart { " (intervals disjoint)" } else { "" })
         };
         let ratios: Vec<String> = estimates[1..].iter().map(ratio).collect();
-        let values: Vec<String> = estimates.iter().map(shown).collect();
+        let values: Vec<String> = estimates.iter().map(|e| e.as_ref().map(text).unwrap_or_default()).collect();
         rows.push(json!({ "name": parameter.label(), "values": values, "ratios": ratios }));
     }
-    let error =
-        |fit: &Option<Fit>| fit.as_ref().map(|f| format!("{:.1} %", 100.0 * f.quality.smape)).unwrap_or_default();
-    let (about, errors) = (model.about(), fits.iter().map(error).collect::<Vec<_>>());
+    let errors = fits.iter().map(|fit| fit.as_ref().map(|fit| format!("{:.1} %", 100.0 * fit.quality.smape)));
+    let errors: Vec<String> = errors.map(Option::unwrap_or_default).collect();
+    let about = model.about();
     Some(json!({
         "model": about.id,
         "kernel": kernel,

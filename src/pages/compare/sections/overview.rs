@@ -138,22 +138,20 @@ fn corners(comparison: &Comparison) -> Option<Corners> {
     let machines = 1..comparison.machines.len();
     let shown: Vec<(Group, usize)> =
         same.flat_map(|group| machines.clone().map(move |machine| (group, machine))).take(MAX_RATIOS).collect();
-    let label = |(group, machine): &(Group, usize)| format!("{}: {}", comparison.name(*machine), group.label);
     let cell = |index: usize, alpha: f64, block: f64| {
         let (group, machine) = shown[index];
-        let corner = |&point: &usize| {
-            let number = |axis: usize| comparison.point(point).number(&group.axes[axis]);
-            (number(0), number(1)) == (Some(block), Some(alpha))
-        };
-        let point = group.points.iter().copied().find(corner);
-        let tested = point.and_then(|index| comparison.ratio(machine, index));
+        let number = |index: usize, axis: usize| comparison.point(index).number(&group.axes[axis]);
+        let mut blocks = group.points.iter().filter(|index| number(**index, 0) == Some(block));
+        let corner = blocks.find(|index| number(**index, 1) == Some(alpha));
+        let tested = corner.and_then(|index| comparison.ratio(machine, *index));
         tested.map_or_else(CornerCell::default, |tested| CornerCell {
             value: format!("{} \u{d7}", format_ratio(tested.ratio.value)),
             interval: format_interval(tested.ratio.interval).unwrap_or_default(),
             limit: doubt(comparison, machine, tested).into_iter().collect(),
         })
     };
-    Corners::new(shown.iter().map(label).collect(), &alphas, &blocks, cell)
+    let labels = shown.iter().map(|(group, machine)| format!("{}: {}", comparison.name(*machine), group.label));
+    Corners::new(labels.collect(), &alphas, &blocks, cell)
 }
 
 /// Returns why the map hatches a point, also where the interval of the point alone excludes 1; empty if it does not.

@@ -91,8 +91,8 @@ fn one_after_the_other(comparison: &Comparison) -> Option<String> {
     when.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
     let apart = |pair: &[(&Machine, (f64, f64, f64))]| {
         // Two machines may have one name.
-        let is_same = |column| pair[0].0.words(column) == pair[1].0.words(column);
-        is_same("host") && is_same("cpu_model") && pair[0].1.1 < pair[1].1.0
+        let [(earlier, (_, end, _)), (later, (start, ..))] = pair else { return false };
+        ["host", "cpu_model"].iter().all(|column| earlier.words(column) == later.words(column)) && end < start
     };
     if !when.windows(2).any(apart) {
         return None;

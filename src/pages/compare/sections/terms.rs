@@ -234,27 +234,28 @@ fn place(comparison: &Comparison, cell: &TermCell) -> String {
 /// Returns the names of the relevant terms of a group, and a row for each region.
 fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -> (Vec<String>, Vec<RegionRow>) {
     let regions = regions(comparison, cells);
-    let mean = |cells: &[&TermCell], part: &dyn Fn(&TermCell) -> f64| {
-        cells.iter().map(|cell| part(cell)).sum::<f64>() / cells.len() as f64
-    };
     let least = 1.005f64.ln();
-    let matters = |term: &usize| regions.iter().any(|(_, cells)| mean(cells, &|cell| cell.parts[*term]).abs() >= least);
+    let matters = |term: &usize| regions.iter().any(|(_, cells)| mean(cells, |cell| cell.parts[*term]).abs() >= least);
     let kept: Vec<usize> = (0..pair.terms.len()).filter(matters).collect();
     // The parts are logarithms of times; speeds have the opposite sign.
     let speed = |logarithm: f64| number((-logarithm).exp(), NumberStyle::Fixed(3));
     let row = |(region, cells): &(String, Vec<&TermCell>)| {
-        let factor = |term: &usize| speed(mean(cells, &|cell| cell.parts[*term]));
-        let left = speed(mean(cells, &TermCell::unexplained_log_ratio));
+        let parts = kept.iter().map(|term| mean(cells, |cell| cell.parts[*term]));
         RegionRow {
             region: region.clone(),
             points: cells.len(),
-            measured: speed(mean(cells, &|cell| cell.measured)),
-            predicted: speed(mean(cells, &TermCell::predicted_log_ratio)),
-            factors: kept.iter().map(factor).chain([left]).collect(),
+            measured: speed(mean(cells, |cell| cell.measured)),
+            predicted: speed(mean(cells, TermCell::predicted_log_ratio)),
+            factors: parts.chain([mean(cells, TermCell::unexplained_log_ratio)]).map(speed).collect(),
         }
     };
     let names = kept.iter().map(|term| pair.terms[*term].to_owned()).chain([UNEXPLAINED.to_owned()]);
     (names.collect(), regions.iter().map(row).collect())
+}
+
+/// Returns the mean of a part of the ratios' logarithms.
+fn mean(cells: &[&TermCell], part: impl Fn(&TermCell) -> f64) -> f64 {
+    cells.iter().map(|cell| part(cell)).sum::<f64>() / cells.len() as f64
 }
 
 /// Returns all points, then their halves by L and by alpha.
