@@ -14,8 +14,7 @@
 //! src/study      calibrate: the numbers of a machine card; model_fit: fits of models to samples; validate: models against papers;
 //!                answers: answers to the questions of sweeps; nodes: nodes of a cluster against each other;
 //!                paired: two commands, or two variants of a sweep, in turn
-//! src/cluster    batch: batch systems; submit: batch jobs; site: site files; manual: launches by hand on other machines;
-//!                carriers: a campaign as batch jobs or by hand
+//! src/cluster    batch: batch systems; site: site files; jobs: a campaign as scripts of jobs, each submitted once
 //! src/run        sweep: specification, plan, driver; launch: launchers; campaign: a sweep from plan to result on this machine
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export;

@@ -232,7 +232,6 @@ pub struct Recorder {
     pub preflights: Vec<(Quietness, String)>,
     pub progress: Vec<(Phase, Option<f64>)>,
     pub lines: Vec<String>,
-    pub pauses: Vec<String>,
 }
 
 impl Watcher for Recorder {
@@ -254,10 +253,6 @@ impl Watcher for Recorder {
 
     fn say(&mut self, text: &str) {
         self.lines.push(text.to_owned());
-    }
-
-    fn report_pause(&mut self, text: Option<&str>) {
-        self.pauses.extend(text.map(str::to_owned));
     }
 
     fn tick(&mut self) {

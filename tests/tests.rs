@@ -7,7 +7,7 @@
 //! - `doc_pictures`: the pictures of README and guide show what the program draws today
 //! - `published`: numbers and outputs of README and guide follow from samples in tests/recorded
 //! - `recipes`: recipes for Spack, EasyBuild, Apptainer and Python have this version and are accepted by their tools
-//! - `harnesses`: ReFrame and JUBE report the numbers of `apexmap query`
+//! - `harnesses`: ReFrame reports the numbers of `apexmap query`
 //! - `licences`: licences of all dependencies
 //! - `cli`: every command has help, examples and a manual page
 //!

@@ -43,7 +43,6 @@ mod show_card;
 mod site;
 mod snippet;
 mod status;
-mod submit_options;
 mod sweeps;
 mod try_launch;
 mod validate;

@@ -5,7 +5,6 @@ use super::part::Part;
 use crate::batch::System;
 use crate::batch::nodes::{Limits, NodeTable};
 use crate::cluster::Cluster;
-use crate::site::Site;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
@@ -37,8 +36,8 @@ pub struct Listing {
 }
 
 /// Asks the batch system for the nodes that jobs may get.
-pub fn list_nodes(campaign: &Campaign, site: &Site, flags: &SubmitTable) -> Result<Listing> {
-    let (options, template) = job_options(campaign, site, flags)?;
+pub fn list_nodes(campaign: &Campaign, cluster: &Cluster) -> Result<Listing> {
+    let (options, template) = job_options(campaign, cluster)?;
     let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
     let system = System::new(template, PathBuf::from("."));
     let nodes = match system.nodes(options.partition.as_deref()) {

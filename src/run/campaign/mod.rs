@@ -5,7 +5,6 @@
 mod checks;
 pub mod each_node;
 pub mod fallback;
-pub mod interrupt;
 pub mod local;
 pub mod plan_time;
 mod planner;

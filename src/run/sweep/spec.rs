@@ -230,10 +230,10 @@ pub struct Launch {
     /// component cannot use the network; true by default. The fallback is reported and recorded. If false, such a launch is an
     /// error.
     pub fallback: Option<bool>,
-    /// Largest number of node hours that the jobs of the sweep may take. A sweep whose jobs may take more is not submitted.
+    /// Largest number of node hours that the jobs of one submission may take. A sweep whose jobs may take more is not submitted.
     #[schemars(with = "Option<f64>")]
     pub max_node_hours: Option<Spanned<f64>>,
-    /// The batch system of `apexmap run`, which submits the sweep as jobs and follows them.
+    /// The batch system to which `apexmap run` submits the sweep as jobs.
     #[schemars(with = "Option<Submit>")]
     pub submit: Option<Spanned<Submit>>,
 }

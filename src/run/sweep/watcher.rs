@@ -28,8 +28,6 @@ pub trait Watcher {
     fn report_sample(&mut self, _sample: &Sample, _finished: bool, _watch: &Watch) {}
     /// Reports an event as one line.
     fn say(&mut self, _text: &str) {}
-    /// Reports that no launch runs, and the event that is awaited; `None` if launches may run.
-    fn report_pause(&mut self, _text: Option<&str>) {}
     /// Called while no event arrives.
     fn tick(&mut self) {}
     fn report_end(&mut self, _ending: &Ending) {}
