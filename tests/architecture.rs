@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 mod imports;
+mod kernels;
 
 use imports::{Crate, File, cycles};
 

@@ -54,7 +54,6 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_else(|| "panicked".into())
 }
 
-/// Returns the message of a caught panic, with its place in the program if known.
 pub fn describe_panic(panic: &(dyn Any + Send)) -> String {
     let text = panic_text(panic);
     latest_panic(Some(&text)).unwrap_or(text)

@@ -56,7 +56,6 @@ pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
     online.iter().map(thread).zip(packages).map(with_package).collect()
 }
 
-/// Returns the hardware threads with a folder. Those that are offline have no topology there.
 fn numbers_with_topology(system: &dyn SystemFiles) -> Vec<usize> {
     let numbers = system.numbered_entries(CPU_FOLDER, "cpu");
     let has_topology = |number: &usize| !system.names(&format!("{CPU_FOLDER}/cpu{number}/topology")).is_empty();

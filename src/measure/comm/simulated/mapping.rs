@@ -35,7 +35,6 @@ impl Mapping {
         }
     }
 
-    /// Returns the place of each node.
     pub fn places(self, topology: &Topology, nodes: usize) -> Result<Vec<usize>, String> {
         match self {
             Self::RowMajor => Ok((0..nodes).collect()),
@@ -53,7 +52,6 @@ impl Mapping {
         }
     }
 
-    /// Returns the place of a node in a box with 2^bits nodes along each side.
     fn place_in_box(self, sides: &[usize], bits: &[u32], node: usize) -> usize {
         let (mut rest, mut stride, mut place) = (node, 1, 0);
         for (side, bits) in sides.iter().zip(bits) {

@@ -12,7 +12,7 @@ use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_measure::numerics::gf2;
 use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_theory::machine::Card;
-use apexmap_theory::models::{self, hypercube, lost_updates, nic, roles};
+use apexmap_theory::models::{self, hypercube, nic, roles, shared_table};
 use std::f64::consts::PI;
 
 type Function = fn(&Call) -> Result<f64>;
@@ -29,7 +29,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("excess_share", |call| Ok(excess_share(call.number("P")?, call.number("Q")?))),
     ("bucket", |call| Ok(roles::bucket(call.number("nodes")?, call.number("Q")?))),
     ("hops", |call| Ok(roles::hops(call.number("nodes")?))),
-    ("relative_deviation", |call| Ok(lost_updates::relative_deviation(call.number("words")?, call.number("burst")?))),
+    ("relative_deviation", |call| Ok(shared_table::relative_deviation(call.number("words")?, call.number("burst")?))),
     ("crossover", crossover),
     ("theorem_words", |_| Ok(layouts().map(|layout| layout.words()).sum::<u64>() as f64)),
     ("theorem_owners", |_| Ok(layouts().map(|layout| predicted_owners(&layout)).sum::<u64>() as f64)),

@@ -33,7 +33,7 @@ pub const L: Key<u64> = key("L", "spatial locality: consecutive words per access
     .in_column("block_words", Unit::Words);
 pub const I: Key<u64> =
     key("I", "accesses per index array", integers(1..=1 << 32, 1024)).in_column("indices", Unit::None);
-pub const N: Key<u64> = key(
+pub static N: Key<u64> = key(
     "N",
     "number of index arrays in one run; the default is large enough for the clock and for \
      remote accesses to average out",
