@@ -50,7 +50,7 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
         "theory",
         &[&["statistics", "trade", "places"], &["codes", "machine", "models", "fit", "paper_tables"], &["bounds"]],
     ),
-    ("simulate", &[&["numbers", "places", "goal", "simgrid"], &["interface", "paths"], &["computation", "envelope"]]),
+    ("simulate", &[&["numbers", "places"], &["interface", "paths"], &["computation", "envelope"]]),
     (
         "locate",
         &[
@@ -62,7 +62,7 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
             &["screen", "code"],
         ],
     ),
-    ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import"]]),
+    ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import", "maps"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
     ("run", &[&["placeholder"], &["launch", "sweep"], &["campaign"]]),
     (

@@ -1,4 +1,4 @@
-//! Simulated machines from cards: the costs of messages and computations, and exports for other simulators.
+//! Simulated machines from cards: the costs of messages and computations.
 //!
 //! A number that the card does not have is an error, which names all such numbers and the commands that measure them. Some
 //! numbers can be derived from others; [`assumptions`] lists them.
@@ -8,12 +8,10 @@
 
 mod computation;
 mod envelope;
-pub mod goal;
 mod interface;
 mod numbers;
 mod paths;
 mod places;
-pub mod simgrid;
 
 pub use computation::computation_costs;
 pub use envelope::{envelope, share_node};

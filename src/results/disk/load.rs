@@ -17,6 +17,10 @@ use apexmap_measure::kernels;
 use apexmap_theory::bounds::Limits;
 use serde::Deserialize;
 use std::collections::HashMap;
+use std::time::Duration;
+
+/// A result without a new line in its journals for this time is not being measured.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Samples loaded from a folder.
 pub struct LoadedSamples {
@@ -63,6 +67,21 @@ impl Folder {
         }
         let (table, damages) = self.tabulate()?;
         Ok(LoadedSamples { table, damages, fallback, unchecked: false })
+    }
+
+    /// Returns whether a driver or a job seems to measure the result: the journals have samples that `samples.parquet` does not
+    /// have, and the newest change is recent. A lock would not show jobs on other machines.
+    pub fn is_being_measured(&self) -> bool {
+        let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
+        let is_complete = compaction.is_some_and(|compaction| compaction.is_current(self).unwrap_or(true));
+        !is_complete && self.age().is_some_and(|age| age < PATIENCE)
+    }
+
+    /// Returns the time since the newest change of the journals.
+    pub fn age(&self) -> Option<Duration> {
+        let files = self.journal_files().ok()?.into_iter().chain([self.manifest()]);
+        let times = files.filter_map(|path| path.metadata().ok()?.modified().ok());
+        times.max().map(|time| time.elapsed().unwrap_or_default())
     }
 
     /// Reads the Parquet file if it is unchanged.
@@ -133,10 +152,10 @@ impl Folder {
 
 /// A point of the plan with its key.
 #[derive(Deserialize)]
-struct Planned {
-    key: String,
+pub struct Planned {
+    pub key: String,
     #[serde(flatten)]
-    point: Point,
+    pub point: Point,
 }
 
 /// Returns the record of a launch without its samples, from the manifest.

@@ -78,12 +78,6 @@ impl Row {
         self.fail(Status::Failed, message)
     }
 
-    /// Sets a value of any sign, such as a metric that another program defines.
-    pub fn sample(mut self, column: &str, value: f64) -> Self {
-        self.values.push((column.to_owned(), value));
-        self
-    }
-
     /// Sets a value if the file has it.
     pub fn known_value(self, column: &str, value: Option<f64>) -> Self {
         match value {
@@ -157,7 +151,7 @@ pub fn tabulate(files: &[(String, Values)]) -> Table {
     }
     for name in distinct(rows.iter().flat_map(|(_, row)| row.values.iter().map(|(name, _)| name))) {
         let values = rows.iter().map(|(_, row)| find(&row.values, name).copied().unwrap_or(f64::NAN));
-        // A metric may have the name of a parameter.
+        // A value may have the name of a parameter.
         let name = if table.column(name).is_some() { format!("{name}_") } else { name.to_owned() };
         table.insert(&name, Column::from_numbers(values));
     }

@@ -43,4 +43,4 @@ mod watcher;
 pub use launch_spec::LaunchSpec;
 pub use read::{Sweep, parse, read, repeat, schema};
 pub use settings::{parse_budget, parse_time};
-pub use spec::Machine;
+pub use spec::{Machine, Scalar};
