@@ -56,7 +56,7 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
         &[
             &["reuse"],
             &["site"],
-            &["tracer", "walk", "sketch", "kind"],
+            &["tracer", "walk", "sketch"],
             &["analysis", "place"],
             &["text_trace", "located", "demo"],
             &["screen", "code"],

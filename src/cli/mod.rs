@@ -41,7 +41,7 @@ fn after_help() -> String {
     format!("{EXAMPLES}\n\nExit codes:{}", EXIT_CODES.iter().map(code).collect::<String>())
 }
 
-/// Commands, flags and values that do not exist, some since they were removed, and what to use instead.
+/// Commands, flags and values that do not exist, some since they were removed, with the replacement.
 const INSTEAD: &[(&str, &str)] = &[
     ("simulate", "apexmap run SWEEP --simulate CARD"),
     ("parquet", "the samples are already Parquet: RESULT/samples.parquet"),
@@ -183,7 +183,6 @@ pub fn program() -> clap::Command {
     Cli::command()
 }
 
-/// Returns a text of the context of an error.
 fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     if let Some(ContextValue::String(text)) = error.get(kind) { Some(text) } else { None }
 }
@@ -211,7 +210,6 @@ fn wrong_command(error: &clap::Error) -> Option<Error> {
     Some(Error::input(format!("there is no command \"{word}\""), next))
 }
 
-/// Returns the error for a flag that was removed.
 fn wrong_flag(error: &clap::Error) -> Option<Error> {
     let flag = context(error, ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
     Some(Error::input(format!("there is no flag {flag} any more"), instead_of(flag)?))

@@ -1,8 +1,7 @@
 //! `apexmap ab`: two commands, or two variants of a sweep, in alternating runs, and the ratio of their speeds.
 
 use super::format::pretty;
-use super::run_command::ValueOptions;
-use super::shell_words;
+use super::run_command::{ValueOptions, split_words};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::interrupt::{Interrupt, signal_name};
@@ -87,7 +86,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Parses the width of an interval.
 fn parse_width(text: &str) -> std::result::Result<f64, String> {
     let width = text.parse().ok().filter(|width: &f64| width.is_finite() && *width > 0.0);
     width.ok_or_else(|| "a width is a number above 0, such as 0.01".to_owned())
@@ -179,10 +177,9 @@ fn setting(text: &str) -> Result<(&str, Scalar)> {
     Ok((name.trim(), Scalar::from_text(value.trim())))
 }
 
-/// Returns the specification of a command with the options of the comparison.
 fn specification(text: &str, values: &ValueOptions, time_limit: f64) -> Result<Specification> {
     let mut table = serde_json::Map::new();
-    table.insert("command".into(), shell_words::split(text)?.into());
+    table.insert("command".into(), split_words(text)?.into());
     table.insert("time_limit".into(), time_limit.into());
     if let Some(values) = values.to_toml()? {
         let values = serde_json::to_value(values).map_err(|error| Error::internal(error.to_string()))?;
@@ -195,7 +192,6 @@ fn specification(text: &str, values: &ValueOptions, time_limit: f64) -> Result<S
     Ok(specification)
 }
 
-/// Writes the table and the page of a result.
 fn write(result: &mut PairedResult, pairs: usize) -> Result<()> {
     let samples = result.write(pairs)?;
     let folder = &result.folder;

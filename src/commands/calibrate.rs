@@ -1,7 +1,7 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
+use super::card::classic_text;
 use super::conclude::{Shown, conclude, display};
-use super::show_card;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::provenance::Host;
 use apexmap_base::terminal::{can_answer, note, print};
@@ -98,7 +98,6 @@ fn device_number(text: &str) -> std::result::Result<u64, String> {
     number.map_err(|_| "write gpu and the number of a device, such as gpu0; `apexmap devices` lists them".to_owned())
 }
 
-/// Measures a device and writes its card.
 fn measure_device(arguments: &Arguments, number: u64) -> Result<()> {
     let device = Device::open(number)?.about.clone();
     let (host, mut stages) = (provenance::host(), Stages::new(arguments));
@@ -118,7 +117,6 @@ fn measure_device(arguments: &Arguments, number: u64) -> Result<()> {
     measured
 }
 
-/// Returns the folder of the samples.
 fn result_folder(arguments: &Arguments) -> PathBuf {
     let name = arguments.device.map_or("calibrate".to_owned(), |number| format!("calibrate-gpu{number}"));
     arguments.out.clone().unwrap_or_else(|| Path::new("results").join(name))
@@ -183,7 +181,7 @@ fn write(card: &Card, host: &Host, arguments: &Arguments, folder: &Path) -> Resu
     card.write(&path)?;
     let odd: String = calibrate::contradictions(card, host).iter().map(|text| format!("warning: {text}\n")).collect();
     report::make(&folder, &Samples::from(folder.table()?), report::Additions::default())?;
-    let (text, path, report) = (show_card::classic_text(card), path.display(), folder.report());
+    let (text, path, report) = (classic_text(card), path.display(), folder.report());
     print(&format!(
         "{text}{odd}machine card: {path}; `apexmap card {path} --all` shows all its numbers\nreport: {}\n",
         report.display()
@@ -259,9 +257,6 @@ impl<'a> Stages<'a> {
 
     /// Measures the missing points. If the machine is disturbed before the first sample, asks the user on a terminal, and ends
     /// otherwise, because the card would be refused.
-    ///
-    /// # Errors
-    /// If the user does not want to measure a disturbed machine.
     fn measure_if_quiet(&mut self, campaign: &Campaign, conduct: Conduct) -> Result<Result<Measured>> {
         let checks = !self.is_checked && !self.allows_disturbed;
         self.is_checked = true;

@@ -35,11 +35,8 @@ mod residuals;
 mod run;
 mod run_command;
 mod selection;
-mod shell_words;
 mod show;
-mod show_card;
 mod site;
-mod snippet;
 mod status;
 mod status_nodes;
 mod status_state;
@@ -112,7 +109,7 @@ commands! {
         /// Draw a surface, contours, a heat map or curves from a result
         Plot => plot,
         /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), or all
-        Card => show_card,
+        Card => card,
         /// Write samples as CSV or JSON lines
         Export => export,
         /// Make a result from the output of HPCC, OSU, STREAM or Intel MLC

@@ -77,9 +77,7 @@ fn plain_text(map: &Map, remark: &str) -> String {
     let lines = (map.y.labels.len() + 3).min(MAX_LINES);
     let picture = Picture::new(map, Colours::detect(&std::io::stdout()), (width, lines));
     let title_width = if terminal_width().is_none() { picture.title().chars().count() } else { 0 };
-    let mut frame = Frame::new(width.max(title_width), picture.height());
-    picture.draw(&mut frame, remark);
-    frame.text()
+    picture.frame(width.max(title_width), remark).text()
 }
 
 /// The maps of a result at one moment.

@@ -45,7 +45,6 @@ const FIRST: [&str; 12] = [
     "gpu",
 ];
 
-/// Returns whether a sweep repeats an experiment of a paper.
 fn is_of_paper(sweep: &ReadySweep) -> bool {
     let is_first = FIRST.contains(&sweep.name);
     !is_first && ["paper-", "random-access-", "protocol"].iter().any(|start| sweep.name.starts_with(start))

@@ -178,7 +178,6 @@ impl Maps {
         self.maps.push(Map { key, label, quantity: samples.describe(headline), x, y, cells });
     }
 
-    /// Names the maps for this node.
     pub fn set_node(&mut self, node: &PlainNode) {
         self.maps.iter_mut().for_each(|map| map.label = plain_name(&map.key, node));
     }

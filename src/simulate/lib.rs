@@ -32,11 +32,6 @@ pub fn ranks_per_node(card: &Card) -> usize {
     given.or(cores.map(|cores| cores as usize)).unwrap_or(1)
 }
 
-/// Returns the machine of a card with this number of nodes.
-///
-/// # Errors
-/// If the card does not have a number that messages need, a node has fewer cores than ranks, or the network has no place for the
-/// nodes.
 pub fn machine(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<Machine> {
     build(card, nodes, ranks_per_node).map(|(machine, _)| machine)
 }

@@ -115,7 +115,6 @@ impl Viewport {
         }
     }
 
-    /// Removes the frame.
     pub fn clear(&mut self) {
         note_raw(&self.erase());
         self.shown = None;

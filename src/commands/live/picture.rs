@@ -87,6 +87,13 @@ impl<'a> Picture<'a> {
         self.write_scale(frame, remark);
     }
 
+    /// Returns the map in a frame of its own height.
+    pub fn frame(&self, width: usize, remark: &str) -> Frame {
+        let mut frame = Frame::new(width, self.height());
+        self.draw(&mut frame, remark);
+        frame
+    }
+
     /// Returns the name of the map, with quantity, unit and axes.
     pub fn title(&self) -> String {
         let Map { x, y, label, quantity, .. } = self.map;
@@ -124,7 +131,6 @@ impl<'a> Picture<'a> {
         self.colours.ground(self.share(shown)?)
     }
 
-    /// Paints one line of a cell.
     fn paint(&self, frame: &mut Frame, (column, line): (usize, usize), has_labels: bool) {
         let upper = self.at_half(column, line * 2);
         let grounds = [upper, self.at_half(column, line * 2 + 1)].map(|shown| self.ground(shown));
@@ -193,7 +199,6 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Returns the line of the frame that has the name of a row.
     fn line_of_row(&self, row: usize) -> usize {
         1 + (row * self.halves) / 2 + self.middle_line()
     }

@@ -122,12 +122,7 @@ impl LiveView {
         let filled = self.maps.in_order(is_left);
         let last = self.current.map(|number| &self.maps.maps[number]);
         let maps: Vec<&Map> = if filled.len() <= MAX_LEFT { filled } else { last.into_iter().collect() };
-        let frames = maps.into_iter().map(|map| {
-            let picture = Picture::new(map, self.colours, size);
-            let mut frame = Frame::new(width, picture.height());
-            picture.draw(&mut frame, "");
-            frame.text()
-        });
+        let frames = maps.into_iter().map(|map| Picture::new(map, self.colours, size).frame(width, "").text());
         let text = frames.collect::<Vec<_>>().join("\n");
         self.viewport.clear();
         if !text.is_empty() {

@@ -224,9 +224,7 @@ impl Manifest {
 
     /// Writes `manifest.json`.
     pub fn write(&self, folder: &Folder) -> Result<()> {
-        let text =
-            serde_json::to_string_pretty(self).map_err(|e| Error::internal(format!("cannot write a manifest: {e}")))?;
-        folder.replace_text(&folder.manifest(), &text)
+        folder.replace_json("manifest.json", self)
     }
 
     /// Reads `manifest.json`.

@@ -121,7 +121,6 @@ impl Tabulation {
         self.references.add(launch, &sample.disturbance);
     }
 
-    /// Sets the values that exist.
     fn set_numbers(&mut self, columns: &[ColumnHandle], values: impl IntoIterator<Item = Option<f64>>) {
         for (column, value) in columns.iter().zip(values) {
             if let Some(value) = value {

@@ -36,7 +36,6 @@ fn escape_word(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Writes these rows of the columns.
 pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
     let mut head = writer(&mut *out);
     head.write_record(columns.iter().map(|(name, _)| escape_word(name).into_owned()))?;
@@ -46,7 +45,6 @@ pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -
     out.flush()
 }
 
-/// Formats some rows as lines.
 fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
     let mut csv = writer(Vec::new());
     let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
@@ -101,9 +99,6 @@ fn describe_column(&(name, column): &(&str, &Column)) -> serde_json::Value {
 }
 
 /// Formats rows of text cells. The first row is the header. Cells that can be read as numbers are written as numbers.
-///
-/// # Panics
-/// If a row has another number of cells than the header.
 pub fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut csv = writer(Vec::new());
     // A negative number begins with a minus sign and is no formula.

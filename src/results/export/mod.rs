@@ -8,10 +8,10 @@ use std::io::{Result, Write};
 /// Writes these rows of the columns as JSON lines: one object per row, all with the same keys, `null` for missing values and for
 /// infinity, which JSON does not have.
 pub fn write_json_lines(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
-    let keys: Vec<String> = columns.iter().map(|(name, _)| quoted(name)).collect();
+    let keys: Vec<String> = columns.iter().map(|(name, _)| to_json(name)).collect();
     // Each word is quoted once, not in each row.
     let words: Vec<Vec<String>> =
-        columns.iter().map(|(_, column)| column.dictionary().iter().map(|word| quoted(word)).collect()).collect();
+        columns.iter().map(|(_, column)| column.dictionary().iter().map(|word| to_json(word)).collect()).collect();
     for &row in rows {
         for (index, (_, column)) in columns.iter().enumerate() {
             let before = if index == 0 { '{' } else { ',' };
@@ -30,6 +30,6 @@ pub fn write_json_lines(columns: &[(&str, &Column)], rows: &[usize], out: &mut d
     Ok(())
 }
 
-fn quoted(word: &str) -> String {
+fn to_json(word: &str) -> String {
     serde_json::Value::from(word).to_string()
 }

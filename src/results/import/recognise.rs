@@ -66,7 +66,6 @@ const TEXTS: [(&[&str], &str, &str); 9] = [
     (&["jube"], "a table of JUBE", ""),
 ];
 
-/// Returns which file of a result this is.
 pub fn result_file(path: &Path) -> Result<ResultFile> {
     let wrong = |error| Error::file("read", path, error);
     let mut file = regular_file::open(path).map_err(wrong)?;

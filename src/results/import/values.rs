@@ -54,7 +54,6 @@ impl Row {
         Self { kernel: kernel.into(), statistic, parameters: Vec::new(), values: Vec::new(), failure: None }
     }
 
-    /// Sets a parameter, by its column.
     pub fn with(mut self, column: &str, value: impl Into<Value>) -> Self {
         self.parameters.push((column.to_owned(), value.into()));
         self
@@ -92,7 +91,6 @@ impl Row {
         self
     }
 
-    /// Returns the identity of the point.
     fn key(&self) -> String {
         let parameters = self.parameters.iter().map(|(column, value)| format!(" {column}={value}"));
         format!("{}{}", self.kernel, parameters.collect::<String>())
@@ -162,7 +160,6 @@ fn find<'a, T>(pairs: &'a [(String, T)], name: &str) -> Option<&'a T> {
     pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value)
 }
 
-/// Returns the names in order, each once.
 fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     let mut seen: Vec<&str> = Vec::new();
     names.for_each(|name| {

@@ -70,7 +70,6 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>, cores: Opt
     Ok(manifest)
 }
 
-/// Creates the folder of a new result, and returns that of the copies.
 fn make_folder(folder: &Path) -> Result<PathBuf> {
     let copies = folder.join(COPIES);
     // A folder with copies and without a manifest is an import that was interrupted.

@@ -22,9 +22,6 @@ pub struct Commands {
 
 impl Commands {
     /// Takes two commands. The first value of the first one is compared.
-    ///
-    /// # Errors
-    /// If a command is not valid.
     pub fn new(commands: [Specification; 2]) -> Result<Self> {
         let value = commands[0].value.first().cloned().unwrap_or_default();
         let [a, b] = commands.map(|command| {

@@ -43,9 +43,6 @@ pub fn measure_once(sweep: &mut Sweep) {
 
 impl Launches {
     /// Takes the campaigns of both sides, whose results are in this folder.
-    ///
-    /// # Errors
-    /// If a worker or a launcher is missing, or a folder cannot be written.
     pub fn new(campaigns: [Campaign; 2], folder: TemporaryFolder) -> Result<Self> {
         let [a, b] = campaigns.map(SweepSide::new);
         Ok(Self { sides: [a?, b?], _folder: folder })

@@ -93,10 +93,7 @@ pub struct Ratio {
 }
 
 /// Measures blocks of pairs, in addition to those that there are, until the interval is narrow or the budget is spent. `elapsed` returns
-/// the seconds since the start.
-///
-/// # Errors
-/// If `run` fails. The complete pairs so far are kept.
+/// the seconds since the start. The complete pairs stay if `run` fails.
 pub fn measure(
     pairs: &mut Pairs,
     limits: &Limits,
@@ -169,7 +166,6 @@ pub fn pairs_of(samples: &Samples) -> Option<Pairs> {
 }
 
 impl Side {
-    /// Returns its name in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::A => "A",

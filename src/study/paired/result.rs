@@ -29,9 +29,6 @@ pub struct PairedResult {
 
 impl PairedResult {
     /// Makes a result of these sides, or continues the one in the folder.
-    ///
-    /// # Errors
-    /// If the folder holds another result, or cannot be written.
     pub fn open(path: &Path, names: &[String; 2], sides: &dyn Sides) -> Result<Self> {
         let folder = Folder { path: path.to_owned() };
         let (mut points, mut text) = (0, String::new());
@@ -60,9 +57,6 @@ impl PairedResult {
     }
 
     /// Returns the runs that the folder has. They are compared by `column`, or by the mean of their points.
-    ///
-    /// # Errors
-    /// If they cannot be read.
     pub fn read_pairs(&self, column: Option<&str>) -> Result<Measured> {
         let samples = Samples::from(self.folder.table()?);
         let values = [Side::A, Side::B].map(|side| {
@@ -79,9 +73,6 @@ impl PairedResult {
     }
 
     /// Writes a run to its journal: all runs of two commands are a launch, and each run of a sweep is another.
-    ///
-    /// # Errors
-    /// If the journal cannot be written.
     pub fn keep(&mut self, turn: Turn, run: &SideRun) -> Result<()> {
         let mut journal = match self.journal.take() {
             Some(journal) => journal,
@@ -107,17 +98,12 @@ impl PairedResult {
         journal.finish()
     }
 
-    /// Writes the table of all samples, and returns it.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
     pub fn write(&mut self, pairs: usize) -> Result<Samples> {
         self.end_launch()?;
         self.describe(pairs)?;
         Ok(Samples::from(self.folder.compact()?))
     }
 
-    /// Writes the question and the manifest.
     fn describe(&self, pairs: usize) -> Result<()> {
         let (folder, [a, b]) = (&self.folder, &self.names);
         let title = format!("{b} against {a}");

@@ -25,7 +25,6 @@ pub type Check<'a> = dyn Fn() -> Result<()> + 'a;
 
 /// Two sides that are compared.
 pub trait Sides {
-    /// Returns the points of both sides.
     fn points(&self) -> [Vec<Entry>; 2];
 
     /// Returns the compared column; `None` for the mean over all points.
@@ -34,7 +33,6 @@ pub trait Sides {
     /// Prepares runs of these sides; the same one twice for the null.
     fn prepare(&mut self, compared: [Side; 2], check: &Check) -> Result<()>;
 
-    /// Runs a side once.
     fn run(&mut self, side: Side, check: &Check) -> Result<SideRun>;
 }
 
@@ -54,9 +52,6 @@ impl Measured {
     }
 
     /// Measures two of the sides in blocks; the same one twice for the null. `keep` stores a run before the next one is measured.
-    ///
-    /// # Errors
-    /// If a run fails or cannot be kept, or on a signal. The complete pairs stay.
     pub fn measure(
         &mut self,
         sides: &mut dyn Sides,
