@@ -20,7 +20,7 @@
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export;
 //!                import: outputs of other programs
 //! src/locate     programs on the map: site; tracer: the valgrind tool; text_trace; reuse: LRU distances; kind, place
-//! src/simulate   a card as a simulated machine, and its network for other simulators
+//! src/simulate   a card as a simulated machine
 //! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics
 //! src/measure    hardware, observer, comm: transports; kernels, with code that families share in kernels/shared; worker; builds
 //!                `apexmap-worker` too
@@ -65,9 +65,9 @@ mod facade;
 
 pub use apexmap_base::error::{Error, ErrorKind, Location, Result};
 pub use apexmap_base::point::{Point, Value};
-#[doc(hidden)]
-pub use cli::command;
 pub use cli::main;
+#[doc(hidden)]
+pub use cli::program as command;
 pub use facade::*;
 
 /// Kernels: ways to exercise the machine, each verified and timed.

@@ -19,9 +19,6 @@ pub const CODES: [(&str, &str); 6] = [
 ];
 
 /// Compiles the codes in a folder, and returns the program.
-///
-/// # Errors
-/// If there is no C compiler, or it fails.
 pub fn build(folder: &Path) -> Result<PathBuf> {
     let (source, program) = (folder.join("demo.c"), folder.join("demo"));
     new_file::replace_contents(&source, SOURCE)?;

@@ -10,15 +10,11 @@ use std::time::Duration;
 /// Environment variable that names the C compiler instead of `cc`.
 pub const COMPILER_VARIABLE: &str = "CC";
 
-/// Returns the compiler to use.
 pub fn compiler() -> OsString {
     std::env::var_os(COMPILER_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into())
 }
 
 /// Runs a compiler to its end, and returns its messages.
-///
-/// # Errors
-/// If it does not start, or on a signal.
 pub fn run(command: Command) -> Result<(ExitStatus, String)> {
     let (interrupt, mut errors) = (Interrupt::catch(), Vec::new());
     let mut process = Process::start(command).map_err(|error| {

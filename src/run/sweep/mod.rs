@@ -43,4 +43,4 @@ mod watcher;
 pub use launch_spec::{LaunchSpec, parse_time};
 pub use read::{Sweep, parse, read, repeat, schema};
 pub use settings::parse_budget;
-pub use spec::Machine;
+pub use spec::{Machine, Scalar};

@@ -81,6 +81,19 @@ impl File {
         let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
         tables.flat_map(BTreeMap::keys).chain(self.fixed.entries.keys()).any(|name| name.get_ref() == parameter)
     }
+
+    /// Fixes a parameter instead of varying it. Figures and the answer, which may name it as an axis, are left out.
+    pub fn fix(&mut self, parameter: &str, value: &Scalar) {
+        let is_other = |name: &Spanned<String>| name.get_ref() != parameter;
+        self.axes.retain(|name, _| is_other(name));
+        self.fixed.entries.retain(|name, _| is_other(name));
+        for tables in [&mut self.together, &mut self.include] {
+            tables.iter_mut().for_each(|table| table.get_mut().retain(|name, _| is_other(name)));
+            tables.retain(|table| !table.get_ref().is_empty());
+        }
+        self.fixed.entries.insert(Spanned::new(0..0, parameter.to_owned()), Spanned::new(0..0, value.clone()));
+        (self.figure, self.question, self.answer) = (Vec::new(), None, None);
+    }
 }
 
 /// A figure of a sweep's report.
@@ -119,6 +132,14 @@ pub enum Scalar {
     Integer(i64),
     Real(f64),
     Text(String),
+}
+
+impl Scalar {
+    /// Reads a number; any other text is a text.
+    pub fn from_text(text: &str) -> Self {
+        let real = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Real);
+        text.parse().ok().map(Self::Integer).or_else(real).unwrap_or_else(|| Self::Text(text.to_owned()))
+    }
 }
 
 /// The values of a parameter: one, a list, or a range. `ranks` and `ranks_per_node` also take the words "cores", "hardware

@@ -3,41 +3,25 @@
 //! SOURCE: Casanova, Giersch, Legrand, Quinson, Suter: Versatile, scalable, and accurate simulation of distributed applications
 //! and platforms, JPDC 74 (2014). The elements and options are those of SimGrid 3.32.
 
-use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::simulated::{Machine, Time, Topology};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The largest number of nodes whose routes are written one by one. The file grows with its square.
-pub const MAX_EXPLICIT_NODES: usize = 512;
-
-/// Returns the platform of these nodes as XML. A crossbar is a cluster. Other topologies have one route per pair of nodes, with the
-/// links of [`Topology::route`]; above [`MAX_EXPLICIT_NODES`] they are SimGrid's own cluster of this shape.
-///
-/// # Errors
-/// If the topology has no place for the nodes, or SimGrid has no cluster of its shape.
-pub fn platform(machine: &Machine, nodes: usize) -> Result<String> {
-    machine.check(nodes * machine.ranks_per_node).map_err(|reason| {
-        Error::input(format!("{} cannot be exported: {reason}", machine.name), "give fewer nodes with --nodes")
-    })?;
+/// Returns the platform of these nodes as XML. One host is one node. A crossbar is a cluster; other topologies have one route per pair of
+/// nodes, with the links of [`Topology::route`]. Not expressed, because SimGrid has no option for it: the gap between messages of an
+/// interface, header bytes, the time of a failed poll, and the time of the answer before a long message.
+pub fn platform(machine: &Machine, nodes: usize) -> String {
+    machine.check(nodes * machine.ranks_per_node).expect("a place for each node");
     let body = match machine.topology {
         Topology::Crossbar => crossbar(machine, nodes),
-        _ if nodes <= MAX_EXPLICIT_NODES => explicit_routes(machine, nodes),
-        _ => cluster(machine, nodes)?,
+        _ => explicit_routes(machine, nodes),
     };
-    Ok(format!(
-        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<!-- {INTRODUCTION} -->\n\
-         <platform version=\"4.1\">\n{}<zone id=\"world\" routing=\"Full\">\n<prop id=\"card\" value=\"{}\"/>\n{body}</zone>\n\
-         </platform>\n",
+    format!(
+        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n{}\
+         <zone id=\"world\" routing=\"Full\">\n{body}</zone>\n</platform>\n",
         options(machine, nodes),
-        escape(&machine.name),
-    ))
+    )
 }
-
-const INTRODUCTION: &str = "Written by apexmap. One host is one node. Start an MPI program with:
-  smpirun -platform THIS_FILE -np RANKS PROGRAM
-and for several ranks per node with a -hostfile that has lines such as n0:4. Not expressed, because SimGrid has no option for it:
-the gap between messages of an interface, header bytes, the time of a failed poll, and the time of the answer before a long message";
 
 /// The options for which a message of SMPI costs what a message of the machine costs.
 fn options(machine: &Machine, nodes: usize) -> String {
@@ -67,19 +51,13 @@ fn options(machine: &Machine, nodes: usize) -> String {
 
 /// A crossbar: every node has a link for sending and one for receiving, each with half of the latency.
 fn crossbar(machine: &Machine, nodes: usize) -> String {
-    let last = nodes - 1;
     format!(
-        "<cluster id=\"cluster\" prefix=\"n\" suffix=\"\" radical=\"0-{last}\" {} sharing_policy=\"SPLITDUPLEX\"/>\n",
-        node_attributes(machine, interface_bandwidth(machine), machine.network.message.latency as f64 / 2.0)
-    )
-}
-
-/// Speed, cores, links and memory of the nodes of a cluster.
-fn node_attributes(machine: &Machine, bandwidth: f64, latency: f64) -> String {
-    format!(
-        "speed=\"1Gf\" core=\"{}\" bw=\"{bandwidth:e}Bps\" lat=\"{}\" loopback_bw=\"{:e}Bps\" loopback_lat=\"{}\"",
+        "<cluster id=\"cluster\" prefix=\"n\" suffix=\"\" radical=\"0-{}\" speed=\"1Gf\" core=\"{}\" bw=\"{:e}Bps\" lat=\"{}\" \
+         loopback_bw=\"{:e}Bps\" loopback_lat=\"{}\" sharing_policy=\"SPLITDUPLEX\"/>\n",
+        nodes - 1,
         machine.ranks_per_node,
-        seconds(latency),
+        interface_bandwidth(machine),
+        seconds(machine.network.message.latency as f64 / 2.0),
         bytes_per_second(machine.node.message.per_byte),
         seconds(machine.node.message.latency as f64),
     )
@@ -132,49 +110,6 @@ fn explicit_routes(machine: &Machine, nodes: usize) -> String {
     text
 }
 
-/// SimGrid's own cluster of this shape. Its nodes have no interface apart from links: these are as slow as the slower of the two,
-/// and each has its part of the latency on a route of mean length.
-fn cluster(machine: &Machine, nodes: usize) -> Result<String> {
-    let refused = |reason: String| Error::input(format!("{} cannot be exported: {reason}", machine.name), ADVICE);
-    let latency = machine.network.message.latency as f64;
-    let hop = machine.link.hop as f64;
-    let (topology, parameters, places, latency) = match &machine.topology {
-        Topology::Torus { sides } => {
-            // The mean distance along a ring of n nodes is about n / 4.
-            let mean: f64 = sides.iter().map(|&side| side as f64 / 4.0).sum();
-            let parameters = sides.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-            ("TORUS", parameters, sides.iter().product(), hop + latency / mean.max(1.0))
-        }
-        Topology::FatTree { leaf, spines } => {
-            let switches = nodes.div_ceil(*leaf);
-            let parameters = format!("2;{leaf},{switches};1,{spines};1,1");
-            // A route between switches has two links more here: those of the nodes.
-            ("FAT_TREE", parameters, leaf * switches, (latency + 2.0 * hop) / 4.0)
-        }
-        Topology::Dragonfly { nodes: each, routers } => {
-            let groups = nodes.div_ceil(each * routers);
-            if groups > *routers {
-                return Err(refused(format!("{groups} groups of {routers} routers: SimGrid needs a router per group")));
-            }
-            let parameters = format!("{groups},1;1,1;{routers},1;{each}");
-            ("DRAGONFLY", parameters, groups * routers * each, (latency + 3.0 * hop) / 5.0)
-        }
-        Topology::Mesh { .. } | Topology::Grid { .. } | Topology::Crossbar => {
-            return Err(refused("SimGrid has no cluster of its shape".into()));
-        }
-    };
-    let bandwidth = interface_bandwidth(machine).min(bytes_per_second(machine.link.per_byte));
-    let policy = if machine.link.is_contended { "SPLITDUPLEX" } else { "FATPIPE" };
-    Ok(format!(
-        "<cluster id=\"cluster\" prefix=\"n\" suffix=\"\" radical=\"0-{}\" {} topology=\"{topology}\" \
-         topo_parameters=\"{parameters}\" sharing_policy=\"{policy}\"/>\n",
-        places - 1,
-        node_attributes(machine, bandwidth, latency),
-    ))
-}
-
-const ADVICE: &str = "give at most 512 nodes with --nodes: their routes are written one by one";
-
 /// Bytes per second of an interface; at most what the ranks of the node send.
 fn interface_bandwidth(machine: &Machine) -> f64 {
     let ranks = machine.ranks_per_node as f64;
@@ -197,18 +132,4 @@ fn bytes_per_second(picoseconds_per_byte: f64) -> f64 {
 
 fn seconds(picoseconds: f64) -> String {
     format!("{:e}", picoseconds * 1e-12)
-}
-
-/// Escapes text for an attribute. XML has no characters that control terminals.
-fn escape(text: &str) -> String {
-    let escaped = |character: char| match character {
-        '&' => "&amp;".into(),
-        '<' => "&lt;".into(),
-        '>' => "&gt;".into(),
-        '"' => "&quot;".into(),
-        '\'' => "&apos;".into(),
-        _ if character.is_control() => "?".into(),
-        _ => character.to_string(),
-    };
-    text.chars().map(escaped).collect::<Vec<String>>().concat()
 }

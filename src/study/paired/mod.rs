@@ -8,6 +8,11 @@
 //! small by chance costs coverage: 95 % become 94 %. The two pairs of a block are neighbours, and times of programs are skewed, which
 //! costs more. The interval is therefore that of 97.5 % with the degrees of freedom of the blocks, and covers at least 95 %.
 
+pub mod commands;
+pub mod launches;
+pub mod result;
+pub mod sides;
+
 use apexmap_base::error::Result;
 use apexmap_base::units::{NumberStyle, number, plural};
 use apexmap_results::samples::Samples;
@@ -88,7 +93,7 @@ pub struct Ratio {
 }
 
 /// Measures blocks of pairs, in addition to those that there are, until the interval is narrow or the budget is spent. `elapsed` returns
-/// the seconds since the start.
+/// the seconds since the start. The complete pairs stay if `run` fails.
 pub fn measure(
     pairs: &mut Pairs,
     limits: &Limits,

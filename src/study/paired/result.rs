@@ -1,31 +1,25 @@
-//! The result of `apexmap ab --out`: its samples, which are kept run by run, and its page.
+//! The result of a comparison: its samples, which are kept run by run.
 
-use super::ab_sides::{Measured, SideRun};
+use super::sides::{Measured, SideRun, Sides};
+use super::{SIDE, Side, Turn, log_speed, pairs_of};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::{Point, Value as PointValue};
 use apexmap_base::regular_file;
-use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
-use apexmap_base::shell::{command_line, command_words};
-use apexmap_base::terminal::note;
-use apexmap_measure::provenance;
-use apexmap_measure::worker::unix_seconds;
-use apexmap_pages::report;
+use apexmap_base::sample::{Event, Launch, Sample, Status};
+use apexmap_base::shell::command_line;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
 use apexmap_results::disk::lock::Lock;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_run::sweep::plan::Entry;
-use apexmap_study::paired::{SIDE, Side, Turn, log_speed, pairs_of};
-use std::collections::BTreeMap;
 use std::path::Path;
-use toml::{Table, Value};
 
 /// A result folder, locked while it is measured.
 pub struct PairedResult {
-    folder: Folder,
+    pub folder: Folder,
     _lock: Lock,
     names: [String; 2],
     points: usize,
@@ -34,21 +28,18 @@ pub struct PairedResult {
 }
 
 impl PairedResult {
-    /// Makes a result of these points of both sides, or continues the one in the folder.
-    ///
-    /// # Errors
-    /// If the folder holds another result, or cannot be written.
-    pub fn open(path: &Path, names: &[String; 2], points: &[Vec<Entry>; 2]) -> Result<Self> {
+    /// Makes a result of these sides, or continues the one in the folder.
+    pub fn open(path: &Path, names: &[String; 2], sides: &dyn Sides) -> Result<Self> {
         let folder = Folder { path: path.to_owned() };
-        let lines = [Side::A, Side::B].into_iter().zip(points).flat_map(|(side, entries)| {
-            entries.iter().map(move |entry| Entry {
-                key: key_of(side, &entry.key),
-                point: point_of(side, &entry.point),
-                ..entry.clone()
-            })
-        });
-        let lines = lines.map(|entry| serde_json::to_string(&entry).map(|line| line + "\n"));
-        let text = lines.collect::<serde_json::Result<String>>().map_err(|error| Error::internal(error.to_string()))?;
+        let (mut points, mut text) = (0, String::new());
+        for (side, entries) in [Side::A, Side::B].into_iter().zip(sides.points()) {
+            points += entries.len();
+            for entry in entries {
+                let line = Entry { key: key_of(side, &entry.key), point: point_of(side, &entry.point), ..entry };
+                text += &serde_json::to_string(&line).map_err(|error| Error::internal(error.to_string()))?;
+                text.push('\n');
+            }
+        }
         let is_same = regular_file::read_text(&folder.points()).is_ok_and(|planned| planned == text);
         // A folder without a manifest is no result of others.
         if path.is_file() || !is_same && folder.manifest().exists() {
@@ -59,7 +50,6 @@ impl PairedResult {
         let lock = folder.lock()?;
         folder.remove_abandoned();
         folder.replace_text(&folder.points(), &text)?;
-        let points = points.iter().map(Vec::len).sum();
         let result = Self { folder, _lock: lock, names: names.clone(), points, journal: None };
         // Before the first sample, so that every command takes the result, however this one ends.
         result.describe(0)?;
@@ -67,31 +57,22 @@ impl PairedResult {
     }
 
     /// Returns the runs that the folder has. They are compared by `column`, or by the mean of their points.
-    ///
-    /// # Errors
-    /// If they cannot be read.
     pub fn read_pairs(&self, column: Option<&str>) -> Result<Measured> {
         let samples = Samples::from(self.folder.table()?);
-        let pairs = pairs_of(&samples).unwrap_or_default();
-        let mut measured = Measured::default();
-        measured.pairs = pairs;
-        for side in [Side::A, Side::B] {
+        let values = [Side::A, Side::B].map(|side| {
             let runs = samples.with_word(SIDE, &[side.name()]).good();
-            measured.values[side as usize] = match column {
+            match column {
                 Some(column) => runs.numbers(column),
                 None => {
                     let runs = runs.group_by(&["block", "repetition"]);
                     runs.iter().filter_map(log_speed).map(f64::exp).collect()
                 }
-            };
-        }
-        Ok(measured)
+            }
+        });
+        Ok(Measured::new(pairs_of(&samples).unwrap_or_default(), values))
     }
 
     /// Writes a run to its journal: all runs of two commands are a launch, and each run of a sweep is another.
-    ///
-    /// # Errors
-    /// If the journal cannot be written.
     pub fn keep(&mut self, turn: Turn, run: &SideRun) -> Result<()> {
         let mut journal = match self.journal.take() {
             Some(journal) => journal,
@@ -117,66 +98,26 @@ impl PairedResult {
         journal.finish()
     }
 
-    /// Writes the table of all samples and the page.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
-    pub fn write(&mut self, pairs: usize) -> Result<()> {
+    pub fn write(&mut self, pairs: usize) -> Result<Samples> {
         self.end_launch()?;
         self.describe(pairs)?;
-        let folder = &self.folder;
-        let samples = Samples::from(folder.compact()?);
-        if samples.is_empty() {
-            return Ok(());
-        }
-        report::make(folder, &samples, report::Additions::default())?;
-        note(&format!("result: {}, page: {}", folder.path.display(), folder.report().display()));
-        Ok(())
+        Ok(Samples::from(self.folder.compact()?))
     }
 
-    /// Writes the question and the manifest.
     fn describe(&self, pairs: usize) -> Result<()> {
-        let (folder, names) = (&self.folder, &self.names);
-        let question = format!("Is B faster than A? A: {}. B: {}.", names[0], names[1]);
-        let title = format!("{} against {}", names[1], names[0]);
-        let launches = Table::from_iter([("launches".to_owned(), (pairs as i64).into())]);
-        let repeat = Table::from_iter([("min".to_owned(), 1.into())]);
-        let record: [(&str, Value); 4] = [
-            ("title", title.as_str().into()),
-            ("question", question.into()),
-            ("launch", launches.into()),
-            ("repeat", repeat.into()),
-        ];
-        let record = Table::from_iter(record.map(|(key, value)| (key.to_owned(), value)));
-        let sweep = format!("# Written by: {}\n\n{record}", command_line().replace('\n', " "));
+        let (folder, [a, b]) = (&self.folder, &self.names);
+        let title = format!("{b} against {a}");
+        let question = format!("Is B faster than A? A: {a}. B: {b}.");
+        let [quoted_title, quoted_question] = [&title, &question].map(|text| toml::Value::from(text.as_str()));
+        let sweep = format!(
+            "# Written by: {}\n\ntitle = {quoted_title}\nquestion = {quoted_question}\n\n[launch]\nlaunches = {pairs}\n\n\
+             [repeat]\nmin = 1\n",
+            command_line().replace('\n', " ")
+        );
         new_file::replace_contents(&folder.sweep(), &sweep)?;
-        self.manifest(title, sweep, pairs).with_records(&folder.outcomes()?).write(folder)
-    }
-
-    fn manifest(&self, title: String, sweep: String, pairs: usize) -> Manifest {
-        Manifest {
-            schema: SCHEMA_VERSION,
-            name: self.folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            title,
-            sweep,
-            seed: 0,
-            machine: provenance::host_name(),
-            hosts: Vec::new(),
-            points: self.points,
-            blocks: pairs as u32,
-            budget_seconds: None,
-            command: command_words(),
-            driver: provenance::build(),
-            driver_host: provenance::host(),
-            worker: provenance::build(),
-            unix_seconds: unix_seconds(),
-            samples: BTreeMap::new(),
-            launches: Vec::new(),
-            sized_for: None,
-            simulated: None,
-            imported: None,
-            compaction: None,
-        }
+        let name = folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let manifest = Manifest { sweep, points: self.points, blocks: pairs as u32, ..Manifest::new(name, title) };
+        manifest.with_records(&folder.outcomes()?).write(folder)
     }
 }
 
