@@ -70,17 +70,17 @@ pub struct Allocator;
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        checked(unsafe { System.alloc(layout) }, layout.size())
+        require_memory(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        checked(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        require_memory(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
-        checked(unsafe { System.realloc(memory, layout, bytes) }, bytes)
+        require_memory(unsafe { System.realloc(memory, layout, bytes) }, bytes)
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
@@ -90,7 +90,7 @@ unsafe impl GlobalAlloc for Allocator {
 }
 
 #[inline]
-fn checked(memory: *mut u8, bytes: usize) -> *mut u8 {
+fn require_memory(memory: *mut u8, bytes: usize) -> *mut u8 {
     if memory.is_null() { end_without_memory(bytes) } else { memory }
 }
 

@@ -25,7 +25,7 @@ pub fn build(folder: &Path) -> Result<PathBuf> {
     let compiler = compiler::compiler();
     let mut command = Command::new(&compiler);
     command.args(["-O2", "-g", "-o"]).arg(&program).arg(&source);
-    let (status, messages) = compiler::run(command)?;
+    let (status, messages) = compiler::run(command, folder)?;
     if !status.success() {
         let (name, first) = (compiler.display(), messages.lines().next().unwrap_or_default());
         return Err(Error::environment(

@@ -4,6 +4,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::interrupt::Interrupt;
 use apexmap_base::process::{Output, Process};
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -14,8 +15,12 @@ pub fn compiler() -> OsString {
     std::env::var_os(COMPILER_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into())
 }
 
-/// Runs a compiler to its end, and returns its messages.
-pub fn run(command: Command) -> Result<(ExitStatus, String)> {
+/// Runs a compiler to its end, and returns its messages. It leaves its temporary files in `folder` if it is killed.
+///
+/// # Errors
+/// If it does not start, or on a signal.
+pub fn run(mut command: Command, folder: &Path) -> Result<(ExitStatus, String)> {
+    command.env("TMPDIR", folder);
     let (interrupt, mut errors) = (Interrupt::catch(), Vec::new());
     let mut process = Process::start(command).map_err(|error| {
         let help = "install one: on Debian the package gcc; or set CC to its path";

@@ -213,7 +213,7 @@ impl Installation {
         command.args([self.library("coregrind"), self.library("vex")]);
         let support = self.library("gcc-sup");
         command.args(support.is_file().then_some(support)).arg("-lgcc");
-        let (status, text) = compiler::run(command)?;
+        let (status, text) = compiler::run(command, folder)?;
         if status.success() {
             return Ok(());
         }
