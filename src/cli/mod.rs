@@ -53,6 +53,13 @@ const INSTEAD: &[(&str, &str)] = &[
         "--export",
         "`apexmap card CARD --all` shows the network's numbers; tests/simgrid/platform.rs writes them for SimGrid",
     ),
+    (
+        "cancel",
+        "cancel jobs by the batch system's own program, such as scancel; RESULT/jobs/*.queued has the ids of jobs that wait",
+    ),
+    ("job", "run apexmap itself on the other machine: `make release` builds a file for any Linux"),
+    ("--detach", "--submit, which submits each job once and ends"),
+    ("--wait", "--submit, and then `apexmap status RESULT`"),
     ("--from-card", "`apexmap card CARD --all` shows the network's numbers"),
 ];
 
