@@ -10,8 +10,8 @@ const MOST_IDS_AS_TEXT: usize = 56;
 #[test]
 fn every_kernel_is_found_as_the_same_static() {
     for kernel in ALL {
-        let found = find(kernel.id).expect("a kernel");
-        assert!(eq(*kernel, found) && fn_addr_eq(kernel.run, found.run), "{}", kernel.id);
+        let same = find(kernel.id).expect("a kernel");
+        assert!(eq(*kernel, same) && fn_addr_eq(kernel.run, same.run), "{}", kernel.id);
     }
 }
 
@@ -34,9 +34,17 @@ fn constants_with_functions(text: &str) -> Vec<&str> {
 #[test]
 fn no_public_constant_holds_a_function_pointer() {
     assert_eq!(constants_with_functions("pub const A: Kernel = Kernel {\n};\npub const fn b() -> Kernel {\n"), ["A"]);
-    assert_eq!(constants_with_functions("pub const A: u64 = 1;\npub const B: Key<u64> = key(Domain::Chosen);\n"), ["B"]);
+    assert_eq!(
+        constants_with_functions("pub const A: u64 = 1;\npub const B: Key<u64> = key(Domain::Chosen);\n"),
+        ["B"]
+    );
     for (file, text) in sources("src/measure") {
-        assert!(constants_with_functions(&text).is_empty(), "{}: {:?}", file.display(), constants_with_functions(&text));
+        assert!(
+            constants_with_functions(&text).is_empty(),
+            "{}: {:?}",
+            file.display(),
+            constants_with_functions(&text)
+        );
     }
 }
 
@@ -46,7 +54,8 @@ fn kernels_are_rarely_named_by_text() {
     let places: Vec<String> = outside
         .flat_map(|(file, text)| {
             let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-            let ids = code.flat_map(|line| ALL.iter().filter(move |kernel| line.contains(&format!("\"{}\"", kernel.id))));
+            let ids =
+                code.flat_map(|line| ALL.iter().filter(move |kernel| line.contains(&format!("\"{}\"", kernel.id))));
             ids.map(|kernel| format!("{}: {}", file.display(), kernel.id)).collect::<Vec<_>>()
         })
         .collect();
