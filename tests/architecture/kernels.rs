@@ -10,8 +10,8 @@ const MOST_IDS_AS_TEXT: usize = 56;
 #[test]
 fn every_kernel_is_found_as_the_same_static() {
     for kernel in ALL {
-        let found = find(kernel.id).expect("a kernel");
-        assert!(eq(*kernel, found) && fn_addr_eq(kernel.run, found.run), "{}", kernel.id);
+        let same = find(kernel.id).expect("a kernel");
+        assert!(eq(*kernel, same) && fn_addr_eq(kernel.run, same.run), "{}", kernel.id);
     }
 }
 
