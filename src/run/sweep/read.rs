@@ -59,6 +59,14 @@ impl Sweep {
     }
 }
 
+impl Scalar {
+    /// Reads a number; any other text is a text.
+    pub fn from_text(text: &str) -> Self {
+        let real = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Real);
+        text.parse().ok().map(Self::Integer).or_else(real).unwrap_or_else(|| Self::Text(text.to_owned()))
+    }
+}
+
 fn source<'a>(text: &'a str, path: &'a Path) -> TomlSource<'a> {
     TomlSource { path, text, examples: "sweeps/" }
 }
