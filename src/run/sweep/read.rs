@@ -5,7 +5,7 @@
 use super::launch_spec::LaunchSpec;
 use super::spec::{Machine, Scalar};
 use super::{answer_checks, expand, figures, settings, spec, values};
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_measure::comm::TransportKind;
@@ -48,12 +48,22 @@ impl Sweep {
     pub fn with_fixed(&self, settings: &[(&str, Scalar)], machine: Machine) -> Result<Self> {
         let mut file: spec::File = toml::from_str(&self.text).map_err(|e| self.source().parse_error(&e))?;
         settings.iter().for_each(|(name, value)| file.fix(name, value));
+        // A setting has no place in the file.
         from_file(&file, &self.text, &self.path, machine)
+            .map_err(|error| Error { location: error.location.filter(|place| !place.span.is_empty()), ..error })
     }
 
     /// Returns the text as the source of errors with a place.
     pub fn source(&self) -> TomlSource<'_> {
         source(&self.text, &self.path)
+    }
+}
+
+impl Scalar {
+    /// Reads a number; any other text is a text.
+    pub fn from_text(text: &str) -> Self {
+        let real = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Real);
+        text.parse().ok().map(Self::Integer).or_else(real).unwrap_or_else(|| Self::Text(text.to_owned()))
     }
 }
 

@@ -134,14 +134,6 @@ pub enum Scalar {
     Text(String),
 }
 
-impl Scalar {
-    /// Reads a number; any other text is a text.
-    pub fn from_text(text: &str) -> Self {
-        let real = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Real);
-        text.parse().ok().map(Self::Integer).or_else(real).unwrap_or_else(|| Self::Text(text.to_owned()))
-    }
-}
-
 /// The values of a parameter: one, a list, or a range. `ranks` and `ranks_per_node` also take the words "cores", "hardware
 /// threads", "node" and "devices".
 #[derive(Debug, JsonSchema)]
