@@ -418,7 +418,9 @@ fn unsafe_without_section(text: &str) -> Vec<String> {
     for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("unsafe fn ")) {
         let before = || lines[..number].iter().rev();
         let outer = before().find(|other| !other.is_empty() && indentation(other) < indentation(line));
-        let of_trait = outer.is_some_and(|outer| outer.trim_start().starts_with("impl") && outer.contains(" for "));
+        let of_trait = outer.is_some_and(|outer| {
+            outer.trim_start().trim_start_matches("unsafe ").starts_with("impl") && outer.contains(" for ")
+        });
         if !of_trait && !before().take_while(|line| is_head(line)).any(|line| line.contains("# Safety")) {
             missing.push(line.trim().to_owned());
         }
