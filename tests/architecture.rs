@@ -17,7 +17,8 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
     (
         "base",
         &[
-            &["units", "source", "place", "regular_file", "parallel", "provenance", "reservation"],
+            &["units", "source", "words"],
+            &["place", "regular_file", "parallel", "provenance", "reservation"],
             &["error", "disturbance", "name_lookup", "point"],
             &["text_table", "terminal"],
             &[

@@ -37,7 +37,7 @@ pub static N: Key<u64> = key(
     "N",
     "number of index arrays in one run; the default is large enough for the clock and for \
      remote accesses to average out",
-    Domain::Chosen { min: 1, max: 1 << 32, depends_on: "I, L, alpha and P", choose: arrays::count },
+    chosen(1..=1 << 32, "I, L, alpha and P", arrays::count),
 )
 .in_column("index_arrays", Unit::None);
 pub const SEED: Key<u64> = seed("seed of the random addresses");
