@@ -66,7 +66,7 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
     ),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import", "maps"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
-    ("run", &[&["placeholder"], &["launch", "sweep"], &["campaign"]]),
+    ("run", &[&["placeholder"], &["launch", "sweep"], &["drive"], &["campaign"]]),
     ("cluster", &[&["batch"], &["site"], &["cluster"], &["jobs"], &["find_nodes", "site_check"]]),
     ("study", &[&["model_fit", "calibrate", "nodes", "paired"], &["answers", "validate"]]),
     ("pages", &[&["html", "explorer"], &["report", "compare", "validation", "locate"]]),
@@ -78,8 +78,8 @@ const MAX_FUNCTION_LINES: usize = 70;
 const MAX_CLOSURES: usize = 3;
 /// The budget of all sources: lines, and characters without indents and ends of lines. It only falls: a new feature names what it
 /// replaces.
-const MAX_LINES: usize = 99_000;
-const MAX_CHARACTERS: usize = 3_820_000;
+const MAX_LINES: usize = 97_800;
+const MAX_CHARACTERS: usize = 3_775_000;
 
 /// Returns the source files in a folder of the repository: paths relative to the repository, and texts.
 pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
@@ -289,7 +289,7 @@ const READS: [&str; 12] = [
 /// Files that read such texts, and why.
 const READERS: [(&str, &str); 5] = [
     ("src/base/toml_file.rs", "messages of the crate toml"),
-    ("src/run/sweep/suspicion.rs", "messages of launchers and workers, without their numbers"),
+    ("src/run/drive/suspicion.rs", "messages of launchers and workers, without their numbers"),
     ("src/measure/comm/threads.rs", "messages of panics, which are all that is left of a rank"),
     ("src/commands/opened.rs", "names the archive instead of the folder that it was unpacked to"),
     ("src/commands/selection.rs", "writes the user's conditions into the commands that an error suggests"),

@@ -19,7 +19,7 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::{
     Cause, Quietness, Reference, causes, judge, overall_verdict, preflight_causes,
 };
-use apexmap_run::sweep::watch::Watch;
+use apexmap_run::drive::watch::Watch;
 use apexmap_study::calibrate;
 use apexmap_theory::machine::{Card, Number};
 use perf_event::events::{Event, Software};

@@ -37,7 +37,7 @@ crate::words! {
 pub struct Sample {
     #[serde(flatten)]
     pub point: Point,
-    /// Identity of the point together with everything that must not be mixed (transport, machine, build): see `sweep::plan`.
+    /// Identity of the point together with everything that must not be mixed (transport, machine, build): see `drive::plan`.
     pub key: String,
     /// Number of the launch among the sweep's launches of this rank count, from 0.
     pub block: u32,

@@ -18,7 +18,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_results::samples::remarks::REMARK_COLUMNS;
 use apexmap_results::table::columns::{Role, exact_value};
-use apexmap_run::sweep::result_state::{Facts, Failure, NodeStatus, PointCounts, ResultState};
+use apexmap_run::drive::result_state::{Facts, Failure, NodeStatus, PointCounts, ResultState};
 use apexmap_study::answers::declared::{self, Declared};
 use apexmap_study::nodes;
 use serde::Serialize;

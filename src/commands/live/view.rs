@@ -7,7 +7,7 @@ use apexmap_base::sample::{Launch, Sample};
 use apexmap_base::terminal::{to_printable, wrap_lines};
 use apexmap_results::disk::Folder;
 use apexmap_results::maps::{Map, Maps};
-use apexmap_run::sweep::plan::Plan;
+use apexmap_run::drive::plan::Plan;
 use std::io::IsTerminal;
 use std::path::Path;
 

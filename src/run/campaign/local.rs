@@ -2,8 +2,8 @@
 
 use crate::campaign::starter::Starter;
 use crate::campaign::{Campaign, Conduct, Display, Measured, trial};
-use crate::sweep::driver;
-use crate::sweep::plan::{Plan, Progress};
+use crate::drive::driver;
+use crate::drive::plan::{Plan, Progress};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::interrupt::{Interrupt, signal_name};
 use apexmap_base::shell::{command_to_resume, command_words};

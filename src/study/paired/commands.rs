@@ -7,7 +7,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_measure::kernels::command::{COMMAND, Specification};
 use apexmap_measure::kernels::{self};
 use apexmap_run::campaign::requested_runs::RequestedRuns;
-use apexmap_run::sweep::plan::Entry;
+use apexmap_run::drive::plan::Entry;
 
 /// The key of a command's samples, besides their side.
 const KEY: &str = "command";

@@ -12,9 +12,9 @@ use apexmap_results::disk::tabulate::tabulate;
 use apexmap_results::samples::Samples;
 use apexmap_run::campaign::starter::Starter;
 use apexmap_run::campaign::{Campaign, Conduct};
+use apexmap_run::drive::driver::Watcher;
+use apexmap_run::drive::plan::Entry;
 use apexmap_run::sweep::Sweep;
-use apexmap_run::sweep::driver::Watcher;
-use apexmap_run::sweep::plan::Entry;
 
 /// Both sides of a sweep, with their launches in a folder that is removed at the end.
 pub struct Launches {

@@ -14,7 +14,7 @@ use apexmap_results::disk::journal::Journal;
 use apexmap_results::disk::lock::Lock;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
-use apexmap_run::sweep::plan::Entry;
+use apexmap_run::drive::plan::Entry;
 use std::path::Path;
 
 /// A result folder, locked while it is measured.

@@ -6,7 +6,7 @@ use apexmap_base::sample::{Launch, Sample, Status};
 use apexmap_base::shell::quote_words;
 use apexmap_measure::kernels::command;
 use apexmap_results::table::quietness::{ReferenceValues, causes};
-use apexmap_run::sweep::plan::Entry;
+use apexmap_run::drive::plan::Entry;
 use std::time::Instant;
 
 /// One run of a side.

@@ -1,8 +1,8 @@
 //! The plan: all points of a sweep with their keys, and the samples that a result already has.
 
-use super::memory;
 use super::simulation::Simulation;
 use crate::launch::LauncherEntry;
+use crate::sweep::memory;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Launch, Status};

@@ -1,7 +1,7 @@
 //! The state of a result: which points are measured, missing or failed, and whether someone measures the others.
 
 use super::plan::{Entry, Progress, State};
-use super::read::repeat;
+use crate::sweep::repeat;
 use apexmap_base::error::Result;
 use apexmap_base::regular_file::read_text;
 use apexmap_base::sample::{Sample, Status};

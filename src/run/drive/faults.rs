@@ -1,9 +1,9 @@
 //! Errors and failed samples of launches that go wrong.
 
 use super::execute::Ending;
-use super::memory;
 use super::plan::{Entry, Plan, launch_memory};
 use crate::launch::causes::{ADVICE, Cause, Nature};
+use crate::sweep::memory;
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::{LaunchSize, Point};
