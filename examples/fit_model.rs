@@ -1,6 +1,6 @@
 //! Fits a model to a result: latency and bandwidth of messages between two ranks.
 //!
-//!     apexmap run notebooks
+//!     apexmap run notebooks/notebooks.toml
 //!     cargo run --release --example fit_model -- results/notebooks
 //!
 //! This is equivalent to `apexmap fit results/notebooks --model point_to_point.switch --where 'message_bytes <= 32768'

@@ -14,14 +14,13 @@
 //! src/study      calibrate: the numbers of a machine card; model_fit: fits of models to samples; validate: models against papers;
 //!                answers: answers to the questions of sweeps; nodes: nodes of a cluster against each other;
 //!                paired: two commands, or two variants of a sweep, in turn
-//! src/cluster    batch: batch systems; submit: batch jobs; site: site files; manual: launches by hand on other machines;
-//!                carriers: a campaign as batch jobs or by hand
+//! src/cluster    batch: batch systems; site: site files; jobs: a campaign as scripts of jobs, each submitted once
 //! src/run        sweep: specification, plan, driver; launch: launchers; campaign: a sweep from plan to result on this machine
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export;
 //!                import: outputs of other programs
 //! src/locate     programs on the map: site; tracer: the valgrind tool; text_trace; reuse: LRU distances; kind, place
-//! src/simulate   a card as a simulated machine, and its network for other simulators
+//! src/simulate   a card as a simulated machine
 //! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics
 //! src/measure    hardware, observer, comm: transports; kernels, with code that families share in kernels/shared; worker; builds
 //!                `apexmap-worker` too
@@ -66,9 +65,9 @@ mod facade;
 
 pub use apexmap_base::error::{Error, ErrorKind, Location, Result};
 pub use apexmap_base::point::{Point, Value};
-#[doc(hidden)]
-pub use cli::command;
 pub use cli::main;
+#[doc(hidden)]
+pub use cli::program as command;
 pub use facade::*;
 
 /// Kernels: ways to exercise the machine, each verified and timed.

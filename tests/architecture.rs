@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 mod imports;
+mod kernels;
 
 use imports::{Crate, File, cycles};
 
@@ -16,7 +17,8 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
     (
         "base",
         &[
-            &["units", "source", "place", "regular_file", "parallel", "provenance", "reservation"],
+            &["units", "source", "words"],
+            &["place", "regular_file", "parallel", "provenance", "reservation"],
             &["error", "disturbance", "name_lookup", "point"],
             &["text_table", "terminal"],
             &[
@@ -50,21 +52,21 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
         "theory",
         &[&["statistics", "trade", "places"], &["codes", "machine", "models", "fit", "paper_tables"], &["bounds"]],
     ),
-    ("simulate", &[&["numbers", "places", "goal", "simgrid"], &["interface", "paths"], &["computation", "envelope"]]),
+    ("simulate", &[&["numbers", "places"], &["interface", "paths"], &["computation", "envelope"]]),
     (
         "locate",
         &[
             &["reuse"],
             &["site"],
-            &["tracer", "walk", "sketch", "kind"],
+            &["tracer", "walk", "sketch"],
             &["analysis", "place"],
             &["text_trace", "located", "demo"],
             &["screen", "code"],
         ],
     ),
-    ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import"]]),
+    ("results", &[&["table"], &["disk", "samples"], &["query", "export", "import", "maps"]]),
     ("draw", &[&["figure"], &["plot"], &["selection"]]),
-    ("run", &[&["placeholder"], &["launch", "sweep"], &["campaign"]]),
+    ("run", &[&["placeholder"], &["launch", "sweep"], &["drive"], &["campaign"]]),
     ("cluster", &[&["batch"], &["site"], &["cluster"], &["jobs"], &["find_nodes", "site_check"]]),
     ("study", &[&["model_fit", "calibrate", "nodes", "paired"], &["answers", "validate"]]),
     ("pages", &[&["html", "explorer"], &["report", "compare", "validation", "locate"]]),
@@ -76,8 +78,8 @@ const MAX_FUNCTION_LINES: usize = 70;
 const MAX_CLOSURES: usize = 3;
 /// The budget of all sources: lines, and characters without indents and ends of lines. It only falls: a new feature names what it
 /// replaces.
-const MAX_LINES: usize = 99_000;
-const MAX_CHARACTERS: usize = 3_820_000;
+const MAX_LINES: usize = 97_800;
+const MAX_CHARACTERS: usize = 3_775_000;
 
 /// Returns the source files in a folder of the repository: paths relative to the repository, and texts.
 pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
@@ -287,7 +289,7 @@ const READS: [&str; 12] = [
 /// Files that read such texts, and why.
 const READERS: [(&str, &str); 5] = [
     ("src/base/toml_file.rs", "messages of the crate toml"),
-    ("src/run/sweep/suspicion.rs", "messages of launchers and workers, without their numbers"),
+    ("src/run/drive/suspicion.rs", "messages of launchers and workers, without their numbers"),
     ("src/measure/comm/threads.rs", "messages of panics, which are all that is left of a rank"),
     ("src/commands/opened.rs", "names the archive instead of the folder that it was unpacked to"),
     ("src/commands/selection.rs", "writes the user's conditions into the commands that an error suggests"),
@@ -417,7 +419,9 @@ fn unsafe_without_section(text: &str) -> Vec<String> {
     for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("unsafe fn ")) {
         let before = || lines[..number].iter().rev();
         let outer = before().find(|other| !other.is_empty() && indentation(other) < indentation(line));
-        let of_trait = outer.is_some_and(|outer| outer.trim_start().starts_with("impl") && outer.contains(" for "));
+        let of_trait = outer.is_some_and(|outer| {
+            outer.trim_start().trim_start_matches("unsafe ").starts_with("impl") && outer.contains(" for ")
+        });
         if !of_trait && !before().take_while(|line| is_head(line)).any(|line| line.contains("# Safety")) {
             missing.push(line.trim().to_owned());
         }

@@ -190,6 +190,7 @@ fn a_result_that_needs_more_memory_than_there_is_ends_with_a_message_and_leaves_
     let (result, file, temporary) = (scratch.join("r"), scratch.join("r.tar.gz"), scratch.join("tmp"));
     fs::create_dir_all(result.join("journals")).expect("folders");
     fs::create_dir(&temporary).expect("a folder");
+    fs::write(result.join("journals/0001.jsonl"), "").expect("a file");
     let words = "\"a\",".repeat(10 << 20);
     fs::write(result.join("manifest.json"), format!("{{\"schema\":1,\"command\":[{words}\"a\"]}}")).expect("a file");
     assert!(output(Command::new("tar").arg("-czf").arg(&file).arg("-C").arg(&*scratch).arg("r")).status.success());

@@ -1,6 +1,6 @@
 //! Tests of the baseline: its errors are those of interpolation, and a model that is no better explains nothing.
 
-use apexmap_study::model_fit::{self, adequacy};
+use apexmap_study::model_fit;
 use apexmap_theory::fit::baseline::{Baseline, interpolate};
 use apexmap_theory::fit::{self, Fit, Observation, Options, Role};
 use apexmap_theory::models;
@@ -131,7 +131,7 @@ fn a_true_model_is_accepted_and_the_loss_of_others_reported() {
 fn a_model_with_a_large_error_is_rejected_despite_a_worse_baseline() {
     let model = models::find("apex_map.surface").expect("a model");
     let (mut fit, baseline) = fit_surface(&|_| 1.0, 0.02);
-    assert!(adequacy::failure(0.25, &fit.points).is_none());
+    assert!(model_fit::failure(0.25, &fit.points).is_none());
     fit.quality.smape = 0.509;
     let sentence = model_fit::sentence(model, &fit, Some(&baseline));
     let first =

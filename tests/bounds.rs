@@ -805,7 +805,7 @@ fn nothing_over_open_mpi_is_faster_than_its_calibration() {
     let mut probes = calibrate::probes(&host, 2);
     // These probes take long, and no limit uses their numbers.
     probes.retain(|probe| {
-        probe.kernel != "random_access.shared" && probe.number.to_string() != "network_bandwidth_bytes_per_second"
+        probe.kernel.id != "random_access.shared" && probe.number.to_string() != "network_bandwidth_bytes_per_second"
     });
     let worker = OPEN_MPI.worker().to_str().expect("text");
     let launch = "transport = \"mpi\"\nlauncher = \"openmpi\"\n";

@@ -3,8 +3,8 @@
 
 use super::common::Scratch;
 use apexmap_base::other_output::{LineCounts, OtherOutput};
+use apexmap_run::drive::errors::ErrorOutput;
 use apexmap_run::launch::causes::{CAUSES, Nature, Search, Stage, find, find_handicap};
-use apexmap_run::sweep::errors::ErrorOutput;
 
 macro_rules! recorded {
     ($name:literal) => {

@@ -2,13 +2,72 @@
 
 use super::common::{Scratch, apexmap, refusal_message, successful_stdout};
 
-/// Returns the commands of `apexmap --help`.
+/// Returns the commands for users.
 fn commands() -> Vec<String> {
-    let help = successful_stdout(&["--help"]);
-    let list = help.split_once("Commands:\n").expect("commands").1;
-    let list = list.split_once("\n\n").expect("an end").0;
-    let names = list.lines().filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
+    let program = apexmap::command();
+    let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+    shown.map(|command| command.get_name().to_owned()).collect()
+}
+
+/// Returns the groups of commands in a help text, each with the names of the commands that it describes.
+fn groups(help: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in help.lines().take_while(|line| *line != "Options:") {
+        if let Some(name) = line.strip_suffix(':') {
+            groups.push((name, Vec::new()));
+        } else if let (Some(text), Some((_, names))) = (line.strip_prefix("  "), groups.last_mut())
+            && text.contains("  ")
+            && !text.starts_with(' ')
+        {
+            names.extend(text.split_whitespace().next());
+        }
+    }
+    groups
+}
+
+#[test]
+fn the_help_lists_all_commands_in_five_groups_and_the_short_one_describes_nine() {
+    let (short, long) = (successful_stdout(&["-h"]), successful_stdout(&["--help"]));
+    let (first, complete) = (groups(&short), groups(&long));
+    let names = |groups: &[(&str, Vec<&str>)]| groups.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(names(&complete), ["Measure", "Look", "Compare and explain", "Papers and models", "Clusters"], "{long}");
+    assert_eq!(names(&first), names(&complete), "{short}");
+    let listed: Vec<&str> = first.iter().flat_map(|(_, names)| names.clone()).collect();
+    let expected = ["run", "sweeps", "calibrate", "show", "status", "query", "report", "compare", "predict"];
+    assert_eq!(listed, expected, "{short}");
+    let mut listed: Vec<&str> =
+        complete.iter().flat_map(|(_, names)| names.clone()).chain(["man", "completions"]).collect();
+    listed.sort_unstable();
+    let mut commands = commands();
+    commands.sort_unstable();
+    assert_eq!(listed, commands, "{long}");
+    assert!(commands.iter().all(|name| short.contains(name.as_str())), "{short}");
+    let without = apexmap(&[]);
+    assert_eq!(String::from_utf8_lossy(&without.stderr), short, "without a command, the program prints the short help");
+}
+
+#[test]
+fn the_short_help_of_run_has_six_flags_and_the_long_one_has_all() {
+    let flags = |help: &str| help.lines().filter(|line| line.trim_start().starts_with("--")).count();
+    let (short, long) = (successful_stdout(&["run", "-h"]), successful_stdout(&["run", "--help"]));
+    assert_eq!(flags(&short), 6, "{short}");
+    assert!(
+        short.contains("--budget") && short.contains("--out") && short.contains("see more with '--help'"),
+        "{short}"
+    );
+    assert!(flags(&long) > 30 && long.contains("--retry-failed"), "{long}");
+}
+
+#[test]
+fn a_removed_name_says_what_to_use_instead() {
+    for (arguments, expected) in [
+        (&["export", "results/none", "--format", "extra-p"][..], "--format jsonl"),
+        (&["calibrate", "--export", "goal"], "apexmap card CARD --all"),
+        (&["simulate"], "apexmap run SWEEP --simulate CARD"),
+    ] {
+        let message = refusal_message(arguments);
+        assert!(message.contains("help: ") && message.contains(expected), "{arguments:?}: {message}");
+    }
 }
 
 #[test]
@@ -108,8 +167,15 @@ fn kernels_and_models_are_listed_by_family_and_partial_name() {
 
 #[test]
 fn ready_sweeps_are_listed_printed_and_written_without_overwriting() {
-    let list = successful_stdout(&["sweeps"]);
-    assert!(list.contains("How fast are my caches") && list.contains("mpi, srun"), "{list}");
+    let (first, list) = (successful_stdout(&["sweeps"]), successful_stdout(&["sweeps", "--all"]));
+    let names = |list: &str| list.lines().filter(|line| line.contains('?')).count();
+    assert!(names(&first) == 12 && first.contains("How fast are my caches"), "{first}");
+    let of_papers = list.split_once("Experiments of the papers").expect("a second list").1;
+    assert!(list.contains("mpi, srun") && names(&list) > 40, "{list}");
+    assert!(
+        names(of_papers) == 17 && of_papers.contains("paper-figure-2") && of_papers.contains("protocol"),
+        "{of_papers}"
+    );
     let text = std::fs::read_to_string("sweeps/protocol.toml").expect("a sweep");
     assert_eq!(successful_stdout(&["sweeps", "protocol"]), text);
     let sweeps = successful_stdout(&["sweeps", "bandwidth"]);

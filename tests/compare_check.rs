@@ -364,3 +364,9 @@ fn a_published_machine_lists_its_rates_or_explains_their_absence() {
         rates_of("simulated-nic")
     );
 }
+
+#[test]
+fn the_removed_comparison_with_itself_names_its_replacement() {
+    let message = refusal_message(&["compare", "--self", "quickstart"]);
+    assert!(message.contains("run `apexmap ab --sweep SWEEP --null`"), "{message}");
+}

@@ -19,7 +19,7 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::{
     Cause, Quietness, Reference, causes, judge, overall_verdict, preflight_causes,
 };
-use apexmap_run::sweep::watch::Watch;
+use apexmap_run::drive::watch::Watch;
 use apexmap_study::calibrate;
 use apexmap_theory::machine::{Card, Number};
 use perf_event::events::{Event, Software};
@@ -122,8 +122,9 @@ fn the_reference_uses_quartiles_or_medians_of_four_or_more_runs() {
     };
     let runs = [1.0, 2.0, 3.0, 4.0, 9.0].map(with);
     let reference = Reference::from_facts(&runs);
-    assert_eq!((reference.cache_seconds, reference.hertz), (Some(2.0), Some(4e9)), "quartiles of five");
-    assert_eq!(reference.barrier_seconds, Some(3.0), "the median");
+    let quartiles = [Fact::CacheCanary, Fact::HertzBefore].map(|fact| reference.get(fact));
+    assert_eq!(quartiles, [Some(2.0), Some(4e9)], "quartiles of five");
+    assert_eq!(reference.get(Fact::BarrierCanary), Some(3.0), "the median");
     assert_eq!(Reference::from_facts(&runs[..3]), Reference::default());
 }
 

@@ -11,8 +11,8 @@ use apexmap_results::disk::tabulate::tabulate;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::Table;
 use apexmap_run::campaign::each_node::EachNode;
+use apexmap_run::drive::faults;
 use apexmap_run::launch::{self, LaunchJob, LocalMachine};
-use apexmap_run::sweep::faults;
 use apexmap_study::nodes::{self, MIN_DIFFERENCE, NodeCheck};
 use apexmap_theory::statistics::outliers;
 use rand::SeedableRng;
@@ -397,7 +397,7 @@ fn launchers_place_the_ranks_on_the_node() {
     ];
     for (id, words) in expected {
         let entry = launch::find(id).expect("a launcher");
-        let context = apexmap_run::sweep::plan::Context {
+        let context = apexmap_run::drive::plan::Context {
             transport: entry.transport,
             launcher: entry,
             ranks_per_node: None,

@@ -1,13 +1,12 @@
 //! Tests of samples exported for other programs, and that these programs read them.
 
-use super::common::{Scratch, apexmap, file, launch, sample, samples, small_point, successful_stdout, table, write};
+use super::common::{Scratch, apexmap, file, launch, samples, successful_stdout, write};
 use crate::needs;
 use apexmap_base::point::Value;
-use apexmap_base::sample::{Sample, Status};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::tabulate::tabulate;
-use apexmap_results::export::{csv, extra_p, jsonl, metadata};
+use apexmap_results::export::{csv, write_json_lines};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::Table;
 use apexmap_results::table::TableBuilder;
@@ -87,7 +86,7 @@ proptest! {
     fn json_lines_preserve_every_value(table in random_table()) {
         let (columns, rows): (_, Vec<usize>) = (columns(&table), (0..table.rows).collect());
         let mut text = Vec::new();
-        jsonl::write(&columns, &rows, &mut text).expect("written");
+        write_json_lines(&columns, &rows, &mut text).expect("written");
         let text = String::from_utf8(text).expect("text");
         prop_assert_eq!(text.lines().count(), table.rows);
         for (row, line) in text.lines().enumerate() {
@@ -175,7 +174,7 @@ fn a_csv_file_has_a_separate_description_of_its_columns() {
     ]);
     let text = std::fs::read_to_string(&out).expect("the file");
     assert_eq!(text, "block_words,seconds,status\n2,1.0,ok\n2,2.0,ok\n2,3.0,ok\n2,4.0,ok\n2,10.0,ok\n");
-    let about = std::fs::read_to_string(metadata::path(&out)).expect("its description");
+    let about = std::fs::read_to_string(csv::metadata_path(&out)).expect("its description");
     let about: serde_json::Value = serde_json::from_str(&about).expect("JSON");
     assert_eq!((&about["@context"], &about["url"]), (&"http://www.w3.org/ns/csvw".into(), &"some.csv".into()));
     let columns = about["tableSchema"]["columns"].as_array().expect("columns");
@@ -215,7 +214,7 @@ fn words_in_csv_files_are_never_formulas_and_numbers_stay_numeric() {
     }
     let row = ["-1.5", "=1", "-x", "1e-3", ""].map(str::to_owned).to_vec();
     assert_eq!(csv::text([row]), "-1.5,'=1,'-x,1e-3,\n");
-    let about = metadata::describe(&columns(&table), std::path::Path::new("x.csv"), "x");
+    let about = csv::describe(&columns(&table), std::path::Path::new("x.csv"), "x");
     assert!(about.contains("apostrophe"), "{about}");
 }
 
@@ -233,45 +232,10 @@ fn samples_of_other_plans_are_exported_only_on_request() {
     assert_eq!(successful_stdout(&["export", path, "--format", "jsonl", "--stale"]).lines().count(), 15);
 }
 
-/// Returns two points with two samples each and a third point with only a failure. The seed changes within a point.
-fn scaling() -> Vec<Sample> {
-    let mut result = Vec::new();
-    for (ranks, seconds) in [(1, [1.0, 1.5]), (2, [2.0, 2.5])] {
-        for (repetition, seconds) in seconds.into_iter().enumerate() {
-            let point = small_point("apex_map.two_sided", ranks).with_parameter("seed", repetition as u64);
-            result.push(sample(&point, "k", repetition as u32, seconds));
-        }
-    }
-    let mut failed = sample(&small_point("apex_map.two_sided", 4), "k", 0, 1.0);
-    (failed.status, failed.seconds) = (Status::Failed, None);
-    result.push(failed);
-    result
-}
-
 #[test]
-fn extra_p_receives_parameters_points_and_samples() {
-    let input =
-        extra_p::input(&Samples::from(table(scaling())).current(), &["ranks", "seed"], &["seconds"]).expect("input");
-    // Extra-P 4.2.5 reads this text (`extrap --text`).
-    let expected = "# Some samples\n# P: P (ranks)\n# seconds: time of the slowest rank, in s\nPARAMETER P\n\
-                    POINTS (1) (2)\nMETRIC seconds\nREGION apex_map.two_sided\nDATA 1.0 1.5\nDATA 2.0 2.5\n";
-    assert_eq!(input.text("Some\nsamples"), expected);
-    let notes = input.notes().join("; ");
-    assert!(notes.contains("1 points are left out") && notes.contains("P has 2 values"), "{notes}");
-}
-
-#[test]
-fn extra_p_input_excludes_mixtures_and_has_at_most_four_parameters() {
-    let current = Samples::from(table(samples())).current();
-    let refused = extra_p::input(&current, &["alpha"], &["seconds"]).expect_err("L varies");
-    assert!(refused.message.contains("differ in I") && refused.help.contains("--parameters"), "{refused}");
-    let five_columns = ["ranks", "alpha", "block_words", "indices", "memory_words"];
-    assert!(extra_p::input(&current, &five_columns, &["seconds"]).expect_err("five").message.contains("one to 4"));
-    assert!(extra_p::input(&current, &["kernel"], &["seconds"]).expect_err("none").message.contains("but 0 are given"));
+fn an_export_without_samples_is_refused() {
     let scratch = Scratch::new();
-    let parquet = file(&scratch, scaling());
-    let text = successful_stdout(&["export", parquet.to_str().expect("a path"), "--format", "extra-p"]);
-    assert!(text.contains("\nPARAMETER P\n") && text.contains("\nMETRIC bytes_per_second_per_rank\n"), "{text}");
+    let parquet = file(&scratch, samples());
     let refused = apexmap(&["export", parquet.to_str().expect("a path"), "--where", "P > 9"]);
-    assert!(refused.status.code() == Some(2));
+    assert_eq!(refused.status.code(), Some(2));
 }

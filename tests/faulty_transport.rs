@@ -3,13 +3,13 @@
 use apexmap_base::error::Result;
 use apexmap_measure::comm::lines::{LineInbox, LineOutbox};
 use apexmap_measure::comm::threads::ThreadComm;
-use apexmap_measure::comm::threads::mailbox::{ThreadInbox, ThreadMemoryOutbox, ThreadOutbox};
+use apexmap_measure::comm::threads::mailbox::{ThreadInbox, ThreadOutbox};
 use apexmap_measure::comm::threads::messages::ThreadMessages;
 use apexmap_measure::comm::threads::rings::Parts;
 use apexmap_measure::comm::threads::window::{ThreadGetWindow, ThreadRmaWindow};
 use apexmap_measure::comm::{
-    Collectives, Comm, GetWindow, Item, MailboxCapacity, Mailboxes, Messages, Outbox, Path, PointToPoint, Posting, Rma,
-    RmaWindow, Tag,
+    Collectives, Comm, CopyOutbox, GetWindow, Item, MailboxCapacity, Mailboxes, Messages, Outbox, Path, PointToPoint,
+    Posting, Rma, RmaWindow, Tag,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -77,7 +77,7 @@ impl Mailboxes for Faulty<'_> {
     type PeerInbox = LineInbox<Parts>;
     type PeerOutbox = LineOutbox<Parts>;
     type UnorderedInbox = ThreadInbox;
-    type MemoryOutbox<'m> = ThreadMemoryOutbox<'m>;
+    type MemoryOutbox<'m> = CopyOutbox<'m, ThreadOutbox>;
 
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, FaultyOutbox) {
         let (inbox, mut outbox) = self.comm.mailbox(tag, receives, sends, words);
@@ -102,7 +102,7 @@ impl Mailboxes for Faulty<'_> {
         tag: Tag,
         limits: MailboxCapacity,
         memory: &[u64],
-        work: impl FnOnce(&mut ThreadInbox, &mut ThreadMemoryOutbox<'_>) -> R,
+        work: impl FnOnce(&mut ThreadInbox, &mut CopyOutbox<'_, ThreadOutbox>) -> R,
     ) -> R {
         self.comm.memory_mailbox(tag, limits, memory, work)
     }

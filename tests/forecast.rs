@@ -3,7 +3,7 @@
 
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_measure::worker::{Job, Repeat, Schedule, Task};
-use apexmap_run::sweep::forecast::{Forecast, OpenLaunch, OpenPoint};
+use apexmap_run::drive::forecast::{Forecast, OpenLaunch, OpenPoint};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

@@ -1,4 +1,4 @@
-//! ReFrame and JUBE run the examples of packaging/, and report the numbers of `apexmap query`.
+//! ReFrame runs the example of packaging/, and reports the numbers of `apexmap query`.
 
 use crate::common::{Scratch, output, successful_stdout};
 use crate::needs::python_program;
@@ -106,25 +106,5 @@ fn reframe_takes_its_references_from_a_machine_card() {
         let reference = case["perfvalues"][&name][1].as_f64().expect("a reference");
         let bound = median("bytes_per_second_per_rank") / median("share_of_bound");
         assert!((reference / bound - 1.0).abs() < 1e-9, "{name}: {reference} {bound}");
-    }
-}
-
-#[test]
-fn jube_tabulates_the_medians_of_a_query() {
-    needs!(Jube);
-    let scratch = Scratch::new();
-    let sweep = scratch.join("small.toml");
-    std::fs::write(&sweep, SMALL_SWEEP).expect("a sweep");
-    let text = std::fs::read_to_string(recipe("jube/apexmap.yaml")).expect("the example");
-    let text = text.replace("_: stream}", &format!("_: \"{}\"}}", sweep.display()));
-    std::fs::write(scratch.join("apexmap.yaml"), text).expect("written");
-    for arguments in [&["run", "apexmap.yaml"][..], &["result", "apexmap_jube", "--style", "csv"]] {
-        let output = output(command(Path::new("jube"), &scratch).args(arguments));
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-    let table = std::fs::read_to_string(scratch.join("apexmap_jube/000000/result/rates.dat")).expect("a table");
-    let result = scratch.join("apexmap_jube/000000/000000_measure/work/result");
-    for (access, median) in medians(&result) {
-        assert!(table.contains(&format!("{access},1,{median}")), "{access} {median}: {table}");
     }
 }

@@ -154,39 +154,6 @@ fn the_idle_latency_of_mlc_has_its_buffer() {
     assert_eq!(samples.numbers("region_bytes"), [2000.0 * 1024.0 * 1024.0]);
 }
 
-#[test]
-fn extra_p_text_returns_from_an_export_unchanged() {
-    let scratch = Scratch::new();
-    let (samples, _) = import_outputs(&scratch, &["extra-p.txt"]);
-    assert_eq!(samples.axes(), ["p"]);
-    assert_eq!(samples.choose(Some("p == 4")).expect("samples").numbers("time"), [2.1, 2.0, 2.2]);
-    let mut table = TableBuilder::default();
-    for (alpha, block, seconds) in [(0.5, 1, 2.0), (0.5, 64, 3.0), (1.0, 1, 5.0), (1.0, 64, 7.0)] {
-        for repetition in 0..2u64 {
-            table.begin_row();
-            for (name, word) in [("kernel", "apex_map.sequential"), ("status", "ok"), ("pages", "huge")] {
-                table.set(name, &word.into());
-            }
-            for (name, number) in [("ranks", 1), ("block_words", block), ("block", 0), ("repetition", repetition)] {
-                table.set(name, &number.into());
-            }
-            table.set("alpha", &alpha.into());
-            table.set("seconds", &(seconds + repetition as f64 / 8.0).into());
-        }
-    }
-    let export = |samples: &Samples| {
-        let input = apexmap_results::export::extra_p::input(samples, &["pages", "alpha", "block_words"], &["seconds"]);
-        input.expect("an export").text("title")
-    };
-    let original = export(&Samples::from(table.finish()));
-    let file = scratch.join("own.txt");
-    fs::write(&file, &original).expect("written");
-    let folder = scratch.join("own");
-    import::write(&[file], &folder, None, None).expect("an import");
-    let back = Samples::from(Folder::open(&folder).and_then(|folder| folder.table()).expect("samples"));
-    assert_eq!(export(&back), original);
-}
-
 /// Numbers of the paper's machine are compared at the points that the file has.
 #[test]
 fn an_imported_result_is_queried_drawn_compared_and_labelled() {

@@ -172,15 +172,15 @@ fn each_cache_level_is_measured_well_inside_its_size() {
 
 /// Adds the row of a probe's sample.
 fn add(table: &mut TableBuilder, probe: &Probe, launch: &str, outputs: &[(&str, f64)]) {
-    let point = Point::new(probe.kernel, probe.ranks);
+    let point = Point::new(probe.kernel.id, probe.ranks);
     let point = probe.settings.iter().fold(point, |point, (name, value)| point.with_parameter(name, value.clone()));
     let point = kernels::complete(point).expect("a point");
     table.begin_row();
-    for (column, text) in [("kernel", probe.kernel), ("status", "ok"), ("launch", launch)] {
+    for (column, text) in [("kernel", probe.kernel.id), ("status", "ok"), ("launch", launch)] {
         table.set(column, &Value::from(text));
     }
     table.set("ranks", &Value::Integer(probe.ranks as u64));
-    for parameter in kernels::find(probe.kernel).expect("a kernel").parameters {
+    for parameter in probe.kernel.parameters {
         table.set(parameter.column, &point.params[parameter.name]);
     }
     outputs.iter().for_each(|&(column, value)| table.set(column, &Value::Real(value)));
@@ -256,7 +256,7 @@ fn the_card_and_the_table_give_the_range_of_few_launches() {
 fn the_table_marks_runs_whose_parts_never_agreed() {
     let host = machine(&[32 << 10, 1 << 20, 32 << 20]);
     let node_probes = node_probes(&host, 2);
-    let handover = node_probes.iter().find(|probe| probe.kernel == "calibrate.core_to_core").expect("a pair");
+    let handover = node_probes.iter().find(|probe| probe.kernel.id == "calibrate.core_to_core").expect("a pair");
     let row = |alike_flags: &[f64]| {
         let mut table = TableBuilder::default();
         for &flag in alike_flags {

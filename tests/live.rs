@@ -1,6 +1,9 @@
 //! Tests that the map of a sweep is drawn on real pseudo-terminals, whose screens a terminal emulator interprets.
 
 use super::common::{Scratch, apexmap, successful_stdout};
+use apexmap_base::new_file;
+use apexmap_results::disk::parquet;
+use apexmap_results::table::TableBuilder;
 use nix::libc;
 use std::fs::File;
 use std::io::Read;
@@ -300,29 +303,29 @@ fn show_of_a_result_without_samples_is_an_error() {
     fails(&["show", scratch.join("none").to_str().unwrap()], "does not exist");
 }
 
-/// A surface whose first figure draws curves over L.
-const CURVES: &str = "\n[[figure]]\nkind = \"curves\"\ntitle = \"Rates over the length of blocks, one curve for each locality of the \
-    addresses\"\nx = \"L\"\ny = \"alpha\"\nwhere = \"alpha < 1\"\n";
-
 #[test]
-fn the_first_figure_of_a_sweep_is_drawn_as_curves() {
+fn a_map_that_is_wider_than_the_terminal_shows_the_ends_of_its_axes() {
     let scratch = Scratch::new();
-    let [sweep, out] = write_sweep(&scratch, &format!("{SURFACE}{CURVES}"));
-    let mut terminal = Terminal::new(80, 24);
-    let mut driver = terminal.start(&["run", "--no-report", "--out", &out, &sweep], &[], false);
-    terminal.wait_for("the curves", |screen| screen.contents().contains("○ alpha = 0.1"));
-    let (status, lines) = terminal.finish(&mut driver);
-    assert!(status.success() && lines.iter().all(|line| line.chars().count() < 80), "{lines:#?}");
-    let lines: Vec<String> = successful_stdout(&["show", &out]).lines().map(str::to_owned).collect();
-    assert!(lines[0].starts_with("Rates over") && lines[0].ends_with(", over L"), "the title is not cut: {lines:#?}");
-    let end = lines.iter().position(|line| line.contains("8 of 8 cells")).expect("a legend");
-    assert!(lines[end].contains("● alpha = 0.01") && lines[end].contains("○ alpha = 0.1"), "{lines:#?}");
-    let curves = lines[1..end - 1].join("");
+    let mut table = TableBuilder::default();
+    for (alpha, block) in [0.1, 1.0].into_iter().flat_map(|alpha| (1..=100u64).map(move |block| (alpha, block))) {
+        table.begin_row();
+        table.set("key", &format!("{alpha} {block}").as_str().into());
+        table.set("kernel", &"apex_map.sequential".into());
+        table.set("status", &"ok".into());
+        table.set("ranks", &1u64.into());
+        table.set("alpha", &alpha.into());
+        table.set("block_words", &block.into());
+        table.set("seconds", &1.0.into());
+        table.set("bytes_per_second_per_rank", &(block as f64 * 1e9).into());
+    }
+    let file = scratch.join("wide.parquet");
+    new_file::replace(&file, |out| parquet::write(out, &file, &table.finish())).expect("written");
+    let lines: Vec<String> = successful_stdout(&["show", file.to_str().unwrap()]).lines().map(str::to_owned).collect();
+    assert!(lines[0].ends_with("alpha over L, 75 of 100 values of L"), "{lines:#?}");
+    assert!(lines[1..].iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
+    assert!(lines.last().unwrap().contains("1 GB/s") && lines.last().unwrap().contains("100 GB/s"), "{lines:#?}");
     assert!(
-        curves.contains('●') && curves.contains('○') && curves.contains(|c| ('⠁'..='⣿').contains(&c)),
-        "{lines:#?}"
+        lines[1].contains("1 GB/s") && lines[1].contains("100 GB/s"),
+        "the corners are those of the map: {lines:#?}"
     );
-    let axis: Vec<&str> = lines[end - 1].split_whitespace().collect();
-    assert_eq!(axis, ["L", "8", "B", "64", "B", "512", "B", "8", "KiB"]);
-    check_map(&lines);
 }

@@ -2,13 +2,13 @@
 
 use crate::common::{self, Scratch, refusal_message, successful_stdout};
 use apexmap_locate::analysis::{Analysis, Reuse};
-use apexmap_locate::kind::{Kind, kind_of};
 use apexmap_locate::located::Located;
 use apexmap_locate::place::LONGEST_RUN;
 use apexmap_locate::reuse::{Found, Histogram, Tree, Youngest};
 use apexmap_locate::screen::percent;
 use apexmap_locate::site::{Counters, Site};
 use apexmap_locate::text_trace::{self, Recorder};
+use apexmap_locate::walk::{Kind, kind_of};
 use apexmap_measure::numerics::power_law::PowerLaw;
 use proptest::prelude::*;
 use rand::SeedableRng;

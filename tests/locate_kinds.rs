@@ -3,9 +3,9 @@
 use crate::common::{self, Scratch};
 use crate::locate_tracer::options;
 use apexmap_locate::analysis::Analysis;
-use apexmap_locate::kind::Kind;
 use apexmap_locate::located::Located;
 use apexmap_locate::tracer::trace;
+use apexmap_locate::walk::Kind;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -7,8 +7,8 @@ use apexmap_measure::comm::arena::Arena;
 use apexmap_measure::comm::threads::{self, ThreadComm};
 use apexmap_measure::comm::{Transport, World};
 use apexmap_measure::kernels::keys::{CACHES, Caches};
-use apexmap_measure::kernels::message_rate::patterns::{BlockCyclic, Cyclic, Indirect, Random};
-use apexmap_measure::kernels::message_rate::{block_cyclic, cyclic, indirect, ping_pong, random, streaming};
+use apexmap_measure::kernels::message_rate::patterns::{self, BlockCyclic, Cyclic, Indirect, Random};
+use apexmap_measure::kernels::message_rate::ping_pong;
 use apexmap_measure::kernels::shared::messages::{content, route::Route, run_both_directions};
 use apexmap_measure::kernels::{self, Outcome};
 use proptest::prelude::*;
@@ -116,12 +116,12 @@ fn verdict_with_fault(kernel: &str, operation: &str, bytes: u64, fault: Fault) -
         let faulty = Faulty::new(comm, fault);
         match kernel {
             "ping_pong" => ping_pong::run(&faulty, &point, arena),
-            "streaming" => streaming::run(&faulty, &point, arena),
+            "streaming" => patterns::stream(&faulty, &point, arena),
             "bidirectional" => run_both_directions(&faulty, &point, arena),
-            "cyclic" => cyclic::run(&faulty, &point, arena),
-            "indirect" => indirect::run(&faulty, &point, 0, arena),
-            "block_cyclic" => block_cyclic::run(&faulty, &point, arena),
-            _ => random::run(&faulty, &point, 0, arena),
+            "cyclic" => patterns::send_cyclically(&faulty, &point, arena),
+            "indirect" => patterns::send_indirectly(&faulty, &point, 0, arena),
+            "block_cyclic" => patterns::send_block_cyclically(&faulty, &point, arena),
+            _ => patterns::send_randomly(&faulty, &point, 0, arena),
         }
     };
     let mut outcomes = threads::run(2, body);

@@ -7,11 +7,11 @@ use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Event, Phase, Sample, Status};
 use apexmap_measure::worker::{Job, Repeat, Task};
 use apexmap_results::table::quietness::Quietness;
+use apexmap_run::drive::driver::Watcher;
+use apexmap_run::drive::execute::{Ending, Executor, LaunchLimits, Listener};
+use apexmap_run::drive::forecast::OpenLaunch;
+use apexmap_run::drive::watch::Watch;
 use apexmap_run::launch::{CommandLine, causes};
-use apexmap_run::sweep::driver::Watcher;
-use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Listener};
-use apexmap_run::sweep::forecast::OpenLaunch;
-use apexmap_run::sweep::watch::Watch;
 use std::path::Path;
 use std::time::Duration;
 
@@ -232,7 +232,6 @@ pub struct Recorder {
     pub preflights: Vec<(Quietness, String)>,
     pub progress: Vec<(Phase, Option<f64>)>,
     pub lines: Vec<String>,
-    pub pauses: Vec<String>,
 }
 
 impl Watcher for Recorder {
@@ -254,10 +253,6 @@ impl Watcher for Recorder {
 
     fn say(&mut self, text: &str) {
         self.lines.push(text.to_owned());
-    }
-
-    fn report_pause(&mut self, text: Option<&str>) {
-        self.pauses.extend(text.map(str::to_owned));
     }
 
     fn tick(&mut self) {

@@ -5,7 +5,7 @@ use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_measure::kernels::shared::updates::recursive_halving;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::scan::Numbers;
-use apexmap_theory::models::{self, ALL, Prediction, hypercube, lost_updates, nic, roles, topology};
+use apexmap_theory::models::{self, ALL, Prediction, hypercube, nic, roles, shared_table, topology};
 use apexmap_theory::paper_tables;
 use std::collections::BTreeSet;
 
@@ -607,8 +607,8 @@ fn wrong_words_increase_with_updates_per_word_as_published() {
 fn losses_in_bursts_spread_more_than_independent_ones() {
     // 100 wrong words, each independent: a Poisson distribution gives sqrt(100) / 100. In bursts of 4: 25 bursts,
     // sqrt(25) / 25.
-    assert_eq!(lost_updates::relative_deviation(100.0, 1.0), 0.1);
-    assert_eq!(lost_updates::relative_deviation(100.0, 4.0), 0.2);
+    assert_eq!(shared_table::relative_deviation(100.0, 1.0), 0.1);
+    assert_eq!(shared_table::relative_deviation(100.0, 4.0), 0.2);
 }
 
 #[test]

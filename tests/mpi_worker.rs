@@ -3,8 +3,8 @@
 use apexmap_base::point::Point;
 use apexmap_base::sample::Event;
 use apexmap_measure::worker::{Job, Repeat, Task};
+use apexmap_run::drive::execute::{Ending, Executor, LaunchLimits, Processes};
 use apexmap_run::launch::{CommandLine, LaunchJob, Launcher, LocalMachine, check, find};
-use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

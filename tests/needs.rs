@@ -20,8 +20,6 @@ pub enum Group {
     Python,
     /// EasyBuild, ReFrame and maturin, of packaging/requirements.txt.
     PackageTools,
-    /// JUBE, of Debian's package.
-    Jube,
     /// Slurm's controller and node daemons, and the right to start them.
     Slurm,
     /// Hosts of namespaces with a switch between them; needs root, see `network::missing_requirement`.
@@ -72,7 +70,6 @@ impl Group {
                 Self::PackageTools => ("EasyBuild, ReFrame and maturin", missing_python_program()),
                 Self::Arm => ("ARM", missing_for_arm()),
                 Self::SimGrid => ("SimGrid", missing_for_simgrid()),
-                Self::Jube => ("JUBE", find_on_path("jube").is_none().then(|| "jube".into())),
             };
             let Some(missing) = missing else { return true };
             let message = format!("tests that need {name}: {missing} is missing");

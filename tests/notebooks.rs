@@ -99,7 +99,7 @@ fn rendered_notebooks_show_the_present_cells_and_all_pictures() {
 #[test]
 fn notebooks_run_to_completion_on_a_new_result() {
     needs!(Python);
-    let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("sweeps/notebooks.toml");
+    let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("notebooks/notebooks.toml");
     let scratch = Scratch::new();
     let result = scratch.join("result");
     let run = ["run", "--no-report", "--out", result.to_str().expect("a path"), sweep.to_str().expect("a path")];

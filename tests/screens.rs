@@ -22,9 +22,9 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::samples::plain_names::{plain_limit, plain_name};
 use apexmap_results::table::columns::{label, point_label};
 use apexmap_results::table::quietness::Quietness;
-use apexmap_run::sweep::counts::RunCounts;
-use apexmap_run::sweep::forecast::{OpenLaunch, OpenPoint};
-use apexmap_run::sweep::plan::Entry;
+use apexmap_run::drive::counts::RunCounts;
+use apexmap_run::drive::forecast::{OpenLaunch, OpenPoint};
+use apexmap_run::drive::plan::Entry;
 use apexmap_study::answers::stream;
 use apexmap_study::calibrate::first_stage_samples;
 use apexmap_theory::machine::{Card, Number};
@@ -401,7 +401,7 @@ fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
     use apexmap_cluster::cluster::Cluster;
     use apexmap_results::disk::Folder;
     use apexmap_run::campaign::Request;
-    use apexmap_run::sweep::plan::Progress;
+    use apexmap_run::drive::plan::Progress;
     let scratch = Scratch::new();
     std::fs::write(scratch.join("tiny.toml"), TINY_SWEEP).expect("a sweep");
     let folder = Folder::create(&scratch.join("r")).expect("a folder");
@@ -423,7 +423,7 @@ fn the_quickstart_ends_with_a_warning_if_points_have_too_few_samples() {
 fn a_budget_that_ends_a_sweep_is_a_warning_if_every_point_has_a_sample() {
     use apexmap_cluster::cluster::Cluster;
     use apexmap_run::campaign::Request;
-    use apexmap_run::sweep::plan::Progress;
+    use apexmap_run::drive::plan::Progress;
     let scratch = Scratch::new();
     let path = scratch.join("tiny.toml");
     std::fs::write(&path, TINY_SWEEP).expect("a sweep");

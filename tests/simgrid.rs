@@ -1,13 +1,17 @@
-//! Simulated ranks against SimGrid's SMPI, an independent simulator: the same patterns of messages, on the platform that
-//! `apexmap calibrate --export simgrid` writes for the same machine.
+//! Simulated ranks against SimGrid's SMPI, an independent simulator: the same patterns of messages, on a platform with the
+//! costs of the same machine. The points that were not compared have their reasons.
+
+mod platform;
 
 use super::common::Scratch;
+use apexmap_base::point::Point;
 use apexmap_measure::comm::simulated::{
     InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, SimulatedComm, SimulatedMessages, SlowLink, Topology,
     run,
 };
 use apexmap_measure::comm::{Comm, Messages, PointToPoint, Tag};
-use apexmap_simulate::simgrid::platform;
+use apexmap_simulate::envelope;
+use platform::platform;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -152,7 +156,7 @@ fn smpi_program() -> &'static Path {
 fn smpi(machine: &Machine, ranks: usize, pattern: &str, bytes: usize, repetitions: usize) -> f64 {
     let scratch = Scratch::new();
     let file = scratch.join("platform.xml");
-    let text = platform(machine, ranks.div_ceil(machine.ranks_per_node)).expect("a platform");
+    let text = platform(machine, ranks.div_ceil(machine.ranks_per_node));
     std::fs::write(&file, text).expect("a file");
     smpi_on(&file, machine, ranks, pattern, bytes, repetitions)
 }
@@ -335,50 +339,33 @@ fn a_long_message_takes_a_handshake_more_than_in_smpi() {
 }
 
 #[test]
-fn exported_platforms_are_wellformed_and_simgrid_reads_them() {
-    needs!(Python);
-    needs!(SimGrid);
-    let shapes = [
-        (Topology::Crossbar, 600),
-        (Topology::Torus { sides: vec![4, 3] }, 12),
-        (Topology::Torus { sides: vec![16, 16, 4] }, 1024),
-        (Topology::Mesh { sides: vec![5, 2] }, 9),
-        (Topology::Grid { sides: vec![4, 2], rings: vec![true, false] }, 8),
-        (Topology::FatTree { leaf: 4, spines: 2 }, 12),
-        (Topology::FatTree { leaf: 16, spines: 8 }, 1000),
-        (Topology::Dragonfly { nodes: 2, routers: 3 }, 18),
-        (Topology::Dragonfly { nodes: 4, routers: 16 }, 1024),
-    ];
-    for (topology, nodes) in shapes {
-        let name = "<a> & \"b\" -- 'c' \u{7}]]>";
-        let machine = Machine { ranks_per_node: 2, ..machine(name, topology.clone()) };
-        let scratch = Scratch::new();
-        let file = scratch.join("platform.xml");
-        std::fs::write(&file, platform(&machine, nodes).expect("a platform")).expect("a file");
-        let read = "import sys, xml.etree.ElementTree as tree\n\
-                    root = tree.parse(sys.argv[1]).getroot()\n\
-                    print(root.find('zone/prop').get('value'), len(root.findall('.//host')), len(root.findall('.//cluster')))";
-        let python = Command::new(super::needs::python()).args(["-c", read]).arg(&file).output().expect("Python");
-        let text = String::from_utf8_lossy(&python.stdout).into_owned();
-        let hosts = if nodes > 512 || topology == Topology::Crossbar { "0 1" } else { &format!("{nodes} 0") };
-        assert_eq!(
-            text.trim_end(),
-            format!("<a> & \"b\" -- 'c' ?]]> {hosts}"),
-            "{}",
-            String::from_utf8_lossy(&python.stderr)
-        );
-        let seconds = smpi_on(&file, &machine, 2 * nodes.min(8), "ping-pong", 64, 1);
-        assert!((2e-6..1e-4).contains(&seconds), "{topology:?}: {seconds}");
-    }
-}
-
-#[test]
-fn machines_without_a_shape_in_simgrid_are_refused() {
-    let refusal = |topology, nodes| platform(&machine("test", topology), nodes).expect_err("a refusal").message;
-    let message = refusal(Topology::Mesh { sides: vec![32, 32] }, 1024);
-    assert!(message.contains("test cannot be exported: SimGrid has no cluster of its shape"), "{message}");
-    let message = refusal(Topology::Dragonfly { nodes: 2, routers: 2 }, 1024);
-    assert!(message.contains("256 groups of 2 routers"), "{message}");
-    let message = refusal(Topology::Torus { sides: vec![2, 2] }, 5);
-    assert!(message.contains("have no place for 5 nodes"), "{message}");
+fn points_outside_of_the_tested_envelope_have_their_reasons() {
+    let torus = machine("torus", Topology::Torus { sides: vec![16, 16, 16] });
+    let stream = |ranks, bytes: u64| {
+        Point::new("message_rate.streaming", ranks)
+            .with_parameter("message_bytes", bytes)
+            .with_parameter("window", 64u64)
+            .with_parameter("operation", "send")
+    };
+    assert_eq!(envelope(&stream(256, 4096), &torus), [""; 0]);
+    let has = |point: Point, machine: &Machine, words: &str| {
+        let reasons = envelope(&point, machine);
+        assert!(reasons.len() == 1 && reasons[0].contains(words), "{reasons:?} for {words}");
+    };
+    has(stream(257, 4096), &torus, "more than 256 ranks");
+    has(stream(16, 8), &torus, "fewer than 64 bytes");
+    has(stream(16, 64).with_parameter("operation", "put"), &torus, "one-sided");
+    has(stream(16, 64).with_parameter("window", 129u64), &torus, "wait for their receiver");
+    has(Point::new("random_access.alltoallv", 64), &torus, "messages to all ranks over shared links");
+    has(Point::new("random_access.base", 64), &torus, "from many senders at once");
+    assert_eq!(envelope(&Point::new("random_access.alltoallv", 64), &machine("crossbar", Topology::Crossbar)), [""; 0]);
+    let with = |change: fn(&mut Machine)| {
+        let mut machine = torus.clone();
+        change(&mut machine);
+        machine
+    };
+    has(stream(16, 64), &with(|machine| machine.ranks_per_node = 2), "several ranks on a node");
+    has(stream(16, 4096), &with(|machine| machine.network.message.eager_bytes = 1024), "receiver's answer");
+    has(stream(16, 64), &with(|machine| machine.interface.gap = 1), "headers");
+    has(stream(16, 64), &with(|machine| machine.topology = Topology::Mesh { sides: vec![16] }), "mesh");
 }

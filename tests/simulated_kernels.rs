@@ -8,7 +8,7 @@ use apexmap_measure::comm::simulated::{
 use apexmap_measure::comm::{Collectives, Comm, Computation, Transport, World};
 use apexmap_measure::kernels::random_access::{Problem, Rules, Tally, measure};
 use apexmap_measure::kernels::{self, Kernel, Outcome, Refusal};
-use apexmap_run::sweep::cost::moves_and_messages;
+use apexmap_run::drive::cost::moves_and_messages;
 
 /// Costs in picoseconds of each computation.
 const COSTS: ComputationCosts = [900.0, 1_500.0, 20_000.0, 2_000.0, 50_000.0];

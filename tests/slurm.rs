@@ -219,7 +219,7 @@ impl Drop for Cluster {
 fn wait(describe_goal: impl Fn() -> String, mut until: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !until() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "{} did not come", describe_goal());
+        assert!(begun.elapsed() < Duration::from_secs(600), "{} did not come", describe_goal());
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -11,8 +11,8 @@ use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::lock::{Lock, Sharing};
 use apexmap_results::disk::manifest::Manifest;
+use apexmap_run::drive::plan::{Context, Plan};
 use apexmap_run::launch;
-use apexmap_run::sweep::plan::{Context, Plan};
 use apexmap_run::sweep::submit_table::Jobs as Division;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -327,7 +327,7 @@ fn a_sweep_that_may_take_too_many_node_hours_is_refused() {
     std::fs::write(site.scratch.join("s.toml"), sweep).expect("a file");
     let (code, messages) = site.apexmap(&["run", "s.toml", "--submit=slurm", "--dry-run"]);
     assert_eq!(code, Some(2), "{messages}");
-    assert!(messages.contains("# nodes-1: about") && messages.contains("KiB on each node"), "{messages}");
+    assert!(messages.contains("# nodes-1: about") && messages.contains("MiB on each node"), "{messages}");
     assert!(messages.contains("at most 0.083 node hours by the time limits"), "{messages}");
     assert!(
         messages.contains("the jobs may take 0.083 node hours")

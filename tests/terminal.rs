@@ -142,10 +142,7 @@ fn a_place_far_to_the_right_is_shown_with_its_line_and_column() {
     let text = format!("first\n{}zz{}\nlast", "1,".repeat(50_000), ",1".repeat(50_000));
     let error = Error::input("not a number", "").with_location(Path::new("wide.toml"), &text, 100_006..100_008);
     let shown = render(&error, false, 100);
-    assert!(
-        shown.contains("[wide.toml:2:100001]") && shown.contains(" 1 │ first") && shown.contains(" 3 │ last"),
-        "{shown}"
-    );
+    assert!(shown.contains("[wide.toml:2:100001]") && shown.contains(" 2 │ ...1,1,"), "{shown}");
     assert!(shown.contains("1,1,zz,1,1") && shown.lines().all(|line| line.chars().count() < 250), "{shown}");
 }
 
@@ -157,14 +154,15 @@ fn the_place_of_an_error_is_drawn() {
             Error::input("wrong", "correct it").with_location(Path::new("a.toml"), text, start..start + part.len());
         render(&error, false, 100)
     };
-    let line = "  × wrong\n   ╭─[a.toml:2:6]\n 1 │ a\n 2 │     b = 7\n   ·         ┬\n   ·         ╰── here\n 3 │ c\n   ╰────\n  help: correct it\n";
+    let line = "  × wrong\n   ╭─[a.toml:2:6]\n 2 │     b = 7\n   ·         ^\n  help: correct it\n";
     assert_eq!(draw("a\n\tb = 7\nc\nd", "7"), line);
-    let several = "  × wrong\n   ╭─[a.toml:2:3]\n 1 │     a\n 2 │ ╭─▶ b [\n 3 │ │   1\n 4 │ ├─▶ ] # c\n   · ╰──── here\n 5 │     d\n   ╰────\n  help: correct it\n";
-    assert_eq!(draw("a\nb [\n1\n] # c\nd", "[\n1\n]"), several);
-    assert!(draw("[a\nb", "").contains("\n 1 │ [a\n   · ▲\n   · ╰── here\n 2 │ b\n"));
+    let several = "  × wrong\n   ╭─[a.toml:2:3]\n 2 │ b [\n   ·   ^\n  help: correct it\n";
+    assert_eq!(draw("a\nb [\n1\n] # c\nd", "[\n1\n]"), several, "the first of its lines");
+    assert!(draw("[ab\nb", "[ab").contains("\n 1 │ [ab\n   · ^^^\n"));
+    assert!(draw("[a\nb", "").contains("\n 1 │ [a\n   · ^\n"));
     let error = Error::input("wrong", "").with_location(Path::new("a.toml"), "a", 0..1);
     assert!(
-        render(&error, true, 100).contains("\u{1b}[35;1m┬\u{1b}[0m") && !render(&error, false, 100).contains('\u{1b}')
+        render(&error, true, 100).contains("\u{1b}[35;1m^\u{1b}[0m") && !render(&error, false, 100).contains('\u{1b}')
     );
 }
 

@@ -7,7 +7,7 @@
 //! - `doc_pictures`: the pictures of README and guide show what the program draws today
 //! - `published`: numbers and outputs of README and guide follow from samples in tests/recorded
 //! - `recipes`: recipes for Spack, EasyBuild, Apptainer and Python have this version and are accepted by their tools
-//! - `harnesses`: ReFrame and JUBE report the numbers of `apexmap query`
+//! - `harnesses`: ReFrame reports the numbers of `apexmap query`
 //! - `licences`: licences of all dependencies
 //! - `cli`: every command has help, examples and a manual page
 //!
@@ -36,8 +36,8 @@
 //! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
-//! - `simgrid`: simulated ranks against SimGrid's SMPI, on platforms exported for it
-//! - `goal`: schedules for LogGOPSim: their grammar, and their times against simulated ranks; the tested envelope
+//! - `simgrid`: simulated ranks against SimGrid's SMPI; the tested envelope
+//! - `loggp`: simulated ranks against an interpreter of the LogGP model
 //! - `simulated`: ranks in virtual time: contract, deadlocks, panics
 //! - `simulated_forms`: times of patterns of messages against closed forms
 //! - `simulated_properties`: order of events, routes, reservations of links, wrong machines, memory and stacks
@@ -119,8 +119,8 @@
 //! - `remarks`: coarse clocks, trends within launches, two modes, refused huge pages
 //! - `condition`: conditions of samples: parsing, values, errors with places
 //! - `query`: medians by groups
-//! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
-//! - `import`: outputs of HPCC, OSU, STREAM, Intel MLC and Extra-P as results; files of other programs are named
+//! - `export`: CSV and JSON lines, read back by other programs
+//! - `import`: outputs of HPCC, OSU, STREAM and Intel MLC as results; files of other programs are named
 //! - `facade`: the public library: traits of its types, points without a parameter
 //! - `notebooks`: they run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's parameters
@@ -200,7 +200,6 @@ mod formula;
 mod frames;
 mod fuzz;
 mod gf2;
-mod goal;
 mod gpu;
 mod gpu_faults;
 mod hardware;
@@ -219,6 +218,7 @@ mod locate;
 mod locate_kinds;
 mod locate_tracer;
 mod locks;
+mod loggp;
 mod lru;
 mod machine;
 mod memory;

@@ -33,15 +33,7 @@ pub fn draw(paper: &Source, simulations: &Simulations, missing: &mut Vec<String>
 
 fn figure(wanted: &CurveFigure, series: Vec<Series>) -> Drawn {
     let quantity = |(label, unit, log): (&str, _, _)| Quantity { label: label.to_owned(), unit, log };
-    let curves = Curves {
-        title: wanted.title.to_owned(),
-        subtitle: wanted.subtitle.to_owned(),
-        x: quantity(wanted.x),
-        y: quantity(wanted.y),
-        series,
-        marks: Vec::new(),
-        ordered: false,
-    };
+    let curves = Curves::new(wanted.title, wanted.subtitle, quantity(wanted.x), quantity(wanted.y), series);
     Drawn { name: wanted.name.to_owned(), caption: wanted.caption.to_owned(), figure: Figure::Curves(curves) }
 }
 

@@ -13,7 +13,7 @@ use apexmap_base::new_file;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source};
 use apexmap_draw::figure::Figure;
 use apexmap_pages::html::{self, Drawing, Picture};
-use apexmap_pages::validation::{SourceOfChecks, sources};
+use apexmap_pages::validation::sources;
 use apexmap_study::validate::simulations::Simulations;
 use apexmap_study::validate::{Check, Count, Kind, Validation, validate};
 use serde::Serialize;
@@ -23,14 +23,14 @@ use std::process::ExitCode;
 const TEMPLATE: &str = include_str!("papers.html");
 
 #[derive(Serialize)]
-struct Context<'a> {
-    sections: Vec<Section<'a>>,
+struct Context {
+    sections: Vec<Section>,
     /// Sweeps and points that the page needs and that are not simulated.
     missing: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Section<'a> {
+struct Section {
     paper: &'static str,
     authors: &'static str,
     paper_title: &'static str,
@@ -39,7 +39,7 @@ struct Section<'a> {
     machine: &'static str,
     count: Count,
     pictures: Vec<Picture>,
-    sources: Vec<SourceOfChecks<'a>>,
+    sources: Vec<serde_json::Value>,
 }
 
 /// A figure of the page.

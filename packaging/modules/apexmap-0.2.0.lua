@@ -4,7 +4,7 @@ local version = "0.2.0"
 local prefix = pathJoin("/opt/apexmap", version)
 
 help([[Measures how fast the memory and the network of a machine deliver data, and draws maps over locality.
-`apexmap run` measures this node. `apexmap sweeps` lists the sweeps for several nodes.]])
+`apexmap run` measures this node. `apexmap sweeps --all` lists the sweeps for several nodes.]])
 whatis("Name: apexmap")
 whatis("Version: " .. version)
 whatis("Description: memory and network performance over locality")

@@ -27,6 +27,7 @@ class ApexmapCheck(rfm.RunOnlyRegressionTest):
     card = variable(str, value='')  # a machine card of this node, from `apexmap calibrate --card`
     least = variable(float, value=0.0)  # with a card: the smallest accepted fraction of the bound
     nodes = variable(int, value=1)
+    out = variable(str, value='result')  # folder of the result; outside of the stage folder, a repeated test continues it
     arguments = variable(str, value='')  # further ones of `apexmap run`, such as '--worker /opt/apexmap/bin/apexmap-worker'
 
     descr = 'Rates of memory and network, measured with apexmap'
@@ -42,10 +43,10 @@ class ApexmapCheck(rfm.RunOnlyRegressionTest):
         # ReFrame runs the test in its stage folder.
         sweep = os.path.abspath(self.sweep) if os.path.isfile(self.sweep) else self.sweep
         card = ['--card', os.path.abspath(self.card)] if self.card else []
-        command = ['run', sweep, '--out', 'result', '--no-report', *card, *shlex.split(self.arguments)]
+        command = ['run', sweep, '--out', self.out, '--no-report', *card, *shlex.split(self.arguments)]
         self.executable_opts = [shlex.quote(word) for word in command]
         columns = [self.column] + ['share_of_bound'] * bool(card)
-        query = f'apexmap query result --select {",".join(columns)} --format json'
+        query = f'apexmap query {shlex.quote(self.out)} --select {",".join(columns)} --format json'
         self.postrun_cmds = [
             'echo "apexmap run: exit code $?"',
             f'{query} >medians.json',

@@ -54,7 +54,6 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_else(|| "panicked".into())
 }
 
-/// Returns the message of a caught panic, with its place in the program if known.
 pub fn describe_panic(panic: &(dyn Any + Send)) -> String {
     let text = panic_text(panic);
     latest_panic(Some(&text)).unwrap_or(text)
@@ -71,17 +70,17 @@ pub struct Allocator;
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        checked(unsafe { System.alloc(layout) }, layout.size())
+        require_memory(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        checked(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        require_memory(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
-        checked(unsafe { System.realloc(memory, layout, bytes) }, bytes)
+        require_memory(unsafe { System.realloc(memory, layout, bytes) }, bytes)
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
@@ -91,7 +90,7 @@ unsafe impl GlobalAlloc for Allocator {
 }
 
 #[inline]
-fn checked(memory: *mut u8, bytes: usize) -> *mut u8 {
+fn require_memory(memory: *mut u8, bytes: usize) -> *mut u8 {
     if memory.is_null() { end_without_memory(bytes) } else { memory }
 }
 

@@ -25,3 +25,4 @@ pub mod terminal;
 pub mod text_table;
 pub mod toml_file;
 pub mod units;
+pub mod words;

@@ -4,7 +4,6 @@ use nix::unistd::{AccessFlags, access};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Returns whether a path names a file that this process may execute.
 pub fn is_program(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }

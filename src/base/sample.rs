@@ -15,39 +15,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The version of the line format and of the Parquet columns that are made from it.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// How a run of a point ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// Measured and verified.
-    Ok,
-    /// The run finished, but its verification found wrong results. Its times do not count.
-    Wrong,
-    /// The kernel refused the point or panicked, or a rank died.
-    Failed,
-    /// The run exceeded the time limit of one sample.
-    TimedOut,
-    /// All samples were written, but the worker did not end.
-    Hung,
-}
-
-impl Status {
-    /// Returns the name in journals and stores: `ok`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Ok => "ok",
-            Status::Wrong => "wrong",
-            Status::Failed => "failed",
-            Status::TimedOut => "timed-out",
-            Status::Hung => "hung",
-        }
-    }
-
-    /// Returns the status with a name such as `ok`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Status::Ok, Status::Wrong, Status::Failed, Status::TimedOut, Status::Hung]
-            .into_iter()
-            .find(|s| s.name() == name)
+crate::words! {
+    /// How a run of a point ended.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Status {
+        /// Measured and verified.
+        Ok = "ok",
+        /// The run finished, but its verification found wrong results. Its times do not count.
+        Wrong = "wrong",
+        /// The kernel refused the point or panicked, or a rank died.
+        Failed = "failed",
+        /// The run exceeded the time limit of one sample.
+        TimedOut = "timed-out",
+        /// All samples were written, but the worker did not end.
+        Hung = "hung",
     }
 }
 
@@ -56,7 +37,7 @@ impl Status {
 pub struct Sample {
     #[serde(flatten)]
     pub point: Point,
-    /// Identity of the point together with everything that must not be mixed (transport, machine, build): see `sweep::plan`.
+    /// Identity of the point together with everything that must not be mixed (transport, machine, build): see `drive::plan`.
     pub key: String,
     /// Number of the launch among the sweep's launches of this rank count, from 0.
     pub block: u32,
@@ -154,25 +135,15 @@ impl Launch {
     }
 }
 
-/// The part of a run that a rank is executing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Phase {
-    /// The rank fills its memory.
-    Filling,
-    /// The clock is running.
-    Measuring,
-    /// The rank compares the result with the expected one.
-    Verifying,
-}
-
-impl Phase {
-    pub fn name(self) -> &'static str {
-        match self {
-            Phase::Filling => "filling",
-            Phase::Measuring => "measuring",
-            Phase::Verifying => "verifying",
-        }
+crate::words! {
+    /// The part of a run that a rank is executing.
+    pub enum Phase {
+        /// The rank fills its memory.
+        Filling = "filling",
+        /// The clock is running.
+        Measuring = "measuring",
+        /// The rank compares the result with the expected one.
+        Verifying = "verifying",
     }
 }
 

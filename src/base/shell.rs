@@ -9,7 +9,6 @@ pub fn command_words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Returns the command line, quoted for a shell.
 pub fn command_line() -> String {
     quote_words(std::env::args_os())
 }

@@ -74,7 +74,6 @@ impl TomlSource<'_> {
         Error::input(message, help).with_location(self.path, self.text, span)
     }
 
-    /// Returns the number of the line at a byte offset, from 1.
     pub fn line_number(&self, offset: usize) -> usize {
         self.text[..offset].matches('\n').count() + 1
     }

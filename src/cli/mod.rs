@@ -5,12 +5,13 @@
 mod completions;
 mod man;
 
-use crate::commands::{self as explore, diagnostics::show, is_sweep};
+use crate::commands::{self as explore, GROUPS, diagnostics::show, is_sweep};
 use apexmap_base::crash;
 use apexmap_base::error::{EXIT_CODES, Error, Result};
 use apexmap_base::name_lookup::{nearest_name, suggest};
-use apexmap_base::terminal::{note_raw, supports_colours, to_printable};
-use apexmap_measure::cli::{kernels, worker};
+use apexmap_base::terminal::{note_raw, supports_colours, terminal_width, to_printable};
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_measure::cli::worker;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use nix::sys::signal::{SigHandler, Signal, signal};
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 /// Measures how fast a machine delivers data, from the best case of locality to the worst
 #[derive(Parser)]
 #[command(name = "apexmap", version, about, after_help = after_help(), subcommand_required = true, arg_required_else_help = true)]
+#[command(help_template = "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -37,6 +39,67 @@ const EXAMPLES: &str = "Examples:
 fn after_help() -> String {
     let code = |(code, meaning): &(&str, &str)| format!("\n  {code:<13}  {meaning}");
     format!("{EXAMPLES}\n\nExit codes:{}", EXIT_CODES.iter().map(code).collect::<String>())
+}
+
+/// Commands, flags and values that do not exist, some since they were removed, with the replacement.
+const INSTEAD: &[(&str, &str)] = &[
+    ("simulate", "apexmap run SWEEP --simulate CARD"),
+    ("parquet", "the samples are already Parquet: RESULT/samples.parquet"),
+    ("xlsx", "write CSV, which spreadsheets open: --format csv"),
+    ("excel", "write CSV, which spreadsheets open: --format csv"),
+    ("extra-p", "write CSV or JSON lines, from which a script makes the input of Extra-P: --format jsonl"),
+    ("--parameters", "select columns with --select"),
+    (
+        "--export",
+        "`apexmap card CARD --all` shows the network's numbers; tests/simgrid/platform.rs writes them for SimGrid",
+    ),
+    (
+        "cancel",
+        "cancel jobs by the batch system's own program, such as scancel; RESULT/jobs/*.queued has the ids of jobs that wait",
+    ),
+    ("job", "run apexmap itself on the other machine: `make release` builds a file for any Linux"),
+    ("--detach", "--submit, which submits each job once and ends"),
+    ("--wait", "--submit, and then `apexmap status RESULT`"),
+    ("--from-card", "`apexmap card CARD --all` shows the network's numbers"),
+];
+
+/// The flags in `apexmap run -h`. `apexmap run --help` shows all.
+const FIRST_FLAGS: [&str; 6] = ["budget", "launches", "out", "command", "card", "submit"];
+
+/// Returns the definition of the command line with the layout of its help.
+fn with_help(command: clap::Command) -> clap::Command {
+    let (short, long) = (command_groups(&command, false), command_groups(&command, true));
+    indent_help(command.before_help(short).before_long_help(long)).mut_subcommand("run", |run| {
+        run.mut_args(|flag| {
+            let is_first = flag.is_positional() || FIRST_FLAGS.contains(&flag.get_id().as_str());
+            flag.hide_short_help(!is_first)
+        })
+    })
+}
+
+/// The longest line of a help text of clap.
+const CLAP_WIDTH: usize = 100;
+
+/// Lists the commands of each group, the first ones with their descriptions, and if `is_long` the others, too.
+fn command_groups(program: &clap::Command, is_long: bool) -> String {
+    let mut text = String::new();
+    // Clap would break longer lines without regard to the columns.
+    let width = terminal_width().unwrap_or(CLAP_WIDTH).min(CLAP_WIDTH);
+    for (group, first, more) in GROUPS {
+        let described = if is_long { [*first, *more].concat() } else { first.to_vec() };
+        let mut table = TextTable::new([Align::Left; 2]).with_indent(2).with_width(Some(width));
+        for name in described.iter().map(|name| name.to_lowercase()) {
+            let about = program.find_subcommand(&name).and_then(clap::Command::get_about);
+            table.add_row([format!("{name:<9}"), about.map(ToString::to_string).unwrap_or_default()]);
+        }
+        text.push_str(&format!("{group}:\n{table}"));
+        if !is_long && !more.is_empty() {
+            let label = if first.is_empty() { "" } else { "also " };
+            text.push_str(&format!("  {label}{}\n", more.join(", ").to_lowercase()));
+        }
+        text.push('\n');
+    }
+    text + "`apexmap help COMMAND` describes a command; `man` and `completions` serve the shell."
 }
 
 /// Wraps the examples and exit codes of all commands with hanging indents. Wrapped commands stay commands of a shell.
@@ -71,8 +134,6 @@ fn indent_line(line: &str) -> String {
 enum Command {
     #[command(flatten)]
     Explore(Box<explore::Command>),
-    /// List the kernels; show one with its parameters, outputs and source
-    Kernels(kernels::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
     /// Print a manual page for `man -l -`, or write those of all commands
@@ -94,10 +155,9 @@ pub fn main() -> ExitCode {
 }
 
 fn code() -> u8 {
-    let result = match indent_help(Cli::command()).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
-    {
+    let result = match with_help(program()).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => run(&cli.command),
-        Err(error) => match wrong_command(&error).or_else(|| wrong_value(&error)) {
+        Err(error) => match wrong_command(&error).or_else(|| wrong_flag(&error)).or_else(|| wrong_value(&error)) {
             Some(error) => Err(error),
             None => return print_usage(&error),
         },
@@ -119,30 +179,36 @@ fn exit_code(result: Result<()>) -> u8 {
 fn run(command: &Command) -> Result<()> {
     match command {
         Command::Explore(command) => explore::run(command),
-        Command::Kernels(arguments) => kernels::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
         Command::Man(arguments) => man::run(arguments),
         Command::Worker(arguments) => worker::run(arguments),
     }
 }
 
-/// Returns the definition of the command line, for manual pages, completions and errors.
-fn program() -> clap::Command {
+/// Returns the definition of the command line, for manual pages, completions, errors and tests.
+pub fn program() -> clap::Command {
     Cli::command()
+}
+
+fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    if let Some(ContextValue::String(text)) = error.get(kind) { Some(text) } else { None }
+}
+
+/// Returns what to use instead of a command, a flag or a value.
+fn instead_of(name: &str) -> Option<String> {
+    INSTEAD.iter().find(|(word, _)| *word == name).map(|(_, advice)| advice.to_string())
 }
 
 /// Returns the error for a first word that is not a command.
 fn wrong_command(error: &clap::Error) -> Option<Error> {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    if error.kind() != ErrorKind::InvalidSubcommand {
-        return None;
-    }
+    let word =
+        context(error, ContextKind::InvalidSubcommand).filter(|_| error.kind() == ErrorKind::InvalidSubcommand)?;
     let program = program();
     let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
     let next = if is_sweep(word) {
         format!("apexmap run {word}")
-    } else if word == "simulate" {
-        "apexmap run SWEEP --simulate CARD".into()
+    } else if let Some(advice) = instead_of(word) {
+        advice
     } else if let Some(other) = nearest_name(word, commands.map(clap::Command::get_name).collect::<Vec<_>>()) {
         format!("did you mean apexmap {other}?")
     } else {
@@ -151,25 +217,21 @@ fn wrong_command(error: &clap::Error) -> Option<Error> {
     Some(Error::input(format!("there is no command \"{word}\""), next))
 }
 
+fn wrong_flag(error: &clap::Error) -> Option<Error> {
+    let flag = context(error, ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    Some(Error::input(format!("there is no flag {flag} any more"), instead_of(flag)?))
+}
+
 /// Returns the error for a value that a flag does not accept.
 fn wrong_value(error: &clap::Error) -> Option<Error> {
-    let text = |kind| if let Some(ContextValue::String(text)) = error.get(kind) { Some(text.as_str()) } else { None };
-    let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let (flag, value) = (context(error, ContextKind::InvalidArg)?, context(error, ContextKind::InvalidValue)?);
     let Some(ContextValue::Strings(accepted)) = error.get(ContextKind::ValidValue) else { return None };
     if error.kind() != ErrorKind::InvalidValue || accepted.is_empty() {
         return None;
     }
     let flag = flag.split(" <").next().unwrap_or(flag);
     let accepted: Vec<&str> = accepted.iter().map(String::as_str).collect();
-    let help = match value {
-        "parquet" if accepted.contains(&"extra-p") => {
-            "the samples are already Parquet: RESULT/samples.parquet".to_owned()
-        }
-        "xlsx" | "excel" if accepted.contains(&"extra-p") => {
-            "write CSV, which spreadsheets open: --format csv".to_owned()
-        }
-        _ => suggest(value, &accepted),
-    };
+    let help = instead_of(value).unwrap_or_else(|| suggest(value, &accepted));
     Some(Error::input(format!("{flag} cannot be \"{value}\""), help))
 }
 
@@ -206,9 +268,4 @@ fn render_coloured() -> Option<String> {
     let arguments = std::env::args_os().map(|argument| to_printable(&argument.to_string_lossy()).into_owned());
     let error = Cli::try_parse_from(arguments).err()?;
     Some(error.render().ansi().to_string())
-}
-
-/// Returns the definition of the command line, for tests that check a command without running it.
-pub fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
 }

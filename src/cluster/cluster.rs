@@ -1,6 +1,6 @@
-//! The surroundings of campaigns on a cluster: its site file, and the batch system that a command requests.
+//! The surroundings of campaigns on a cluster: its site file, and what a command requests from the batch system.
 
-use crate::batch::{self, BatchSystem, System};
+use crate::batch::{self, System};
 use crate::site::Site;
 use apexmap_base::error::Result;
 use apexmap_results::disk::Folder;
@@ -8,20 +8,23 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_run::campaign::trust::{self, Consent};
 use apexmap_run::campaign::{Planner, Request, SiteSettings, Surroundings};
 use apexmap_run::sweep::Sweep;
+use apexmap_run::sweep::submit_table::SubmitTable;
 use std::path::{Path, PathBuf};
 
 /// The surroundings of a command's campaigns.
 #[derive(Default)]
 pub struct Cluster {
     pub site: Site,
-    /// The batch system that the flags request.
-    pub system: BatchSystem,
+    /// What the flags request from the batch system.
+    pub flags: SubmitTable,
+    /// Whether the flags request jobs.
+    pub submits: bool,
 }
 
 impl Cluster {
     /// Reads the site file.
     pub fn load() -> Result<Self> {
-        Ok(Self { site: Site::load()?, system: BatchSystem::None })
+        Ok(Self { site: Site::load()?, ..Self::default() })
     }
 
     /// Plans the campaigns of a request for this machine.
@@ -29,15 +32,10 @@ impl Cluster {
         Planner::new(request, self)
     }
 
-    /// Returns the batch system of the flags or the sweep.
-    fn batch_system(&self, sweep: &Sweep) -> BatchSystem {
-        let named_or_installed = |name: Option<String>| name.map_or(BatchSystem::Installed, BatchSystem::Named);
-        match (&self.system, &sweep.launch.submit) {
-            (BatchSystem::Named(_), _) => self.system.clone(),
-            (BatchSystem::Installed, _) => named_or_installed(self.site.file.submit.system.clone()),
-            (BatchSystem::None, Some(submit)) => named_or_installed(submit.get_ref().system.clone()),
-            (BatchSystem::None, None) => BatchSystem::None,
-        }
+    /// Returns the name of the batch system, if the flags, the sweep or the site file name one.
+    fn system(&self, sweep: &Sweep) -> Option<String> {
+        let of_sweep = sweep.launch.submit.as_ref().and_then(|submit| submit.get_ref().system.clone());
+        self.flags.system.clone().or(of_sweep).or_else(|| self.site.file.submit.system.clone())
     }
 }
 
@@ -53,9 +51,13 @@ impl Surroundings for Cluster {
     /// have different names, so the cluster's name is preferred to the host's.
     fn machine_name(&self, sweep: &Sweep, result: &Path, consent: Consent) -> Option<String> {
         name_from_jobs(result).or_else(|| self.site.file.machine.clone()).or_else(name_from_allocation).or_else(|| {
-            let system = self.batch_system(sweep);
-            let is_named = matches!(&system, BatchSystem::Named(name) if trust::is_path(name));
-            let template = system.template().filter(|_| !is_named || consent != Consent::Refused)?.ok()?;
+            if !self.submits && sweep.launch.submit.is_none() {
+                return None;
+            }
+            let system = self.system(sweep);
+            let system = system.as_deref();
+            let may_run = consent != Consent::Refused || !system.is_some_and(trust::is_path);
+            let template = may_run.then(|| batch::choose(system))?.ok()?;
             System::new(template, PathBuf::from(".")).cluster()
         })
     }

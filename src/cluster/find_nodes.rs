@@ -1,11 +1,9 @@
 //! Finds the nodes of `--each-node`.
 
-use crate::batch::BatchSystem;
 use crate::batch::nodes::ListedNode;
 use crate::cluster::Cluster;
 use crate::jobs;
 use crate::jobs::partition::{Listing, list_nodes};
-use crate::site::Site;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
@@ -13,20 +11,19 @@ use apexmap_measure::comm::TransportKind;
 use apexmap_run::campaign::each_node::EachNode;
 use apexmap_run::campaign::{Campaign, Request};
 use apexmap_run::launch::{HostsSource, allocation, hosts};
-use apexmap_run::sweep::submit_table::SubmitTable;
 
 /// Finds the nodes: those of `--hosts`, `--hostfile` or the sweep, else those of the partition of its jobs, else those of this
 /// allocation. Nodes that cannot run jobs are named and left out.
 ///
 /// # Errors
 /// If no source names nodes, no node can run jobs, or threads would have to start on other nodes.
-pub fn find(cluster: &Cluster, request: &Request, flags: &SubmitTable) -> Result<EachNode> {
+pub fn find(cluster: &Cluster, request: &Request) -> Result<EachNode> {
     let empty_request = Request { each_node: Some(EachNode::default()), ..request.clone() };
     let base = cluster.planner(&empty_request).plan()?;
     let source = hosts::choose_source(&request.hosts, request.hostfile.as_deref()).or(base.sweep.launch.hosts.clone());
     let given = source.as_ref().map(HostsSource::read).transpose()?.map(|hosts| hosts.names);
-    if cluster.system != BatchSystem::None || jobs::is_wanted(&base) {
-        return find_usable(&base, &cluster.site, flags, given);
+    if cluster.submits || jobs::is_wanted(&base) {
+        return find_usable(&base, cluster, given);
     }
     if base.plan.context.transport == TransportKind::Threads {
         return Err(Error::input(
@@ -53,8 +50,8 @@ pub fn find(cluster: &Cluster, request: &Request, flags: &SubmitTable) -> Result
 }
 
 /// Returns those of the `given` nodes, or of all nodes of the partition, that jobs may get.
-fn find_usable(base: &Campaign, site: &Site, flags: &SubmitTable, given: Option<Vec<String>>) -> Result<EachNode> {
-    let Listing { options, system, name, nodes } = list_nodes(base, site, flags)?;
+fn find_usable(base: &Campaign, cluster: &Cluster, given: Option<Vec<String>>) -> Result<EachNode> {
+    let Listing { options, system, name, nodes } = list_nodes(base, cluster)?;
     let (listed, program) = nodes.map_or_else(Default::default, |(table, _, program)| (table.nodes(), program));
     if listed.is_empty() {
         let names = given.ok_or_else(|| {

@@ -3,19 +3,16 @@
 use crate::cluster::Cluster;
 use crate::jobs::mpi_check::{self, Comparison};
 use crate::site::{AccountRule, Site, SiteFile};
-use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::point::Point;
+use apexmap_base::error::{ErrorKind, Result};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::kernels;
-use apexmap_measure::worker::Repeat;
 use apexmap_run::campaign::starter::Starter;
 use apexmap_run::campaign::{Request, Surroundings, trial, trust, worker};
+use apexmap_run::drive::driver::Watcher;
+use apexmap_run::drive::plan::Plan;
 use apexmap_run::launch::mpi::{Mpi, short_name};
 use apexmap_run::launch::{self, LauncherEntry, srun};
-use apexmap_run::sweep::driver::Watcher;
-use apexmap_run::sweep::plan::Plan;
 use apexmap_run::sweep::submit_table::SubmitTable;
-use apexmap_run::sweep::{LaunchSpec, Sweep};
+use apexmap_run::sweep::{self, Machine};
 use nix::sys::statfs::statfs;
 use std::path::Path;
 use std::process::Command;
@@ -119,18 +116,13 @@ fn try_launcher(
         return Ok(Outcome::Open(format!("run this command in an allocation to try the launcher{plugins}")));
     }
     let try_ranks = || {
-        let point = kernels::complete(Point::new("message_rate.ping_pong", 2)).map_err(Error::internal)?;
-        let size = point.launch_size();
-        let sweep = Sweep {
-            name: "site-check".into(),
-            title: "site-check".into(),
-            text: String::new(),
-            path: "site-check.toml".into(),
-            seed: 0,
-            points: vec![point],
-            launch: LaunchSpec { preflight_seconds: 0.0, ..LaunchSpec::new(launcher) },
-            repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
-        };
+        let text = format!(
+            "[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 2\n[launch]\ntransport = \"mpi\"\nlauncher = \"{}\"\n\
+             preflight = \"0 s\"\n[repeat]\nmin = 1\n",
+            launcher.id
+        );
+        let sweep = sweep::parse(&text, Path::new("site-check.toml"), Machine::detect())?;
+        let size = sweep.points[0].launch_size();
         let request =
             Request { worker: Some(worker.to_owned()), out: Some(out.join("site-check")), ..Request::default() };
         let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;

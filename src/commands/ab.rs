@@ -1,24 +1,29 @@
 //! `apexmap ab`: two commands, or two variants of a sweep, in alternating runs, and the ratio of their speeds.
 
-use super::ab_command::Commands;
-use super::ab_result::PairedResult;
-use super::ab_sides::{Keep, Measured, SideRun};
-use super::ab_sweep::{Launches, SweepOptions};
 use super::format::pretty;
-use super::run_command::ValueOptions;
+use super::run_command::{ValueOptions, split_words};
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::interrupt::{Interrupt, signal_name};
 use apexmap_base::shell::command_line;
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::{amount, plural};
+use apexmap_cluster::cluster::Cluster;
+use apexmap_measure::kernels::command::Specification;
 use apexmap_pages::compare::limit::SlowdownLimit;
+use apexmap_pages::report;
 use apexmap_results::table::columns;
-use apexmap_run::sweep::parse_budget;
-use apexmap_run::sweep::plan::Entry;
-use apexmap_study::paired::{Limits, Pairs, Ratio, Side, Turn};
+use apexmap_run::campaign::trust::Consent;
+use apexmap_run::campaign::{Campaign, Request};
+use apexmap_run::sweep::{Machine, Scalar, Sweep, parse_budget, ready};
+use apexmap_study::paired::commands::Commands;
+use apexmap_study::paired::launches::{Launches, measure_once};
+use apexmap_study::paired::result::PairedResult;
+use apexmap_study::paired::sides::{Measured, SideRun, Sides};
+use apexmap_study::paired::{Limits, Ratio, Side, Turn};
 use apexmap_theory::statistics::median;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(clap::Args)]
@@ -40,8 +45,24 @@ pub struct Arguments {
     b: Option<String>,
     #[command(flatten)]
     values: ValueOptions,
-    #[command(flatten)]
-    sweep: SweepOptions,
+    /// Compare launches of this sweep (a file or a ready sweep) instead of two commands
+    #[arg(long, value_name = "SWEEP", conflicts_with_all = ["a", "b"])]
+    sweep: Option<PathBuf>,
+    /// Worker program of A [default: this program]
+    #[arg(long, value_name = "PROGRAM", requires = "sweep")]
+    worker_a: Option<PathBuf>,
+    /// Worker program of B
+    #[arg(long, value_name = "PROGRAM", requires = "sweep")]
+    worker_b: Option<PathBuf>,
+    /// Fixed parameters of A, such as pages=huge
+    #[arg(long, value_name = "NAME=VALUE", requires = "sweep")]
+    set_a: Vec<String>,
+    /// Fixed parameters of B
+    #[arg(long, value_name = "NAME=VALUE", requires = "sweep")]
+    set_b: Vec<String>,
+    /// Start the programs that the sweep or a site file names without a question, although the file may come from somebody else
+    #[arg(long, requires = "sweep")]
+    trust: bool,
     /// Time of all runs
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_budget)]
     budget: f64,
@@ -65,31 +86,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// The result for programs.
-#[derive(Serialize)]
-struct Report<'a> {
-    a: &'a str,
-    b: &'a str,
-    /// The compared column; absent for sweeps, which compare the geometric mean over their points.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<&'a str>,
-    /// Medians of A and B, in the base unit of the column.
-    medians: [f64; 2],
-    ratio: Ratio,
-    null: Option<Ratio>,
-    repeated_blocks: usize,
-    disturbed_blocks: usize,
-    /// Whether a signal or a failed run ended the comparison.
-    interrupted: bool,
-}
-
-/// Both sides of a comparison.
-enum Sides {
-    Commands(Commands),
-    Sweep(Box<Launches>),
-}
-
-/// Parses the width of an interval.
 fn parse_width(text: &str) -> std::result::Result<f64, String> {
     let width = text.parse().ok().filter(|width: &f64| width.is_finite() && *width > 0.0);
     width.ok_or_else(|| "a width is a number above 0, such as 0.01".to_owned())
@@ -100,37 +96,32 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let interrupt = Interrupt::catch();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
     let limits = Limits { width: arguments.width, budget: arguments.budget, seed };
-    let (names, mut sides) = match &arguments.sweep.sweep {
-        Some(path) => (arguments.sweep.names(), Sides::Sweep(Box::new(Launches::plan(&arguments.sweep, path)?))),
-        None => {
-            let names = [&arguments.a, &arguments.b].map(|command| command.clone().unwrap_or_default());
-            let texts = [names[0].as_str(), names[1].as_str()];
-            let commands = Commands::parse(texts, &arguments.values, arguments.time_limit)?;
-            (names, Sides::Commands(commands))
-        }
+    let names = arguments.names();
+    let mut sides: Box<dyn Sides> = match &arguments.sweep {
+        Some(path) => Box::new(arguments.launches(path)?),
+        None => Box::new(arguments.commands(&names)?),
     };
-    let open = |path| PairedResult::open(path, &names, &sides.points());
-    let mut result = arguments.out.as_deref().map(open).transpose()?;
+    let mut result = arguments.out.as_deref().map(|path| PairedResult::open(path, &names, &*sides)).transpose()?;
     let mut measured = result.as_ref().map_or(Ok(Measured::default()), |result| result.read_pairs(sides.column()))?;
     if !measured.pairs.logarithms.is_empty() {
         note(&format!("continues after {}", plural(measured.pairs.logarithms.len(), "pair")));
     }
     let mut keep = |turn: Turn, run: &SideRun| result.as_mut().map_or(Ok(()), |result| result.keep(turn, run));
-    let interrupted = || interrupt.check();
-    let outcome = sides.measure(&limits, [Side::A, Side::B], &mut measured, &mut keep, &interrupted);
+    let check = || interrupt.check();
+    let outcome = measured.measure(&mut *sides, [Side::A, Side::B], &limits, &mut keep, &check);
     let mut null = Measured::default();
     let outcome = outcome.and_then(|()| match arguments.null {
-        true => sides.measure(&limits, [Side::A, Side::A], &mut null, &mut |_, _| Ok(()), &interrupted),
+        true => null.measure(&mut *sides, [Side::A, Side::A], &limits, &mut |_, _| Ok(()), &check),
         false => Ok(()),
     });
-    let pairs = measured.pairs.logarithms.len();
     // The ratio so far is also that of a comparison that did not come to its end.
-    let comparison = Comparison::new(names, &sides, &measured, null.pairs.ratio(), outcome.is_err());
+    let comparison = Comparison::new(&names, sides.column(), &measured, null.pairs.ratio(), outcome.is_err());
+    let pairs = measured.pairs.logarithms.len();
     if let Some(result) = &mut result {
-        result.write(pairs)?;
+        write(result, pairs)?;
     }
     match &comparison {
-        Some(comparison) if arguments.json => print_data(&comparison.json()?)?,
+        Some(comparison) if arguments.json => print_data(&pretty(comparison)?)?,
         Some(comparison) => print(&comparison.text())?,
         None => {}
     }
@@ -138,8 +129,78 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let comparison = comparison.ok_or_else(|| {
         Error::measurement("the runs differ so much that no ratio can be given", "give a longer --budget")
     })?;
-    let ratio = comparison.ratio;
-    limit.map_or(Ok(()), |limit| judge(&ratio, limit))
+    limit.map_or(Ok(()), |limit| judge(&comparison.ratio, limit))
+}
+
+impl Arguments {
+    /// Describes both sides.
+    fn names(&self) -> [String; 2] {
+        if self.sweep.is_none() {
+            return [&self.a, &self.b].map(|text| text.clone().unwrap_or_default());
+        }
+        [(&self.worker_a, &self.set_a), (&self.worker_b, &self.set_b)].map(|(worker, settings)| {
+            let worker = worker.iter().map(|worker| worker.display().to_string());
+            let words: Vec<String> = worker.chain(settings.iter().cloned()).collect();
+            if words.is_empty() { "as it is".into() } else { words.join(" ") }
+        })
+    }
+
+    fn commands(&self, texts: &[String; 2]) -> Result<Commands> {
+        let [a, b] = texts.each_ref().map(|text| specification(text, &self.values, self.time_limit));
+        Commands::new([a?, b?])
+    }
+
+    /// Plans both sides of a sweep.
+    fn launches(&self, path: &Path) -> Result<Launches> {
+        let folder = TemporaryFolder::create("ab")?;
+        let sweep = ready::open(path, Machine::detect())?;
+        let a = self.campaign(&sweep, &self.set_a, (&self.worker_a, folder.path.join("a")))?;
+        let b = self.campaign(&sweep, &self.set_b, (&self.worker_b, folder.path.join("b")))?;
+        Launches::new([a, b], folder)
+    }
+
+    fn campaign(&self, sweep: &Sweep, set: &[String], place: (&Option<PathBuf>, PathBuf)) -> Result<Campaign> {
+        let settings = set.iter().map(|text| setting(text)).collect::<Result<Vec<_>>>()?;
+        let mut sweep = sweep.with_fixed(&settings, Machine::detect())?;
+        measure_once(&mut sweep);
+        let (worker, out) = (place.0.clone(), Some(place.1));
+        let request = Request { out, worker, consent: Consent::from_flag(self.trust), ..Request::default() };
+        Cluster::load()?.planner(&request).plan_sweep(sweep)
+    }
+}
+
+/// Reads `pages=huge`.
+fn setting(text: &str) -> Result<(&str, Scalar)> {
+    let (name, value) = text.split_once('=').ok_or_else(|| {
+        Error::input(format!("{text} is no setting of a parameter"), "write --set-a pages=huge --set-b pages=base")
+    })?;
+    Ok((name.trim(), Scalar::from_text(value.trim())))
+}
+
+fn specification(text: &str, values: &ValueOptions, time_limit: f64) -> Result<Specification> {
+    let mut table = serde_json::Map::new();
+    table.insert("command".into(), split_words(text)?.into());
+    table.insert("time_limit".into(), time_limit.into());
+    if let Some(values) = values.to_toml()? {
+        let values = serde_json::to_value(values).map_err(|error| Error::internal(error.to_string()))?;
+        table.insert("value".into(), values);
+    }
+    let fault = |message: String| Error::input(message, "`apexmap ab --help` shows examples");
+    let specification: Specification =
+        serde_json::from_value(table.into()).map_err(|error| fault(error.to_string()))?;
+    specification.check().map_err(fault)?;
+    Ok(specification)
+}
+
+fn write(result: &mut PairedResult, pairs: usize) -> Result<()> {
+    let samples = result.write(pairs)?;
+    let folder = &result.folder;
+    if samples.is_empty() {
+        return Ok(());
+    }
+    report::make(folder, &samples, report::Additions::default())?;
+    note(&format!("result: {}, page: {}", folder.path.display(), folder.report().display()));
+    Ok(())
 }
 
 /// Adds to the error of a comparison that did not come to its end what it has, and how to continue.
@@ -153,102 +214,71 @@ fn explain(error: Error, pairs: usize, is_kept: bool) -> Error {
     }
 }
 
-impl Sides {
-    fn points(&self) -> [Vec<Entry>; 2] {
-        match self {
-            Self::Commands(commands) => commands.points(),
-            Self::Sweep(launches) => launches.points(),
-        }
-    }
-
-    fn measure(
-        &mut self,
-        limits: &Limits,
-        sides: [Side; 2],
-        measured: &mut Measured,
-        keep: &mut Keep,
-        interrupted: &dyn Fn() -> Result<()>,
-    ) -> Result<()> {
-        match self {
-            Self::Commands(commands) => commands.measure(limits, sides, measured, keep, interrupted),
-            Self::Sweep(launches) => launches.measure(limits, sides, measured, keep, interrupted),
-        }
-    }
-
-    fn column(&self) -> Option<&str> {
-        match self {
-            Self::Commands(commands) => Some(&commands.column),
-            Self::Sweep(_) => None,
-        }
-    }
-}
-
 /// The numbers to print.
+#[derive(Serialize)]
 struct Comparison<'a> {
-    names: [String; 2],
+    a: &'a str,
+    b: &'a str,
+    /// The compared column; absent for sweeps, which compare the geometric mean over their points.
+    #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<&'a str>,
-    pairs: &'a Pairs,
+    /// Medians of A and B, in the base unit of the column.
     medians: [f64; 2],
     ratio: Ratio,
     null: Option<Ratio>,
-    is_interrupted: bool,
+    repeated_blocks: usize,
+    disturbed_blocks: usize,
+    /// Whether a signal or a failed run ended the comparison.
+    interrupted: bool,
+    #[serde(skip)]
+    is_budget_spent: bool,
 }
 
 impl<'a> Comparison<'a> {
     /// Returns `None` before the second pair.
     fn new(
-        names: [String; 2],
-        sides: &'a Sides,
-        measured: &'a Measured,
+        [a, b]: &'a [String; 2],
+        column: Option<&'a str>,
+        measured: &Measured,
         null: Option<Ratio>,
-        is_interrupted: bool,
+        interrupted: bool,
     ) -> Option<Self> {
-        let ratio = measured.pairs.ratio()?;
-        let medians = [0, 1].map(|side| median(&measured.values[side]).unwrap_or(f64::NAN));
-        Some(Self { names, column: sides.column(), pairs: &measured.pairs, medians, ratio, null, is_interrupted })
-    }
-
-    fn json(&self) -> Result<String> {
-        pretty(&Report {
-            a: &self.names[0],
-            b: &self.names[1],
-            column: self.column,
-            medians: self.medians,
-            ratio: self.ratio,
-            null: self.null,
-            repeated_blocks: self.pairs.repeated,
-            disturbed_blocks: self.pairs.disturbed,
-            interrupted: self.is_interrupted,
+        let (pairs, values) = (&measured.pairs, &measured.values);
+        Some(Self {
+            a,
+            b,
+            column,
+            medians: values.each_ref().map(|values| median(values).unwrap_or(f64::NAN)),
+            ratio: pairs.ratio()?,
+            null,
+            repeated_blocks: pairs.repeated,
+            disturbed_blocks: pairs.disturbed,
+            interrupted,
+            is_budget_spent: pairs.is_budget_spent,
         })
     }
 
     /// Returns the lines for people; the last one has the ratio.
     fn text(&self) -> String {
-        let line = |side: Side| {
-            let (name, median) = (&self.names[side as usize], self.medians[side as usize]);
-            match self.column {
-                Some(column) => {
-                    format!("{}  {}  {name}\n", side.name(), amount(median, columns::describe(column).unit))
-                }
-                None => format!("{}  {name}\n", side.name()),
-            }
-        };
-        let mut text: String = [Side::A, Side::B].map(line).concat();
-        let Pairs { repeated, disturbed, .. } = *self.pairs;
+        let mut text = String::new();
+        for (side, name, median) in [("A", self.a, self.medians[0]), ("B", self.b, self.medians[1])] {
+            let value = self.column.map(|column| amount(median, columns::describe(column).unit) + "  ");
+            text += &format!("{side}  {}{name}\n", value.unwrap_or_default());
+        }
+        let (repeated, disturbed, blocks) = (self.repeated_blocks, self.disturbed_blocks, self.ratio.pairs / 2);
         if repeated + disturbed > 0 {
             text += &format!(
-                "other activity: {repeated} blocks were measured again, {disturbed} of {} count although they were disturbed\n",
-                self.pairs.logarithms.len() / 2
+                "other activity: {repeated} blocks were measured again, {disturbed} of {blocks} count although they were disturbed\n"
             );
         }
         if let Some(null) = self.null {
             text +=
                 &format!("null: {}\n", null.sentence().replacen("B is", "A is", 1).replacen("as A", "as itself", 1));
         }
-        if self.pairs.is_budget_spent {
+        if self.is_budget_spent {
             text += "the budget ended the comparison before its interval was as narrow as --width; a longer --budget narrows it\n";
         }
-        if self.is_interrupted {
+        if self.interrupted {
             text += &format!("interrupted after {}\n", plural(self.ratio.pairs, "pair"));
         }
         if !self.ratio.is_decided() {
@@ -263,11 +293,8 @@ fn judge(ratio: &Ratio, limit: SlowdownLimit) -> Result<()> {
     let slowest = 1.0 / limit.slowdown;
     if ratio.high < slowest {
         let message = format!("{}: it is slower than the limit of {slowest:.3}", ratio.sentence());
-        return Err(Error::new(
-            ErrorKind::Regression,
-            message,
-            "find what changed; the ratio is beyond the noise of these runs",
-        ));
+        let help = "find what changed; the ratio is beyond the noise of these runs";
+        return Err(Error::new(ErrorKind::Regression, message, help));
     }
     if ratio.low < slowest {
         note("the interval includes the limit of --fail-if");

@@ -1,8 +1,7 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
+use super::card::classic_text;
 use super::conclude::{Shown, conclude, display};
-use super::export_network::{Simulator, export};
-use super::show_card;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::provenance::Host;
 use apexmap_base::terminal::{can_answer, note, print};
@@ -32,8 +31,7 @@ use std::path::{Path, PathBuf};
   apexmap calibrate --device gpu0                       a GPU, as apexmap devices lists it
   apexmap calibrate --launcher srun --ranks-per-node 1 \\
       --worker target/release/apexmap-worker --out results/network
-  apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024
-  apexmap calibrate --export simgrid --from-card red-storm --nodes 256 --out red-storm")]
+  apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
 pub struct Arguments {
     /// Also write the machine card to this file, next to card.toml in the result folder
     #[arg(long, value_name = "FILE")]
@@ -42,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Measure this device instead of the machine: gpu0 is the first that `apexmap devices` lists
-    #[arg(long, value_name = "DEVICE", value_parser = device_number, conflicts_with_all = ["launcher", "export"])]
+    #[arg(long, value_name = "DEVICE", value_parser = device_number, conflicts_with = "launcher")]
     device: Option<u64>,
     /// Measure over MPI, with this launcher
     #[arg(long, value_name = "LAUNCHER", value_parser = mpi_launcher())]
@@ -71,15 +69,6 @@ pub struct Arguments {
     /// Name of this machine on the card [default: in a Slurm allocation the cluster's name, otherwise the host's]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
-    /// Also write the network of the card for another simulator, into the result folder
-    #[arg(long, value_name = "SIMULATOR", value_enum)]
-    export: Option<Simulator>,
-    /// Nodes of the written network [default: 64, or 1 if the card has no network]
-    #[arg(long, value_name = "NUMBER", requires = "export", value_parser = clap::value_parser!(u32).range(1..))]
-    nodes: Option<u32>,
-    /// Write the network of this card, and measure nothing
-    #[arg(long, value_name = "CARD", requires = "export")]
-    from_card: Option<String>,
 }
 
 /// Returns a parser for the MPI launchers that need no command.
@@ -97,12 +86,9 @@ const STAGES_OF_MPI: [&str; 2] =
     ["stage 2 of 3: caches, memory and messages", "stage 3 of 3: edges of caches and of address translation"];
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    match &arguments.from_card {
-        Some(card) => export_network(&Card::find(card)?, arguments, &result_folder(arguments)),
-        None => match arguments.device {
-            Some(number) => measure_device(arguments, number),
-            None => measure(arguments),
-        },
+    match arguments.device {
+        Some(number) => measure_device(arguments, number),
+        None => measure(arguments),
     }
 }
 
@@ -112,7 +98,6 @@ fn device_number(text: &str) -> std::result::Result<u64, String> {
     number.map_err(|_| "write gpu and the number of a device, such as gpu0; `apexmap devices` lists them".to_owned())
 }
 
-/// Measures a device and writes its card.
 fn measure_device(arguments: &Arguments, number: u64) -> Result<()> {
     let device = choose(list_apart()?, number)?;
     let (host, mut stages) = (provenance::host(), Stages::new(arguments));
@@ -132,18 +117,9 @@ fn measure_device(arguments: &Arguments, number: u64) -> Result<()> {
     measured
 }
 
-/// Returns the folder of the samples.
 fn result_folder(arguments: &Arguments) -> PathBuf {
     let name = arguments.device.map_or("calibrate".to_owned(), |number| format!("calibrate-gpu{number}"));
     arguments.out.clone().unwrap_or_else(|| Path::new("results").join(name))
-}
-
-/// Writes the network of a card for another simulator, if the user wants one.
-fn export_network(card: &Card, arguments: &Arguments, folder: &Path) -> Result<()> {
-    let Some(simulator) = arguments.export else { return Ok(()) };
-    let files = export(card, simulator, arguments.nodes.map(|nodes| nodes as usize), folder)?;
-    let lines: String = files.iter().map(|path| format!("network of {}: {}\n", card.name, path.display())).collect();
-    print(&lines)
 }
 
 fn measure(arguments: &Arguments) -> Result<()> {
@@ -194,7 +170,6 @@ fn measure(arguments: &Arguments) -> Result<()> {
     }
     let card = calibrate::card(&probes, &samples, &campaign.plan.context.machine, &host)?;
     write(&card, &host, arguments, &stages.folder)?;
-    export_network(&card, arguments, &stages.folder)?;
     measured
 }
 
@@ -206,7 +181,7 @@ fn write(card: &Card, host: &Host, arguments: &Arguments, folder: &Path) -> Resu
     card.write(&path)?;
     let odd: String = calibrate::contradictions(card, host).iter().map(|text| format!("warning: {text}\n")).collect();
     report::make(&folder, &Samples::from(folder.table()?), report::Additions::default())?;
-    let (text, path, report) = (show_card::classic_text(card), path.display(), folder.report());
+    let (text, path, report) = (classic_text(card), path.display(), folder.report());
     print(&format!(
         "{text}{odd}machine card: {path}; `apexmap card {path} --all` shows all its numbers\nreport: {}\n",
         report.display()
@@ -282,9 +257,6 @@ impl<'a> Stages<'a> {
 
     /// Measures the missing points. If the machine is disturbed before the first sample, asks the user on a terminal, and ends
     /// otherwise, because the card would be refused.
-    ///
-    /// # Errors
-    /// If the user does not want to measure a disturbed machine.
     fn measure_if_quiet(&mut self, campaign: &Campaign, conduct: Conduct) -> Result<Result<Measured>> {
         let checks = !self.is_checked && !self.allows_disturbed;
         self.is_checked = true;

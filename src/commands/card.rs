@@ -1,10 +1,13 @@
-//! The option `--card`: the machine card that a result's bounds come from.
+//! `apexmap card`: shows a machine card; and the option `--card`: the card that a result's bounds come from.
 
+use super::format::pretty;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::Host;
+use apexmap_base::terminal::{print, print_data, terminal_width};
+use apexmap_study::calibrate::{card_csv, card_numbers, card_text, classic};
 use apexmap_theory::bounds::Limits;
 use apexmap_theory::machine::Card;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Clone, Default)]
 pub struct CardArguments {
@@ -39,7 +42,7 @@ impl CardArguments {
     }
 }
 
-fn foreign_card(path: &std::path::Path, limits: &Limits, machine: &str) -> Error {
+fn foreign_card(path: &Path, limits: &Limits, machine: &str) -> Error {
     let reason = match (&limits.host, &limits.cpu_model) {
         (Some(host), Some(model)) => format!("was measured on {host} ({model}), the samples on {machine}"),
         _ => "does not name the host that it was measured on".to_owned(),
@@ -49,4 +52,67 @@ fn foreign_card(path: &std::path::Path, limits: &Limits, machine: &str) -> Error
         "run `apexmap calibrate` on that machine and name its card; to use the limits of another machine anyway, \
          add --card-of-another-host",
     )
+}
+
+/// Output formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// The classic numbers with 95 % intervals; with --all also the others
+    Text,
+    /// All numbers as in the card's file
+    Json,
+    /// All numbers, one per line, in the units of the card
+    Csv,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap card                                          show the card of results/calibrate
+  apexmap card mine.toml --all
+  apexmap card red-storm                                show a published machine
+  apexmap card red-storm --format json")]
+pub struct Arguments {
+    /// Machine card that `apexmap calibrate` wrote, or the name of a published machine (see apexmap models)
+    #[arg(value_name = "CARD", default_value = "results/calibrate/card.toml")]
+    card: String,
+    /// Show all numbers, not only the classic ones
+    #[arg(long)]
+    all: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let card = Card::find(&arguments.card)?;
+    match arguments.format {
+        Format::Text if arguments.all => print(&full_text(&card)),
+        Format::Text => {
+            let text = classic_text(&card);
+            let has_more = !classic::table(&card).is_empty();
+            let count = card.numbers().len();
+            let more = if has_more { format!("--all shows all {count} numbers\n") } else { String::new() };
+            print(&(text + &more))
+        }
+        Format::Json => {
+            let value = serde_json::to_value(&card).map_err(|e| Error::internal(format!("a card is not JSON: {e}")))?;
+            print_data(&pretty(&value)?)
+        }
+        Format::Csv => print_data(&card_csv(&card)),
+    }
+}
+
+/// Returns the classic numbers; all numbers of a card that has no classic ones.
+pub fn classic_text(card: &Card) -> String {
+    let classic = classic::text(card, terminal_width());
+    if classic.is_empty() { card_text(card, terminal_width()) } else { classic }
+}
+
+/// Returns the classic numbers that the card contains, then all its numbers.
+fn full_text(card: &Card) -> String {
+    let classic = classic::text(card, terminal_width());
+    match classic.is_empty() {
+        true => card_text(card, terminal_width()),
+        false => format!("{classic}All numbers:\n{}", card_numbers(card, terminal_width())),
+    }
 }

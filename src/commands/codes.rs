@@ -49,7 +49,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Returns the codes as a table.
 fn list(codes: &[Code]) -> String {
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).with_width(terminal_width());
     table.add_row(["code", "alpha", "L", "estimated from"]);

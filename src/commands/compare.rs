@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets selects samples
     #[arg(required = true, num_args = 1.., value_name = "RESULT")]
     inputs: Vec<String>,
-    #[arg(long = "self", hide = true, num_args = 0..=1,
+    #[arg(long = "self", hide = true, value_name = "SWEEP", num_args = 0..=1,
         value_parser = UnknownArgumentValueParser::suggest("to compare a sweep with itself, run `apexmap ab --sweep SWEEP --null`"))]
     removed_self: Option<String>,
     /// Folder for the HTML page, its figures and tables [default: compare/A-vs-B]

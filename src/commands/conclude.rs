@@ -10,8 +10,8 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::campaign::{Campaign, Conduct, Measured};
-use apexmap_run::sweep::driver::Watcher;
-use apexmap_run::sweep::plan::{Plan, Progress as PlanProgress};
+use apexmap_run::drive::driver::Watcher;
+use apexmap_run::drive::plan::{Plan, Progress as PlanProgress};
 use apexmap_study::nodes;
 use std::path::Path;
 

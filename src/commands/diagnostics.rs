@@ -1,11 +1,38 @@
 //! Prints errors on the terminal: the error, the underlined place, and the next step.
 
-use super::snippet::{Part, Snippet, cut};
-use apexmap_base::error::{Error, ErrorKind};
+use apexmap_base::error::{Error, ErrorKind, Location};
 use apexmap_base::terminal::{error_width, note_raw, supports_colours, to_printable, wrap_lines};
+use textwrap::core::display_width;
 
 /// Maximum number of characters of the error and of the help. Arguments may be longer, and the error need not repeat them.
 const MAX_CHARACTERS: usize = 4000;
+/// Maximum number of characters of a place, and of its line on either side.
+const MAX_CONTEXT: usize = 100;
+/// Columns between the stops of tabs.
+const TAB: usize = 4;
+/// Width of an error with a place if standard error is not a terminal.
+const DEFAULT_WIDTH: usize = 100;
+
+/// A part of an error that has a colour.
+#[derive(Clone, Copy)]
+enum Part {
+    Error,
+    Help,
+    Mark,
+    Number,
+    Place,
+}
+
+/// Prints an error to standard error, wrapped between words on a terminal.
+pub fn show(error: &Error) {
+    let width = error_width();
+    let text = render(error, supports_colours(&std::io::stderr()), width.unwrap_or(DEFAULT_WIDTH));
+    // The underlined place is already wrapped, and wrapping would count its colours.
+    match error.location {
+        Some(_) => note_raw(&text),
+        None => note_raw(&wrap_lines(&to_printable(&text), width)),
+    }
+}
 
 /// Formats an error for a terminal of `width` columns, in printable characters and with bounded length.
 pub fn render(error: &Error, colour: bool, width: usize) -> String {
@@ -24,11 +51,38 @@ pub fn render(error: &Error, colour: bool, width: usize) -> String {
         textwrap::fill(text, options) + "\n"
     };
     let [cross, bar] = ["×", "│"].map(|sign| format!("  {} ", paint(Part::Error, sign)));
-    let mut text = fill(&error.message, &cross, &bar) + &Snippet::from_place(place).draw(&paint);
+    let mut text = fill(&error.message, &cross, &bar) + &draw(place, &paint);
     if !error.help.is_empty() {
         text += &fill(&error.help, &paint(Part::Help, "  help: "), "        ");
     }
     text
+}
+
+/// Draws the first line of a place with its number, and underlines the place. Three dots mark omitted text.
+fn draw(place: &Location, paint: &dyn Fn(Part, &str) -> String) -> String {
+    let whole = place.text.as_str();
+    let start = whole.floor_char_boundary(place.span.start);
+    let line_start = whole[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line_end = whole[start..].find('\n').map_or(whole.len(), |newline| start + newline);
+    let end = whole.floor_char_boundary(place.span.end).clamp(start, line_end);
+    let number = (whole[..line_start].lines().count() + 1).to_string();
+    let left = end_of(&whole[line_start..start], MAX_CONTEXT);
+    let until_end = left.clone() + &cut(whole[start..end].trim_end_matches('\r'), MAX_CONTEXT);
+    let line = until_end.clone() + &cut(whole[end..line_end].trim_end_matches('\r'), MAX_CONTEXT);
+    let [column, end_column] = [&left, &until_end].map(|text| display_width(&expand(text)));
+    let mark = "^".repeat(end_column.saturating_sub(column).max(1));
+    let file = cut(&place.file.display().to_string(), 2 * MAX_CONTEXT);
+    let (margin, shown) = (number.len(), format!("{file}:{number}:{}", start - line_start + 1));
+    format!(
+        "{:margin$}  ╭─[{}]\n {} │ {}\n {:margin$} · {:column$}{}\n",
+        "",
+        paint(Part::Place, &shown),
+        paint(Part::Number, &number),
+        expand(&line),
+        "",
+        "",
+        paint(Part::Mark, &mark)
+    )
 }
 
 fn in_colour(part: Part, text: &str) -> String {
@@ -42,16 +96,30 @@ fn in_colour(part: Part, text: &str) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-/// Width of an error with a place if standard error is not a terminal.
-const DEFAULT_WIDTH: usize = 100;
+/// Replaces tabs by spaces.
+fn expand(text: &str) -> String {
+    let mut expanded = String::new();
+    for c in text.chars() {
+        match c {
+            '\t' => expanded.extend(std::iter::repeat_n(' ', TAB - display_width(&expanded) % TAB)),
+            c => expanded.push(c),
+        }
+    }
+    expanded
+}
 
-/// Prints an error to standard error, wrapped between words on a terminal.
-pub fn show(error: &Error) {
-    let width = error_width();
-    let text = render(error, supports_colours(&std::io::stderr()), width.unwrap_or(DEFAULT_WIDTH));
-    // The underlined place is already wrapped, and wrapping would count its colours.
-    match error.location {
-        Some(_) => note_raw(&text),
-        None => note_raw(&wrap_lines(&to_printable(&text), width)),
+/// Cuts a text to `most` characters, makes it printable, and marks the cut with three dots.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", to_printable(&text[..end])),
+        None => to_printable(text).into_owned(),
+    }
+}
+
+/// Returns the last `most` characters in printable form, with three dots for omitted text.
+fn end_of(text: &str, most: usize) -> String {
+    match text.char_indices().nth_back(most) {
+        Some((before, letter)) => format!("...{}", to_printable(&text[before + letter.len_utf8()..])),
+        None => to_printable(text).into_owned(),
     }
 }

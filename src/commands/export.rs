@@ -7,7 +7,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::terminal::{note, write_data};
 use apexmap_base::units::plural;
-use apexmap_results::export;
+use apexmap_results::export::{csv, write_json_lines};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,18 +17,14 @@ pub enum Format {
     Csv,
     /// One JSON object per sample
     Jsonl,
-    /// Extra-P's text format: the varying parameters, and the samples of each point (read it with `extrap --text`)
-    ExtraP,
 }
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap export results/quickstart --format csv --out quickstart.csv
   apexmap export results/quickstart --format jsonl --where 'P == 1 && status == \"ok\"' | jq .seconds
-  apexmap export results/random-access-ranks --format extra-p --select seconds --out ranks.txt
-  extrap --text ranks.txt --measure median
 
-CSV and JSON lines contain successful and failed samples (column status); missing values are null in JSON lines \
+Both formats contain successful and failed samples (column status); missing values are null in JSON lines \
 and empty in CSV, as empty words are. Columns have the names of samples.parquet and base units: seconds, bytes, words of 8 bytes.")]
 pub struct Arguments {
     /// A result: folder, archive, report.html or Parquet file of samples
@@ -38,13 +34,9 @@ pub struct Arguments {
     format: Format,
     #[command(flatten)]
     selection: Selection,
-    /// Columns to write, comma-separated [default: all]; for extra-p the metrics [default: seconds and the kernels' headline
-    /// rates]
+    /// Columns to write, comma-separated [default: all]
     #[arg(long, value_name = "COLUMNS")]
     select: Option<String>,
-    /// Parameters for extra-p, comma-separated [default: those that vary]
-    #[arg(long, value_name = "COLUMNS")]
-    parameters: Option<String>,
     /// Include samples of other builds, machines and plans (column stale)
     #[arg(long)]
     stale: bool,
@@ -61,54 +53,27 @@ fn export_samples(arguments: &Arguments) -> Result<()> {
     let all_samples = read(&arguments.result)?;
     let condition = arguments.selection.condition(&all_samples)?;
     let condition = condition.map(|text| all_samples.condition(&text)).transpose()?;
-    let stale = arguments.stale && arguments.format != Format::ExtraP;
-    let samples = if stale { all_samples.clone() } else { all_samples.current() };
+    let samples = if arguments.stale { all_samples.clone() } else { all_samples.current() };
     let samples = condition.as_ref().map_or_else(|| samples.clone(), |condition| samples.filter(condition));
     if samples.is_empty() {
         return Err(all_samples.current().no_match_error(condition.as_ref()));
     }
-    if arguments.parameters.is_some() && arguments.format != Format::ExtraP {
-        return Err(Error::input("--parameters is for --format extra-p", "select columns with --select instead"));
+    let selected = match &arguments.select {
+        Some(list) => names("--select", list, &samples)?,
+        None => samples.table().names().iter().map(String::as_str).collect(),
+    };
+    let chosen: Vec<_> = selected.iter().filter_map(|name| Some((*name, samples.column(name)?))).collect();
+    let out = arguments.out.as_deref();
+    if arguments.format == Format::Jsonl {
+        return write_output(out, |out| write_json_lines(&chosen, samples.rows(), out));
     }
-    let selected = arguments.select.as_deref().map(|list| names("--select", list, &samples)).transpose()?;
-    let title = format!("Samples of {}", arguments.result.display());
-    match arguments.format {
-        Format::Csv | Format::Jsonl => {
-            let list_columns = || samples.table().names().iter().map(String::as_str).collect();
-            let selected = selected.unwrap_or_else(list_columns);
-            let chosen: Vec<_> = selected.iter().filter_map(|name| Some((*name, samples.column(name)?))).collect();
-            match arguments.format {
-                Format::Csv => {
-                    write_output(arguments.out.as_deref(), |out| export::csv::write(&chosen, samples.rows(), out))?;
-                }
-                _ => write_output(arguments.out.as_deref(), |out| export::jsonl::write(&chosen, samples.rows(), out))?,
-            }
-            if let Some(out) = arguments.out.as_deref().filter(|_| arguments.format == Format::Csv) {
-                let metadata_file = export::metadata::path(out);
-                let text = export::metadata::describe(&chosen, out, &title);
-                write_output(Some(&metadata_file), |out| out.write_all(text.as_bytes()))?;
-                let samples = plural(samples.len(), "sample");
-                note(&format!("{}: {samples}; {}: column descriptions", out.display(), metadata_file.display()));
-            }
-        }
-        Format::ExtraP => {
-            let metrics = selected.unwrap_or_else(|| {
-                let mut metrics = samples.headlines();
-                metrics.retain(|name| *name != "seconds");
-                if samples.describe_import().is_none() || samples.has("seconds") {
-                    metrics.insert(0, "seconds");
-                }
-                metrics
-            });
-            let parameters = match &arguments.parameters {
-                Some(list) => names("--parameters", list, &samples)?,
-                None => samples.axes(),
-            };
-            let input = export::extra_p::input(&samples, &parameters, &metrics)?;
-            write_output(arguments.out.as_deref(), |out| out.write_all(input.text(&title).as_bytes()))?;
-            input.notes().iter().for_each(|line| note(&format!("note: {line}")));
-        }
-    }
+    write_output(out, |out| csv::write(&chosen, samples.rows(), out))?;
+    let Some(out) = out else { return Ok(()) };
+    let metadata_file = csv::metadata_path(out);
+    let text = csv::describe(&chosen, out, &format!("Samples of {}", arguments.result.display()));
+    write_output(Some(&metadata_file), |out| out.write_all(text.as_bytes()))?;
+    let samples = plural(samples.len(), "sample");
+    note(&format!("{}: {samples}; {}: column descriptions", out.display(), metadata_file.display()));
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! `apexmap fit`: fits a model's parameters to a result.
 
+use super::fit_formula::residuals;
 use super::fit_formula::{self, FormulaOptions};
 use super::format::{Format, pretty};
 use super::opened::Opened;
 use super::own_model;
 use super::predict::{format_interval, number};
-use super::residuals::residuals;
 use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};

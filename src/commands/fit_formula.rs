@@ -1,9 +1,8 @@
-//! `apexmap fit --formula` and `apexmap fit --model FILE.toml`: models that users write.
+//! `apexmap fit --formula` and `apexmap fit --model FILE.toml`: models that users write. The table of residuals of a fit.
 
 use super::format::{Format, pretty};
 use super::own_model;
 use super::predict::{format_interval, number};
-use super::residuals::residuals;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::terminal::{note, print, print_data};
@@ -11,11 +10,12 @@ use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{Unit, amount};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
-use apexmap_study::model_fit::{card, formula};
-use apexmap_theory::fit::Role;
+use apexmap_study::model_fit::{self, card, formula};
+use apexmap_theory::fit::{self, Role};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::formula::{FormulaModel, Saved};
+use std::cmp::Ordering;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -128,4 +128,42 @@ pub fn check(
     residuals(model, &predicted.points, predicted.words.rates, &mut text);
     let _ = writeln!(text, "\n{sentence}");
     print(&text)
+}
+
+/// Maximum number of points in the table of residuals.
+const MAX_POINTS: usize = 24;
+
+/// Writes the table of residuals: all points, or the [`MAX_POINTS`] with the largest deviation.
+pub fn residuals(model: &dyn Model, measured: &[fit::Point], rates: &'static str, text: &mut String) {
+    let varying = model_fit::varying_variables(measured);
+    let mut points: Vec<&fit::Point> = measured.iter().collect();
+    let ratio = |point: &fit::Point| point.measured / point.predicted;
+    if points.len() > MAX_POINTS {
+        points.sort_by(|a, b| ratio(b).ln().abs().total_cmp(&ratio(a).ln().abs()));
+        points.truncate(MAX_POINTS);
+        let _ = writeln!(text, "\nThe {MAX_POINTS} of {} points with the largest deviation:", measured.len());
+    } else {
+        points.sort_by(|a, b| a.x.partial_cmp(&b.x).unwrap_or(Ordering::Equal).then(a.launch.cmp(&b.launch)));
+        text.push('\n');
+    }
+    let about = model.about();
+    let mut aligned = vec![Align::Right; varying.len() + 3];
+    aligned.extend([Align::Left; 2]);
+    let mut table = TextTable::new(aligned).with_indent(2);
+    let names = varying.iter().map(|&index| about.variables[index].name);
+    table.add_row(names.chain([rates, "predicted", "ratio", "95 % band", "set by"]));
+    let unit = model_fit::described_rate(model).unit;
+    for point in &points {
+        let mut cells: Vec<String> =
+            varying.iter().map(|&index| model_fit::value_text(model, index, point.x[index])).collect();
+        cells.extend([
+            amount(point.measured, unit),
+            amount(point.predicted, unit),
+            format!("{:.3}", ratio(point)),
+            format_interval((point.low, point.high), unit),
+            point.bottleneck.into(),
+        ]);
+        table.add_row(cells);
+    }
+    let _ = write!(text, "{table}");
 }

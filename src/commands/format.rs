@@ -17,7 +17,6 @@ pub fn pretty(value: &impl Serialize) -> Result<String> {
     Ok(text.map_err(|e| Error::internal(format!("cannot write JSON: {e}")))? + "\n")
 }
 
-/// Returns TOML.
 pub fn toml(value: &impl Serialize) -> Result<String> {
     toml::to_string_pretty(value).map_err(|e| Error::internal(format!("cannot write TOML: {e}")))
 }

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
   apexmap import run1/stream.txt run2/stream.txt run3/stream.txt --out results/vendor --machine vendor --cores 64
   apexmap compare results/vendor results/stream
 
-Reads HPCC's hpccoutf.txt, the tables of the OSU Micro-Benchmarks and of STREAM, the output of Intel's Memory Latency Checker, and \
-Extra-P's text format. Each file counts as one launch. `query`, `plot`, `fit`, `export`, `report` and `compare` take the result, and say \
+Reads HPCC's hpccoutf.txt, the tables of the OSU Micro-Benchmarks and of STREAM, and the output of Intel's Memory Latency Checker. \
+Each file counts as one launch. `query`, `plot`, `fit`, `export`, `report` and `compare` take the result, and say \
 everywhere that it is imported. It can be neither resumed nor measured into. docs/results.md lists the quantities.")]
 pub struct Arguments {
     /// Text outputs of the programs

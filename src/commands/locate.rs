@@ -8,14 +8,13 @@ use apexmap_base::new_file;
 use apexmap_base::regular_file;
 use apexmap_base::terminal::{error_width, note, note_raw, print, print_data, terminal_width, wrap_lines};
 use apexmap_base::units::bytes;
-use apexmap_locate::analysis::{Analysis, Growth};
-use apexmap_locate::located::{Caches, Located, Part};
+use apexmap_locate::analysis::Analysis;
+use apexmap_locate::located::{Caches, Located};
 use apexmap_locate::site::Site;
 use apexmap_locate::tracer::{self, TraceOptions};
 use apexmap_locate::{code, demo, screen, text_trace};
 use apexmap_measure::hardware::Hardware;
 use apexmap_pages::locate;
-use serde::Serialize;
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt;
@@ -103,10 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         note(&format!("note: the page is {}", page.display()));
     }
     if let Some(file) = &arguments.json {
-        let document = Document::new(&trace, &located, &notes);
-        let value = serde_json::to_value(&document)
-            .map_err(|e| Error::internal(format!("a located program is not JSON: {e}")))?;
-        let text = pretty(&value)?;
+        let text = pretty(&json(&trace, &located, &notes))?;
         if file == Path::new("-") {
             return print_data(&text);
         }
@@ -207,36 +203,19 @@ fn sampling_note(located: &Located) -> Option<String> {
     (level > 0).then(|| format!("Reuse and misses are estimated from one of {} lines.", 1u64 << level))
 }
 
-/// The output of --json.
-#[derive(Serialize)]
-struct Document<'a> {
-    name: &'a str,
-    accesses: u64,
-    cache_bytes: [u64; 2],
-    miss_ratios: [f64; 2],
-    /// One of 2^level lines was sampled at last.
-    level: u32,
-    program: &'a Part,
-    lines: &'a [Part],
-    functions: &'a [Part],
-    /// Lines that were reached for the first time, over the accesses.
-    lines_over_time: &'a Growth,
-    notes: &'a [String],
-}
-
-impl<'a> Document<'a> {
-    fn new(trace: &'a Trace, located: &'a Located, notes: &'a [String]) -> Self {
-        Self {
-            name: &trace.name,
-            accesses: trace.accesses,
-            cache_bytes: located.caches.map(|(_, bytes)| bytes),
-            miss_ratios: located.miss_ratios,
-            level: located.level,
-            program: &located.program,
-            lines: &located.lines,
-            functions: &located.functions,
-            lines_over_time: &located.growth,
-            notes,
-        }
-    }
+/// Returns the output of --json: all parts, and in `lines_over_time` the lines that were reached for the first time, over the accesses. One
+/// of 2^`level` lines was sampled at last.
+fn json(trace: &Trace, located: &Located, notes: &[String]) -> serde_json::Value {
+    serde_json::json!({
+        "name": trace.name,
+        "accesses": trace.accesses,
+        "cache_bytes": located.caches.map(|(_, bytes)| bytes),
+        "miss_ratios": located.miss_ratios,
+        "level": located.level,
+        "program": located.program,
+        "lines": located.lines,
+        "functions": located.functions,
+        "lines_over_time": located.growth,
+        "notes": notes,
+    })
 }

@@ -1,10 +1,6 @@
-//! The commands: one file each, and one line each in `commands!`.
+//! The commands: one file each, and one line each in `commands!`, by what they are for.
 
 mod ab;
-mod ab_command;
-mod ab_result;
-mod ab_sides;
-mod ab_sweep;
 mod archive;
 mod calibrate;
 mod card;
@@ -16,10 +12,8 @@ mod conclude;
 mod devices;
 pub mod diagnostics;
 mod export;
-mod export_network;
 mod fit;
 mod fit_formula;
-mod fit_progress;
 mod format;
 mod import;
 mod live;
@@ -33,92 +27,122 @@ mod predict;
 mod progress;
 mod query;
 mod report;
-mod residuals;
 mod run;
 mod run_command;
 mod selection;
-mod shell_words;
 mod show;
-mod show_card;
 mod site;
-mod snippet;
 mod status;
-mod submit_options;
 mod sweeps;
 mod try_launch;
 mod validate;
 
 use apexmap_base::error::Result;
+use apexmap_measure::cli::kernels;
 use apexmap_run::sweep::ready;
 use std::path::Path;
 
-/// Defines the parser and the dispatch of the commands. Each command is a module with `Arguments` and `run(&Arguments)`.
+/// Defines the parser, the dispatch and the groups of the commands. Each command is a module with `Arguments` and `run(&Arguments)`.
 macro_rules! commands {
-    ($($(#[$about:meta])* $name:ident => $module:ident,)*) => {
-        /// The commands, in the order of `apexmap --help`.
+    ($($group:literal:
+        first { $($(#[$about:meta])* $name:ident => $module:ident,)* }
+        more { $($(#[$more_about:meta])* $more_name:ident => $more_module:ident,)* }
+    )*) => {
+        /// The commands.
         #[expect(clippy::large_enum_variant, reason = "a process has one")]
         #[derive(clap::Subcommand)]
         pub enum Command {
-            $($(#[$about])* $name($module::Arguments),)*
+            $($($(#[$about])* $name($module::Arguments),)* $($(#[$more_about])* $more_name($more_module::Arguments),)*)*
         }
 
         pub fn run(command: &Command) -> Result<()> {
             match command {
-                $(Command::$name(arguments) => $module::run(arguments),)*
+                $($(Command::$name(arguments) => $module::run(arguments),)*
+                $(Command::$more_name(arguments) => $more_module::run(arguments),)*)*
             }
         }
+
+        /// The groups of commands in the order of `apexmap --help`: the commands that `apexmap` describes, too, and the others.
+        pub const GROUPS: &[(&str, &[&str], &[&str])] =
+            &[$(($group, &[$(stringify!($name)),*], &[$(stringify!($more_name)),*])),*];
     };
 }
 
 commands! {
-    /// Run a sweep or resume it, then draw its figures and write its report
-    Run => run,
-    /// List the ready sweeps by the question they answer; print or write them
-    Sweeps => sweeps,
-    /// Show the points of a sweep, and which are already done
-    Plan => plan,
-    /// Launch a sweep's ranks for a few seconds; show their placement and first network numbers
-    Try => try_launch,
-    /// Show what a result contains, and which points failed and why
-    Status => status,
-    /// Draw the maps of a result in the terminal, also while another process measures it
-    Show => show,
-    /// Show the settings of the site file and their origins; test them
-    Site => site,
-    /// Draw a surface, contours, a heat map or curves from a result
-    Plot => plot,
-    /// Show medians with 95 % intervals of any columns, by groups of samples
-    Query => query,
-    /// Pack a result into one file with checksums
-    Archive => archive,
-    /// Make a result from the output of HPCC, OSU, STREAM, Intel MLC or Extra-P
-    Import => import,
-    /// Write samples as CSV, JSON lines or the input of Extra-P
-    Export => export,
-    /// Redraw a result's figures and rewrite its report
-    Report => report,
-    /// Compare results or published machines: ratios by point, regions where each is faster, regressions
-    Compare => compare,
-    /// Compare two commands in alternating runs: the ratio of their speeds, with its interval
-    Ab => ab,
-    /// Measure basic latencies and bandwidths, and write a machine card
-    Calibrate => calibrate,
-    /// List the GPUs and other devices that kernels of the family gpu run on
-    Devices => devices,
-    /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), or all
-    Card => show_card,
-    /// List known codes with their places on the map; with a result, their rates on this machine
-    Codes => codes,
-    /// Show how each line of a program walks through memory, and its place on the map
-    Locate => locate,
-    /// List the models and the published machines; show a model with its variables, parameters and source
-    Models => models,
-    /// Predict rates from a model and a machine card
-    Predict => predict,
-    /// Fit a model's parameters to a result, with intervals and residuals
-    Fit => fit,
-    /// Recompute the papers' model values, fit the models to the papers' measurements, and report discrepancies
-    Validate => validate,
+    "Measure":
+    first {
+        /// Run a sweep or resume it, then draw its figures and write its report
+        Run => run,
+        /// List the ready sweeps by the question they answer; print or write them
+        Sweeps => sweeps,
+        /// Measure basic latencies and bandwidths, and write a machine card
+        Calibrate => calibrate,
+    }
+    more {
+        /// Show the points of a sweep, and which are already done
+        Plan => plan,
+        /// List the kernels; show one with its parameters, outputs and source
+        Kernels => kernels,
+        /// List the GPUs and other devices that kernels of the family gpu run on
+        Devices => devices,
+    }
+    "Look":
+    first {
+        /// Draw the maps of a result in the terminal, also while another process measures it
+        Show => show,
+        /// Show what a result contains, and which points failed and why
+        Status => status,
+        /// Show medians with 95 % intervals of any columns, by groups of samples
+        Query => query,
+        /// Redraw a result's figures and rewrite its report
+        Report => report,
+    }
+    more {
+        /// Draw a surface, contours, a heat map or curves from a result
+        Plot => plot,
+        /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), or all
+        Card => card,
+        /// Write samples as CSV or JSON lines
+        Export => export,
+        /// Make a result from the output of HPCC, OSU, STREAM or Intel MLC
+        Import => import,
+        /// Pack a result into one file with checksums
+        Archive => archive,
+    }
+    "Compare and explain":
+    first {
+        /// Compare results or published machines: ratios by point, regions where each is faster, regressions
+        Compare => compare,
+    }
+    more {
+        /// Compare two commands in alternating runs: the ratio of their speeds, with its interval
+        Ab => ab,
+        /// List known codes with their places on the map; with a result, their rates on this machine
+        Codes => codes,
+        /// Show how each line of a program walks through memory, and its place on the map
+        Locate => locate,
+    }
+    "Papers and models":
+    first {
+        /// Predict rates from a model and a machine card
+        Predict => predict,
+    }
+    more {
+        /// List the models and the published machines; show a model with its variables, parameters and source
+        Models => models,
+        /// Fit a model's parameters to a result, with intervals and residuals
+        Fit => fit,
+        /// Recompute the papers' model values, fit the models to the papers' measurements, and report discrepancies
+        Validate => validate,
+    }
+    "Clusters":
+    first {}
+    more {
+        /// Launch a sweep's ranks for a few seconds; show their placement and first network numbers
+        Try => try_launch,
+        /// Show the settings of the site file and their origins; test them
+        Site => site,
+    }
 }
 
 /// Returns whether `apexmap run WORD` would run a sweep. Used for advice if the word is given as a command.

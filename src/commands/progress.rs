@@ -11,14 +11,14 @@ use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::table::columns::point_label;
 use apexmap_results::table::quietness::Quietness;
+use apexmap_run::drive::cost::describe_seconds;
+use apexmap_run::drive::counts::RunCounts;
+use apexmap_run::drive::driver::Watcher;
+use apexmap_run::drive::execute::Ending;
+use apexmap_run::drive::forecast::{Forecast, OpenLaunch};
+use apexmap_run::drive::plan::Plan;
+use apexmap_run::drive::watch::Watch;
 use apexmap_run::launch::mpi::short_name;
-use apexmap_run::sweep::cost::describe_seconds;
-use apexmap_run::sweep::counts::RunCounts;
-use apexmap_run::sweep::driver::Watcher;
-use apexmap_run::sweep::execute::Ending;
-use apexmap_run::sweep::forecast::{Forecast, OpenLaunch};
-use apexmap_run::sweep::plan::Plan;
-use apexmap_run::sweep::watch::Watch;
 use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -56,10 +56,6 @@ pub struct Progress {
     filled: f64,
     /// Quietness of the machine.
     health: String,
-    /// The event that is awaited while no launch runs.
-    pause: Option<String>,
-    /// Whether jobs measure, each within its own budget.
-    follows_jobs: bool,
     /// Messages about started launches, to print each only once.
     arrivals: BTreeSet<String>,
     /// Lines of the launches besides their events.
@@ -87,8 +83,6 @@ impl Progress {
             doing: String::new(),
             filled: 0.0,
             health: String::new(),
-            pause: None,
-            follows_jobs: false,
             arrivals: BTreeSet::new(),
             output: OtherOutput::default(),
         }
@@ -100,7 +94,7 @@ impl Progress {
 
     /// Returns the part of the budget that has passed, in seconds, and the budget.
     fn spent(&self) -> Option<(f64, f64)> {
-        let budget = self.repeat.budget_seconds.filter(|_| !self.follows_jobs)?;
+        let budget = self.repeat.budget_seconds?;
         Some(((self.elapsed_seconds() - self.waited).clamp(0.0, budget), budget))
     }
 
@@ -113,15 +107,11 @@ impl Progress {
         }
         let (samples, points) = (self.counts.samples_text(samples), self.counts.points_text());
         let elapsed = units::seconds(self.elapsed_seconds().floor());
-        let left = if self.pause.is_some() { String::new() } else { format!(", {} left", describe_seconds(left)) };
-        format!("{samples}{left}, {points}, {elapsed} so far")
+        format!("{samples}, {} left, {points}, {elapsed} so far", describe_seconds(left))
     }
 
-    /// Returns the current point and the precision of its median, or what is awaited.
+    /// Returns the current point and the precision of its median.
     fn current_point(&self) -> String {
-        if let Some(text) = &self.pause {
-            return text.clone();
-        }
         let launch = format!("launch {} of {}", self.launch, self.launches);
         let Some(point) = &self.point else { return format!("{launch} is starting") };
         let precision = match Summary::from_samples(&self.values).and_then(|summary| summary.relative_width()) {
@@ -284,11 +274,6 @@ impl Watcher for Progress {
             self.health = watch.health_line().unwrap_or_default();
         }
         self.show();
-    }
-
-    fn report_pause(&mut self, text: Option<&str>) {
-        self.pause = text.map(str::to_owned);
-        self.follows_jobs = true;
     }
 
     fn tick(&mut self) {

@@ -1,12 +1,11 @@
 //! `apexmap report`: redraws a result's figures and rewrites its report.
 
 use super::card::CardArguments;
-use super::fit_progress::FitProgress;
 use super::opened::Opened;
 use super::own_model::OwnModels;
 use super::plot::style;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::terminal::{print, print_in_red, terminal_width};
+use apexmap_base::terminal::{error_width, note, note_raw, print, print_in_red, terminal_width, to_printable};
 use apexmap_base::{new_file, regular_file};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::make_style_folder;
@@ -19,7 +18,9 @@ use apexmap_study::answers::declared::Declared;
 use apexmap_study::nodes;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::formula::FormulaModel;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -165,4 +166,44 @@ fn print_quietness(health: &Health) -> Result<()> {
 fn print_page(warnings: &[String], page: &Path) -> Result<()> {
     let warnings: String = warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     print(&format!("{warnings}report: {}\n", page.display()))
+}
+
+/// Shortest time between two plain lines. Short fits print nothing.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// Moves the cursor to the start of the line and clears it.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+struct FitProgress {
+    latest: Cell<Instant>,
+}
+
+impl FitProgress {
+    fn new() -> Self {
+        Self { latest: Cell::new(Instant::now()) }
+    }
+
+    /// Shows what happens now.
+    fn show(&self, text: &str) {
+        match error_width() {
+            // A full line would move the cursor to the next one.
+            Some(width) => {
+                let text: String = to_printable(text).chars().take(width - 1).collect();
+                note_raw(&format!("{CLEAR_LINE}{text}"));
+            }
+            None if self.latest.get().elapsed() >= QUIET => {
+                note(text);
+                self.latest.set(Instant::now());
+            }
+            None => {}
+        }
+    }
+}
+
+impl Drop for FitProgress {
+    fn drop(&mut self) {
+        if error_width().is_some() {
+            note_raw(CLEAR_LINE);
+        }
+    }
 }

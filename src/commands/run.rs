@@ -3,9 +3,7 @@
 use super::card::CardArguments;
 use super::conclude::{Shown, conclude, display, draw_interrupted, nothing_to_do};
 use super::run_command::CommandOptions;
-use super::submit_options::SubmitArguments;
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_cluster::batch::BatchSystem;
 use apexmap_cluster::cluster::Cluster;
 use apexmap_cluster::find_nodes;
 use apexmap_cluster::jobs::{self, JobRequest, measure};
@@ -15,7 +13,9 @@ use apexmap_results::disk::Folder;
 use apexmap_run::campaign::local;
 use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Campaign, Conduct, Request};
+use apexmap_run::sweep::submit_table::{Jobs as Division, SubmitTable};
 use apexmap_theory::machine::Card;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -81,10 +81,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.fail_if.contains(&FailIf::SlowNode) && !arguments.each_node {
         return Err(Error::input("--fail-if slow-node needs --each-node, which compares nodes", "add --each-node"));
     }
-    let cluster = Cluster { site: Site::load()?, system: arguments.submit.system() };
+    let submits = arguments.submit.submit.is_some() || arguments.submit.dry_run;
+    let cluster = Cluster { site: Site::load()?, flags: arguments.submit.table()?, submits };
     let mut request = Request { consent: Consent::from_flag(arguments.trust), ..arguments.request.clone() };
     if arguments.each_node {
-        request.each_node = Some(find_nodes::find(&cluster, &request, &arguments.submit.table()?)?);
+        request.each_node = Some(find_nodes::find(&cluster, &request)?);
     }
     let campaign = match arguments.command.sweep(request.out.as_deref())? {
         Some(sweep) => cluster.planner(&request).plan_sweep(sweep)?,
@@ -99,8 +100,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let shown = if arguments.no_report { Shown::Numbers } else { Shown::Report { fits: arguments.models } };
     let card = card(&campaign, arguments)?;
-    if cluster.system != BatchSystem::None || jobs::is_wanted(&campaign) {
-        return match submit(campaign, &cluster, arguments, &request, card.as_ref())? {
+    if submits || jobs::is_wanted(&campaign) {
+        let SubmitArguments { dry_run, max_node_hours, .. } = arguments.submit;
+        let jobs = JobRequest { max_node_hours, dry_run, retry_failed: arguments.retry_failed };
+        return match jobs::submit(campaign, &cluster, &request, jobs, card.as_ref())? {
             Some(campaign) => {
                 if let Some(card) = &card {
                     Folder::create(&campaign.folder)?.replace_card(card)?;
@@ -127,20 +130,54 @@ fn card(campaign: &Campaign, arguments: &Arguments) -> Result<Option<Card>> {
     arguments.card.find(&campaign.plan.context.machine, &[&provenance::host()])
 }
 
-/// Submits the sweep as jobs. Returns the campaign if no point is missing.
-fn submit(
-    campaign: Campaign,
-    cluster: &Cluster,
-    arguments: &Arguments,
-    request: &Request,
-    card: Option<&Card>,
-) -> Result<Option<Campaign>> {
-    if !campaign.hosts.is_empty() {
-        let next = "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run without --submit";
-        return Err(Error::input("hosts are given, but the batch system chooses the hosts of its jobs", next));
+// Flags for jobs. The other sources of these options are the sweep and the site file. clap would take a documentation as that of `run`.
+#[derive(clap::Args, Clone, Default)]
+#[command(next_help_heading = "Batch jobs")]
+pub struct SubmitArguments {
+    /// Submit a job for each number of nodes with missing points, and end; the same command later submits what is missing then.
+    /// slurm, pbs, torque, lsf, flux, or a template file [default: the system whose programs are installed here]
+    #[arg(long, value_name = "SYSTEM", require_equals = true)]
+    submit: Option<Option<String>>,
+    /// Show the job scripts with memory and node hours, without submitting them
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    options: SubmitTable,
+    // The display orders list the following flags between those of the table, by subject.
+    /// Largest number of node hours that the jobs may take; more is refused [default: max_node_hours of the sweep or the site file]
+    #[arg(long, value_name = "HOURS", value_parser = parse_hours, display_order = 100)]
+    pub max_node_hours: Option<f64>,
+    /// Run all launches in one job on the largest number of nodes, instead of one job per number of nodes
+    #[arg(long, display_order = 101)]
+    one_job: bool,
+    /// Environment variable to set in the jobs; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", display_order = 103)]
+    environment: Vec<String>,
+}
+
+impl SubmitArguments {
+    /// Returns the options that the flags set.
+    ///
+    /// # Errors
+    /// If `--environment` has no `=`.
+    pub fn table(&self) -> Result<SubmitTable> {
+        let mut environment = BTreeMap::new();
+        for text in &self.environment {
+            let (name, value) = text.split_once('=').ok_or_else(|| {
+                Error::input(format!("--environment {text} has no ="), "write --environment NAME=VALUE")
+            })?;
+            environment.insert(name.to_owned(), value.to_owned());
+        }
+        Ok(SubmitTable {
+            system: self.submit.clone().flatten().filter(|system| !system.is_empty()),
+            jobs: self.one_job.then_some(Division::One),
+            environment,
+            ..self.options.clone()
+        })
     }
-    let flags = arguments.submit.table()?;
-    let (dry_run, max_node_hours) = (arguments.submit.dry_run, arguments.submit.max_node_hours);
-    let jobs = JobRequest { flags: &flags, max_node_hours, dry_run, retry_failed: arguments.retry_failed };
-    jobs::submit(campaign, cluster, request, &jobs, card)
+}
+
+fn parse_hours(text: &str) -> std::result::Result<f64, String> {
+    let hours = text.parse::<f64>().ok().filter(|hours| hours.is_finite() && *hours > 0.0);
+    hours.ok_or_else(|| "write a number greater than 0".to_owned())
 }

@@ -1,6 +1,5 @@
 //! `apexmap run --command`: a sweep of any program from one line.
 
-use super::shell_words;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell::command_line;
@@ -34,9 +33,6 @@ pub struct ValueOptions {
 
 impl CommandOptions {
     /// Returns the sweep of the command, with the name of the result folder `out`; `None` without a command.
-    ///
-    /// # Errors
-    /// If an option is not valid, or the sweep is not.
     pub fn sweep(&self, out: Option<&Path>) -> Result<Option<Sweep>> {
         let Some(command) = &self.command else {
             return match self.values.values.first() {
@@ -56,9 +52,8 @@ impl CommandOptions {
         })
     }
 
-    /// Returns the text of the sweep file.
     fn text(&self, command: &str) -> Result<String> {
-        let arguments = shell_words::split(command)?;
+        let arguments = split_words(command)?;
         let mut fixed =
             Table::from_iter([("kernel".to_owned(), "command".into()), ("command".to_owned(), arguments.into())]);
         fixed.extend(self.values.to_toml()?.map(|values| ("value".to_owned(), values)));
@@ -185,7 +180,6 @@ fn axis(text: &str) -> Result<(String, Value)> {
     Ok((name.trim().to_owned(), table.into()))
 }
 
-/// Returns whether an axis has several values.
 fn has_several(values: &Value) -> bool {
     values.as_array().is_none_or(|list| list.len() > 1)
 }
@@ -196,4 +190,15 @@ fn scalar(text: &str) -> Value {
     whole()
         .or_else(|| text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from))
         .unwrap_or_else(|| text.into())
+}
+
+/// Returns the arguments of a command, as a shell splits them. There are no variables, patterns or pipes.
+pub fn split_words(text: &str) -> Result<Vec<String>> {
+    match shell_words::split(text) {
+        Err(_) => Err(Error::input(format!("the command {text} has an open quote"), "close it, or write \\ before it")),
+        Ok(words) if words.is_empty() => {
+            Err(Error::input("the command is empty", "write a program with its arguments: './bench --size {bytes}'"))
+        }
+        Ok(words) => Ok(words),
+    }
 }

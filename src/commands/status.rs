@@ -9,7 +9,7 @@ use apexmap_base::shell::command_to_resume;
 use apexmap_base::terminal::{note, print, print_data, terminal_width, to_printable};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{amount, plural};
-use apexmap_cluster::jobs::files::{JobFiles, OpenJob};
+use apexmap_cluster::jobs::files::JobFiles;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
@@ -18,7 +18,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_results::samples::remarks::REMARK_COLUMNS;
 use apexmap_results::table::columns::{Role, exact_value};
-use apexmap_run::sweep::result_state::{Facts, Failure, NodeStatus, PointCounts, ResultState};
+use apexmap_run::drive::result_state::{Facts, Failure, NodeStatus, PointCounts, ResultState};
 use apexmap_study::answers::declared::{self, Declared};
 use apexmap_study::nodes;
 use serde::Serialize;
@@ -92,11 +92,10 @@ struct JobRow {
 
 impl StatusReport {
     fn new(facts: &Facts, result: &Path) -> Result<Self> {
-        let row = |(part, job): (String, OpenJob)| match job {
-            OpenJob::Running => JobRow { part, state: ResultState::Running, id: None },
-            OpenJob::Queued(id) => JobRow { part, state: ResultState::Queued, id: Some(id) },
-        };
-        let jobs: Vec<JobRow> = JobFiles::new(&facts.folder).open_jobs().into_iter().map(row).collect();
+        let open_jobs = JobFiles::new(&facts.folder).open_jobs().into_iter();
+        let state_of = |id: &Option<String>| if id.is_some() { ResultState::Queued } else { ResultState::Running };
+        let jobs = open_jobs.map(|job| JobRow { part: job.part, state: state_of(&job.queued_id), id: job.queued_id });
+        let jobs: Vec<JobRow> = jobs.collect();
         let state = facts.state(!jobs.is_empty());
         let (points, successful) = facts.counts();
         let open_job = |node: &str| jobs.iter().find(|job| job.part == node).map(|job| job.state);

@@ -82,7 +82,6 @@ pub fn site(part: &Part, total: f64) -> CodeSite {
     }
 }
 
-/// Rounds to four significant digits.
 fn round_to_four_digits(value: f64) -> f64 {
     let scale = 10f64.powf(3.0 - value.log10().floor());
     (value * scale).round() / scale

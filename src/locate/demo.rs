@@ -19,16 +19,13 @@ pub const CODES: [(&str, &str); 6] = [
 ];
 
 /// Compiles the codes in a folder, and returns the program.
-///
-/// # Errors
-/// If there is no C compiler, or it fails.
 pub fn build(folder: &Path) -> Result<PathBuf> {
     let (source, program) = (folder.join("demo.c"), folder.join("demo"));
     new_file::replace_contents(&source, SOURCE)?;
     let compiler = compiler::compiler();
     let mut command = Command::new(&compiler);
     command.args(["-O2", "-g", "-o"]).arg(&program).arg(&source);
-    let (status, messages) = compiler::run(command)?;
+    let (status, messages) = compiler::run(command, folder)?;
     if !status.success() {
         let (name, first) = (compiler.display(), messages.lines().next().unwrap_or_default());
         return Err(Error::environment(

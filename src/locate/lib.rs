@@ -1,7 +1,7 @@
 //! Locates programs on the map: how each line of a program walks through memory.
 //!
 //! [`tracer`] runs a program under this program's own valgrind tool, and [`text_trace`] reads traces of others. Both give [`site`]s, with
-//! counters, and sampled accesses. [`analysis`] computes LRU stack distances of these accesses; [`kind`] and [`place`] give the kind
+//! counters, and sampled accesses. [`analysis`] computes LRU stack distances of these accesses; [`walk`] and [`place`] give the kind
 //! and the place of a line.
 
 // clippy.toml lists these methods: files of a result are opened with `regular_file` or `new_file`.
@@ -10,7 +10,6 @@
 pub mod analysis;
 pub mod code;
 pub mod demo;
-pub mod kind;
 pub mod located;
 pub mod place;
 pub mod reuse;

@@ -1,10 +1,10 @@
 //! A located program: its sites joined by line and kind, with shares, sizes and places.
 
 use crate::analysis::{Analysis, Growth, Reuse};
-use crate::kind::{Kind, kind_of};
 use crate::place::{Accesses, Place};
 use crate::reuse::Histogram;
 use crate::site::{Counters, LINE_BYTES, PAGE_BYTES, Site};
+use crate::walk::{Kind, kind_of};
 use apexmap_base::terminal::to_printable;
 use apexmap_base::units::WORD_BYTES;
 use serde::Serialize;
@@ -187,7 +187,6 @@ fn join(sites: &[Site], kinds: &[Kind], reuse: &[Reuse], key: &dyn Fn(usize) -> 
     groups.into_values().filter(|group| group.counters.accesses > 0).collect()
 }
 
-/// Returns the kind of each site.
 fn kinds(sites: &[Site]) -> Vec<Kind> {
     let key = |site: &Site| (line_name(site), function(site), site.counters.stride, site.is_store);
     let mut swept: HashMap<_, u64> = HashMap::new();

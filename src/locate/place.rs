@@ -82,7 +82,6 @@ impl Accesses<'_> {
         Place { alpha: log_alpha.exp(), block_words: self.block_words(), bytes, mismatch }
     }
 
-    /// Returns the mean number of lines of a run.
     fn run_lines(&self) -> f64 {
         (self.words / self.runs.max(1.0) / WORDS_PER_LINE).max(1.0)
     }

@@ -39,7 +39,6 @@ pub struct Displaced {
 }
 
 impl Youngest {
-    /// Makes a line the youngest one.
     pub fn access(&mut self, line: u64) -> Found {
         let place = self.lines[..self.count].iter().position(|young| *young == line);
         let position = place.map_or_else(|| Found::Old(self.displace()), Found::Young);
@@ -186,7 +185,6 @@ impl Marks {
         }
     }
 
-    /// Returns the number of marks at a time or before.
     fn count_until(&self, time: usize) -> usize {
         let (word, group) = (time / WORD_BITS, time / WORD_BITS / GROUP_WORDS);
         let in_word = (self.words[word] << (WORD_BITS - 1 - time % WORD_BITS)).count_ones();

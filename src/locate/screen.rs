@@ -1,7 +1,7 @@
 //! The first screen: one sentence, the largest parts, and notes.
 
-use crate::kind::Kind;
 use crate::located::{Located, Part};
+use crate::walk::Kind;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{bytes, short_number};
 
@@ -15,7 +15,6 @@ const FEW_MISSES: f64 = 0.005;
 const LEAST_NAME: usize = 10;
 const GAP: usize = 2;
 
-/// Returns the first screen.
 pub fn text(located: &Located, width: usize) -> String {
     let table = if located.is_flat() { functions(located, width) } else { lines(located, width) };
     format!("{}\n\n{table}", sentence(located))
@@ -48,7 +47,6 @@ pub fn percent(shares: &[f64]) -> Vec<u64> {
     percent
 }
 
-/// Returns the answer in one sentence.
 pub fn sentence(located: &Located) -> String {
     let [(cache, size), _] = located.caches;
     if located.is_flat() {
@@ -114,7 +112,6 @@ fn shares(parts: &[Part]) -> Vec<[String; 2]> {
     (0..=shown).map(|row| [format!("{} %", accesses[row]), format!("{}/{} %", second[row], third[row])]).collect()
 }
 
-/// Returns the number of parts that get a row.
 fn rows(parts: &[Part]) -> usize {
     parts.iter().take(ROWS).filter(|part| part.weight() >= LEAST_SHARE).count()
 }

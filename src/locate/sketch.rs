@@ -90,7 +90,6 @@ impl Extent {
         other.fill_gaps().intervals.iter().for_each(|(first, last)| self.insert_interval(*first, *last));
     }
 
-    /// Returns the number of pages.
     pub fn pages(&self) -> u64 {
         self.intervals.iter().map(|(low, high)| high - low + 1).sum()
     }

@@ -38,9 +38,6 @@ enum Line {
 }
 
 /// Reads a trace. `name` is its file, for errors; after `most` accesses, the rest is not read.
-///
-/// # Errors
-/// If a line is no access, with its number, or if there is no access.
 pub fn read(input: &mut dyn BufRead, name: &str, most: Option<u64>, analysis: &mut Analysis) -> Result<TextTrace> {
     let (mut recorder, mut instruction, mut number, mut text) = (Recorder::default(), 0, 0u64, Vec::new());
     while most.is_none_or(|most| recorder.accesses < most) {

@@ -43,7 +43,6 @@ impl Crew {
         Self { helpers: share.saturating_sub(1).min(max_helpers), processors: free_threads }
     }
 
-    /// Returns the number of working threads, including the calling one.
     pub fn threads(&self) -> usize {
         self.helpers + 1
     }

@@ -86,7 +86,6 @@ pub fn fingerprints(sources: &Sources, base: &Sha256) -> Fingerprints {
     Fingerprints { families, whole: short_digest(whole) }
 }
 
-/// Returns the digest of the tokens of a source text.
 pub fn digest(text: &str) -> Result<Vec<u8>, proc_macro2::LexError> {
     let mut hash = Sha256::new();
     hash_tokens(text.parse()?, &mut hash);

@@ -86,13 +86,11 @@ impl Job {
         }
     }
 
-    /// Returns whether the tasks are programs, which this worker starts on the ranks of the launch.
     pub fn runs_commands(&self) -> bool {
         let kernels = self.tasks.iter().map(|task| kernels::find(&task.point.kernel));
         kernels.flatten().any(|kernel| kernel.has_own_parameters)
     }
 
-    /// Returns the number of ranks of the worker itself.
     pub fn worker_ranks(&self) -> usize {
         if self.runs_commands() { 1 } else { self.ranks }
     }

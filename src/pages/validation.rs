@@ -1,59 +1,22 @@
 //! The validation as an HTML report: verdicts, fits, and figures of the published machines.
 
-use crate::html::{self, Drawing, Picture};
+use crate::html::{self, Drawing};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Landmark, LandmarkStyle, Quantity, Series};
 use apexmap_study::model_fit::figures;
-use apexmap_study::validate::{Check, Count, PublishedFit, SINGLE, Validation, Verdict, digits, papers, predict};
+use apexmap_study::validate::{Check, PublishedFit, SINGLE, Validation, Verdict, digits, predict};
 use apexmap_theory::fit::{Point, RateWords};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::hypercube::AllToAll;
 use apexmap_theory::models::scan::BandBasis;
 use apexmap_theory::models::{self, LOOK_AHEAD, Model, RANKS};
 use apexmap_theory::paper_tables;
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = include_str!("validation.html");
-
-#[derive(Serialize)]
-struct Context<'a> {
-    /// Sentences about values that test something.
-    summary: Vec<String>,
-    counts: Vec<Count>,
-    papers: &'a [papers::Row],
-    /// Checks that differ; `sources` has all checks.
-    differences: Vec<CheckLine<'a>>,
-    sources: Vec<SourceOfChecks<'a>>,
-    fits: Vec<FitSection<'a>>,
-    pictures: Vec<Picture>,
-}
-
-/// The checks of one place in a paper.
-#[derive(Serialize)]
-pub struct SourceOfChecks<'a> {
-    name: &'a str,
-    lines: Vec<CheckLine<'a>>,
-}
-
-#[derive(Serialize)]
-struct CheckLine<'a> {
-    check: &'a Check,
-    published: String,
-    model: String,
-    recomputed: String,
-    difference: String,
-    kind: String,
-    verdict: &'static str,
-}
-
-#[derive(Serialize)]
-struct FitSection<'a> {
-    fitted: &'a PublishedFit,
-    pictures: Vec<Picture>,
-}
 
 /// Writes `validate.html` and its figures into a folder, and returns the path of the HTML page.
 pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
@@ -72,7 +35,7 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
                 shown.figure,
             )?);
         }
-        fits.push(FitSection { fitted, pictures });
+        fits.push(json!({ "fitted": fitted, "pictures": pictures }));
     }
     let mut pictures = Vec::new();
     for (name, caption, curves) in [
@@ -85,41 +48,42 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     ] {
         pictures.push(draw(name.into(), caption.into(), Figure::Curves(curves))?);
     }
-    let page = html::render(TEMPLATE, &context(report, fits, pictures))?;
+    let differences = report.checks.iter().filter(|check| check.verdict != Verdict::Agrees).map(line);
+    let context = json!({
+        // Sentences about values that test something.
+        "summary": report.summary(|count| count.is_test),
+        "counts": report.counts(),
+        "papers": report.papers,
+        "differences": differences.collect::<Vec<_>>(),
+        "sources": sources(&report.checks.iter().collect::<Vec<_>>()),
+        "fits": fits,
+        "pictures": pictures,
+    });
+    let page = html::render(TEMPLATE, &context)?;
     let path = to.join("validate.html");
     new_file::replace_contents(&path, page)?;
     Ok(path)
 }
 
-fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<Picture>) -> Context<'a> {
-    Context {
-        summary: report.summary(|count| count.is_test),
-        counts: report.counts(),
-        papers: &report.papers,
-        differences: report.checks.iter().filter(|check| check.verdict != Verdict::Agrees).map(line).collect(),
-        sources: sources(&report.checks.iter().collect::<Vec<_>>()),
-        fits,
-        pictures,
-    }
-}
-
 /// Returns the checks by their places in a paper, in their order.
-pub fn sources<'a>(checks: &[&'a Check]) -> Vec<SourceOfChecks<'a>> {
-    let of_one =
-        |own: &[&'a Check]| SourceOfChecks { name: &own[0].source, lines: own.iter().map(|own| line(own)).collect() };
+pub fn sources(checks: &[&Check]) -> Vec<Value> {
+    let of_one = |own: &[&Check]| {
+        let lines: Vec<Value> = own.iter().map(|check| line(check)).collect();
+        json!({ "name": own[0].source, "lines": lines })
+    };
     checks.chunk_by(|a, b| a.source == b.source).map(of_one).collect()
 }
 
-fn line(check: &Check) -> CheckLine<'_> {
-    CheckLine {
-        check,
-        published: digits(check.published),
-        model: check.model.map(digits).unwrap_or_default(),
-        recomputed: digits(check.recomputed),
-        difference: format!("{:+.1} %", check.difference()),
-        kind: check.kind_words(),
-        verdict: check.verdict_words(),
-    }
+fn line(check: &Check) -> Value {
+    json!({
+        "check": check,
+        "published": digits(check.published),
+        "model": check.model.map(digits).unwrap_or_default(),
+        "recomputed": digits(check.recomputed),
+        "difference": format!("{:+.1} %", check.difference()),
+        "kind": check.kind_words(),
+        "verdict": check.verdict_words(),
+    })
 }
 
 /// Returns the indices of P and of Q among the variables of a model that has both.
@@ -153,17 +117,9 @@ fn fit_figures(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
     Ok(shown)
 }
 
-fn quantity(label: &str, unit: Unit, log: bool) -> Quantity {
-    Quantity { label: label.into(), unit, log }
-}
-
 fn series(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
     let point = |(x, y)| CurvePoint::new(x, y, None);
     Series { label: label.into(), points: points.into_iter().map(point).collect() }
-}
-
-fn curves(title: &str, subtitle: &str, x: Quantity, y: Quantity, series: Vec<Series>) -> Curves {
-    Curves { title: title.into(), subtitle: subtitle.into(), x, y, series, marks: Vec::new(), ordered: false }
 }
 
 /// A figure's file name, caption and data.
@@ -181,8 +137,9 @@ fn ratios(report: &Validation) -> Result<CaptionedCurves> {
     let subtitle =
         "Red Storm (hypercube, all_to_all: hypercube paper, Table 2), Blue Gene/P (roles, routed: its paper, Table 4)";
     let (x, y) =
-        (quantity("P (processors or nodes)", Unit::None, true), quantity("measured / fitted", Unit::None, false));
-    let curves = curves("Published measurements relative to the models fitted to them", subtitle, x, y, all_series);
+        (Quantity::log("P (processors or nodes)", Unit::None), Quantity::linear("measured / fitted", Unit::None));
+    let curves =
+        Curves::new("Published measurements relative to the models fitted to them", subtitle, x, y, all_series);
     Ok(("measured-by-fitted", "Measured / fitted over P, at Q = 1024. At 1 the model equals the measurement.", curves))
 }
 
@@ -200,9 +157,14 @@ fn bottlenecks() -> Result<CaptionedCurves> {
         ratio("Blue Gene/P, one core", "bgp_single_gups", "bgp_single_bottleneck"),
         ratio("Blue Gene/L", "bgl_gups", "bgl_bottleneck"),
     ];
-    let (x, y) = (quantity("nodes", Unit::None, true), quantity("measured / printed bottleneck", Unit::None, false));
-    let curves =
-        curves("Efficiency relative to the processors' bottleneck", "Blue Gene/P paper, Table 4", x, y, all_series);
+    let (x, y) = (Quantity::log("nodes", Unit::None), Quantity::linear("measured / printed bottleneck", Unit::None));
+    let curves = Curves::new(
+        "Efficiency relative to the processors' bottleneck",
+        "Blue Gene/P paper, Table 4",
+        x,
+        y,
+        all_series,
+    );
     Ok((
         "bottlenecks",
         "Measured rates relative to the processors' bottlenecks that the paper prints; for many nodes they are \u{201c}within 70% percent\u{201d} (Section 5.3).",
@@ -228,11 +190,11 @@ fn efficiency_over_p() -> Result<CaptionedCurves> {
         series("recomputed model", model),
     ];
     let (x, y) = (
-        quantity("P (processors)", Unit::None, true),
-        quantity("efficiency relative to one processor", Unit::None, true),
+        Quantity::log("P (processors)", Unit::None),
+        Quantity::log("efficiency relative to one processor", Unit::None),
     );
     let subtitle = "Red Storm, Q = 1024; hypercube paper, Table 2, and T_P = T_1 + T_C log2 P";
-    let curves = curves("Parallel efficiency over P", subtitle, x, y, all_series);
+    let curves = Curves::new("Parallel efficiency over P", subtitle, x, y, all_series);
     let caption = "Rate per processor on P processors / rate of a single processor. 200, 300 and 10240 are not powers of two and need extra messages.";
     Ok(("efficiency-over-p", caption, curves))
 }
@@ -250,11 +212,11 @@ fn efficiency_over_q(report: &Validation) -> Result<CaptionedCurves> {
         ));
     }
     let (x, y) = (
-        quantity("Q (look-ahead)", Unit::None, true),
-        quantity("efficiency relative to one processor", Unit::None, true),
+        Quantity::log("Q (look-ahead)", Unit::None),
+        Quantity::log("efficiency relative to one processor", Unit::None),
     );
     let subtitle = "Red Storm, 32 processors; hypercube paper, Table 4";
-    let curves = curves("Parallel efficiency over Q", subtitle, x, y, all_series);
+    let curves = Curves::new("Parallel efficiency over Q", subtitle, x, y, all_series);
     Ok((
         "efficiency-over-q",
         "Longer look-ahead spreads the latency over more updates. The paper measures less at Q = 32768 than at 8192; the model does not predict this.",
@@ -273,9 +235,9 @@ fn crossover() -> Result<CaptionedCurves> {
         let points = (1..20).map(per_node_rate).collect::<Result<Vec<_>>>()?;
         all_series.push(series(label, points));
     }
-    let (x, y) = (quantity("nodes", Unit::None, true), quantity("updates per node", Unit::PerSecond, false));
+    let (x, y) = (Quantity::log("nodes", Unit::None), Quantity::linear("updates per node", Unit::PerSecond));
     let subtitle = "Blue Gene/P, one update per message, 3-D torus; its paper, Equation (1)";
-    let mut curves = curves("Bottleneck: processors, then the bisection", subtitle, x, y, all_series);
+    let mut curves = Curves::new("Bottleneck: processors, then the bisection", subtitle, x, y, all_series);
     let nodes = paper_tables::quoted_number("virtual_node_crossover_nodes")?;
     curves.marks = vec![Landmark { x: nodes, label: "the paper: 4 ranks per node".into(), style: LandmarkStyle::Line }];
     let caption = "Equation (1) per node: constant if the processors are the bottleneck, falling if the bisection is. The paper gives the crossover as 8 Ki nodes for four ranks per node, and beyond 256 Ki for one.";
@@ -291,9 +253,9 @@ fn network_interface() -> Result<CaptionedCurves> {
     };
     let all_series = vec![series("1 core", rates(1.0)), series("2 cores", rates(2.0)), series("4 cores", rates(4.0))];
     let (x, y) =
-        (quantity("payload of a message", Unit::Bytes, true), quantity("messages per node", Unit::PerSecond, true));
+        (Quantity::log("payload of a message", Unit::Bytes), Quantity::log("messages per node", Unit::PerSecond));
     let subtitle = "the simulated network interface; NIC paper, Equations (4) to (6)";
-    let curves = curves("Message rate per node", subtitle, x, y, all_series);
+    let curves = Curves::new("Message rate per node", subtitle, x, y, all_series);
     Ok((
         "network-interface",
         "The lowest of the limits of cores, I/O bus and link: cores limit short messages, the bus long ones.",

@@ -6,6 +6,7 @@
 pub mod disk;
 pub mod export;
 pub mod import;
+pub mod maps;
 pub mod query;
 pub mod samples;
 pub mod table;

@@ -22,9 +22,6 @@ const TABLE: &str = "single_table_bytes";
 
 /// Returns the costs of the computations of a point, in picoseconds per unit. Computations that its kernel does not have cost
 /// nothing.
-///
-/// # Errors
-/// If the card does not have a number that the point needs. The error names all of them, and the commands that measure them.
 pub fn computation_costs(card: &Card, point: &Point) -> Result<ComputationCosts> {
     let mut numbers = Numbers::new(card);
     let costs = find_costs(&mut numbers, point)?;

@@ -50,7 +50,6 @@ pub fn interface(numbers: &Numbers, message: &MessageCosts) -> InterfaceCosts {
     }
 }
 
-/// Returns the links of a topology.
 pub fn link(numbers: &mut Numbers, topology: &Topology, hop: Time) -> LinkCosts {
     if *topology == Topology::Crossbar {
         return LinkCosts::default();

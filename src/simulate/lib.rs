@@ -1,4 +1,4 @@
-//! Simulated machines from cards: the costs of messages and computations, and exports for other simulators.
+//! Simulated machines from cards: the costs of messages and computations.
 //!
 //! A number that the card does not have is an error, which names all such numbers and the commands that measure them. Some
 //! numbers can be derived from others; [`assumptions`] lists them.
@@ -8,12 +8,10 @@
 
 mod computation;
 mod envelope;
-pub mod goal;
 mod interface;
 mod numbers;
 mod paths;
 mod places;
-pub mod simgrid;
 
 pub use computation::computation_costs;
 pub use envelope::{envelope, share_node};
@@ -34,11 +32,6 @@ pub fn ranks_per_node(card: &Card) -> usize {
     given.or(cores.map(|cores| cores as usize)).unwrap_or(1)
 }
 
-/// Returns the machine of a card with this number of nodes.
-///
-/// # Errors
-/// If the card does not have a number that messages need, a node has fewer cores than ranks, or the network has no place for the
-/// nodes.
 pub fn machine(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<Machine> {
     build(card, nodes, ranks_per_node).map(|(machine, _)| machine)
 }

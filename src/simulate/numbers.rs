@@ -66,7 +66,6 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Returns the names of the missing numbers.
     pub fn missing(&self) -> &[&'static str] {
         &self.missing
     }
@@ -79,7 +78,6 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Returns the assumptions.
     pub fn finish(self) -> Result<Vec<String>> {
         if self.missing.is_empty() { Ok(self.assumptions) } else { Err(missing_error(self.card, &self.missing)) }
     }
@@ -102,7 +100,6 @@ pub fn missing_error(card: &Card, names: &[&str]) -> Error {
     )
 }
 
-/// Returns the command that measures a number.
 fn measured_by(name: &str) -> &'static str {
     const FROM_LOG_GP: [&Entry; 5] = [
         catalogue::WIRE_LATENCY_SECONDS,

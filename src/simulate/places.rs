@@ -9,10 +9,6 @@ use apexmap_theory::models::topology::sides;
 /// used.
 const MAX_RATIO: u64 = 4;
 
-/// Returns the topology for this number of nodes.
-///
-/// # Errors
-/// If the network has no place for them.
 pub fn topology(card: &Card, nodes: usize) -> Result<Topology> {
     let crossbar = NetworkShape::default();
     let shape = card.network.as_ref().unwrap_or(&crossbar);

@@ -1,6 +1,5 @@
-//! NAME: example.stride. Reads every S-th word of a rank's memory, in order.
+//! Reads every S-th word of a rank's memory, in order.
 //!
-//! SOURCE: none; an example of a kernel.
 //! WORK: an operation reads one word of 8 bytes, although whole cache lines are transferred.
 //! CHECK: word i holds i, so the sum of the words read is known.
 
@@ -38,8 +37,8 @@ const S: Key<u64> = Key::new(Parameter {
     domain: Domain::Integer { min: 1, max: 1 << 40, default: 8 },
 });
 
-/// Everything that is not named here is as in `Kernel::DEFAULT`: any number of ranks, no messages, no bounds.
-pub const STRIDE: Kernel = Kernel {
+/// Everything that is not named here is as in `Kernel::defaults`: any number of ranks, no messages, no bounds.
+pub static STRIDE: Kernel = Kernel {
     id: "example.stride",
     summary: "Every S-th word of a rank's memory, in order",
     source: &SOURCE,
@@ -63,7 +62,7 @@ pub const STRIDE: Kernel = Kernel {
     },
     arena_words: local_words,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
-    ..Kernel::DEFAULT
+    ..Kernel::defaults()
 };
 
 fn local_words(point: &Point) -> u64 {

@@ -31,27 +31,9 @@ pub const TEMPLATES: &[(&str, &str)] = &[
 /// Environment variables that hold the id of the job that this process runs in.
 pub const JOB_ID_VARIABLES: &[&str] = &["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_ENCLOSING_ID", "FLUX_JOB_ID"];
 
-/// The batch system that the user requests.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum BatchSystem {
-    /// No jobs are requested.
-    #[default]
-    None,
-    /// The system whose programs are installed here.
-    Installed,
-    /// A built-in system, or the path of a template.
-    Named(String),
-}
-
-impl BatchSystem {
-    /// Returns the template of the requested system.
-    pub fn template(&self) -> Option<Result<Template>> {
-        match self {
-            Self::None => None,
-            Self::Installed => Some(detect(&std::env::var_os("PATH").unwrap_or_default())),
-            Self::Named(name) => Some(find(name)),
-        }
-    }
+/// Returns the system of this name, or the one whose programs are installed here.
+pub fn choose(system: Option<&str>) -> Result<Template> {
+    system.map_or_else(|| detect(&std::env::var_os("PATH").unwrap_or_default()), find)
 }
 
 /// Returns the built-in system of this name, or the template file at this path.

@@ -3,6 +3,7 @@
 use super::part::{Part, PartJob};
 use crate::batch::{JobScript, Template};
 use apexmap_base::error::{Error, Result};
+use apexmap_base::point::LaunchSize;
 use apexmap_base::{new_file, regular_file};
 use apexmap_results::disk::{Folder, lock};
 use apexmap_run::campaign::Campaign;
@@ -41,33 +42,41 @@ impl JobFiles {
         self.folder.join(format!("{part}.queued"))
     }
 
-    /// Returns the parts with a job that has not ended. A job that has ended without starting, such as a cancelled one, counts as
-    /// queued.
-    pub fn open_jobs(&self) -> Vec<(String, OpenJob)> {
+    /// Returns the jobs that have not ended, by part. A job that has ended without starting, such as a cancelled one, counts as queued.
+    pub fn open_jobs(&self) -> Vec<OpenJob> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let part = |path: PathBuf| Some(path.file_name()?.to_str()?.strip_suffix(".json")?.to_owned());
         let parts = entries.filter_map(|entry| part(entry.path()));
-        let mut jobs: Vec<_> = parts.filter_map(|part| Some((part.clone(), self.open_job(&part)?))).collect();
-        jobs.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut jobs: Vec<OpenJob> = parts.filter_map(|part| self.open_job(part)).collect();
+        jobs.sort_by(|a, b| a.part.cmp(&b.part));
         jobs
     }
 
-    /// Returns the job of a part that has not ended.
-    pub fn open_job(&self, part: &str) -> Option<OpenJob> {
-        if lock::is_held(&self.part_lock(part)) {
-            return Some(OpenJob::Running);
-        }
-        regular_file::read_text(&self.queued_file(part)).ok().map(|id| OpenJob::Queued(id.trim().to_owned()))
+    fn open_job(&self, part: String) -> Option<OpenJob> {
+        let queued_id = match lock::is_held(&self.part_lock(&part)) {
+            true => None,
+            false => Some(regular_file::read_text(&self.queued_file(&part)).ok()?.trim().to_owned()),
+        };
+        let sizes = PartFile::read(&self.part_file(&part)).map(|file| file.part.sizes).unwrap_or_default();
+        Some(OpenJob { part, queued_id, sizes })
     }
 }
 
 /// A job that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OpenJob {
-    /// It measures.
-    Running,
-    /// It was submitted under this id, which may be empty, and has not started.
-    Queued(String),
+pub struct OpenJob {
+    /// The name of its part.
+    pub part: String,
+    /// The id of a job that has not started, which may be empty; `None` if the job measures.
+    pub queued_id: Option<String>,
+    sizes: Vec<LaunchSize>,
+}
+
+impl OpenJob {
+    /// Returns true if a job for this part would measure the same launches.
+    pub fn shares_launches(&self, part: &Part) -> bool {
+        self.part == part.name || self.sizes.iter().any(|size| part.sizes.contains(size))
+    }
 }
 
 /// The inputs of a job besides the sweep.

@@ -15,14 +15,15 @@ use crate::batch::{self, Submission, System};
 use crate::cluster::Cluster;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
+use apexmap_base::point::LaunchSize;
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::{self, plural};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::lock::{Lock, Sharing};
 use apexmap_run::campaign::plan_time::PlanTime;
 use apexmap_run::campaign::{Campaign, Request};
+use apexmap_run::drive::plan::{Plan, Progress, launch_memory};
 use apexmap_run::launch;
-use apexmap_run::sweep::plan::{Progress, launch_memory};
 use apexmap_run::sweep::submit_table::SubmitTable;
 use apexmap_theory::machine::Card;
 use files::{JobFiles, OpenJob, Writer};
@@ -33,8 +34,8 @@ use std::io::Write;
 use std::path::Path;
 
 /// Options of a submission.
-pub struct JobRequest<'a> {
-    pub flags: &'a SubmitTable,
+#[derive(Clone, Copy)]
+pub struct JobRequest {
     /// Largest number of node hours requested by a flag.
     pub max_node_hours: Option<f64>,
     /// Print the scripts of the jobs instead of submitting them.
@@ -52,11 +53,15 @@ pub fn submit(
     campaign: Campaign,
     cluster: &Cluster,
     request: &Request,
-    jobs: &JobRequest,
+    jobs: JobRequest,
     card: Option<&Card>,
 ) -> Result<Option<Campaign>> {
+    if !campaign.hosts.is_empty() {
+        let next = "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run without --submit";
+        return Err(Error::input("hosts are given, but the batch system chooses the hosts of its jobs", next));
+    }
     let path = std::path::absolute(&campaign.folder).map_err(|e| Error::file("find", &campaign.folder, e))?;
-    let Listing { options, system, name, nodes } = list_nodes(&campaign, &cluster.site, jobs.flags)?;
+    let Listing { options, system, name, nodes } = list_nodes(&campaign, cluster)?;
     let system = System { folder: path.clone(), ..system };
     let (campaign, partition) = plan_for_nodes(campaign, cluster, (name, nodes), request)?;
     let parts = parts(&campaign.wanted_plan(), options.jobs.unwrap_or_default())?;
@@ -87,7 +92,7 @@ pub fn submit(
         launch::check_worker(&campaign.worker)?;
         mpi_check::check(&campaign, &options)?;
         let _lock = prepare(&campaign, &folder, card)?;
-        write_site_record(&campaign, &cluster.site, &folder, jobs.flags)?;
+        write_site_record(&campaign, cluster, &folder)?;
         submit_all(&writer, &system, missing)?;
     }
     Ok(None)
@@ -119,16 +124,10 @@ fn time_limit(options: &SubmitTable, partition: Option<&Partition>, parts: &[Par
 /// Prints the scripts and the commands that would submit them.
 fn print_jobs(writer: &Writer, jobs: &[PartJob]) -> Result<()> {
     let mut text = String::new();
-    let by_size = writer.campaign.plan.by_size();
     for (index, job) in jobs.iter().enumerate() {
-        let memory = job.part.sizes.iter().map(|size| launch_memory(&writer.campaign.plan, *size, &by_size[size]).0);
-        let memory = units::bytes(memory.max().unwrap_or(0) as f64);
-        text.push_str(&format!(
-            "# {}: {}, {memory} on each node{}\n",
-            job.part.name,
-            describe_times(job),
-            chain_advice(job)
-        ));
+        let memory = units::bytes(memory_on_node(&writer.campaign.plan, &job.part));
+        let (name, times, advice) = (&job.part.name, describe_times(job), chain_advice(job));
+        text.push_str(&format!("# {name}: {times}, {memory} on each node{advice}\n"));
         // The scripts of nodes differ only in the name.
         if job.part.node().is_some() && index > 0 {
             continue;
@@ -143,6 +142,17 @@ fn print_jobs(writer: &Writer, jobs: &[PartJob]) -> Result<()> {
         plural(jobs.len(), "job")
     ));
     print_data(&text)
+}
+
+/// Returns the bytes that the largest launch of a part takes on a node.
+fn memory_on_node(plan: &Plan, part: &Part) -> f64 {
+    let by_size = plan.by_size();
+    let on_node = |size: &LaunchSize| {
+        let (bytes, ranks) = launch_memory(plan, *size, &by_size[size]);
+        let ranks_on_node = plan.context.ranks_on_node(*size).unwrap_or(ranks).min(ranks);
+        bytes as f64 * ranks_on_node as f64 / ranks as f64
+    };
+    part.sizes.iter().map(on_node).fold(0.0, f64::max)
 }
 
 fn describe_times(job: &PartJob) -> String {
@@ -181,21 +191,15 @@ fn prepare(campaign: &Campaign, folder: &Folder, card: Option<&Card>) -> Result<
 /// Writes all scripts, submits those without an open job, and prints the ids.
 fn submit_all(writer: &Writer, system: &System, jobs: Vec<PartJob>) -> Result<()> {
     let files = JobFiles::new(writer.folder);
+    let open_jobs = files.open_jobs();
     let mut new_jobs = Vec::new();
     for job in jobs {
-        let name = &job.part.name;
-        match files.open_job(name) {
-            Some(OpenJob::Running) => print(&format!("{name}: a job measures it\n"))?,
-            Some(OpenJob::Queued(id)) => print(&format!(
-                "{name}: job {id} is submitted and has not started; if you have cancelled it, remove {}\n",
-                files.queued_file(name).display()
-            ))?,
+        match open_jobs.iter().find(|open| open.shares_launches(&job.part)) {
+            Some(open) => print(&format!("{}: {}\n", job.part.name, describe_open(open, &files)))?,
             None => new_jobs.push(job),
         }
     }
     new_jobs.iter().try_for_each(|job| writer.write(job))?;
-    let path = writer.folder.path.display();
-    let count = new_jobs.len();
     for (index, job) in new_jobs.iter().enumerate() {
         let name = &job.part.name;
         let id = submit_once(system, &files.script(name), &files.queued_file(name)).map_err(|error| {
@@ -209,14 +213,25 @@ fn submit_all(writer: &Writer, system: &System, jobs: Vec<PartJob>) -> Result<()
         let (nodes, times) = (job.part.describe_nodes(), describe_times(job));
         print(&format!("submitted job {id}: {nodes}, {times}{}\n", chain_advice(job)))?;
     }
-    if count > 0 {
-        let log = files.script(&new_jobs[0].part.name).with_extension("log");
-        print(&format!(
-            "`apexmap status {path}` shows what is measured, the same command submits what is missing then and writes the report; log: {}\n",
-            log.display()
-        ))?;
+    if new_jobs.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let path = writer.folder.path.display();
+    print(&format!(
+        "`apexmap status {path}` shows what is measured; the same command later submits what is missing, and then writes the report\n"
+    ))
+}
+
+/// Describes a job that measures or waits, and what to do if it was cancelled.
+fn describe_open(job: &OpenJob, files: &JobFiles) -> String {
+    match &job.queued_id {
+        None => "a job measures it".to_owned(),
+        Some(id) => {
+            let id = if id.is_empty() { "without a known id" } else { id };
+            let file = files.queued_file(&job.part);
+            format!("job {id} is submitted and has not started; if you have cancelled it, remove {}", file.display())
+        }
+    }
 }
 
 /// Submits a script, and returns the job's id if the batch system prints one. Until the job starts and removes it, the file `queued` has

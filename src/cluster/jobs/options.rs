@@ -2,6 +2,7 @@
 
 use super::part::{PartJob, format_hours, sum_hours};
 use crate::batch::{self, Template};
+use crate::cluster::Cluster;
 use crate::site::Site;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::plural;
@@ -11,19 +12,16 @@ use apexmap_run::sweep::submit_table::SubmitTable;
 use toml::Spanned;
 
 /// Returns the options of the flags, and those not set there from the sweep.
-fn own_options(campaign: &Campaign, flags: &SubmitTable) -> SubmitTable {
+fn own_options(campaign: &Campaign, cluster: &Cluster) -> SubmitTable {
     let of_sweep = campaign.sweep.launch.submit.clone().map(Spanned::into_inner).unwrap_or_default();
-    flags.clone().fill_from(of_sweep)
+    cluster.flags.clone().fill_from(of_sweep)
 }
 
 /// Takes the options of jobs from the flags, those not set there from the sweep, and the others from the site file.
-pub fn job_options(campaign: &Campaign, site: &Site, flags: &SubmitTable) -> Result<(SubmitTable, Template)> {
-    let options = site.fill_options(own_options(campaign, flags))?;
+pub fn job_options(campaign: &Campaign, cluster: &Cluster) -> Result<(SubmitTable, Template)> {
+    let options = cluster.site.fill_options(own_options(campaign, cluster))?;
     options.check().map_err(|(message, help)| Error::input(format!("submit: {message}"), help))?;
-    let template = match &options.system {
-        Some(system) => batch::find(system)?,
-        None => batch::detect(&std::env::var_os("PATH").unwrap_or_default())?,
-    };
+    let template = batch::choose(options.system.as_deref())?;
     Ok((options, template))
 }
 
@@ -56,9 +54,9 @@ pub fn check_limits(campaign: &Campaign, site: &Site, flag: Option<f64>, jobs: &
 }
 
 /// Records the settings of the site file that the jobs use.
-pub fn write_site_record(campaign: &Campaign, site: &Site, folder: &Folder, flags: &SubmitTable) -> Result<()> {
-    let own = own_options(campaign, flags);
-    let partition = own.partition.clone().or_else(|| site.file.submit.partition.clone());
+pub fn write_site_record(campaign: &Campaign, cluster: &Cluster, folder: &Folder) -> Result<()> {
+    let own = own_options(campaign, cluster);
+    let partition = own.partition.clone().or_else(|| cluster.site.file.submit.partition.clone());
     campaign.write_site_record(folder, &|table, rest| match table {
         "environment" => !own.environment.contains_key(rest),
         "submit" => !is_set(&own, rest),

@@ -3,7 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, NodeName, Point};
 use apexmap_base::units::{self, NumberStyle, plural};
-use apexmap_run::sweep::plan::Plan;
+use apexmap_run::drive::plan::Plan;
 use apexmap_run::sweep::submit_table::Jobs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -5,13 +5,12 @@ use super::part::Part;
 use crate::batch::System;
 use crate::batch::nodes::{Limits, NodeTable};
 use crate::cluster::Cluster;
-use crate::site::Site;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
 use apexmap_run::campaign::{Campaign, Request};
+use apexmap_run::drive::plan::largest_memory;
 use apexmap_run::sweep::Machine;
-use apexmap_run::sweep::plan::largest_memory;
 use apexmap_run::sweep::submit_table::SubmitTable;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -37,8 +36,8 @@ pub struct Listing {
 }
 
 /// Asks the batch system for the nodes that jobs may get.
-pub fn list_nodes(campaign: &Campaign, site: &Site, flags: &SubmitTable) -> Result<Listing> {
-    let (options, template) = job_options(campaign, site, flags)?;
+pub fn list_nodes(campaign: &Campaign, cluster: &Cluster) -> Result<Listing> {
+    let (options, template) = job_options(campaign, cluster)?;
     let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
     let system = System::new(template, PathBuf::from("."));
     let nodes = match system.nodes(options.partition.as_deref()) {

@@ -1,9 +1,6 @@
 //! The map of a sweep in the terminal, while it is measured and afterwards.
 
-mod chart;
 pub mod colours;
-pub mod map;
+pub mod frame;
 pub mod picture;
-pub mod text;
 pub mod view;
-pub mod viewport;

@@ -1,17 +1,13 @@
 //! Draws a map into terminal cells: half-block cells in colour, or shades without colours, with values where they fit.
 
-use super::chart::Chart;
-use super::colours::Colours;
-use super::map::{Map, Shown};
-use super::text::{log_scale, title, value, write, write_cut};
+use super::colours::{Colour, Colours, Style};
+use super::frame::Frame;
 use apexmap_base::units::{self, Unit};
 use apexmap_draw::figure::ticks::Scale;
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::{Color, Style};
+use apexmap_results::maps::{Map, Shown};
 
 /// Lines of a map besides its cells: title, values of the horizontal axis, and colour scale.
-const OTHER_LINES: u16 = 3;
+const OTHER_LINES: usize = 3;
 /// Largest width of a cell, and its height in half lines.
 const MAX_WIDTH: usize = 20;
 const MAX_HALVES: usize = 6;
@@ -20,50 +16,12 @@ const MAX_LABEL: usize = 7;
 /// Values in one unit are between these.
 const LEAST_IN_UNIT: f64 = 0.01;
 const MOST_IN_UNIT: f64 = 10_000.0;
+/// Values span this factor before colours follow their logarithm, as in figures.
+const LOG_FROM: f64 = 8.0;
 /// Largest width of the colour scale.
-const SCALE_WIDTH: u16 = 24;
+const SCALE_WIDTH: usize = 24;
 const SHADES: [&str; 4] = ["░", "▒", "▓", "█"];
-
-/// A map as a picture of cells or as curves.
-pub enum Drawing<'a> {
-    Cells(Picture<'a>),
-    Curves(Chart<'a>),
-}
-
-impl<'a> Drawing<'a> {
-    /// Fits a map into this many columns and lines.
-    pub fn new(map: &'a Map, colours: Colours, size: (u16, u16)) -> Self {
-        if map.is_chart {
-            Self::Curves(Chart::new(map, colours, size))
-        } else {
-            Self::Cells(Picture::new(map, colours, size))
-        }
-    }
-
-    /// Returns the number of lines.
-    pub fn height(&self) -> u16 {
-        match self {
-            Self::Cells(picture) => picture.height(),
-            Self::Curves(chart) => chart.height(),
-        }
-    }
-
-    /// Draws the map from line `top` on. The last line ends with a remark.
-    pub fn draw(&self, buffer: &mut Buffer, top: u16, remark: &str) {
-        match self {
-            Self::Cells(picture) => picture.draw(buffer, top, remark),
-            Self::Curves(chart) => chart.draw(buffer, top, remark),
-        }
-    }
-
-    /// Returns the width of the title.
-    fn title_width(&self) -> usize {
-        match self {
-            Self::Cells(picture) => picture.full_title().chars().count(),
-            Self::Curves(chart) => chart.full_title().chars().count(),
-        }
-    }
-}
+const PLAIN: Style = Style { ink: None, ground: None };
 
 /// A map with its place in a frame.
 pub struct Picture<'a> {
@@ -83,66 +41,80 @@ pub struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// Fits a map into this many columns and lines.
-    pub fn new(map: &'a Map, colours: Colours, (width, height): (u16, u16)) -> Self {
+    /// Fits a map into this many columns and lines. An axis with more values shows some of them, with both ends.
+    pub fn new(map: &'a Map, colours: Colours, (width, height): (usize, usize)) -> Self {
         let margin = map.y.labels.iter().chain([&map.x.name]).map(|label| label.chars().count()).max().unwrap_or(0) + 1;
-        let margin = margin.min(usize::from(width) / 3);
-        let (room, lines) =
-            (usize::from(width).saturating_sub(margin).max(1), height.saturating_sub(OTHER_LINES).max(1));
+        let margin = margin.min(width / 3);
+        let room = width.saturating_sub(margin).max(1);
         // Shades fill whole lines.
         let unit = if colours == Colours::None { 2 } else { 1 };
-        let halves_available = 2 * usize::from(lines);
-        let columns = every_nth(map.x.labels.len(), room);
-        let mut rows = every_nth(map.y.labels.len(), halves_available / unit);
+        let halves_available = 2 * height.saturating_sub(OTHER_LINES).max(1);
+        let columns = spread(map.x.labels.len(), room);
+        let mut rows = spread(map.y.labels.len(), halves_available / unit);
         rows.reverse();
         let halves = (halves_available / rows.len()).clamp(unit, MAX_HALVES);
         // An odd number of half lines would leave no line for values.
         let halves = if halves > 1 { halves & !1 } else { halves };
-        let shown = map.all_shown();
-        let scale = log_scale(map, &shown);
+        let shown = map.shown();
+        let scale = scale(map, &shown);
         let width = (room / columns.len()).clamp(1, MAX_WIDTH);
         Self { map, colours, scale, shown, columns, rows, margin, width, halves }
     }
 
-    fn lines_of_cells(&self) -> u16 {
-        (self.rows.len() * self.halves).div_ceil(2) as u16
+    fn lines_of_cells(&self) -> usize {
+        (self.rows.len() * self.halves).div_ceil(2)
     }
 
     /// Returns the number of lines.
-    pub fn height(&self) -> u16 {
+    pub fn height(&self) -> usize {
         self.lines_of_cells() + OTHER_LINES
     }
 
-    /// Draws the map from line `top` on. The last line ends with a remark.
-    pub fn draw(&self, buffer: &mut Buffer, top: u16, remark: &str) {
+    /// Draws the map into the first lines of a frame. The last of them ends with a remark.
+    pub fn draw(&self, frame: &mut Frame, remark: &str) {
         let labels = self.labels();
-        write_cut(buffer, (0, top), &self.full_title());
+        frame.write_cut(0, &self.title());
         for line in 0..self.lines_of_cells() {
             for column in 0..self.columns.len() {
-                self.paint(buffer, top + 1, (column, line), labels.is_some());
+                self.paint(frame, (column, line), labels.is_some());
             }
         }
         match labels {
-            Some((_, labels)) => self.write_labels(buffer, top + 1, &labels),
-            None => self.write_corners(buffer, top + 1),
+            Some((_, labels)) => self.write_labels(frame, &labels),
+            None => self.write_corners(frame),
         }
-        self.write_axes(buffer, top + 1);
-        self.write_scale(buffer, top + 2 + self.lines_of_cells(), remark);
+        self.write_axes(frame);
+        self.write_scale(frame, remark);
     }
 
-    fn full_title(&self) -> String {
-        let Map { x, y, .. } = self.map;
-        let skipped = |shown: usize, planned: usize, name: &str| {
-            if shown < planned { format!(", every {}th {name}", planned.div_ceil(shown)) } else { String::new() }
+    /// Returns the map in a frame of its own height.
+    pub fn frame(&self, width: usize, remark: &str) -> Frame {
+        let mut frame = Frame::new(width, self.height());
+        self.draw(&mut frame, remark);
+        frame
+    }
+
+    /// Returns the name of the map, with quantity, unit and axes.
+    pub fn title(&self) -> String {
+        let Map { x, y, label, quantity, .. } = self.map;
+        let unit = self.labels().map(|(unit, _)| unit).filter(|unit| !unit.is_empty());
+        let unit = unit.map_or(String::new(), |unit| format!(" ({unit})"));
+        let axes = match (x.name.as_str(), y.name.as_str()) {
+            ("", _) => String::new(),
+            (x, "") => format!(", over {x}"),
+            (x, y) => format!(", {y} over {x}"),
         };
-        let skipped_x = skipped(self.columns.len(), x.labels.len(), &x.name);
-        let skipped_y = skipped(self.rows.len(), y.labels.len(), &y.name);
-        let unit = self.labels().map_or(String::new(), |(unit, _)| unit);
-        format!("{}{skipped_x}{skipped_y}", title(self.map, &unit))
+        let skipped_x = skipped_text(self.columns.len(), x.labels.len(), &x.name);
+        let skipped_y = skipped_text(self.rows.len(), y.labels.len(), &y.name);
+        format!("{label}: {}{unit}{axes}{skipped_x}{skipped_y}", quantity.label)
     }
 
     fn cell(&self, column: usize, row: usize) -> Shown {
-        self.shown[self.rows[row] * self.map.x.labels.len() + self.columns[column]]
+        self.shown[self.index(column, row)]
+    }
+
+    fn index(&self, column: usize, row: usize) -> usize {
+        self.rows[row] * self.map.x.labels.len() + self.columns[column]
     }
 
     /// Returns what a half line shows; nothing below the last row.
@@ -152,89 +124,94 @@ impl<'a> Picture<'a> {
     }
 
     fn share(&self, shown: Shown) -> Option<f64> {
-        Some(self.scale?.place(value(shown)?))
+        Some(self.scale?.place(shown.value()?))
     }
 
-    /// Paints one line of a cell.
-    fn paint(&self, buffer: &mut Buffer, top: u16, (column, line): (usize, u16), has_labels: bool) {
-        let first = usize::from(line) * 2;
-        let [upper, lower] = [0, 1].map(|half| self.at_half(column, first + half));
-        let grounds = [upper, lower].map(|shown| self.share(shown).map(|share| self.colours.ground(share)));
-        let left = self.margin + column * self.width;
+    fn ground(&self, shown: Shown) -> Option<Colour> {
+        self.colours.ground(self.share(shown)?)
+    }
+
+    fn paint(&self, frame: &mut Frame, (column, line): (usize, usize), has_labels: bool) {
+        let upper = self.at_half(column, line * 2);
+        let grounds = [upper, self.at_half(column, line * 2 + 1)].map(|shown| self.ground(shown));
         let (symbol, style) = match (grounds, self.share(upper)) {
-            ([_, _], Some(share)) if self.colours == Colours::None => {
-                let shade = SHADES[((share * SHADES.len() as f64) as usize).min(SHADES.len() - 1)];
-                (if has_labels { " " } else { shade }, Style::new())
-            }
-            ([Some(upper), Some(lower)], _) if upper == lower => (" ", Style::new().bg(upper)),
-            ([Some(upper), Some(lower)], _) => ("▀", Style::new().fg(upper).bg(lower)),
-            ([Some(upper), None], _) => ("▀", Style::new().fg(upper)),
-            ([None, Some(lower)], _) => ("▄", Style::new().fg(lower)),
-            ([None, None], _) => (" ", Style::new()),
+            (_, Some(share)) if self.colours == Colours::None => (if has_labels { " " } else { shade(share) }, PLAIN),
+            ([Some(upper), Some(lower)], _) if upper == lower => (" ", Style { ground: Some(upper), ink: None }),
+            ([Some(upper), lower], _) => ("▀", Style { ink: Some(upper), ground: lower }),
+            ([None, Some(lower)], _) => ("▄", Style { ink: Some(lower), ground: None }),
+            ([None, None], _) => (" ", PLAIN),
         };
-        let y = top + line;
-        write(buffer, (left as u16, y), &symbol.repeat(self.width), style);
+        let (x, y) = (self.margin + column * self.width, 1 + line);
+        frame.write((x, y), &symbol.repeat(self.width), style);
         let mark = match upper {
             Shown::Failed => "×",
             Shown::Waiting => "·",
             _ => return,
         };
-        let is_middle = (first % self.halves) / 2 == (self.halves.max(2) / 2 - 1) / 2;
+        let is_middle = (line * 2 % self.halves) / 2 == self.middle_line();
         if is_middle && grounds == [None, None] {
-            write(buffer, ((left + self.width / 2) as u16, y), mark, Style::new());
+            frame.write((x + self.width / 2, y), mark, PLAIN);
         }
+    }
+
+    /// Returns the line of a cell that has its mark and the name of its row.
+    fn middle_line(&self) -> usize {
+        (self.halves.max(2) / 2 - 1) / 2
     }
 
     /// Returns the unit of all values and the number of each cell, if they fit into the cells. The unit is that of the smallest
     /// value, so that it keeps its digits, or that of the largest. Values that differ more each have a prefix: `246 G`.
     fn labels(&self) -> Option<(String, Vec<String>)> {
-        let values = || self.shown.iter().filter_map(|shown| value(*shown));
-        let smallest = values().fold(f64::INFINITY, f64::min);
-        let largest = values().fold(f64::NEG_INFINITY, f64::max);
-        let label_all = |label: &dyn Fn(f64) -> String| -> Vec<String> {
-            self.shown.iter().map(|shown| value(*shown).map_or(String::new(), label)).collect()
-        };
-        let fits = |labels: &Vec<String>| {
-            self.halves > 1 && labels.iter().all(|label| label.len() < self.width.min(MAX_LABEL))
-        };
+        let unit = self.map.quantity.unit;
+        let [smallest, largest] = range(&self.shown);
         let in_one_unit = [smallest, largest].into_iter().find_map(|reference| {
-            let text = units::amount(reference, self.map.quantity.unit);
+            let text = units::amount(reference, unit);
             let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
             let number: f64 = number.parse().ok()?;
             let factor = 10_f64.powi((reference / number).log10().round() as i32);
-            let labels = label_all(&|value| short(value / factor));
             let is_multiple = (reference / factor / number - 1.0).abs() < 0.01;
             let is_readable = largest / factor < MOST_IN_UNIT && (smallest <= 0.0 || smallest / factor > LEAST_IN_UNIT);
-            (is_multiple && is_readable && fits(&labels)).then(|| (unit.to_owned(), labels))
+            let labels = self.label_all(|value| short(value / factor))?;
+            (is_multiple && is_readable).then(|| (unit.to_owned(), labels))
         });
+        let has_prefixes = !matches!(unit, Unit::Seconds | Unit::Bytes | Unit::SecondsPerByte | Unit::None);
         in_one_unit.or_else(|| {
-            let unit = self.map.quantity.unit;
-            let has_prefixes = !matches!(unit, Unit::Seconds | Unit::Bytes | Unit::SecondsPerByte | Unit::None);
-            let labels = label_all(&with_prefix);
-            (has_prefixes && smallest >= 1.0 && fits(&labels)).then(|| (unit.symbol().to_owned(), labels))
+            let labels = self.label_all(with_prefix).filter(|_| has_prefixes && smallest >= 1.0)?;
+            Some((unit.symbol().to_owned(), labels))
         })
     }
 
-    fn write_labels(&self, buffer: &mut Buffer, top: u16, labels: &[String]) {
+    /// Returns the texts of all values, if each fits into its cell.
+    fn label_all(&self, label: impl Fn(f64) -> String) -> Option<Vec<String>> {
+        let labels = self.shown.iter().map(|shown| shown.value().map_or(String::new(), &label));
+        let labels: Vec<String> = labels.collect();
+        let longest = labels.iter().map(String::len).max().unwrap_or(0);
+        (self.halves > 1 && longest < self.width.min(MAX_LABEL)).then_some(labels)
+    }
+
+    fn write_labels(&self, frame: &mut Frame, labels: &[String]) {
         for row in 0..self.rows.len() {
-            let y = top + ((row * self.halves) / 2 + (self.halves / 2 - 1) / 2) as u16;
             for column in 0..self.columns.len() {
-                let label = &labels[self.rows[row] * self.map.x.labels.len() + self.columns[column]];
+                let label = &labels[self.index(column, row)];
                 let x = self.margin + column * self.width + (self.width - label.len()) / 2;
-                self.write_value(buffer, (x, y), label, |_| self.cell(column, row));
+                self.write_value(frame, (x, self.line_of_row(row)), label, |_| self.cell(column, row));
             }
         }
     }
 
+    fn line_of_row(&self, row: usize) -> usize {
+        1 + (row * self.halves) / 2 + self.middle_line()
+    }
+
     /// Writes the values of the corners into them.
-    fn write_corners(&self, buffer: &mut Buffer, top: u16) {
+    fn write_corners(&self, frame: &mut Frame) {
         let last_half = self.rows.len() * self.halves - 1;
         let right = self.columns.len() * self.width;
         let mut halves = vec![0, last_half];
         halves.dedup_by_key(|half| *half / 2);
         for half in halves {
             let texts = [0, self.columns.len() - 1].map(|column| {
-                let number = value(self.at_half(column, half));
+                let number = self.at_half(column, half).value();
                 number.map_or(String::new(), |number| units::amount(number, self.map.quantity.unit))
             });
             let lengths = texts.each_ref().map(|text| text.chars().count());
@@ -243,31 +220,28 @@ impl<'a> Picture<'a> {
             }
             for (start, text) in [0, right - lengths[1]].into_iter().zip(&texts) {
                 let shown = |offset: usize| self.at_half((start + offset) / self.width, half);
-                self.write_value(buffer, (self.margin + start, top + (half / 2) as u16), text, shown);
+                self.write_value(frame, (self.margin + start, 1 + half / 2), text, shown);
             }
         }
     }
 
     /// Writes a value on the colours of the cells behind it.
-    fn write_value(&self, buffer: &mut Buffer, (x, y): (usize, u16), text: &str, shown: impl Fn(usize) -> Shown) {
+    fn write_value(&self, frame: &mut Frame, (x, y): (usize, usize), text: &str, shown: impl Fn(usize) -> Shown) {
         for (offset, letter) in text.chars().enumerate() {
-            let style = self.share(shown(offset)).map_or(Style::new().fg(Color::Reset).bg(Color::Reset), |share| {
-                Style::new().fg(self.colours.ink(share)).bg(self.colours.ground(share))
-            });
-            write(buffer, ((x + offset) as u16, y), letter.encode_utf8(&mut [0; 4]), style);
+            let style = self.share(shown(offset)).map_or(PLAIN, |share| self.colours.text_style(share));
+            frame.write((x + offset, y), letter.encode_utf8(&mut [0; 4]), style);
         }
     }
 
-    fn write_axes(&self, buffer: &mut Buffer, top: u16) {
+    fn write_axes(&self, frame: &mut Frame) {
         for (row, &index) in self.rows.iter().enumerate() {
-            let y = top + ((row * self.halves) / 2 + (self.halves.max(2) / 2 - 1) / 2) as u16;
             // Two half lines share a line, which has space for the upper one.
             if (row * self.halves).is_multiple_of(2) {
-                self.write_margin(buffer, y, &self.map.y.labels[index]);
+                self.write_margin(frame, self.line_of_row(row), &self.map.y.labels[index]);
             }
         }
-        let y = top + self.lines_of_cells();
-        self.write_margin(buffer, y, &self.map.x.name);
+        let y = 1 + self.lines_of_cells();
+        self.write_margin(frame, y, &self.map.x.name);
         let labels: Vec<&String> = self.columns.iter().map(|&index| &self.map.x.labels[index]).collect();
         let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
         let step = (longest + 1).div_ceil(self.width);
@@ -276,53 +250,63 @@ impl<'a> Picture<'a> {
             let room = step.min(labels.len() - column) * self.width;
             if length <= room {
                 let inset = if step == 1 { (self.width - length) / 2 } else { 0 };
-                write(buffer, ((self.margin + column * self.width + inset) as u16, y), label, Style::new());
+                frame.write((self.margin + column * self.width + inset, y), label, PLAIN);
             }
         }
     }
 
     /// Writes a text at the left, aligned with the cells.
-    fn write_margin(&self, buffer: &mut Buffer, y: u16, text: &str) {
+    fn write_margin(&self, frame: &mut Frame, y: usize, text: &str) {
         let text: String = text.chars().take(self.margin.saturating_sub(1)).collect();
-        let x = self.margin.saturating_sub(1 + text.chars().count());
-        write(buffer, (x as u16, y), &text, Style::new());
+        frame.write((self.margin.saturating_sub(1 + text.chars().count()), y), &text, PLAIN);
     }
 
-    fn write_scale(&self, buffer: &mut Buffer, y: u16, remark: &str) {
-        let filled = self.shown.iter().filter(|shown| value(**shown).is_some()).count();
+    fn write_scale(&self, frame: &mut Frame, remark: &str) {
+        let filled = self.shown.iter().filter(|shown| shown.value().is_some()).count();
         let planned = self.shown.iter().filter(|shown| **shown != Shown::Unplanned).count();
         let count = format!("{filled} of {planned} cells{remark}");
-        let mut x = self.margin as u16;
+        let (mut x, y) = (self.margin, 2 + self.lines_of_cells());
         if let Some(scale) = self.scale {
             let [low, high] = [scale.low, scale.high].map(|end| units::amount(end, self.map.quantity.unit));
-            let [low_width, high_width, count_width] = [&low, &high, &count].map(|text| text.chars().count() as u16);
-            let room = buffer.area.width.saturating_sub(x + low_width + high_width + count_width + 4);
-            let width = room.clamp(SHADES.len() as u16, SCALE_WIDTH);
-            write(buffer, (x, y), &low, Style::new());
+            let [low_width, high_width, count_width] = [&low, &high, &count].map(|text| text.chars().count());
+            let room = frame.width.saturating_sub(x + low_width + high_width + count_width + 4);
+            let width = room.clamp(SHADES.len(), SCALE_WIDTH);
+            frame.write((x, y), &low, PLAIN);
             x += low_width + 1;
             for step in 0..width {
-                let share = f64::from(step) / f64::from(width - 1);
-                let shade = SHADES[((share * SHADES.len() as f64) as usize).min(SHADES.len() - 1)];
-                match self.colours {
-                    Colours::None => write(buffer, (x + step, y), shade, Style::new()),
-                    colours => write(buffer, (x + step, y), " ", Style::new().bg(colours.ground(share))),
-                }
+                let share = step as f64 / (width - 1) as f64;
+                let symbol = if self.colours == Colours::None { shade(share) } else { " " };
+                frame.write((x + step, y), symbol, Style { ink: None, ground: self.colours.ground(share) });
             }
             x += width + 1;
-            write(buffer, (x, y), &high, Style::new());
+            frame.write((x, y), &high, PLAIN);
             x += high_width + 2;
         }
-        write(buffer, (x, y), &count, Style::new());
+        frame.write((x, y), &count, PLAIN);
     }
 }
 
-/// Returns the map in a separate frame, as wide as its title if that `keeps_title`.
-pub fn frame(map: &Map, colours: Colours, (width, height): (u16, u16), remark: &str, keeps_title: bool) -> Buffer {
-    let picture = Drawing::new(map, colours, (width, height));
-    let title_width = if keeps_title { picture.title_width() as u16 } else { 0 };
-    let mut buffer = Buffer::empty(Rect::new(0, 0, width.max(title_width), picture.height()));
-    picture.draw(&mut buffer, 0, remark);
-    buffer
+/// Returns the smallest and the largest value.
+fn range(shown: &[Shown]) -> [f64; 2] {
+    let values = shown.iter().filter_map(|shown| shown.value());
+    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
+}
+
+/// Returns the scale of the values of a map; `None` without values.
+fn scale(map: &Map, shown: &[Shown]) -> Option<Scale> {
+    let [low, high] = range(shown);
+    let values = shown.iter().filter_map(|shown| shown.value());
+    Scale::from_values(values, low > 0.0 && high / low >= LOG_FROM, &map.quantity.label).ok()
+}
+
+/// Returns the character whose darkness is this fraction.
+fn shade(share: f64) -> &'static str {
+    SHADES[((share * SHADES.len() as f64) as usize).min(SHADES.len() - 1)]
+}
+
+/// Returns the remark of a title that an axis does not show all its values.
+fn skipped_text(shown: usize, planned: usize, name: &str) -> String {
+    if shown < planned { format!(", {shown} of {planned} values of {name}") } else { String::new() }
 }
 
 /// Formats a value with a prefix: `246 G`.
@@ -339,7 +323,8 @@ fn short(value: f64) -> String {
     if value < 0.1 { format!("{value:.3}") } else { units::short_number(value) }
 }
 
-/// Returns every nth index below `count`, at most `most` of them.
-fn every_nth(count: usize, most: usize) -> Vec<usize> {
-    (0..count).step_by(count.div_ceil(most.max(1)).max(1)).collect()
+/// Returns at most `most` indices below `count`, evenly spread, with the first and the last.
+fn spread(count: usize, most: usize) -> Vec<usize> {
+    let shown = count.min(most.max(1));
+    (0..shown).map(|index| index * (count - 1) / (shown - 1).max(1)).collect()
 }

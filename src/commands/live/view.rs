@@ -1,19 +1,13 @@
 //! The frame of a run on a terminal: the map of the group that is being measured, a bar, and lines about the run.
 
-use super::colours::Colours;
-use super::map::{Map, Maps};
-use super::picture::{Drawing, frame};
-use super::text::write;
-use super::viewport::{self, Viewport};
+use super::colours::{Colours, Style};
+use super::frame::{self, Frame, Viewport};
+use super::picture::Picture;
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_base::terminal::{to_printable, wrap_lines};
 use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_run::sweep::figures::{SweepFigure, parse_figures};
-use apexmap_run::sweep::plan::Plan;
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::Style;
+use apexmap_results::maps::{Map, Maps};
+use apexmap_run::drive::plan::Plan;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -21,11 +15,6 @@ use std::path::Path;
 const BAR: usize = 16;
 /// Largest number of maps that stay on the terminal after a run.
 const MAX_LEFT: usize = 4;
-
-/// Returns the first figure that the sweep of a result requests.
-pub fn first_figure(folder: &Folder) -> Option<SweepFigure> {
-    parse_figures(&Manifest::read(folder).ok()?.sweep).into_iter().next()
-}
 
 pub struct LiveView {
     viewport: Viewport,
@@ -36,7 +25,7 @@ pub struct LiveView {
     launch: String,
     hertz: Option<f64>,
     /// Number of lines below the map.
-    further_lines: u16,
+    further_lines: usize,
 }
 
 impl LiveView {
@@ -49,8 +38,7 @@ impl LiveView {
         }
         let points = plan.entries.iter().map(|entry| (entry.key.as_str(), &entry.point));
         // A view without a map is better than no run.
-        let figure = folder.and_then(|folder| first_figure(&Folder { path: folder.to_owned() }));
-        let mut maps = Maps::from_points(points, figure.as_ref()).unwrap_or_default();
+        let mut maps = Maps::from_points(points).unwrap_or_default();
         if let Some(folder) = folder {
             let _ = maps.add_journals(&Folder { path: folder.to_owned() });
         }
@@ -76,18 +64,14 @@ impl LiveView {
         self.maps.show_node_type(&launch.node_type());
     }
 
-    /// Adds a sample to its map, and shows that map, or the first figure of the sweep once that has a value. A strip does not replace a surface of the same kernel and ranks. Returns
-    /// whether the map is another one than before.
+    /// Adds a sample to its map, and shows that map. Returns whether the map is another one than before.
     pub fn add_sample(&mut self, sample: &Sample) -> bool {
         let Some(number) = self.maps.add_sample(sample, &self.launch, self.hertz) else { return false };
-        let figure = self.maps.measured_figure();
-        let number = figure.unwrap_or(number);
         let next = &self.maps.maps[number];
-        let shown = self.current.map(|current| &self.maps.maps[current]);
-        let is_better =
-            |shown: &Map| shown.is_surface() && !next.is_surface() && shown.kernel_and_ranks == next.kernel_and_ranks;
-        let stays = figure.is_none() && shown.is_some_and(is_better);
-        let changes = !stays && next.has_cells() && self.current != Some(number);
+        let changes = match self.current {
+            Some(current) => current != number && next.replaces(&self.maps.maps[current]),
+            None => next.has_several_cells(),
+        };
         if changes {
             self.current = Some(number);
         }
@@ -101,27 +85,27 @@ impl LiveView {
 
     /// Shows the map, a bar that is filled to `share`, and these texts. The first is next to the bar. Long texts are wrapped.
     pub fn draw(&mut self, share: f64, texts: &[&str]) {
-        let (width, height) = viewport::space();
+        let (width, height) = frame::space();
         let filled = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
         let bar = "█".repeat(filled) + &"░".repeat(BAR - filled);
         let text = to_printable(&format!("{bar} {}", texts.join("\n"))).into_owned();
-        let wrapped = wrap_lines(&text, Some(usize::from(width)));
+        let wrapped = wrap_lines(&text, Some(width));
         let further: Vec<&str> = wrapped.lines().collect();
         // The height changes as rarely as possible.
-        self.further_lines = self.further_lines.max(further.len() as u16).min(height);
-        let others = self.further_lines;
-        let size = (width, viewport::map_lines(height, others));
+        self.further_lines = self.further_lines.max(further.len()).min(height);
+        let size = (width, frame::map_lines(height, self.further_lines));
         let map = self.current.map(|number| &self.maps.maps[number]);
-        let picture = map.map(|map| Drawing::new(map, self.colours, size)).filter(|p| p.height() + others <= height);
-        let lines = picture.as_ref().map_or(0, Drawing::height);
-        let mut buffer = Buffer::empty(Rect::new(0, 0, width, lines + others));
+        let picture = map.map(|map| Picture::new(map, self.colours, size));
+        let picture = picture.filter(|picture| picture.height() + self.further_lines <= height);
+        let lines = picture.as_ref().map_or(0, Picture::height);
+        let mut frame = Frame::new(width, lines + self.further_lines);
         if let Some(picture) = &picture {
-            picture.draw(&mut buffer, 0, "");
+            picture.draw(&mut frame, "");
         }
         for (line, text) in (lines..).zip(further) {
-            write(&mut buffer, (0, line), text, Style::new());
+            frame.write((0, line), text, Style::default());
         }
-        self.viewport.draw(buffer);
+        self.viewport.draw(frame);
     }
 
     /// Prints a message above the frame. It must be printable.
@@ -131,18 +115,14 @@ impl LiveView {
 
     /// Leaves the maps with values on the terminal, if they are few; else the last one. Strips are left only without surfaces.
     pub fn finish(&mut self) {
-        let (width, height) = viewport::space();
-        let size = (width, viewport::map_lines(height, 0));
+        let (width, height) = frame::space();
+        let size = (width, frame::map_lines(height, 0));
         let has_surface = self.maps.maps.iter().any(|map| map.has_values() && map.is_surface());
-        let figure = self.maps.measured_figure().map(|number| &self.maps.maps[number]);
-        let is_left = |map: &Map| {
-            let is_figure = figure.is_some_and(|figure| std::ptr::eq(figure, map));
-            is_figure || map.has_values() && map.has_cells() && (map.is_surface() || !has_surface)
-        };
+        let is_left = |map: &Map| map.has_values() && map.has_several_cells() && (map.is_surface() || !has_surface);
         let filled = self.maps.in_order(is_left);
-        let last = figure.or(self.current.map(|number| &self.maps.maps[number]));
+        let last = self.current.map(|number| &self.maps.maps[number]);
         let maps: Vec<&Map> = if filled.len() <= MAX_LEFT { filled } else { last.into_iter().collect() };
-        let frames = maps.into_iter().map(|map| viewport::lines(&frame(map, self.colours, size, "", false)));
+        let frames = maps.into_iter().map(|map| Picture::new(map, self.colours, size).frame(width, "").text());
         let text = frames.collect::<Vec<_>>().join("\n");
         self.viewport.clear();
         if !text.is_empty() {

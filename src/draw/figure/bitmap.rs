@@ -5,8 +5,8 @@ use plotters::backend::{BitMapBackend, DrawingBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontTransform, RGBColor, ShapeStyle, TextStyle};
 
+use super::canvas::Painter;
 use super::geometry::{Rect, Xy};
-use super::painter::Painter;
 use super::sheet::Sheet;
 use super::text::{self, Font, Side};
 use apexmap_base::error::{Error, Result};

@@ -4,7 +4,6 @@ use plotters::style::RGBColor;
 
 use super::colour::{GREY, INK, WHITE, on_dark};
 use super::geometry::{Rect, Xy, inflate};
-use super::painter::Painter;
 use super::sheet::Sheet;
 use super::text::{self, Font, Side};
 use apexmap_base::error::Result;
@@ -169,4 +168,19 @@ impl<'a> Canvas<'a> {
         }
         Ok(y)
     }
+}
+
+pub trait Painter {
+    fn polygon(&mut self, corners: &[Xy], colour: RGBColor, opacity: f64) -> Result<()>;
+
+    fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()>;
+
+    fn rect(&mut self, rect: Rect, colour: RGBColor) -> Result<()>;
+
+    /// Draws a disc with a rim between the radii `radius` and `outer`.
+    fn disc(&mut self, centre: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()>;
+
+    /// Draws a line of text. Perpendicular to its direction, its capitals are centred on `position`. It may read
+    /// upwards.
+    fn text(&mut self, text: &str, position: Xy, side: Side, font: Font, upwards: bool) -> Result<()>;
 }

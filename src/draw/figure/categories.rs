@@ -3,10 +3,10 @@
 use ndarray::Array2;
 use plotters::style::RGBColor;
 
+use super::Drawable;
 use super::canvas::Canvas;
 use super::cells::Cells;
 use super::colour::{CLASSES, INK, SERIES, readable_on};
-use super::drawable::Drawable;
 use super::geometry::Rect;
 use super::grid::Grid;
 use super::table::{self, FigureTable, column, format_number as number};

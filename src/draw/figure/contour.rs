@@ -2,10 +2,10 @@
 
 use plotters::style::RGBColor;
 
+use super::Drawable;
 use super::bands::{self, Corner};
 use super::canvas::Canvas;
 use super::colour::{INK, WHITE, viridis};
-use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::geometry::{Rect, Xy};
 use super::grid::Grid;

@@ -1,9 +1,8 @@
 //! Curves over one axis: lines with markers, and 95 % intervals as bands.
 
+use super::Drawable;
 use super::canvas::Canvas;
 use super::colour::{GREY, INK};
-use super::drawable::Drawable;
-use super::edges::{Span, axis_values, explain_arrows, is_beyond};
 use super::frame::{self, Frame, FrameAxis};
 use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
@@ -15,6 +14,7 @@ use super::table::{FigureTable, column, in_words, interval_cells};
 use super::text::{self, Font, Side};
 use super::ticks::Scale;
 use apexmap_base::error::{Error, Result};
+use apexmap_base::units::is_informative;
 
 /// Maximum number of series in one figure. The legend has no space for more, and readers could not distinguish them.
 const MAX_SERIES: usize = 21;
@@ -343,4 +343,39 @@ fn draw_legend(canvas: &mut Canvas, styles: &[(bool, SeriesStyle)], legend: &Leg
         }
     }
     Ok(())
+}
+
+/// Ends of intervals widen the axis by at most this factor beyond all values.
+const ROOM: f64 = 3.0;
+
+/// A value with the ends of its interval. The ends are NaN if it has no interval.
+#[derive(Clone, Copy)]
+struct Span {
+    y: f64,
+    low: f64,
+    high: f64,
+}
+
+/// Returns the values that the axis must cover: all points, and the ends of known intervals up to a factor of `ROOM`
+/// beyond them. On a log axis a lower end may be 0 or less; such ends are ignored.
+fn axis_values(points: impl Iterator<Item = Span> + Clone, log: bool) -> Vec<f64> {
+    let mut values: Vec<f64> = points.clone().map(|point| point.y).collect();
+    let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), y| (l.min(*y), m.max(*y)));
+    let bounded = points.filter(|point| is_informative((point.low, point.high)));
+    let ends = bounded.flat_map(|point| [point.low, point.high]).filter(|end| end.is_finite() && (!log || *end > 0.0));
+    values.extend(ends.map(|end| if least > 0.0 { end.clamp(least / ROOM, most * ROOM) } else { end }));
+    values
+}
+
+/// Returns whether the lower end of an interval is below the axis, and whether the upper end is above it.
+fn is_beyond(point: Span, y: &Scale) -> (bool, bool) {
+    let has_interval = point.low.is_finite() && point.high.is_finite();
+    (has_interval && point.low < y.low, has_interval && point.high > y.high)
+}
+
+fn explain_arrows(subtitle: &str) -> String {
+    const ARROWS: &str = "arrows: intervals that continue beyond the axis";
+    let (words, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
+    let words = if words.is_empty() { ARROWS.to_owned() } else { format!("{words}; {ARROWS}") };
+    if warning.is_empty() { words } else { format!("{words}\n{warning}") }
 }

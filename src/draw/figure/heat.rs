@@ -2,10 +2,10 @@
 
 use plotters::style::RGBColor;
 
+use super::Drawable;
 use super::canvas::Canvas;
 use super::cells::Cells;
 use super::colour::{INK, diverging, readable_on, viridis};
-use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Mark};
 use super::geometry::Rect;
 use super::grid::Grid;

@@ -4,22 +4,18 @@
 
 pub mod bands;
 mod bitmap;
-mod camera;
 mod canvas;
 mod categories;
 mod cells;
 pub mod colour;
 mod contour;
 mod curves;
-mod drawable;
-mod edges;
 mod frame;
 mod geometry;
 mod grid;
 mod heat;
 mod landmark;
 pub mod legend;
-mod painter;
 mod panels;
 mod pdf;
 mod place;
@@ -55,14 +51,13 @@ pub use strip::{Strip, StripItem};
 pub use view::View;
 
 use bitmap::Bitmap;
-use canvas::Canvas;
+use canvas::{Canvas, Painter};
 use contour::Contour;
 use curves::CurvePlot;
-use drawable::Drawable;
 use heat::{Heat, Palette};
-use painter::Painter;
 use pdf::Pdf;
 use ratios::RatioFigure;
+use sheet::Room;
 use surface::Surface;
 use svg::Svg;
 use table::FigureTable;
@@ -253,4 +248,22 @@ pub fn pdf_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     let mut pdf = Pdf::new(sheet)?;
     draw(figure, &mut pdf, sheet)?;
     Ok(pdf.finish())
+}
+
+/// A figure that can be drawn, tabulated and described in words.
+trait Drawable {
+    /// Draws the figure. Records a spot on the canvas for each shown row of its table.
+    ///
+    /// Fails if the data cannot be drawn; the error names the cause.
+    fn draw(&self, canvas: &mut Canvas) -> Result<()>;
+
+    /// Returns the figure's values.
+    fn table(&self) -> FigureTable;
+
+    fn description(&self) -> String;
+
+    /// Returns the space that the figure needs on a sheet of this width.
+    fn room(&self, _width: f64, _style: Style) -> Room {
+        Room::Flat
+    }
 }

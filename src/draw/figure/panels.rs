@@ -1,9 +1,9 @@
 //! Contours of several machines side by side on one scale (Apex-Map paper, Figure 7).
 
+use super::Drawable;
 use super::canvas::Canvas;
 use super::colour::INK;
 use super::contour::{self, Bands};
-use super::drawable::Drawable;
 use super::frame::{self, Frame, Ticks};
 use super::geometry::Rect;
 use super::grid::{Axis, Grid};

@@ -7,8 +7,8 @@ use pdf_writer::{Content, Finish, Name, Pdf as Document, Rect as Area, Ref, Text
 use plotters::style::RGBColor;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
+use super::canvas::Painter;
 use super::geometry::{Rect, Xy};
-use super::painter::Painter;
 use super::sheet::Sheet;
 use super::text::{Font, Side};
 use apexmap_base::error::{Error, Result};

@@ -1,11 +1,11 @@
 //! The ratio of one machine to another: as a map of cells and a surface (Apex-Map paper, Figures 5 and 6), and as
 //! contours.
 
+use super::Drawable;
 use super::canvas::Canvas;
 use super::cells::Cells;
 use super::colour::{INK, diverging};
 use super::contour::{self, Bands};
-use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Mark};
 use super::geometry::Rect;
 use super::grid::{Grid, Quantity};

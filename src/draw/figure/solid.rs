@@ -5,13 +5,13 @@ use ndarray::Array2;
 use plotters::style::RGBColor;
 
 use super::bands::{self, Corner};
-use super::camera::Camera;
 use super::canvas::Canvas;
 use super::colour::{INK, viridis};
 use super::frame::{self, Mark};
 use super::text::{self, Font, Side};
 use super::ticks::Scale;
 use super::view::BOX_HEIGHT;
+use super::view::Camera;
 use apexmap_base::error::Result;
 
 /// Patches across the whole height. A cell is drawn as patches of one colour each.

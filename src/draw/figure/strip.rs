@@ -1,8 +1,8 @@
 //! Strips: one dot with its interval for each of many named items, such as the nodes of a cluster, in order of their values.
 
+use super::Drawable;
 use super::canvas::Canvas;
 use super::colour::{GREY, INK, PALE, SERIES};
-use super::drawable::Drawable;
 use super::frame::{self, Frame, FrameAxis};
 use super::geometry::Rect;
 use super::grid::Quantity;

@@ -4,10 +4,9 @@
 
 use ndarray::Array2;
 
-use super::camera::Camera;
+use super::Drawable;
 use super::canvas::Canvas;
 use super::colour::{GREY, INK, PALE, PANEL};
-use super::drawable::Drawable;
 use super::frame::{self, Ticks};
 use super::geometry::{Rect, Xy};
 use super::grid::{Grid, Quantity};
@@ -16,6 +15,7 @@ use super::solid::{self, Look, Solid};
 use super::table::{self, FigureTable};
 use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
+use super::view::Camera;
 use super::view::{BOX_HEIGHT, View};
 use apexmap_base::error::Result;
 

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use plotters::style::RGBColor;
 
+use super::canvas::Painter;
 use super::geometry::{Rect, Xy};
-use super::painter::Painter;
 use super::text::{Font, Side};
 use apexmap_base::error::Result;
 

@@ -4,22 +4,23 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::interrupt::Interrupt;
 use apexmap_base::process::{Output, Process};
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 /// Environment variable that names the C compiler instead of `cc`.
 pub const COMPILER_VARIABLE: &str = "CC";
 
-/// Returns the compiler to use.
 pub fn compiler() -> OsString {
     std::env::var_os(COMPILER_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into())
 }
 
-/// Runs a compiler to its end, and returns its messages.
+/// Runs a compiler to its end, and returns its messages. It leaves its temporary files in `folder` if it is killed.
 ///
 /// # Errors
 /// If it does not start, or on a signal.
-pub fn run(command: Command) -> Result<(ExitStatus, String)> {
+pub fn run(mut command: Command, folder: &Path) -> Result<(ExitStatus, String)> {
+    command.env("TMPDIR", folder);
     let (interrupt, mut errors) = (Interrupt::catch(), Vec::new());
     let mut process = Process::start(command).map_err(|error| {
         let help = "install one: on Debian the package gcc; or set CC to its path";

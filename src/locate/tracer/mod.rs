@@ -5,7 +5,6 @@
 
 pub mod compiler;
 mod messages;
-mod names;
 mod program;
 mod valgrind;
 
@@ -71,10 +70,6 @@ const LOG_BYTES: u64 = 64 << 10;
 
 /// Runs a program under the tool until it ends, and passes sampled accesses on as they come. The program's input, output, exit
 /// code and signals are its own. Addresses of sampled accesses are those of their lines.
-///
-/// # Errors
-/// Fails if the program cannot be traced, if valgrind, its headers or a compiler are missing, or if the program ends before it is
-/// traced.
 pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) -> Result<Traced> {
     let name = program.first().ok_or_else(|| Error::input("there is no program to trace", "name one after --"))?;
     program::check(name)?;

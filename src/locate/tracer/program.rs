@@ -25,10 +25,6 @@ const PROCESSOR: Option<Processor> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// Returns this processor.
-///
-/// # Errors
-/// If programs of this processor cannot be traced.
 pub fn processor() -> Result<&'static Processor> {
     PROCESSOR.as_ref().ok_or_else(|| {
         Error::environment(

@@ -79,10 +79,7 @@ impl Tool {
     }
 }
 
-/// Creates the folder of the cache for this user alone.
-///
-/// # Errors
-/// If another user owns it, could replace it, or has put a link in its place. The tool is then compiled into a new folder.
+/// Creates the folder of the cache for this user alone. Fails if another user owns it, could replace it, or has put a link in its place.
 #[expect(clippy::disallowed_methods, reason = "it opens a folder")]
 fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -216,7 +213,7 @@ impl Installation {
         command.args([self.library("coregrind"), self.library("vex")]);
         let support = self.library("gcc-sup");
         command.args(support.is_file().then_some(support)).arg("-lgcc");
-        let (status, text) = compiler::run(command)?;
+        let (status, text) = compiler::run(command, folder)?;
         if status.success() {
             return Ok(());
         }

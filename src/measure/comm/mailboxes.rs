@@ -132,7 +132,6 @@ pub trait PointToPoint: Collectives {
 
 /// Outstanding sends and receives, with their buffers. Lengths and offsets count items of 4 bytes.
 pub trait Messages {
-    /// Returns the buffer to send from, after completing all outstanding messages.
     fn outgoing(&mut self) -> &mut [u32];
     fn incoming(&mut self) -> &mut [u32];
     /// Starts sending `items` items at `offset` of the outgoing buffer to another rank.

@@ -69,7 +69,6 @@ fn matching_launchers(library: &str) -> &'static str {
 }
 
 impl MpiComm {
-    /// Returns the version of the MPI library on one line, from `MPI_Get_library_version`.
     pub fn library() -> String {
         let text = mpi::environment::library_version().unwrap_or_default();
         let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("an MPI library without a name");
@@ -113,7 +112,6 @@ impl MpiComm {
         self.world.abort(code)
     }
 
-    /// Returns the communicator of a tag, and creates it on first use. Collective.
     fn channel(&self, tag: Tag) -> Rc<Channel> {
         let mut channels = self.channels.borrow_mut();
         if let Some((_, channel)) = channels.iter().find(|(channel_tag, _)| *channel_tag == tag) {

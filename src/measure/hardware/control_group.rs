@@ -167,7 +167,6 @@ impl Throttling {
         groups(system).into_iter().find_map(statistics_of_group)
     }
 
-    /// Returns the throttled time since the group was created, in seconds.
     pub fn seconds(&self, system: &dyn SystemFiles) -> Option<f64> {
         let text = system.text(&self.file)?;
         let (name, per_second) = if self.is_v2 { ("throttled_usec", 1e6) } else { ("throttled_time", 1e9) };

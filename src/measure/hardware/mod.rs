@@ -117,7 +117,6 @@ impl Hardware {
         self.limit_by_quota(self.allowed.len())
     }
 
-    /// Returns how many cores this process can keep busy.
     pub fn cores(&self) -> Option<usize> {
         let cores: BTreeSet<usize> = self.usable().filter_map(|thread| thread.core).collect();
         Some(cores.len()).filter(|&count| count > 0).map(|count| self.limit_by_quota(count))
@@ -144,7 +143,6 @@ impl Hardware {
         self.cores().unwrap_or_else(|| self.hardware_threads())
     }
 
-    /// Returns how many cores this process can keep busy on each NUMA node that has some.
     pub fn cores_by_numa_node(&self) -> BTreeMap<usize, usize> {
         let mut nodes: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for (node, core) in self.usable().filter_map(|thread| thread.numa_node.zip(thread.core)) {

@@ -107,7 +107,6 @@ const PARTS: [(u64, &str); 12] = [
 ];
 
 impl Part {
-    /// Returns the name of a common part, or the numbers of another.
     pub fn name(self) -> Cow<'static, str> {
         let names =
             PARTS.iter().find(|(implementer, _)| *implementer == self.implementer).map_or("", |(_, names)| names);
@@ -122,7 +121,6 @@ impl Part {
     }
 }
 
-/// Returns the part of each of these hardware threads, on ARM. Other processors have no parts.
 pub fn read_parts(system: &dyn SystemFiles, threads: &[usize]) -> BTreeMap<usize, Part> {
     let register = |number: &usize| {
         let text = system.text(&format!("sys/devices/system/cpu/cpu{number}/regs/identification/midr_el1"))?;

@@ -55,7 +55,6 @@ pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
     threads.map(|(thread, package)| HardwareThread { package, ..thread }).collect()
 }
 
-/// Returns the hardware threads with a folder. Those that are offline have no topology there.
 fn numbers_with_topology(system: &dyn SystemFiles) -> Vec<usize> {
     let numbers = system.numbered_entries(CPU_FOLDER, "cpu");
     let has_topology = |number: &usize| !system.names(&format!("{CPU_FOLDER}/cpu{number}/topology")).is_empty();

@@ -11,7 +11,6 @@ pub fn line_words() -> usize {
     *WORDS.get_or_init(|| reported_line_bytes(&this_system()).unwrap_or(64) as usize / 8)
 }
 
-/// Returns the largest line of the first processor's data and unified caches.
 pub fn reported_line_bytes(system: &dyn SystemFiles) -> Option<u64> {
     const CACHES: &str = "sys/devices/system/cpu/cpu0/cache";
     let caches = system.numbered_entries(CACHES, "index").into_iter();

@@ -41,7 +41,6 @@ pub enum Division {
 }
 
 impl Division {
-    /// Returns the number of parts of the memory.
     pub fn parts(&self, point: &Point) -> usize {
         match self {
             Division::EachRank => 1,

@@ -9,7 +9,7 @@ use apexmap_base::source::Source;
 use apexmap_base::units::WORD_BYTES;
 use std::collections::BTreeMap;
 
-/// A kernel: it runs and times the work at a point. A constant names what differs from [`Kernel::DEFAULT`] or from its family.
+/// A kernel: it runs and times the work at a point. A static names what differs from [`Kernel::defaults`] or from its family.
 ///
 /// All functions panic if the point is not [complete](super::complete).
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,11 @@ impl PartialEq for Kernel {
 
 impl Kernel {
     /// A kernel of any number of ranks, without memory, messages, windows or simulation. Its description, work and run are missing.
-    pub const DEFAULT: Kernel = Kernel {
+    pub const fn defaults() -> Kernel {
+        Self::DEFAULT
+    }
+
+    pub(crate) const DEFAULT: Kernel = Kernel {
         id: "",
         summary: "",
         source: &Source { authors: "", title: "", short: "" },

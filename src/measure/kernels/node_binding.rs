@@ -67,7 +67,6 @@ impl Drop for NodeBinding {
     }
 }
 
-/// Returns the hardware thread for a rank on a node, with one rank per core.
 pub fn processor_for_rank(
     machine: &Hardware,
     node: usize,

@@ -241,3 +241,8 @@ pub(super) const fn choice_key<T: Typed>(name: &'static str, meaning: &'static s
 pub(super) const fn integers(range: RangeInclusive<u64>, default: u64) -> Domain {
     Domain::Integer { min: *range.start(), max: *range.end(), default }
 }
+
+/// The integers of this range. The default depends on other parameters, which the text names.
+pub(super) const fn chosen(range: RangeInclusive<u64>, depends_on: &'static str, choose: fn(&Point) -> u64) -> Domain {
+    Domain::Chosen { min: *range.start(), max: *range.end(), depends_on, choose }
+}

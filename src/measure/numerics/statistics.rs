@@ -1,37 +1,25 @@
 //! Order statistics of samples of times and rates.
 
-use serde::Serialize;
-
-/// The data that an interval or a test derives its spread from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// No spread: values that a card determines, simulated or predicted.
-    Exact,
-    /// Differences between two sides of the same launches.
-    Pairs,
-    /// The spread between launches.
-    Launches,
-    /// The spread of samples within one launch, which does not include differences between launches.
-    Samples,
-    /// The intervals of the numbers of the card whose machine is simulated.
-    Card,
-    /// Too few launches and samples for any of these.
-    Nothing,
+apexmap_base::words! {
+    /// The data that an interval or a test derives its spread from.
+    #[derive(PartialOrd, Ord)]
+    pub enum Basis {
+        /// No spread: values that a card determines, simulated or predicted.
+        Exact = "exact",
+        /// Differences between two sides of the same launches.
+        Pairs = "pairs",
+        /// The spread between launches.
+        Launches = "launches",
+        /// The spread of samples within one launch, which does not include differences between launches.
+        Samples = "samples",
+        /// The intervals of the numbers of the card whose machine is simulated.
+        Card = "card",
+        /// Too few launches and samples for any of these.
+        Nothing = "nothing",
+    }
 }
 
 impl Basis {
-    pub fn name(self) -> &'static str {
-        match self {
-            Basis::Exact => "exact",
-            Basis::Pairs => "pairs",
-            Basis::Launches => "launches",
-            Basis::Samples => "samples",
-            Basis::Card => "card",
-            Basis::Nothing => "nothing",
-        }
-    }
-
     /// Returns whether the basis includes differences between launches, if there are any.
     pub fn includes_launches(self) -> bool {
         matches!(self, Basis::Exact | Basis::Pairs | Basis::Launches)

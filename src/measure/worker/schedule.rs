@@ -50,7 +50,6 @@ impl Schedule {
         Self { repeat: job.repeat, values_by_point, finished, round: Vec::new(), random }
     }
 
-    /// Returns the index of the next point, or `None` when all points are precise enough.
     pub fn next_point(&mut self) -> Option<usize> {
         if self.round.is_empty() {
             self.round = (0..self.finished.len()).filter(|&index| !self.finished[index]).collect();

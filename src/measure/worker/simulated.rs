@@ -86,7 +86,6 @@ fn run_point(
     })
 }
 
-/// Returns rank 0's outcome, or why the first rank failed.
 fn first_result(results: Vec<RankResult>) -> std::result::Result<Outcome, String> {
     let describe = |(rank, result): (usize, &RankResult)| match result {
         Ok(Ok(_)) => None,

@@ -29,14 +29,14 @@ struct PrintedRates {
     axis: String,
     column: String,
     /// Number of ranks per unit of the axis.
-    #[serde(default = "once")]
+    #[serde(default = "default_factor")]
     times: f64,
     #[serde(default)]
     fixed: BTreeMap<String, f64>,
     source: String,
 }
 
-fn once() -> f64 {
+fn default_factor() -> f64 {
     1.0
 }
 

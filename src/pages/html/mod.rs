@@ -99,7 +99,7 @@ impl Drawing {
         }
         let left_out = table.rows.len().saturating_sub(MAX_ROWS);
         let rows = table.rows.into_iter().zip(places).take(MAX_ROWS);
-        let rows = rows.map(|(cells, at)| PictureRow { cells, at }).collect();
+        let rows = rows.map(|(cells, place)| PictureRow { cells, at: place }).collect();
         let (width, height) = drawing.size;
         let svg = match drawing.svg.len() > MAX_SVG_BYTES {
             true => pixels(&png, drawing.size),

@@ -1,7 +1,7 @@
 //! The first screen of a report: the answer to the question of its sweep, as a picture or a table.
 
 use super::input::Input;
-use super::pairs;
+use super::ratio;
 use super::summary::SummaryRow;
 use super::{Parameters, Section, Surfaces};
 use crate::html::{CornerCell, Corners, Picture};
@@ -42,7 +42,7 @@ impl FirstScreen {
         if is_calibration {
             return Ok(Self::default());
         }
-        if let Some(picture) = pairs::draw(input)? {
+        if let Some(picture) = ratio::draw_pairs(input)? {
             return Ok(Self { picture: Some(picture), ..Self::default() });
         }
         let stream = input.answers.stream.clone();

@@ -1,17 +1,20 @@
-//! The parts that the reports of all sweeps have: what was measured, where and when, and the samples.
+//! The parts that the reports of all sweeps have: what was measured, where and when, the samples, methods and sources.
 
 use super::embedded::Embedded;
+use super::input::Input;
 use crate::html::{self, Banner};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_base::units::{self, plural};
+use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::samples::stamp::Stamp;
 use apexmap_results::table::columns::{self, NODE_TYPE, label};
+use apexmap_results::table::derived_columns::SHARE;
 use apexmap_study::answers::declared::{self, Declared};
 use apexmap_theory::bounds::DEVICE_NAME;
 use serde::Serialize;
@@ -154,4 +157,52 @@ fn failures(samples: &Samples) -> Vec<Json> {
         json!({ "status": status, "point": point(row), "message": message })
     };
     failed.rows().iter().map(failure).collect()
+}
+
+/// Methods and sources.
+#[derive(Serialize)]
+pub struct Sources {
+    methods: Vec<&'static str>,
+    sources: Vec<String>,
+    rates: Vec<String>,
+    /// Whether some kernels could have bounds, which hold only for real ranks, and no card gave them.
+    unbounded: bool,
+    /// Whether all kernels run on devices, which have cards of their own.
+    on_device: bool,
+}
+
+impl Sources {
+    pub fn new(Input { kernels, samples, .. }: &Input) -> Self {
+        let rate = |(kernel, samples): &(&Kernel, Samples)| {
+            let headline = columns::describe_of(samples.headline(kernel), [kernel.id]);
+            format!("{}: {}", kernels::family(kernel.id), headline.label)
+        };
+        Self {
+            methods: distinct(kernels.iter().map(|(kernel, _)| kernel.method)),
+            sources: kernels.iter().map(|(kernel, _)| cite(kernel)).collect(),
+            rates: distinct(kernels.iter().map(rate)),
+            unbounded: samples.describe_origin().is_none()
+                && samples.column(SHARE).is_none()
+                && kernels.iter().any(|(kernel, _)| kernel.bounded.is_some()),
+            on_device: samples.is_on_device(),
+        }
+    }
+}
+
+/// Returns the items in order, each once.
+pub fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}
+
+fn cite(kernel: &Kernel) -> String {
+    format!(
+        "{}: {}. {}, \u{201c}{},\u{201d} {}.",
+        kernel.id, kernel.summary, kernel.source.authors, kernel.source.title, kernel.place
+    )
 }

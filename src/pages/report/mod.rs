@@ -7,20 +7,17 @@ pub mod embedded;
 mod first_screen;
 mod head;
 mod input;
-mod live;
 mod model_fits;
 mod model_tables;
 pub mod nic_figures;
 pub mod nodes;
 mod overview;
 mod own_figures;
-mod pairs;
 mod pictures;
 pub mod placement;
 pub mod ratio;
 pub mod regimes;
 pub mod share;
-mod sources;
 pub mod summary;
 pub mod summary_table;
 mod warnings;
@@ -48,7 +45,6 @@ use overview::Overview;
 use placement::PlacedLaunch;
 use regimes::Regime;
 use serde::Serialize;
-use sources::Sources;
 use summary::SummaryRow;
 use warnings::Remarks;
 
@@ -77,7 +73,7 @@ struct Context<'a> {
     #[serde(flatten)]
     parameters: Parameters,
     #[serde(flatten)]
-    sources: Sources,
+    sources: head::Sources,
     /// The result, for commands to copy.
     path: String,
     overview: Overview,
@@ -201,7 +197,7 @@ pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<
     let held: Vec<(&str, &[Trade])> =
         surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
     let overview = overview::overview(&input, &held)?;
-    let viewer = live::viewer(&input);
+    let viewer = own_figures::viewer(&input);
     let card = warnings::list_for_card(folder, &current)?;
     let classic = classic::section(&input)?;
     let fits = PlannedFits::new(&input, additions.models)?;
@@ -228,7 +224,7 @@ pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<
         surfaces,
         explained,
         parameters,
-        sources: Sources::new(&input),
+        sources: head::Sources::new(&input),
         undrawn: Vec::new(),
     };
     if let Some(progress) = additions.fits {

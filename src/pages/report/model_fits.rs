@@ -9,7 +9,7 @@ use apexmap_base::reservation;
 use apexmap_base::units::{plural, short_number};
 use apexmap_study::model_fit::figures::{self, ModelFigure};
 use apexmap_study::model_fit::groups::{FitGroup, groups, left_out};
-use apexmap_study::model_fit::{self, Data, Judgement, adequacy, card, formula};
+use apexmap_study::model_fit::{self, Data, Judgement, card, formula};
 use apexmap_theory::fit::baseline::{self, Baseline};
 use apexmap_theory::fit::{Fit, Options, RateWords};
 use apexmap_theory::machine::Card;
@@ -148,7 +148,7 @@ impl<'a> PlannedFits<'a> {
         explained.applied.sort_by(|a, b| a.smape.total_cmp(&b.smape));
         explained.headlines = headlines(&explained.entries);
         (explained.entries, explained.poor) =
-            explained.entries.into_iter().partition(|entry| entry.smape <= adequacy::MAX_SMAPE);
+            explained.entries.into_iter().partition(|entry| entry.smape <= model_fit::MAX_SMAPE);
         Ok(explained)
     }
 }

@@ -1,7 +1,7 @@
 //! The overview of a report: a few plain sentences and key numbers, computed from the samples.
 
+use super::head::distinct;
 use super::input::Input;
-use super::sources::distinct;
 use crate::html::capitalize;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;

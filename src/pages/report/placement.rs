@@ -5,7 +5,7 @@ use apexmap_base::units::plural;
 use apexmap_results::disk::manifest::{LaunchEnd, Manifest, SimulatedMachine};
 use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
 use apexmap_results::samples::Samples;
-use apexmap_run::sweep::remote_memory;
+use apexmap_run::drive::remote_memory;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

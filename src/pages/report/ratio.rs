@@ -1,6 +1,7 @@
-//! Comparison of Apex-Map with ping-pong: Figure 2 of the Apex-Map paper.
+//! Figures of ratios: Apex-Map relative to ping-pong, Figure 2 of the Apex-Map paper, and the pairs of a paired comparison.
 
-use crate::html::Drawing;
+use super::input::Input;
+use crate::html::{Drawing, Picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, WORD_BYTES, bytes, short_number};
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
@@ -8,6 +9,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::estimate;
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
+use apexmap_study::paired::pairs_of;
 use apexmap_theory::paper_tables::quoted_number;
 
 /// The three effects that the paper identifies (Section 3.2), for comparison with the measurement.
@@ -92,4 +94,33 @@ fn findings(series: &Series) -> Option<String> {
     let best = series.points.iter().max_by(|a, b| a.y.total_cmp(&b.y))?;
     let describe = |point: &CurvePoint| format!("{} at {}", short_number(point.y), bytes(point.x));
     Some(format!("{}: {}, maximum {}, {}", series.label, describe(first), describe(best), describe(last)))
+}
+
+/// Draws the ratios of the pairs over their numbers, with the ratio of all; `None` for other results.
+pub fn draw_pairs(input: &Input) -> Result<Option<Picture>> {
+    let Some(pairs) = pairs_of(input.samples) else { return Ok(None) };
+    let Some(ratio) = pairs.ratio() else { return Ok(None) };
+    let single = (0..)
+        .map(f64::from)
+        .zip(&pairs.logarithms)
+        .map(|(x, logarithm)| CurvePoint::new(x, logarithm.exp(), None))
+        .collect();
+    // Lines need only their ends.
+    let ends = [0.0, pairs.logarithms.len() as f64 - 1.0];
+    let overall = |x| CurvePoint::new(x, ratio.value, Some((ratio.low, ratio.high)));
+    let series = [
+        ("pair", single),
+        ("all pairs", ends.map(overall).into()),
+        ("equal", ends.map(|x| CurvePoint::new(x, 1.0, None)).into()),
+    ];
+    let title = "Speed of B relative to A, by pair";
+    let (x, y) = (
+        Quantity::linear("number of the pair, in the order of the runs", Unit::None),
+        Quantity::linear("speed of B / speed of A", Unit::None),
+    );
+    let series = series.map(|(label, points)| Series { label: label.into(), points }).into();
+    let curves = Curves::new(title, input.samples.stamp_subtitle(String::new()), x, y, series);
+    let caption = "Each point is a pair of neighbouring runs of A and B. The band is the interval of the ratio of all pairs, \
+                   their geometric mean; it covers at least 95 %. Above 1, B is faster.";
+    Drawing::new(Figure::Curves(curves), "pairs", title, caption).picture(&input.folder.figures()).map(Some)
 }

@@ -40,9 +40,6 @@ pub struct Archived {
 }
 
 /// Packs a result into a new file. Locks and unfinished files are left out.
-///
-/// # Errors
-/// If the file exists, a program writes to the result, a link leads out of the result or to a folder, or a file cannot be read.
 pub fn write(result: &Folder, target: &Path) -> Result<Archived> {
     // `exists` would overlook a link that leads nowhere.
     if target.symlink_metadata().is_ok() {
@@ -94,9 +91,6 @@ fn checksum_name(file: &Path) -> Result<String> {
 }
 
 /// Unpacks the files of a result from an archive into an empty folder, without its figures and its report.
-///
-/// # Errors
-/// If the archive is damaged, exceeds a limit, leads out of the folder or holds no result.
 pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     let file = regular_file::open(archive).map_err(|e| Error::file("read", archive, e))?;
     let damaged = |cause: &dyn std::fmt::Display| {
@@ -110,9 +104,6 @@ pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
 }
 
 /// Unpacks a tar file to its end. `damaged` makes the error from its cause.
-///
-/// # Errors
-/// If the data are damaged, exceed a limit or lead out of the folder.
 pub fn unpack_tar(tar: impl Read, folder: &Path, damaged: &dyn Fn(&dyn std::fmt::Display) -> Error) -> Result<()> {
     let mut packed = tar::Archive::new(Limited { inner: tar, left: MAX_UNPACKED });
     let (mut long_name, mut members) = (None, 0);
@@ -202,7 +193,6 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-/// Lists the regular files in a folder of a result.
 fn list_files(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder).map_err(|e| Error::file("list", folder, e))?;
     for entry in entries {
@@ -239,7 +229,6 @@ fn check_link(root: &Path, path: &Path) -> Result<()> {
     Err(Error::input(message, "replace the link by the file, or remove it"))
 }
 
-/// Appends a file, and returns its checksum and size.
 fn append_file(archive: &mut Builder<impl Write>, path: &Path, place: &Path) -> Result<(String, u64)> {
     let read_error = |error: io::Error| Error::file("read", path, error);
     let file = regular_file::open(path).map_err(read_error)?;

@@ -10,6 +10,7 @@ use apexmap_base::{new_file, regular_file};
 use apexmap_theory::codes::{self, Code};
 use apexmap_theory::machine::Card;
 use foldhash::fast::RandomState;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -274,6 +275,23 @@ impl Folder {
         Ok(true)
     }
 
+    /// Reads a small JSON file of this folder; `None` if it does not exist. `help` is the next step if it is damaged.
+    pub(super) fn read_json<T: DeserializeOwned>(&self, name: &str, help: &str) -> Result<Option<T>> {
+        let path = self.path.join(name);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let text = regular_file::read_text(&path).map_err(|e| Error::file("read", &path, e))?;
+        let damaged = |error| Error::environment(format!("{} is damaged: {error}", path.display()), help);
+        serde_json::from_str(&text).map(Some).map_err(damaged)
+    }
+
+    /// Writes such a file.
+    pub(super) fn replace_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_string_pretty(value).map_err(|e| Error::internal(e.to_string()))?;
+        self.replace_text(&self.path.join(name), &text)
+    }
+
     /// Moves the result to the first free path of PATH.1, PATH.2, ... and returns that path.
     pub fn move_aside(&self) -> Result<PathBuf> {
         let mut lock = self.lock()?;
@@ -299,7 +317,6 @@ impl Folder {
     }
 }
 
-/// Returns the number of a launch, from its journal's name.
 fn launch_number(journal: &Path) -> Option<u32> {
     journal.file_stem()?.to_str()?.parse().ok()
 }

@@ -237,7 +237,6 @@ fn check_sample<K: KeptSample>(mut sample: Sample) -> Option<Line<K>> {
     Some(Line::Sample(sample.into(), identity))
 }
 
-/// Returns whether a run with this status can have this time.
 fn is_time_valid(status: Status, seconds: Option<f64>) -> bool {
     seconds.map_or(status != Status::Ok, |seconds| seconds > 0.0 && seconds.is_finite())
 }

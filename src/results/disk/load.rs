@@ -8,7 +8,6 @@ use crate::disk::reader::Reader;
 use crate::disk::record::{Damage, Record, SampleOutcome};
 use crate::disk::tabulate::Tabulation;
 use crate::table::Table;
-use crate::table::disturbance_columns::{CONDITIONS, QUIETNESS};
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
@@ -17,6 +16,10 @@ use apexmap_measure::kernels;
 use apexmap_theory::bounds::Limits;
 use serde::Deserialize;
 use std::collections::HashMap;
+use std::time::Duration;
+
+/// A result without a new line in its journals for this time is not being measured.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Samples loaded from a folder.
 pub struct LoadedSamples {
@@ -31,7 +34,7 @@ pub struct LoadedSamples {
 
 impl Folder {
     /// Loads all samples. Uses the Parquet file if it is complete and was made from the present journals, plan and machine
-    /// card, according to the manifest, by a version that judged what causes cost. Otherwise reads the journals.
+    /// card, according to the manifest. Otherwise reads the journals.
     pub fn table(&self) -> Result<Table> {
         Ok(self.load()?.table)
     }
@@ -46,16 +49,15 @@ impl Folder {
         let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
         let mut fallback = None;
         match compaction {
-            // The file is from an earlier version, or was copied out of its folder.
+            // The file was copied out of its folder.
             None if self.journal_files()?.is_empty() && self.samples().is_file() => {
                 let table = parquet::read_some(&self.samples(), wanted)?;
                 return Ok(LoadedSamples { table, damages: Vec::new(), fallback, unchecked: true });
             }
             Some(compaction) if compaction.is_current(self)? => match self.read_compacted(&compaction, wanted) {
-                Ok(table) if is_judged(&table) || self.journal_files()?.is_empty() => {
+                Ok(table) => {
                     return Ok(LoadedSamples { table, damages: compaction.damages, fallback, unchecked: false });
                 }
-                Ok(_) => {}
                 Err(error) if self.journal_files()?.is_empty() => return Err(error),
                 Err(error) => fallback = Some(error.message),
             },
@@ -65,15 +67,28 @@ impl Folder {
         Ok(LoadedSamples { table, damages, fallback, unchecked: false })
     }
 
+    /// Returns whether a driver or a job seems to measure the result: the journals have samples that `samples.parquet` does not
+    /// have, and the newest change is recent. A lock would not show jobs on other machines.
+    pub fn is_being_measured(&self) -> bool {
+        let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
+        let is_complete = compaction.is_some_and(|compaction| compaction.is_current(self).unwrap_or(true));
+        !is_complete && self.age().is_some_and(|age| age < PATIENCE)
+    }
+
+    /// Returns the time since the newest change of the journals.
+    pub fn age(&self) -> Option<Duration> {
+        let files = self.journal_files().ok()?.into_iter().chain([self.manifest()]);
+        let times = files.filter_map(|path| path.metadata().ok()?.modified().ok());
+        times.max().map(|time| time.elapsed().unwrap_or_default())
+    }
+
     /// Reads the Parquet file if it is unchanged.
     fn read_compacted(&self, compaction: &Compaction, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
         if !compaction.is_whole(self)? {
             let message = format!("{} does not match its checksum in manifest.json", self.samples().display());
             return Err(Error::environment(message, "restore a complete copy of it, or its journals"));
         }
-        // `is_judged` looks at these columns.
-        let judged = [QUIETNESS, CONDITIONS];
-        parquet::read_some(&self.samples(), &|column| wanted(column) || judged.contains(&column))
+        parquet::read_some(&self.samples(), wanted)
     }
 
     /// Reads the outcomes of all samples: from the journals or, in a copy without journals, from `samples.parquet` and the manifest.
@@ -98,7 +113,6 @@ impl Folder {
         Ok(records)
     }
 
-    /// Reads the journals into a table.
     fn tabulate(&self) -> Result<(Table, Vec<Damage>)> {
         let keys = self.planned_keys()?;
         let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
@@ -133,10 +147,10 @@ impl Folder {
 
 /// A point of the plan with its key.
 #[derive(Deserialize)]
-struct Planned {
-    key: String,
+pub struct Planned {
+    pub key: String,
     #[serde(flatten)]
-    point: Point,
+    pub point: Point,
 }
 
 /// Returns the record of a launch without its samples, from the manifest.
@@ -175,9 +189,4 @@ fn sample_of(table: &Table, row: usize, points: &HashMap<String, Point>) -> Samp
         outputs: output.into_iter().collect(),
         point,
     }
-}
-
-/// Returns whether the verdicts of a table say what causes cost. Those of earlier versions do not.
-fn is_judged(table: &Table) -> bool {
-    table.column(QUIETNESS).is_none() || table.column(CONDITIONS).is_some()
 }

@@ -8,6 +8,9 @@ use apexmap_base::other_output::OtherOutput;
 use apexmap_base::provenance::{Build, Host, PlainNode};
 use apexmap_base::regular_file::read_text;
 use apexmap_base::sample::{Launch, SCHEMA_VERSION, Status};
+use apexmap_base::shell::command_words;
+use apexmap_measure::provenance;
+use apexmap_measure::worker::unix_seconds;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::tested;
 use serde::{Deserialize, Serialize};
@@ -125,6 +128,33 @@ pub struct LaunchEnd {
 }
 
 impl Manifest {
+    /// Creates the manifest of a result that this program writes, still without points, samples and launches.
+    pub fn new(name: String, title: String) -> Self {
+        Self {
+            schema: SCHEMA_VERSION,
+            name,
+            title,
+            sweep: String::new(),
+            seed: 0,
+            machine: provenance::host_name(),
+            hosts: Vec::new(),
+            points: 0,
+            blocks: 0,
+            budget_seconds: None,
+            command: command_words(),
+            driver: provenance::build(),
+            driver_host: provenance::host(),
+            worker: provenance::build(),
+            unix_seconds: unix_seconds(),
+            samples: BTreeMap::new(),
+            launches: Vec::new(),
+            sized_for: None,
+            simulated: None,
+            imported: None,
+            compaction: None,
+        }
+    }
+
     /// Returns the host of rank 0 in the first launch, or that of the driver without a launch.
     pub fn first_host(&self) -> &Host {
         self.launches.first().map_or(&self.driver_host, |end| &end.launch.host)
@@ -194,9 +224,7 @@ impl Manifest {
 
     /// Writes `manifest.json`.
     pub fn write(&self, folder: &Folder) -> Result<()> {
-        let text =
-            serde_json::to_string_pretty(self).map_err(|e| Error::internal(format!("cannot write a manifest: {e}")))?;
-        folder.replace_text(&folder.manifest(), &text)
+        folder.replace_json("manifest.json", self)
     }
 
     /// Reads `manifest.json`.

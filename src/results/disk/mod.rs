@@ -16,7 +16,7 @@ pub mod compaction;
 pub mod folder;
 pub mod journal;
 mod lines;
-mod load;
+pub mod load;
 pub mod lock;
 pub mod manifest;
 pub mod one_sided;

@@ -32,7 +32,6 @@ use std::sync::Arc;
 /// Rows per written group.
 const ROWS_PER_GROUP: usize = 1 << 16;
 
-/// Creates an error about the file.
 fn file_error(doing: &str, path: &Path, cause: impl std::fmt::Display) -> Error {
     Error::file(doing, path, cause)
 }
@@ -79,7 +78,6 @@ fn schema(table: &Table) -> ArrowSchema {
     table.names().iter().filter_map(field).collect()
 }
 
-/// Converts some rows of a column.
 fn to_array(column: &Column, rows: Range<usize>) -> ArrayRef {
     match column.kind() {
         Kind::Numbers => rows.map(|row| column.bits(row).map(f64::from_bits)).collect::<PrimitiveArray<f64>>().boxed(),

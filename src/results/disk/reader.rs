@@ -60,7 +60,6 @@ impl Reader {
         }
     }
 
-    /// Reads complete journals.
     pub fn read(&mut self, journals: &[PathBuf]) -> Result<Vec<Record>> {
         self.read_each(journals, |sample, record| record.samples.push(sample))
     }
@@ -86,7 +85,6 @@ fn is_doubtful(path: &Path) -> Result<bool> {
     Ok(matches!(serde_json::from_slice(last), Ok(Event::Ended { doubtful: true, .. })))
 }
 
-/// Adds an event to the record.
 fn record_event<S>(event: Event, record: &mut Record<S>) {
     match event {
         Event::Hello(launch) => record.launch = Some(*launch),

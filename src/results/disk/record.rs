@@ -85,7 +85,6 @@ impl Damage {
 }
 
 impl<S> Record<S> {
-    /// Creates an empty record of a journal.
     pub(super) fn from_path(journal: &Path) -> Self {
         let journal = journal.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Self { journal, ..Self::default() }

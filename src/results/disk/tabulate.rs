@@ -30,7 +30,7 @@ pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
 }
 
 /// Converts points to a table of their kernels, ranks and parameters, with one row per point.
-pub fn tabulate_points(points: &[Point]) -> Table {
+pub fn tabulate_points<'p>(points: impl IntoIterator<Item = &'p Point>) -> Table {
     let mut table = Tabulation::new(None);
     for point in points {
         table.builder.begin_row();
@@ -121,7 +121,6 @@ impl Tabulation {
         self.references.add(launch, &sample.disturbance);
     }
 
-    /// Sets the values that exist.
     fn set_numbers(&mut self, columns: &[ColumnHandle], values: impl IntoIterator<Item = Option<f64>>) {
         for (column, value) in columns.iter().zip(values) {
             if let Some(value) = value {

@@ -1,8 +1,7 @@
 //! Trial measurements of a sweep's largest launch, which show whether a card belongs to its network.
 
 use crate::disk::folder::Folder;
-use apexmap_base::error::{Error, Result};
-use apexmap_base::regular_file::read_text;
+use apexmap_base::error::Result;
 use apexmap_base::units::{self, plural};
 use apexmap_theory::machine::{Card, catalogue};
 use serde::{Deserialize, Serialize};
@@ -44,22 +43,10 @@ impl Trial {
 impl Folder {
     /// Reads the trial measurements, `trial.json`; `None` if no trial was made.
     pub fn trial(&self) -> Result<Option<Trial>> {
-        let path = self.path.join("trial.json");
-        if !path.is_file() {
-            return Ok(None);
-        }
-        let text = read_text(&path).map_err(|e| Error::file("read", &path, e))?;
-        serde_json::from_str(&text).map(Some).map_err(|error| {
-            Error::environment(
-                format!("{} is damaged: {error}", path.display()),
-                "delete it: only the check of the card's network is lost",
-            )
-        })
+        self.read_json("trial.json", "delete it: only the check of the card's network is lost")
     }
 
-    /// Writes the trial measurements.
     pub fn replace_trial(&self, trial: &Trial) -> Result<()> {
-        let text = serde_json::to_string_pretty(trial).map_err(|e| Error::internal(e.to_string()))?;
-        self.replace_text(&self.path.join("trial.json"), &text)
+        self.replace_json("trial.json", trial)
     }
 }

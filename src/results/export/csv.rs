@@ -1,14 +1,20 @@
 //! Comma-separated values as in RFC 4180, but with LF as line ends: a header, then one line per sample.
 //!
-//! The file has no comments, because many readers do not support them; `metadata` describes the columns in a separate file.
+//! The file has no comments, because many readers do not support them; [`describe`] makes a separate file about the columns in the
+//! vocabulary of "CSV on the Web", <https://www.w3.org/TR/tabular-metadata/>: programs that support it look for
+//! `X.csv-metadata.json` next to `X.csv`; all others ignore it. The unit is schema.org's `unitText`.
+//!
 //! Empty words and missing values are both empty cells: few readers could distinguish them. Reals have a point or an exponent
 //! and are read back to the last bit. Words that a spreadsheet would take for formulas are prefixed with an apostrophe.
 
 use crate::table::column::{Column, Kind};
+use crate::table::columns;
 use apexmap_base::parallel::map_in_order;
 use csv::{ByteRecord, IntoInnerError, Writer, WriterBuilder};
+use serde_json::json;
 use std::borrow::Cow;
 use std::io::{Result, Write};
+use std::path::{Path, PathBuf};
 
 /// Rows that a thread writes at a time.
 const ROWS: usize = 4096;
@@ -19,7 +25,7 @@ fn writer<W: Write>(out: W) -> Writer<W> {
 }
 
 /// Description of the form of words, for users of the file.
-pub const APOSTROPHES: &str = "Words that begin with =, +, -, @, an apostrophe, a tab or a carriage return are prefixed with an \
+const APOSTROPHES: &str = "Words that begin with =, +, -, @, an apostrophe, a tab or a carriage return are prefixed with an \
                                apostrophe, so that spreadsheets do not take them for formulas. Numbers are unchanged.";
 
 /// Prefixes a word with an [apostrophe](APOSTROPHES) if it needs one.
@@ -30,7 +36,6 @@ fn escape_word(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Writes these rows of the columns.
 pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
     let mut head = writer(&mut *out);
     head.write_record(columns.iter().map(|(name, _)| escape_word(name).into_owned()))?;
@@ -40,7 +45,6 @@ pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -
     out.flush()
 }
 
-/// Formats some rows as lines.
 fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
     let mut csv = writer(Vec::new());
     let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
@@ -61,10 +65,40 @@ fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
     csv.into_inner().map_err(IntoInnerError::into_error)
 }
 
+/// Returns the path of the description of a CSV file.
+pub fn metadata_path(csv: &Path) -> PathBuf {
+    let mut name = csv.as_os_str().to_owned();
+    name.push("-metadata.json");
+    name.into()
+}
+
+/// Describes a CSV file with these columns, as JSON.
+pub fn describe(chosen: &[(&str, &Column)], csv: &Path, title: &str) -> String {
+    let text = json!({
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": csv.file_name().map(|name| name.to_string_lossy()),
+        "dc:title": title,
+        "dc:description": APOSTROPHES,
+        "tableSchema": { "columns": chosen.iter().map(describe_column).collect::<Vec<_>>() },
+    });
+    format!("{text:#}\n")
+}
+
+fn describe_column(&(name, column): &(&str, &Column)) -> serde_json::Value {
+    let described = columns::describe(name);
+    let datatype = match column.kind() {
+        Kind::Numbers => "double",
+        Kind::Whole => "nonNegativeInteger",
+        Kind::Words => "string",
+    };
+    let mut about = json!({ "titles": name, "dc:description": described.label, "datatype": datatype });
+    if !described.unit.symbol().is_empty() {
+        about["schema:unitText"] = described.unit.symbol().into();
+    }
+    about
+}
+
 /// Formats rows of text cells. The first row is the header. Cells that can be read as numbers are written as numbers.
-///
-/// # Panics
-/// If a row has another number of cells than the header.
 pub fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut csv = writer(Vec::new());
     // A negative number begins with a minus sign and is no formula.

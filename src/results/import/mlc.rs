@@ -103,7 +103,6 @@ impl Table {
         }
     }
 
-    /// Returns a cell of a matrix.
     fn cell(&self, row_node: u64, column_node: u64, number: f64) -> Row {
         let between = |row: Row| row.with("core_node", row_node).with("memory_node", column_node);
         let row = |kernel: &str| Row::new(kernel, Statistic::Mean);

@@ -4,7 +4,6 @@
 //! kernel, its parameters and the units are apexmap's where apexmap has the quantity; otherwise the kernel is named after the
 //! program, as in `osu.allreduce`. A parameter that the file does not give stays absent.
 
-mod extra_p;
 mod hpcc;
 mod mlc;
 mod osu;
@@ -28,7 +27,7 @@ pub struct Reader {
 }
 
 /// The readers.
-pub const READERS: [Reader; 5] = [
+pub const READERS: [Reader; 4] = [
     Reader {
         name: "HPCC (HPC Challenge)",
         marks: &["HPC Challenge Benchmark", "Begin of Summary section."],
@@ -41,14 +40,11 @@ pub const READERS: [Reader; 5] = [
         marks: &["Memory Latency Checker", "Measuring idle latencies"],
         read: mlc::read,
     },
-    Reader { name: "Extra-P (text format)", marks: &["\nPARAMETER "], read: extra_p::read },
 ];
 
 impl Reader {
     /// Returns the reader of a text, from its beginning or the whole of it.
     pub fn find(text: &str) -> Option<&'static Reader> {
-        // A mark that must begin a line may be in the first one.
-        let text = format!("\n{text}");
         READERS.iter().find(|reader| reader.marks.iter().any(|mark| text.contains(mark)))
     }
 }

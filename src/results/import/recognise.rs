@@ -66,7 +66,6 @@ const TEXTS: [(&[&str], &str, &str); 9] = [
     (&["jube"], "a table of JUBE", ""),
 ];
 
-/// Returns which file of a result this is.
 pub fn result_file(path: &Path) -> Result<ResultFile> {
     let wrong = |error| Error::file("read", path, error);
     let mut file = regular_file::open(path).map_err(wrong)?;
@@ -89,7 +88,7 @@ pub fn foreign_error(path: &Path, head: &[u8]) -> Error {
     let (description, help) = describe(head);
     let help = match help.as_str() {
         "" => "name a result: a folder that `apexmap run` wrote, its samples.parquet, its report.html or an archive of it; \
-               `apexmap import` reads the outputs of HPCC, OSU, STREAM, Intel MLC and Extra-P"
+               `apexmap import` reads the outputs of HPCC, OSU, STREAM and Intel MLC"
             .to_owned(),
         template => template.replace("FILE", &path.display().to_string()),
     };

@@ -54,7 +54,6 @@ impl Row {
         Self { kernel: kernel.into(), statistic, parameters: Vec::new(), values: Vec::new(), failure: None }
     }
 
-    /// Sets a parameter, by its column.
     pub fn with(mut self, column: &str, value: impl Into<Value>) -> Self {
         self.parameters.push((column.to_owned(), value.into()));
         self
@@ -78,12 +77,6 @@ impl Row {
         self.fail(Status::Failed, message)
     }
 
-    /// Sets a value of any sign, such as a metric that another program defines.
-    pub fn sample(mut self, column: &str, value: f64) -> Self {
-        self.values.push((column.to_owned(), value));
-        self
-    }
-
     /// Sets a value if the file has it.
     pub fn known_value(self, column: &str, value: Option<f64>) -> Self {
         match value {
@@ -98,7 +91,6 @@ impl Row {
         self
     }
 
-    /// Returns the identity of the point.
     fn key(&self) -> String {
         let parameters = self.parameters.iter().map(|(column, value)| format!(" {column}={value}"));
         format!("{}{}", self.kernel, parameters.collect::<String>())
@@ -157,7 +149,7 @@ pub fn tabulate(files: &[(String, Values)]) -> Table {
     }
     for name in distinct(rows.iter().flat_map(|(_, row)| row.values.iter().map(|(name, _)| name))) {
         let values = rows.iter().map(|(_, row)| find(&row.values, name).copied().unwrap_or(f64::NAN));
-        // A metric may have the name of a parameter.
+        // A value may have the name of a parameter.
         let name = if table.column(name).is_some() { format!("{name}_") } else { name.to_owned() };
         table.insert(&name, Column::from_numbers(values));
     }
@@ -168,7 +160,6 @@ fn find<'a, T>(pairs: &'a [(String, T)], name: &str) -> Option<&'a T> {
     pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value)
 }
 
-/// Returns the names in order, each once.
 fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     let mut seen: Vec<&str> = Vec::new();
     names.for_each(|name| {

@@ -9,10 +9,7 @@ use crate::disk::{Folder, parquet};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::provenance::{Granularity, Host, Processors};
-use apexmap_base::sample::{SCHEMA_VERSION, Status};
-use apexmap_base::shell::command_words;
-use apexmap_measure::provenance;
-use apexmap_measure::worker::unix_seconds;
+use apexmap_base::sample::Status;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,38 +53,23 @@ pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>, cores: Opt
     let keys: BTreeSet<&str> = (0..table.rows).map(|row| table.word("key", row)).collect();
     let distinct = |texts: Vec<String>| texts.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
     let programs = distinct(values.iter().map(|values| values.program.clone()).collect());
+    let title = format!("Imported from {}", programs.join(" and "));
     let notes = distinct(values.iter().flat_map(|values| values.notes.clone()).collect());
+    let compacted = Content::from_file(&folder, &folder.samples())?;
     let manifest = Manifest {
-        schema: SCHEMA_VERSION,
-        name: first(),
-        title: format!("Imported from {}", programs.join(" and ")),
-        sweep: String::new(),
-        seed: 0,
         machine: named.unwrap_or_else(first),
-        hosts: Vec::new(),
         points: keys.len(),
         blocks: tables.len() as u32,
-        budget_seconds: None,
-        command: command_words(),
-        driver: provenance::build(),
         driver_host: unknown_host(host.unwrap_or_default(), cores),
-        worker: provenance::build(),
-        unix_seconds: unix_seconds(),
         samples,
-        launches: Vec::new(),
-        sized_for: None,
-        simulated: None,
         imported: Some(Import { programs, notes }),
-        compaction: None,
+        compaction: compacted.map(|samples| Compaction { samples, sources, damages: Vec::new() }),
+        ..Manifest::new(first(), title)
     };
-    let samples = Content::from_file(&folder, &folder.samples())?;
-    let compaction = samples.map(|samples| Compaction { samples, sources, damages: Vec::new() });
-    let manifest = Manifest { compaction, ..manifest };
     manifest.write(&folder)?;
     Ok(manifest)
 }
 
-/// Creates the folder of a new result, and returns that of the copies.
 fn make_folder(folder: &Path) -> Result<PathBuf> {
     let copies = folder.join(COPIES);
     // A folder with copies and without a manifest is an import that was interrupted.

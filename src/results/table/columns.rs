@@ -257,21 +257,22 @@ pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>)
 }
 
 /// Returns the columns that identify the point of a row: kernel, ranks, parameters, transport, library, launcher and type of nodes.
-/// In files of earlier versions, which do not have types, hosts distinguish points, unless their names are parameters.
+/// In tables without types, such as imported ones, hosts distinguish points, unless their names are parameters.
 pub fn point_columns(table: &Table) -> Vec<&str> {
     let import = table.names().iter().position(|name| name == IMPORTED_FROM).unwrap_or(0);
     let by_host = table.column(NODE_TYPE).is_none() && table.column(NODE).is_none();
     let commands = table.words(COMMAND).iter().filter_map(|text| Specification::parse(text).ok());
     let of_commands: BTreeSet<String> = commands.flat_map(|command| command.placeholders()).collect();
-    let is_foreign = |name: &str| {
-        let is_of_import = table.names()[..import].iter().any(|column| column == name);
-        describe(name).role == Role::Unknown && (is_of_import || of_commands.contains(given_name(name)))
+    let is_point_column = |(place, name): &(usize, &str)| {
+        POINT_COLUMNS.contains(name)
+            || by_host && *name == "host"
+            || match REGISTRY.find(name) {
+                Some(description) => description.role == Role::Parameter,
+                None => *place < import || of_commands.contains(given_name(name)),
+            }
     };
-    let is_parameter = |name: &str| REGISTRY.find(name).is_some_and(|description| description.role == Role::Parameter);
-    let is_point_column = |name: &&str| {
-        POINT_COLUMNS.contains(name) || by_host && *name == "host" || is_parameter(name) || is_foreign(name)
-    };
-    table.names().iter().map(String::as_str).filter(is_point_column).collect()
+    let names = table.names().iter().map(String::as_str).enumerate().filter(is_point_column);
+    names.map(|(_, name)| name).collect()
 }
 
 /// Returns the rank of a kernel's parameter; 0 for all other columns, which come first. If two columns depend on each other,

@@ -62,23 +62,24 @@ impl Table {
     /// lines count as damaged. Returns the number of these runs.
     pub fn fail_untimed(&mut self) -> usize {
         let Some(status) = self.column("status") else { return 0 };
-        let untimed = (0..self.rows).filter(|row| self.is_untimed(*row)).count();
-        if untimed > 0 {
-            let word = |row: usize| match self.is_untimed(row) {
+        let untimed: Vec<bool> = (0..self.rows).map(|row| self.is_untimed(row)).collect();
+        let count = untimed.iter().filter(|is_untimed| **is_untimed).count();
+        if count > 0 {
+            let word = |(row, is_untimed): (usize, bool)| match is_untimed {
                 true => Some(Status::Failed.name()),
                 false => status.bits(row).map(|_| status.word(row)),
             };
-            let status = Column::from_words((0..self.rows).map(word));
+            let status = Column::from_words(untimed.into_iter().enumerate().map(word));
             self.columns.insert("status".into(), status);
         }
-        untimed
+        count
     }
 
-    /// Returns whether a run of apexmap ended well without a valid time.
+    /// Returns whether a run ended well without a valid time. Imported values need no time.
     fn is_untimed(&self, row: usize) -> bool {
+        let seconds = self.number("seconds", row);
         let ended_well = Status::from_name(self.word("status", row)).is_none_or(|status| status == Status::Ok);
         let is_imported = self.column(IMPORTED_FROM).is_some_and(|column| column.bits(row).is_some());
-        let seconds = self.number("seconds", row);
         ended_well && !is_imported && !(seconds > 0.0 && seconds.is_finite())
     }
 

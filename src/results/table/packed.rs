@@ -59,9 +59,6 @@ impl PackedColumn {
     }
 
     /// Returns the value of a row; `None` if it is missing.
-    ///
-    /// # Panics
-    /// If the row does not exist.
     pub fn get(&self, row: usize) -> Option<u64> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         if self.values.len() == self.rows {

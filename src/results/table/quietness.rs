@@ -146,7 +146,6 @@ impl Cause {
         self.about().1
     }
 
-    /// Returns the meaning of the amount.
     pub fn meaning(self) -> &'static str {
         self.about().2
     }
@@ -185,19 +184,23 @@ impl fmt::Display for Cause {
 /// Minimum cost of a page fault, in seconds.
 const FAULT_SECONDS: f64 = 0.5e-6;
 
-/// Speed of the quiet machine: times of the canaries and the core clock. For barriers, the usual time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Reference {
-    pub cache_seconds: Option<f64>,
-    pub memory_seconds: Option<f64>,
-    pub hertz: Option<f64>,
-    pub barrier_seconds: Option<f64>,
-    pub device_seconds: Option<f64>,
-    pub device_memory_seconds: Option<f64>,
-}
-
+/// The facts that show the speed of the quiet machine, and the quantile of their values that does: the lower quartile of times, the upper
+/// one of clocks. For barriers it is the median, because ranks that are closer than in most runs are as much of a change as ranks farther
+/// apart.
+const REFERENCES: [(Fact, f64); 6] = [
+    (Fact::CacheCanary, 0.25),
+    (Fact::MemoryCanary, 0.25),
+    (Fact::HertzBefore, 0.75),
+    (Fact::BarrierCanary, 0.5),
+    (Fact::DeviceCanary, 0.25),
+    (Fact::DeviceMemoryCanary, 0.25),
+];
 /// Minimum number of values for a reference.
 const MIN_REFERENCE_VALUES: usize = 4;
+
+/// Speed of the quiet machine, or its usual speed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reference(Facts);
 
 impl Reference {
     /// Computes the reference from facts of runs on the same host with the same number of ranks.
@@ -206,45 +209,29 @@ impl Reference {
         facts.into_iter().for_each(|facts| values.add(facts));
         values.reference()
     }
+
+    pub fn get(&self, fact: Fact) -> Option<f64> {
+        self.0.get(fact)
+    }
 }
 
-/// Values for a [`Reference`]: canary times and core clock of each run.
+/// Values for a [`Reference`]: canary times and core clock of each run, in the order of [`REFERENCES`].
 #[derive(Clone, Debug, Default)]
-pub struct ReferenceValues {
-    cache: Vec<f64>,
-    memory: Vec<f64>,
-    hertz: Vec<f64>,
-    barrier: Vec<f64>,
-    device: Vec<f64>,
-    device_memory: Vec<f64>,
-}
+pub struct ReferenceValues([Vec<f64>; REFERENCES.len()]);
 
 impl ReferenceValues {
     /// Adds another run on the same host with the same number of ranks.
     pub fn add(&mut self, facts: &Facts) {
-        self.cache.extend(facts.get(Fact::CacheCanary));
-        self.memory.extend(facts.get(Fact::MemoryCanary));
-        self.hertz.extend(facts.get(Fact::HertzBefore));
-        self.barrier.extend(facts.get(Fact::BarrierCanary));
-        self.device.extend(facts.get(Fact::DeviceCanary));
-        self.device_memory.extend(facts.get(Fact::DeviceMemoryCanary));
+        REFERENCES.iter().zip(&mut self.0).for_each(|((fact, _), values)| values.extend(facts.get(*fact)));
     }
 
-    /// Computes the reference: the lower quartile of times, the upper quartile of clocks. For barriers it is the median,
-    /// because ranks that are closer than in most runs are as much of a change as ranks farther apart.
     pub fn reference(self) -> Reference {
-        let quantile_if_enough = |mut values: Vec<f64>, p| {
+        let mut reference = Facts::default();
+        for ((fact, p), mut values) in REFERENCES.into_iter().zip(self.0) {
             values.sort_by(f64::total_cmp);
-            quantile(&values, p).filter(|_| values.len() >= MIN_REFERENCE_VALUES)
-        };
-        Reference {
-            cache_seconds: quantile_if_enough(self.cache, 0.25),
-            memory_seconds: quantile_if_enough(self.memory, 0.25),
-            hertz: quantile_if_enough(self.hertz, 0.75),
-            barrier_seconds: quantile_if_enough(self.barrier, 0.5),
-            device_seconds: quantile_if_enough(self.device, 0.25),
-            device_memory_seconds: quantile_if_enough(self.device_memory, 0.25),
+            reference.set(fact, quantile(&values, p).filter(|_| values.len() >= MIN_REFERENCE_VALUES));
         }
+        Reference(reference)
     }
 }
 
@@ -257,14 +244,13 @@ pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Op
     let watched = facts.get(Fact::WatchedSeconds).filter(|seconds| *seconds > 0.0);
     let wait_share = facts.get(Fact::RunDelayShare).or(facts.get(Fact::OffCoreShare));
     let (Some(watched), Some(_), false) = (watched, wait_share, oversubscribed) else { return None };
-    let slower = |fact, reference: Option<f64>| Some(facts.get(fact)? / reference? - 1.0);
-    let fallen = |fact| Some(1.0 - facts.get(fact)? / reference.hertz?);
+    let ratio = |fact| Some(facts.get(fact)? / reference.get(fact)?);
+    let slower = |fact| ratio(fact).map(|ratio| ratio - 1.0);
+    let fallen = |fact| Some(1.0 - facts.get(fact)? / reference.get(Fact::HertzBefore)?);
     let faults = facts.get(Fact::MinorFaults).map(|faults| (faults * FAULT_SECONDS / watched).min(1.0));
     let read = facts.get(Fact::MajorFaults).filter(|&faults| faults > 0.0).map(|_| 1.0);
     let clock = [fallen(Fact::HertzBefore), fallen(Fact::HertzAfter)].into_iter().flatten().reduce(f64::max);
-    let barrier = facts.get(Fact::BarrierCanary).zip(reference.barrier_seconds).map(|(now, usual)| now / usual);
-    let device_memory = slower(Fact::DeviceMemoryCanary, reference.device_memory_seconds);
-    let device = [slower(Fact::DeviceCanary, reference.device_seconds), device_memory];
+    let device = [slower(Fact::DeviceCanary), slower(Fact::DeviceMemoryCanary)].into_iter().flatten().reduce(f64::max);
     let is_on_device = facts.get(Fact::DeviceCanary).is_some();
     Some(Cause::ALL.map(|cause| match cause {
         // The host's thread only waits for the device.
@@ -276,10 +262,10 @@ pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Op
         Cause::Throttling => facts.get(Fact::ThrottledSeconds),
         Cause::PageFaults => read.or(faults),
         Cause::CoreClock => clock,
-        Cause::CacheCanary => slower(Fact::CacheCanary, reference.cache_seconds),
-        Cause::MemoryCanary => slower(Fact::MemoryCanary, reference.memory_seconds),
-        Cause::BarrierCanary => barrier.map(|ratio| ratio.max(1.0 / ratio) - 1.0),
-        Cause::DeviceCanary => device.into_iter().flatten().reduce(f64::max),
+        Cause::CacheCanary => slower(Fact::CacheCanary),
+        Cause::MemoryCanary => slower(Fact::MemoryCanary),
+        Cause::BarrierCanary => ratio(Fact::BarrierCanary).map(|ratio| ratio.max(1.0 / ratio) - 1.0),
+        Cause::DeviceCanary => device,
     }))
 }
 
@@ -291,7 +277,6 @@ pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Opt
     Some(Cause::ALL.into_iter().zip(amounts).filter_map(over).collect())
 }
 
-/// Returns the verdict for these causes.
 pub fn judge<C>(causes: Option<&[C]>) -> Quietness {
     match causes {
         None => Quietness::Unknown,

@@ -1,10 +1,10 @@
 //! Checks of a campaign before it runs: the result folder, memory and NUMA nodes.
 
 use super::Campaign;
+use crate::drive::cost;
+use crate::drive::plan::{Entry, largest_memory};
 use crate::launch::LocalMachine;
 use crate::sweep::Machine;
-use crate::sweep::cost;
-use crate::sweep::plan::{Entry, largest_memory};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::terminal::note;

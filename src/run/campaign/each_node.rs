@@ -1,7 +1,7 @@
 //! `--each-node`: every node runs all points of a sweep alone, so that slow nodes show.
 
+use crate::drive::plan::Entry;
 use crate::sweep::Sweep;
-use crate::sweep::plan::Entry;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{MAX_NODE_NAME, NODE, NodeName, Point};
 use apexmap_results::disk::Folder;

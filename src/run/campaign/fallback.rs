@@ -1,8 +1,8 @@
 //! Falls back to the one-sided component of Open MPI that uses only messages, for networks that the default component cannot use.
 
 use super::Campaign;
+use crate::drive::execute::Ending;
 use crate::launch::causes::{Cause, Special};
-use crate::sweep::execute::Ending;
 use apexmap_base::error::Result;
 use apexmap_measure::comm::TransportKind;
 use apexmap_results::disk::Folder;

@@ -1,12 +1,12 @@
 //! Carries out a campaign in this allocation or on this machine.
 
-use crate::campaign::interrupt;
 use crate::campaign::starter::Starter;
 use crate::campaign::{Campaign, Conduct, Display, Measured, trial};
-use crate::sweep::driver;
-use crate::sweep::plan::{Plan, Progress};
-use apexmap_base::error::Result;
-use apexmap_base::interrupt::Interrupt;
+use crate::drive::driver;
+use crate::drive::plan::{Plan, Progress};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::interrupt::{Interrupt, signal_name};
+use apexmap_base::shell::{command_to_resume, command_words};
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
@@ -44,7 +44,7 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
         note(&format!("{done} of {} done{failed}", plural(campaign.plan.entries.len(), "point")));
     }
     // A signal may also come while samples are compacted.
-    result.and_then(|_| interrupt.check()).map_err(|error| interrupt::explain(error, &campaign.plan, &folder))?;
+    result.and_then(|_| interrupt.check()).map_err(|error| explain_interruption(error, &campaign.plan, &folder))?;
     measured
 }
 
@@ -93,4 +93,23 @@ fn announce(campaign: &Campaign, folder: &Folder, conduct: Conduct) -> Result<()
         );
     }
     Ok(())
+}
+
+/// Adds to the error of an interrupted sweep what is kept and how to resume. Other errors stay unchanged.
+fn explain_interruption(error: Error, plan: &Plan, folder: &Folder) -> Error {
+    let Some(name) = signal_name(error.kind) else { return error };
+    let kept_samples = folder.outcomes().map_or_else(
+        |_| "all samples are kept".to_owned(),
+        |records| {
+            let progress = Progress::new(plan, &records);
+            let (points, samples) = (plan.entries.len(), plural(progress.samples(), "sample"));
+            let done_points = progress.counts()[0];
+            format!("{samples} kept, {done_points} of {} done", plural(points, "point"))
+        },
+    );
+    Error::new(
+        error.kind,
+        format!("interrupted by {name}: {kept_samples} in {}", folder.path.display()),
+        format!("resume with: {}", command_to_resume(&command_words())),
+    )
 }

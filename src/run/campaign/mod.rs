@@ -5,7 +5,6 @@
 mod checks;
 pub mod each_node;
 pub mod fallback;
-pub mod interrupt;
 pub mod local;
 pub mod plan_time;
 mod planner;
@@ -20,10 +19,10 @@ pub mod worker;
 pub use planner::{Planner, Surroundings};
 pub use site_settings::{Setting, SiteSettings};
 
-use crate::sweep::budget;
-use crate::sweep::cost::describe_seconds;
-use crate::sweep::driver::Watcher;
-use crate::sweep::plan::{Entry, Plan, Progress, WorkerInfo};
+use crate::drive::budget;
+use crate::drive::cost::describe_seconds;
+use crate::drive::driver::Watcher;
+use crate::drive::plan::{Entry, Plan, Progress, WorkerInfo};
 use crate::sweep::{Machine, Sweep, parse_budget, ready};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::Host;

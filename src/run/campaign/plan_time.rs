@@ -1,9 +1,9 @@
 //! Estimates how long a sweep will take, from the result's own samples, a machine card's bounds, or the kernel's work.
 
-use crate::sweep::cost::{self, SampleCosts, describe_seconds, round_seconds};
-use crate::sweep::driver;
-use crate::sweep::forecast::{Forecast, OpenLaunch};
-use crate::sweep::plan::{Context, Entry, Plan, Progress};
+use crate::drive::cost::{self, SampleCosts, describe_seconds, round_seconds};
+use crate::drive::driver;
+use crate::drive::forecast::{Forecast, OpenLaunch};
+use crate::drive::plan::{Context, Entry, Plan, Progress};
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::{self, TransportKind};

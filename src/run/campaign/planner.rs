@@ -2,10 +2,10 @@
 
 use super::trust::{self, Consent};
 use super::{Campaign, Replaced, Request, SiteSettings, simulated, worker};
+use crate::drive::plan::{Context, Plan};
+use crate::drive::simulation::Simulation;
 use crate::launch::HostsSource;
 use crate::launch::hosts::{self, Hosts};
-use crate::sweep::plan::{Context, Plan};
-use crate::sweep::simulation::Simulation;
 use crate::sweep::values::MAX_POINTS;
 use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Runs of commands, each when it is requested, by one worker on this machine.
 
-use crate::sweep::lines::{Lines, parse_event};
+use crate::drive::lines::{Lines, parse_event};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::new_file;

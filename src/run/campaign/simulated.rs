@@ -1,8 +1,8 @@
 //! The machine of a campaign whose ranks are simulated.
 
 use super::Request;
-use crate::sweep::plan::Plan;
-use crate::sweep::simulation::Simulation;
+use crate::drive::plan::Plan;
+use crate::drive::simulation::Simulation;
 use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::Result;
 use apexmap_measure::kernels;

@@ -2,9 +2,10 @@
 
 use super::starter::Starter;
 use super::{Campaign, Conduct, Display};
-use crate::sweep::faults::FailedPoint;
-use crate::sweep::plan::{Plan, Progress};
-use crate::sweep::{Sweep, remote_memory};
+use crate::drive::faults::FailedPoint;
+use crate::drive::plan::{Plan, Progress};
+use crate::drive::remote_memory;
+use crate::sweep::Sweep;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::provenance::Placement;

@@ -1,7 +1,7 @@
 //! Finds the worker of a campaign, and asks it for its description.
 
+use crate::drive::plan::WorkerInfo;
 use crate::sweep::Sweep;
-use crate::sweep::plan::WorkerInfo;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::interrupt::Interrupt;
 use apexmap_base::process::{Output, Process};

@@ -3,9 +3,9 @@
 //! `spec` defines the shape of the file, `values` reads parameters, `expand` makes the points, `settings` checks the rest.
 
 use super::launch_spec::LaunchSpec;
-use super::spec::Machine;
+use super::spec::{Machine, Scalar};
 use super::{answer_checks, expand, figures, settings, spec, values};
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_measure::comm::TransportKind;
@@ -41,9 +41,29 @@ impl Sweep {
         self.points.iter().any(|point| point.kernel == KERNEL.id)
     }
 
+    /// Returns the sweep with these parameters fixed instead of varied, without the figures and the answer, which may name them.
+    ///
+    /// # Errors
+    /// If a parameter or its value is not valid, or a point cannot run.
+    pub fn with_fixed(&self, settings: &[(&str, Scalar)], machine: Machine) -> Result<Self> {
+        let mut file: spec::File = toml::from_str(&self.text).map_err(|e| self.source().parse_error(&e))?;
+        settings.iter().for_each(|(name, value)| file.fix(name, value));
+        // A setting has no place in the file.
+        from_file(&file, &self.text, &self.path, machine)
+            .map_err(|error| Error { location: error.location.filter(|place| !place.span.is_empty()), ..error })
+    }
+
     /// Returns the text as the source of errors with a place.
     pub fn source(&self) -> TomlSource<'_> {
         source(&self.text, &self.path)
+    }
+}
+
+impl Scalar {
+    /// Reads a number; any other text is a text.
+    pub fn from_text(text: &str) -> Self {
+        let real = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Real);
+        text.parse().ok().map(Self::Integer).or_else(real).unwrap_or_else(|| Self::Text(text.to_owned()))
     }
 }
 
@@ -66,24 +86,29 @@ pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
 /// # Errors
 /// If the text is not a sweep whose points can all run. The error has the place.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
+    let file: spec::File = toml::from_str(text).map_err(|e| source(text, path).parse_error(&e))?;
+    from_file(&file, text, path, machine)
+}
+
+/// Checks a sweep that was read from this text of the file `path`.
+fn from_file(file: &spec::File, text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let page = source(text, path);
-    let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
-    let name = settings::name(&file, &page)?;
-    let launch = settings::launch(&file, &page, &machine)?;
+    let name = settings::name(file, &page)?;
+    let launch = settings::launch(file, &page, &machine)?;
     let repeat = match launch.transport {
         // Equal runs of a simulation give equal times.
         TransportKind::Simulated => Repeat { min: 1, max: 1, width: None, budget_seconds: None },
         _ => settings::repeat(&file.repeat, &page)?,
     };
-    figures::check(&file, &page)?;
-    answer_checks::check(&file, &page)?;
+    figures::check(file, &page)?;
+    answer_checks::check(file, &page)?;
     Ok(Sweep {
         title: file.title.clone().unwrap_or_else(|| name.clone()),
         name,
         text: text.to_owned(),
         path: path.to_owned(),
         seed: file.seed,
-        points: expand::points(&file, machine, &launch, &page)?,
+        points: expand::points(file, machine, &launch, &page)?,
         launch,
         repeat,
     })

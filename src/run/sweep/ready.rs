@@ -73,7 +73,6 @@ pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "gpu-parallelism",
     "paper-figure-2",
     "paper-figures-3-to-7",
-    "notebooks",
 ];
 
 impl ReadySweep {

@@ -81,6 +81,19 @@ impl File {
         let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
         tables.flat_map(BTreeMap::keys).chain(self.fixed.entries.keys()).any(|name| name.get_ref() == parameter)
     }
+
+    /// Fixes a parameter instead of varying it. Figures and the answer, which may name it as an axis, are left out.
+    pub fn fix(&mut self, parameter: &str, value: &Scalar) {
+        let is_other = |name: &Spanned<String>| name.get_ref() != parameter;
+        self.axes.retain(|name, _| is_other(name));
+        self.fixed.entries.retain(|name, _| is_other(name));
+        for tables in [&mut self.together, &mut self.include] {
+            tables.iter_mut().for_each(|table| table.get_mut().retain(|name, _| is_other(name)));
+            tables.retain(|table| !table.get_ref().is_empty());
+        }
+        self.fixed.entries.insert(Spanned::new(0..0, parameter.to_owned()), Spanned::new(0..0, value.clone()));
+        (self.figure, self.question, self.answer) = (Vec::new(), None, None);
+    }
 }
 
 /// A figure of a sweep's report.
@@ -230,10 +243,10 @@ pub struct Launch {
     /// component cannot use the network; true by default. The fallback is reported and recorded. If false, such a launch is an
     /// error.
     pub fallback: Option<bool>,
-    /// Largest number of node hours that the jobs of the sweep may take. A sweep whose jobs may take more is not submitted.
+    /// Largest number of node hours that the jobs of one submission may take. A sweep whose jobs may take more is not submitted.
     #[schemars(with = "Option<f64>")]
     pub max_node_hours: Option<Spanned<f64>>,
-    /// The batch system of `apexmap run`, which submits the sweep as jobs and follows them.
+    /// The batch system to which `apexmap run` submits the sweep as jobs.
     #[schemars(with = "Option<Submit>")]
     pub submit: Option<Spanned<Submit>>,
 }

@@ -25,7 +25,6 @@ const REGIONS: [u64; 2] = [16 << 10, 4 << 20];
 /// A block within a sector costs at most this multiple of a word.
 const WITHIN_SECTOR: f64 = 1.4;
 
-/// Returns the largest region. Processors need a second for what a GPU reads in a millisecond.
 fn largest(device: &Description) -> u64 {
     let wanted = if device.kind == "CPU" { 32 << 20 } else { 1 << 30 };
     previous_power_of_two(device.allocation_bytes.min(wanted))

@@ -29,7 +29,6 @@ pub fn unknown_memory(host: &Host) -> Option<String> {
     (host.memory_bytes == 0).then(|| format!("main memory: the system reports none; regions are those of {typical}"))
 }
 
-/// Returns twice the size of the largest cache, limited by the memory.
 pub fn beyond_caches(host: &Host) -> u64 {
     previous_power_of_two((2 * largest_cache(host)).min(memory_bytes(host) / 8).max(1 << 20))
 }

@@ -16,7 +16,6 @@ const MAX_BYTES_PER_CORE: u64 = 1 << 30;
 /// Maximum number of cores whose pairs are measured. Larger nodes use this many, in pairs of neighbours that are evenly spread.
 pub const MAX_CORES: usize = 16;
 
-/// Returns the bytes of the last-level caches of a node.
 pub fn last_caches(host: &Host) -> Option<u64> {
     let last = host.caches.iter().max_by_key(|cache| cache.level)?;
     let threads = host.processors.machine_hardware_threads.unwrap_or(last.shared_by);

@@ -47,7 +47,6 @@ impl Probe {
         Self { column, ..self }
     }
 
-    /// Returns the point of this probe; several numbers may come from one point.
     pub(super) fn point(&self) -> (&str, usize, &[(&'static str, Value)]) {
         (self.kernel.id, self.ranks, &self.settings)
     }

@@ -72,7 +72,6 @@ pub struct Bend {
     pub to: [f64; 2],
 }
 
-/// Returns possible steps from the first stage.
 pub fn places(rungs: &[Rung]) -> Vec<f64> {
     bends(rungs, MIN_SLOPE_RATIO).into_iter().map(|bend| bend.size).collect()
 }
@@ -156,7 +155,6 @@ fn bend(rungs: &[Rung]) -> Option<Step> {
     sound.then_some(Step { size, low, high, regions: rungs.len(), from: first.size, to: last.size })
 }
 
-/// Returns whether a rung belongs to the first stage.
 fn is_coarse(rung: &Rung) -> bool {
     rung.size.log2().fract() == 0.0
 }

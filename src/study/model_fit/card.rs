@@ -1,8 +1,8 @@
 //! Predicts a measurement from a machine card alone, without a fit. The card's numbers were measured individually, or
 //! published.
 
-pub use super::adequacy::NEAR;
-use super::adequacy::{bias, failure};
+pub use super::sentence::NEAR;
+use super::sentence::{bias, failure};
 use super::{Data, observations};
 use apexmap_base::error::Result;
 use apexmap_base::reservation;

@@ -163,15 +163,13 @@ fn curves(
     }
     let rates: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.y).collect();
     let places = ascending(points.iter().map(|point| point.x[x]));
-    Curves {
-        title: format!("{}: model and {}", model.about().id, words.source),
-        subtitle: subtitle.to_owned(),
-        x: axis(model, &(x, places)).quantity,
-        y: rate_quantity(model, &rates),
+    Curves::new(
+        format!("{}: model and {}", model.about().id, words.source),
+        subtitle,
+        axis(model, &(x, places)).quantity,
+        rate_quantity(model, &rates),
         series,
-        marks: Vec::new(),
-        ordered: false,
-    }
+    )
 }
 
 /// Points that differ only in two variables.

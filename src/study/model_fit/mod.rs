@@ -1,17 +1,15 @@
 //! Compares a model with a result: its observations, the known numbers of the machine, and one sentence about the fit.
 
-pub mod adequacy;
 pub mod card;
 pub mod figures;
 pub mod formula;
 pub mod groups;
 pub mod nic;
 pub mod predictions;
-mod refusals;
 mod sentence;
 
-pub use refusals::{complete_refusal, no_sample_error};
-pub use sentence::{ASSUMED, Judgement, Verdict, doubts, judge, lines, sentence};
+pub use groups::{complete_refusal, no_sample_error};
+pub use sentence::{ASSUMED, Judgement, MAX_SMAPE, Verdict, doubts, failure, judge, lines, sentence};
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -49,8 +47,8 @@ pub struct Data {
 impl Data {
     /// Fits the model of these observations. A refusal says what disturbed them.
     pub fn fit(&self, model: &dyn Model, roles: &[Role], options: Options) -> Result<Fit> {
-        let mut fit = fit::fit(model, &self.observations, roles, options)
-            .map_err(|refusal| refusals::add_noise(refusal, self))?;
+        let mut fit =
+            fit::fit(model, &self.observations, roles, options).map_err(|refusal| groups::add_noise(refusal, self))?;
         fit.simulated.clone_from(&self.simulated);
         Ok(fit)
     }

@@ -46,8 +46,8 @@ fn line(label: &str, value: impl Fn(f64) -> f64) -> Series {
 
 fn curves(title: &str, y: Quantity, series: Vec<Series>) -> Figure {
     let x = Quantity::log("message size", Unit::Bytes);
-    let subtitle = "Simulated NIC: the equations of the NIC message-rate paper, Section 6, with its Table 3".into();
-    Figure::Curves(Curves { title: title.into(), subtitle, x, y, series, marks: Vec::new(), ordered: false })
+    let subtitle = "Simulated NIC: the equations of the NIC message-rate paper, Section 6, with its Table 3";
+    Figure::Curves(Curves::new(title, subtitle, x, y, series))
 }
 
 fn bandwidth(parameters: &[f64]) -> NicFigure {

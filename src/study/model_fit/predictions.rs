@@ -56,15 +56,7 @@ pub fn figure(
         let others: Vec<usize> = varied.iter().map(|(index, _)| *index).filter(|index| *index != x.0).collect();
         let series = curves(model, rows, x.0, &others);
         let y = rate_quantity(model, &rates);
-        return Ok(Figure::Curves(Curves {
-            title,
-            subtitle,
-            x: axis(model, x).quantity,
-            y,
-            series,
-            marks: Vec::new(),
-            ordered: false,
-        }));
+        return Ok(Figure::Curves(Curves::new(title, subtitle, axis(model, x).quantity, y, series)));
     }
     let [a, b] = varied.as_slice() else {
         return Err(no_range(model, "a surface or contours need ranges of two variables", &names));

@@ -1,10 +1,11 @@
 //! Judges a fit in words: impossible numbers, whether the fit explains the measurement, and where it does not.
 
-use super::{adequacy, farthest};
+use super::farthest;
 use apexmap_base::units::{Unit, amount};
 use apexmap_theory::fit::baseline::Baseline;
-use apexmap_theory::fit::{Estimate, Fit, RateWords};
+use apexmap_theory::fit::{Estimate, Fit, Point, RateWords};
 use apexmap_theory::models::{Model, scan};
+use apexmap_theory::statistics::median;
 
 /// Minimum ratio of the ends of an interval that leaves a number unknown.
 const WIDE_RATIO: f64 = 100.0;
@@ -95,7 +96,7 @@ pub enum Verdict {
     /// It describes the measurement, none of its numbers is in doubt, and for every variable with at least three values it
     /// predicts the points of each value from all others no worse than the baseline does.
     Explains,
-    /// It is accurate enough ([`adequacy`]).
+    /// It is accurate enough ([`failure`]).
     Describes,
     /// It is not accurate enough.
     Fails,
@@ -127,7 +128,7 @@ pub struct Judgement {
 pub fn judge(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> Judgement {
     let lines = baseline.map(|baseline| left_out_lines(model, fit, baseline)).unwrap_or_default();
     let (error, doubts) = (fit.quality.smape, doubts(model, fit));
-    let verdict = Verdict::new(adequacy::failure(error, &fit.points).as_ref(), &doubts, &lines);
+    let verdict = Verdict::new(failure(error, &fit.points).as_ref(), &doubts, &lines);
     Judgement { verdict, error, doubts: doubts.len() }
 }
 
@@ -162,7 +163,7 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     let source = RateWords::new(fit.simulated.as_deref()).source;
     let doubts = doubts(model, fit);
     let lines = baseline.map(|baseline| left_out_lines(model, fit, baseline)).unwrap_or_default();
-    let failure = adequacy::failure(quality.smape, &fit.points);
+    let failure = failure(quality.smape, &fit.points);
     let explains = Verdict::new(failure.as_ref(), &doubts, &lines) == Verdict::Explains;
     let mut text = String::new();
     if !doubts.is_empty() {
@@ -241,4 +242,29 @@ fn comparison(lines: &[LeftOutLine], but: Option<&str>) -> String {
         " It does not explain it: the empirical baseline, interpolation between neighbours, predicts better: {}.",
         list(lost)
     )
+}
+
+/// Factor of a prediction that is accurate enough for a reader.
+pub const NEAR: f64 = 1.25;
+
+/// Maximum SMAPE of a model that describes a measurement, as a fraction. It equals a factor of 1.29 at every point.
+pub const MAX_SMAPE: f64 = 0.25;
+
+/// Returns the median of measured over predicted rates; NaN without points.
+pub fn bias(points: &[Point]) -> f64 {
+    let ratios: Vec<f64> = points.iter().map(|point| point.measured / point.predicted).collect();
+    median(&ratios).unwrap_or(f64::NAN)
+}
+
+/// Returns why a model with this SMAPE does not describe these points: "its error is 50.9 % (SMAPE), more than 25 %".
+/// Returns `None` if it does.
+pub fn failure(smape: f64, points: &[Point]) -> Option<String> {
+    let bias = bias(points);
+    let (factor, direction) = (bias.max(1.0 / bias), if bias >= 1.0 { "faster" } else { "slower" });
+    let error = (smape > MAX_SMAPE)
+        .then(|| format!("its error is {:.1} % (SMAPE), more than {:.0} %", 100.0 * smape, 100.0 * MAX_SMAPE));
+    let median = (factor > NEAR)
+        .then(|| format!("its median point is {factor:.2} times {direction} than predicted, more than {NEAR}"));
+    let reasons: Vec<String> = error.into_iter().chain(median).collect();
+    (!reasons.is_empty()).then(|| reasons.join(", and "))
 }

@@ -40,7 +40,6 @@ impl Ladder {
         self.rungs.iter().rev().find(|(rung, _)| *rung <= size).map(|(_, cost)| *cost)
     }
 
-    /// Returns the lower of two costs at each size that both ladders have.
     pub fn min_with(&self, other: &Self) -> Self {
         let both = |&(size, cost): &(f64, f64)| {
             let (_, instead) = other.rungs.iter().find(|(rung, _)| *rung == size)?;

@@ -9,7 +9,6 @@
 //! A family of kernels has one file of bounds and one line in [`family`]. A new kind of limit is one line in [`NAMES`].
 
 mod apex_map;
-mod gpu;
 mod ladder;
 mod law;
 mod limits;
@@ -169,7 +168,7 @@ pub fn family(kernel: &Kernel) -> Option<&'static Family> {
     Some(match kernel.bounded? {
         Bounded::Accesses => &apex_map::FAMILY,
         Bounded::Updates => &random_access::FAMILY,
-        Bounded::DeviceAccesses => &gpu::FAMILY,
+        Bounded::DeviceAccesses => &apex_map::ON_DEVICE,
         Bounded::Messages => &message_rate::FAMILY,
     })
 }

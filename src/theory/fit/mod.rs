@@ -10,7 +10,6 @@ pub mod baseline;
 pub mod bootstrap;
 pub mod breaks;
 mod card;
-mod disagreement;
 pub mod first_guess;
 pub mod identify;
 pub mod interval;
@@ -280,7 +279,7 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
         });
     }
     bootstrap::add_intervals(&task, &optimum, &mut estimates, options);
-    disagreement::widen(&task, &optimum, &mut estimates);
+    interval::widen(&task, &optimum, &mut estimates);
     let at_most = parameter_bounds(&task, &estimates);
     task.hidden.iter().for_each(|&(small, large)| parameters[small] = parameters[large]);
     let is_free = |index: &usize| {

@@ -300,7 +300,6 @@ pub const CACHES: [CacheLevel; 3] = [
 /// Inverse of [`NETWORK_BANDWIDTH_BYTES_PER_SECOND`], which models fit.
 pub const NETWORK_SECONDS_PER_BYTE: &str = "network_seconds_per_byte";
 
-/// Returns the entry of a name without qualifier.
 pub fn entry_of(name: &str) -> Option<&'static Entry> {
     CATALOGUE.iter().find(|entry| entry.name == name)
 }

@@ -29,19 +29,17 @@
 
 pub mod catalogue;
 mod domain;
-mod intervals;
-mod joint;
 mod name;
 mod network;
 mod number;
-mod resample;
+mod uncertainty;
 
 pub use catalogue::{CATALOGUE, Entry, entry_of};
 pub use domain::{Domain, Extent, KERNEL};
-pub use joint::JointFit;
 pub use name::{NumberName, Word};
 pub use network::{NetworkShape, TopologyKind};
 pub use number::Number;
+pub use uncertainty::JointFit;
 
 use apexmap_base::provenance::Granularity;
 use number::{Conversion, check, conversion};

@@ -5,21 +5,22 @@ use apexmap_measure::comm::simulated::{MAX_PLACES, MAX_SIZE};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How nodes are connected, by the names on cards.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TopologyKind {
-    /// Every pair of nodes has its own connection.
-    #[default]
-    Crossbar,
-    /// A grid whose lines are rings.
-    Torus,
-    /// A grid; the lines along some dimensions can be rings.
-    Mesh,
-    /// Leaf switches with nodes, each connected to all upper switches.
-    FatTree,
-    /// Groups of routers, each pair of groups with one link.
-    Dragonfly,
+apexmap_base::words! {
+    /// How nodes are connected, by the names on cards.
+    #[derive(Default)]
+    pub enum TopologyKind {
+        /// Every pair of nodes has its own connection.
+        #[default]
+        Crossbar = "crossbar",
+        /// A grid whose lines are rings.
+        Torus = "torus",
+        /// A grid; the lines along some dimensions can be rings.
+        Mesh = "mesh",
+        /// Leaf switches with nodes, each connected to all upper switches.
+        FatTree = "fat-tree",
+        /// Groups of routers, each pair of groups with one link.
+        Dragonfly = "dragonfly",
+    }
 }
 
 /// The connections between nodes, and the places of ranks on them.
@@ -126,18 +127,6 @@ impl NetworkShape {
                 "write true or false for each dimension",
             )),
             _ => Ok(()),
-        }
-    }
-}
-
-impl TopologyKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Crossbar => "crossbar",
-            Self::Torus => "torus",
-            Self::Mesh => "mesh",
-            Self::FatTree => "fat-tree",
-            Self::Dragonfly => "dragonfly",
         }
     }
 }

@@ -3,14 +3,8 @@
 //! SOURCE: Blue Gene/P paper, Equation (1): GUPS <= min(N / (t_g + t_u + t_os + (N-1)/N (t_s + t_r + t_op)), 4 B / b). B is
 //! the bisection bandwidth in one direction. Half of the updates cross the bisection, half of these in each direction.
 
-use super::{
-    About, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, Variable, array, bound, dimensions, tightest_bound,
-    topology, variable,
-};
-use crate::machine::catalogue;
-use apexmap_base::error::Result;
-use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use super::topology;
+use crate::models::prelude::*;
 use apexmap_measure::kernels::random_access::{base, one_sided};
 
 /// Equation (1).
@@ -33,7 +27,7 @@ impl Model for Bottleneck {
         const ABOUT: About = About {
             id: "random_access.bottleneck",
             summary: "one update per message: processors against the bisection of the network",
-            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            source: &source::BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1)",
             variables: &[RANKS, RANKS_PER_NODE, TOPOLOGY, DIMENSIONS, SENDING],
             parameters: &[
@@ -57,7 +51,7 @@ impl Model for Bottleneck {
     }
 
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        super::single_choice(self.about(), &SENDING, given)
+        single_choice(self.about(), &SENDING, given)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
@@ -76,14 +70,14 @@ impl Model for Bottleneck {
     /// A card needs the link bandwidth or the bisection bandwidth, depending on the topology. If a card has the parts of a
     /// time, as calibrated cards do, their sum is used. Without a number for b, an update takes at least its word on the
     /// wire.
-    fn parameters(&self, card: &crate::machine::Card) -> Result<Vec<f64>> {
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         let either = card
             .get(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name)
             .or(card.get(catalogue::BISECTION_BYTES_PER_SECOND.name));
         let value = |parameter: &Parameter| match (card.get(parameter.number), either) {
             (None, Some(_)) if parameter.symbol == "link" || parameter.symbol == "B" => Some(f64::NAN),
-            _ => super::card_number(card, parameter.number),
+            _ => card_number(card, parameter.number),
         };
-        super::parameter_values(self.about().parameters, card, value)
+        parameter_values(self.about().parameters, card, value)
     }
 }

@@ -107,7 +107,6 @@ pub fn extrapolations(
     Ok(extrapolations)
 }
 
-/// Returns the value of a variable: a word if its values are words.
 fn value_of(variable: &Variable, value: f64) -> Value {
     variable.words.get(value as usize).map_or(Value::Real(value), |word| Value::from(*word))
 }

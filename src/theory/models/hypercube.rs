@@ -4,10 +4,7 @@
 //! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional
 //! exchange).
 
-use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, variable};
-use crate::machine::catalogue;
-use apexmap_base::source::HYPERCUBE_RANDOM_ACCESS;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use crate::models::prelude::*;
 use apexmap_measure::kernels::random_access::{alltoallv, exchange, hypercube};
 
 /// T_P = T_1 + T_C log2 P for rounds of Q updates; P Q / T_P updates per second. If P is not a power of two, log2 P is
@@ -70,7 +67,7 @@ impl Model for Hypercube {
         const ABOUT: About = About {
             id: "random_access.hypercube",
             summary: "rounds in a hypercube: T_P = T_1 + T_C log2 P; plus 0.21 T_C for each stage of an odd number of ranks",
-            source: &HYPERCUBE_RANDOM_ACCESS,
+            source: &source::HYPERCUBE_RANDOM_ACCESS,
             place: "Section 3 and Table 2",
             variables: &[RANKS, LOOK_AHEAD],
             parameters: &[
@@ -78,11 +75,10 @@ impl Model for Hypercube {
                 Parameter::new_fitted(catalogue::STAGE_SECONDS.name, "T_C", 1e-9, 10.0, 30e-6),
             ],
             explains: &[hypercube::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
             linear: true,
             design: "at least three rank counts, starting with 1 (P = 1, 2, 4), at one Q",
             assumes: "every stage costs the same on any number of ranks: no contention, enough bisection bandwidth",
+            ..RATES
         };
         &ABOUT
     }
@@ -128,7 +124,7 @@ impl Model for AllToAll {
         const ABOUT: About = About {
             id: "random_access.all_to_all",
             summary: "rounds of a d-dimensional exchange in parts: updates, latency, bandwidth, copying",
-            source: &HYPERCUBE_RANDOM_ACCESS,
+            source: &source::HYPERCUBE_RANDOM_ACCESS,
             place: "Section 2, V and L; Section 3",
             variables: &[RANKS, LOOK_AHEAD, DIMENSIONS],
             parameters: &[
@@ -140,11 +136,10 @@ impl Model for AllToAll {
                     .preferring("copy_seconds_per_byte--exchange"),
             ],
             explains: &[hypercube::KERNEL.id, exchange::KERNEL.id, alltoallv::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
             linear: true,
             design: "rank counts, starting with 1 (P = 1, 2, 4, 8), and several Q (such as 16, 128, 1024, 8192) at more than one of them",
             assumes: "no contention; every rank scans its Q updates once in each of the d stages",
+            ..RATES
         };
         &ABOUT
     }

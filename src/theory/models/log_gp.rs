@@ -4,11 +4,7 @@
 //! latency L, overhead o, gap g, gap per byte G; a message of k bytes takes o + (k - 1) G + L + o. Here the overhead is
 //! split: o_s to send, o_r to receive.
 
-use super::{About, Model, Parameter, Prediction, Variable, array, bound, card_number, parameter_values, variable};
-use crate::machine::{Card, catalogue};
-use apexmap_base::error::Result;
-use apexmap_base::source;
-use apexmap_base::units::Unit;
+use crate::models::prelude::*;
 use apexmap_measure::kernels::calibrate::network::pair::{RECEIVE, SEND};
 use apexmap_measure::kernels::message_rate::patterns::STREAMING;
 use apexmap_measure::kernels::message_rate::ping_pong;

@@ -5,33 +5,31 @@
 
 pub mod apex_map;
 pub mod bottleneck;
-mod card_number;
 mod combination;
 pub mod domains;
 pub mod formula;
 pub mod hypercube;
-pub mod locks;
 pub mod log_gp;
-pub mod lost_updates;
 pub mod nic;
 pub mod point_to_point;
+mod prelude;
 pub mod published;
 pub mod rivals;
 pub mod roles;
 pub mod scan;
+pub mod shared_table;
 pub mod tested;
 pub mod topology;
 mod variables;
 
-pub use card_number::card_number;
 pub use variables::{LOOK_AHEAD, RANKS, RANKS_PER_NODE, ValidNumbers, Variable};
 
-use crate::machine::{Card, meaning_of, unit_of};
+use crate::machine::{Card, NumberName, Word, catalogue, entry_of, meaning_of, unit_of};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
-use variables::{cores, count, dimensions, single_choice, variable, variable_value};
+use variables::variable_value;
 
 /// All models of the program.
 pub const ALL: &[&dyn Model] = &[
@@ -52,8 +50,8 @@ pub const ALL: &[&dyn Model] = &[
     &apex_map::TWO_LEVEL_LINEAR,
     &point_to_point::PointToPoint,
     &log_gp::LogGp,
-    &lost_updates::LostUpdates,
-    &locks::Locks,
+    &shared_table::LostUpdates,
+    &shared_table::Locks,
 ];
 
 /// Returns the model with this id, such as `random_access.hypercube`.
@@ -218,6 +216,22 @@ pub struct About {
     pub assumes: &'static str,
 }
 
+/// What models of rates have in common.
+const RATES: About = About {
+    id: "",
+    summary: "",
+    source: &Source { authors: "", title: "", short: "" },
+    place: "",
+    variables: &[],
+    parameters: &[],
+    explains: &[],
+    column: "operations_per_second",
+    unit: Unit::PerSecond,
+    linear: false,
+    design: "",
+    assumes: "",
+};
+
 impl About {
     /// Returns the index of a variable in `x` of [`Model::predict`]; `None` if the model has no variable of this name.
     #[must_use]
@@ -305,7 +319,6 @@ pub trait Model: Sync {
     }
 }
 
-/// Returns a value for each parameter, that of a missing number included.
 fn parameter_values(
     parameters: &[Parameter],
     card: &Card,
@@ -329,4 +342,40 @@ fn tightest_bound(bounds: &[Prediction]) -> Prediction {
 
 fn bound(value: f64, bottleneck: &'static str) -> Prediction {
     Prediction { value, bottleneck }
+}
+
+/// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
+/// is smaller: other users, code, stack and indices occupy a part of the cache. The pages that a core's translations cover
+/// follow from their measured reach. Numbers of further senders are those of a poll and of transfers between cores.
+pub fn card_number(card: &Card, number: &str) -> Option<f64> {
+    let cache = catalogue::CACHES.iter().find(|cache| cache.size.name == number);
+    let measured = cache.and_then(|cache| card.get(cache.measured.name));
+    let sum = || {
+        if number == catalogue::TLB_ENTRIES.name {
+            let reach = NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]);
+            return Some(card.get(&reach.to_string())? / card.granularity().base_page_bytes as f64);
+        }
+        if let Some(value) = sender_number(card, number) {
+            return Some(value);
+        }
+        let composite = entry_of(number)?.composite?;
+        let parts = composite.parts.iter().map(|part| card.get(part)).sum::<Option<f64>>()?;
+        Some(parts + composite.overhead.and_then(|overhead| card.get(overhead)).unwrap_or(0.0))
+    };
+    let given = card.get(number).or_else(sum)?;
+    Some(measured.map_or(given, |measured| measured.min(given)))
+}
+
+/// Returns a number of further senders of a process; `None` if messages do not travel over threads.
+fn sender_number(card: &Card, number: &str) -> Option<f64> {
+    if card.provenance.get("transport").and_then(|text| text.as_str()) != Some("threads") {
+        return None;
+    }
+    if number == catalogue::SENDER_POLL_SECONDS.name {
+        return card.get(catalogue::OPERATION_SECONDS.name);
+    }
+    let pairs = card.variants(catalogue::CORE_TO_CORE_SECONDS.name);
+    let pairs = pairs.iter().filter_map(|pair| card.get(&pair.to_string()));
+    let seconds: Vec<f64> = pairs.filter(|_| number == catalogue::SENDER_LINE_SECONDS.name).collect();
+    (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64)
 }

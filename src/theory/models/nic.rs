@@ -2,14 +2,7 @@
 //!
 //! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6), and Section 7, Figure 14.
 
-use super::{
-    About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, RANKS_PER_NODE, ValidNumbers, Variable, array, bound,
-    card_number, cores, parameter_values, tightest_bound, variable,
-};
-use crate::machine::{Card, catalogue};
-use apexmap_base::error::Result;
-use apexmap_base::source::NIC_MESSAGE_RATE;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use crate::models::prelude::*;
 use apexmap_measure::kernels::message_rate::patterns::{BLOCK_CYCLIC, CYCLIC, INDIRECT, RANDOM, STREAMING};
 use apexmap_measure::kernels::random_access::one_sided;
 
@@ -37,7 +30,7 @@ impl Model for Nic {
         const ABOUT: About = About {
             id: "message_rate.nic",
             summary: "messages of a node: the lowest of the bounds set by cores, I/O bus and link",
-            source: &NIC_MESSAGE_RATE,
+            source: &source::NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1) to (6)",
             variables: &[BYTES, CORES, PATTERN],
             parameters: &[
@@ -130,7 +123,7 @@ impl Model for Rounds {
         const ABOUT: About = About {
             id: "random_access.puts",
             summary: "rounds of Q puts of each core between barriers: c Q updates of a node in c Q / message rate + 2 barriers",
-            source: &NIC_MESSAGE_RATE,
+            source: &source::NIC_MESSAGE_RATE,
             place: "Section 7, Figures 14 and 15; Section 6, Equations (4) to (6)",
             variables: &[RANKS, RANKS_PER_NODE, LOOK_AHEAD],
             parameters: &[
@@ -180,7 +173,7 @@ impl Model for Latency {
         const ABOUT: About = About {
             id: "message_rate.nic_latency",
             summary: "latency of a short message: I/O buses, routers, the rest",
-            source: &NIC_MESSAGE_RATE,
+            source: &source::NIC_MESSAGE_RATE,
             place: "Section 5.2 and Figure 5 (b)",
             variables: &[ROUTERS],
             parameters: &[
@@ -189,11 +182,10 @@ impl Model for Latency {
                 Parameter::new_fitted(catalogue::INTERFACE_SECONDS.name, "rest", 1e-10, 1e-2, 100e-9),
             ],
             explains: &[],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
             linear: true,
             design: "ping-pong of short messages between nodes that are several distances apart",
             assumes: "short messages, whose bytes take no time; no contention",
+            ..RATES
         };
         &ABOUT
     }

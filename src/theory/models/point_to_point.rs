@@ -3,10 +3,7 @@
 //! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1). The linear cost is the standard
 //! one.
 
-use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, variable};
-use crate::machine::catalogue;
-use apexmap_base::source;
-use apexmap_base::units::Unit;
+use crate::models::prelude::*;
 use apexmap_measure::kernels::message_rate::ping_pong;
 
 /// T = latency + bytes/bandwidth, plus bytes x copy up to the eager limit, plus a rendezvous above it; 1/T messages per
@@ -44,11 +41,10 @@ impl Model for PointToPoint {
                 },
             ],
             explains: &[ping_pong::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
             linear: true,
             design: "messages from 8 bytes to some MiB, at least three lengths on each side of the eager limit (sweeps/eager-limit.toml)",
             assumes: "one message at a time; one switch of protocol",
+            ..RATES
         };
         &ABOUT
     }

@@ -32,7 +32,6 @@ pub fn add_disagreements(model: &dyn Model, card: &Card, replaced: &[(String, f6
     }
 }
 
-/// Returns the wider half of a band, in logarithms.
 fn half_width(row: &ScanPoint) -> f64 {
     let rate = row.prediction.value;
     row.band.map_or(WITHOUT_BAND.ln(), |(low, high)| (rate / low).ln().max((high / rate).ln()))

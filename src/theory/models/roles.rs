@@ -4,14 +4,8 @@
 //! route along d dimensions. Equation (7) as printed, GUPS <= 1 / max(T_i), omits the number of nodes, by which Table 4
 //! multiplies.
 
-use super::{
-    About, Model, Parameter, Prediction, ValidNumbers, Variable, array, bound, cores, count, dimensions,
-    tightest_bound, topology, variable, variable_value,
-};
-use crate::machine::catalogue;
-use apexmap_base::error::{Error, Result};
-use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use super::topology;
+use crate::models::prelude::*;
 use apexmap_measure::kernels::random_access::{roles, routed};
 use apexmap_measure::numerics::join;
 use std::ops::Range;
@@ -86,7 +80,6 @@ impl Division {
     }
 }
 
-/// Returns the updates in a bucket with the paper's four cores.
 pub fn bucket(nodes: f64, look_ahead: f64) -> f64 {
     Division::PAPER.bucket(nodes, look_ahead)
 }
@@ -173,7 +166,7 @@ impl Model for Roles {
         const ABOUT: About = About {
             id: "random_access.roles",
             summary: "k' of k cores route along d dimensions, the others update: the slowest core of a node",
-            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            source: &source::BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 5.1, Equations (6) and (7); Section 5.2; Table 3; Section 6",
             variables: &[NODES, LOOK_AHEAD, OWNER_BY, CORES, ROUTERS, DIMENSIONS],
             parameters: &join::<_, 12>(
@@ -287,7 +280,7 @@ impl Model for Routed {
         const ABOUT: About = About {
             id: "random_access.routed",
             summary: "one core per node, updates routed in software over a 3-D torus: local + hops x hop",
-            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            source: &source::BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 5.2",
             variables: &[NODES, LOOK_AHEAD],
             parameters: &join::<_, 7>(

@@ -317,7 +317,6 @@ pub fn scan_point(
     Ok(ScanPoint { x, prediction, band, extrapolations, reservations })
 }
 
-/// Returns the parameter of a model by the name of its number or by its symbol.
 pub fn parameter(model: &dyn Model, name: &str) -> Option<&'static Parameter> {
     model.about().parameters.iter().find(|parameter| parameter.number == name || parameter.symbol == name)
 }

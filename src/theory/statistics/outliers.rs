@@ -24,7 +24,6 @@ pub fn deviation_factor(count: usize) -> f64 {
     NORMAL * few.unwrap_or(count as f64 / (count as f64 - 0.8))
 }
 
-/// Returns the median absolute deviation of residuals; 0 without any.
 pub fn median_deviation(residuals: &[f64]) -> f64 {
     let sizes: Vec<f64> = residuals.iter().map(|residual| residual.abs()).collect();
     median(&sizes).unwrap_or(0.0)

@@ -184,7 +184,6 @@ impl<'m, T> LentMemory<'m, T> {
         Self { start: memory.as_mut_ptr(), length: memory.len(), borrowed: PhantomData }
     }
 
-    /// Returns a pointer to the item at `offset`, after checking that `items` items exist from there on.
     fn item_pointer(&self, offset: usize, items: usize) -> *mut T {
         check_range(offset, items, self.length);
         self.start.wrapping_add(offset)

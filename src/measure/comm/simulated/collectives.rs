@@ -197,7 +197,6 @@ impl SimulatedComm {
 type Exchanged = (Time, Vec<usize>, Vec<u64>);
 
 impl SimulatedComm {
-    /// Returns the time of a broadcast or gather of words.
     fn tree(&self, words: usize) -> Time {
         self.member.world.machine.tree(self.size(), words * WORD_BYTES as usize)
     }

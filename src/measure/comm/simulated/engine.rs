@@ -153,7 +153,6 @@ impl World {
         self.state.borrow().ranks[rank].clock
     }
 
-    /// Returns the rank that runs next, and removes it from the ready ones.
     fn next_rank(&self) -> Option<usize> {
         let State { ready, polling, ranks, now, .. } = &mut *self.state.borrow_mut();
         loop {

@@ -176,14 +176,12 @@ fn is_default(mapping: &Mapping) -> bool {
 }
 
 impl LinkCosts {
-    /// Returns the picoseconds of a byte on a link.
     pub fn byte_time(&self, link: Link) -> f64 {
         self.slow.filter(|slow| slow.link == link).map_or(self.per_byte, |slow| self.per_byte * slow.factor)
     }
 }
 
 impl Machine {
-    /// Returns why ranks cannot be simulated on this machine.
     pub fn check(&self, ranks: usize) -> Result<(), String> {
         if self.ranks_per_node == 0 {
             return Err("its nodes have no ranks".into());

@@ -4,38 +4,26 @@
 
 use super::topology::Topology;
 use crate::numerics::mix::seed;
-use serde::{Deserialize, Serialize};
 
-/// The places of nodes on a network, as an order of the nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Mapping {
-    /// Node n has place n: along the first side first.
-    #[default]
-    RowMajor,
-    /// A box of powers of two within a grid: each bit of a node's number is a bit of one coordinate, so that all partners of a
-    /// hypercube share a line of the grid.
-    SubCube,
-    /// The same box, with a Gray code along each line: neighbours differ in one bit.
-    GrayCode,
-    /// The places of row-major order in random order, the same in each run.
-    Random,
+apexmap_base::words! {
+    /// The places of nodes on a network, as an order of the nodes.
+    #[derive(Default)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Mapping {
+        /// Node n has place n: along the first side first.
+        #[default]
+        RowMajor = "row-major",
+        /// A box of powers of two within a grid: each bit of a node's number is a bit of one coordinate, so that all partners of a
+        /// hypercube share a line of the grid.
+        SubCube = "sub-cube",
+        /// The same box, with a Gray code along each line: neighbours differ in one bit.
+        GrayCode = "gray-code",
+        /// The places of row-major order in random order, the same in each run.
+        Random = "random",
+    }
 }
 
 impl Mapping {
-    pub const ALL: [Self; 4] = [Self::RowMajor, Self::SubCube, Self::GrayCode, Self::Random];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RowMajor => "row-major",
-            Self::SubCube => "sub-cube",
-            Self::GrayCode => "gray-code",
-            Self::Random => "random",
-        }
-    }
-
-    /// Returns the place of each node.
     pub fn places(self, topology: &Topology, nodes: usize) -> Result<Vec<usize>, String> {
         match self {
             Self::RowMajor => Ok((0..nodes).collect()),
@@ -53,7 +41,6 @@ impl Mapping {
         }
     }
 
-    /// Returns the place of a node in a box with 2^bits nodes along each side.
     fn place_in_box(self, sides: &[usize], bits: &[u32], node: usize) -> usize {
         let (mut rest, mut stride, mut place) = (node, 1, 0);
         for (side, bits) in sides.iter().zip(bits) {

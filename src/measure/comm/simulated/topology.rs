@@ -31,7 +31,6 @@ pub const MAX_PLACES: usize = 1 << 40;
 pub type Link = usize;
 
 impl Topology {
-    /// Returns why these nodes cannot be connected so.
     pub fn check(&self, nodes: usize) -> Result<(), String> {
         let positive = |numbers: &[usize]| numbers.iter().all(|number| (1..=MAX_SIZE).contains(number));
         match self {

@@ -95,7 +95,6 @@ impl Rings {
         Self { places: sends.min(MAX_PLACES as u64), receivers, place_bytes: place_bytes(words) as u64 }
     }
 
-    /// Returns the maximum number of bytes in use of a rank's part.
     pub fn bytes(self, ranks: usize) -> u64 {
         // Each ring also has a count, and its ends keep 192 bytes.
         const BYTES_PER_RING: u64 = size_of::<Count>() as u64 + 192;

@@ -184,7 +184,6 @@ mod wide {
         }
     }
 
-    /// Returns the last offset at which a block of the memory may begin.
     fn last_place(memory: &[u64], block: usize) -> usize {
         memory.len().checked_sub(block).expect("a block is longer than the memory")
     }

@@ -2,10 +2,6 @@
 //!
 //! SOURCE: Strohmaier and Shan, Sections 2 and 2.1, Table 1.
 //! PURPOSE: the rate at which a processor receives global data, by temporal (alpha) and spatial (L) locality.
-//! WORK: N x I accesses per rank, each the sum of L consecutive words. Bytes are the words read, 8 L per access.
-//! CHECK: on every rank, the sum of all words read is compared with the sum that the drawn addresses imply. The memory
-//!   holds differences of a mixing function. The sum of a block therefore follows from the block's two ends, without
-//!   reading memory.
 //! DIFFERENCES from the paper: with several ranks all N index arrays are drawn before the clock starts, because a rank
 //!   that draws while others run serves no requests. Caches are warmed up before the clock starts. The owner of an address
 //!   is computed when the address is drawn. The last block of memory is drawn like any other. Words are 64-bit integers,

@@ -16,13 +16,8 @@ pub const NEIGHBOURS: Key<Activity> = choice_key(
     "activity of all ranks except rank 0 during the run: stream (read memory from end to end), probe (read random words), send (send \
      messages of 4 KiB to each other), or idle",
 );
-const OWN_N: Key<u64> = N.with_domain(Domain::Chosen {
-    min: 1,
-    max: 1 << 32,
-    depends_on: "I and L",
-    // Rank 0 accesses only its own memory.
-    choose: |point| arrays::count_for_share(point, 0.0),
-});
+// Rank 0 accesses only its own memory.
+const OWN_N: Key<u64> = N.with_domain(chosen(1..=1 << 32, "I and L", |point| arrays::count_for_share(point, 0.0)));
 choice! { pub enum Activity { Stream = "stream", Probe = "probe", Send = "send", Idle = "idle" } }
 
 const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = join(

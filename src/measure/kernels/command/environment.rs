@@ -105,7 +105,6 @@ fn open_process(id: Pid) -> std::io::Result<OwnedFd> {
 }
 
 impl Group {
-    /// Returns the id of the program and of its group.
     pub fn id(&self) -> Pid {
         self.id
     }
@@ -216,7 +215,6 @@ fn children() -> Vec<Pid> {
         .collect()
 }
 
-/// Returns whether a process has ended. It may still have to be reaped.
 fn is_over(id: Pid) -> bool {
     Live::find(id).is_none_or(|process| process.is_over)
 }
@@ -243,7 +241,6 @@ pub fn run_delay(id: Pid) -> Option<f64> {
     (run_time > 0).then_some(delay as f64 * 1e-9)
 }
 
-/// Returns the hardware threads of the first cores that this process may use, one on each core.
 pub fn first_cores(count: usize) -> Result<Vec<usize>, String> {
     let machine = Hardware::this_machine();
     let order = place_ranks(&machine.threads, &machine.allowed, PlacementOrder::Spread);

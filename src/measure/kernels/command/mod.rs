@@ -61,7 +61,6 @@ pub static KERNEL: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-/// Returns the specification of a point.
 pub fn specification(point: &Point) -> std::result::Result<Specification, String> {
     match point.params.get(COMMAND) {
         Some(Value::Text(text)) => Specification::parse(text),

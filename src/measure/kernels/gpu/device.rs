@@ -62,7 +62,6 @@ impl<T> Memory<T> {
 }
 
 impl Device {
-    /// Returns the device with a number, as [`devices`] lists them. A thread opens it once.
     pub fn open(number: u64) -> Result<Rc<Self>> {
         if let Some(device) = OPENED.with_borrow(|opened| opened.get(&number).cloned()) {
             return Ok(device);

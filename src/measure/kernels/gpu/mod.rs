@@ -103,7 +103,6 @@ fn open(point: &Point, world: &World) -> Result<Rc<Device>> {
     Device::open(DEVICE.of(point) + place as u64)
 }
 
-/// Returns when all ranks have called it, so that their timed launches start together.
 fn wait_for_all(world: &World) {
     on_transport!(world.transport, comm => comm.barrier());
 }

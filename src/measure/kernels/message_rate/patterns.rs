@@ -18,7 +18,7 @@ pub static STREAMING: Kernel = Kernel {
     ..family(ONE_WAY)
 };
 
-fn stream<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn stream<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let half = comm.size() / 2;
     let stream = Stream { window: Shape::new(point).window, partner: comm.rank() + half };
     run_route(comm, point, arena, (comm.rank() < half).then_some(&stream), true)
@@ -66,7 +66,7 @@ impl Route for Cyclic {
     }
 }
 
-fn send_cyclically<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn send_cyclically<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (SENDERS.of(point) as usize, remote_nodes(point) as usize);
     let route = Cyclic { window: Shape::new(point).window, nodes, cores, core: comm.rank() };
     run_route(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
@@ -124,7 +124,7 @@ impl Route for BlockCyclic {
     }
 }
 
-fn send_block_cyclically<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn send_block_cyclically<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (SENDERS.of(point) as usize, remote_nodes(point) as usize);
     let (window, block) = (Shape::new(point).window, BLOCK.of(point) as usize);
     let route = BlockCyclic { window, block, nodes, cores, core: comm.rank() };
@@ -174,7 +174,12 @@ impl Route for Indirect {
     }
 }
 
-fn send_indirectly<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub fn send_indirectly<C: PointToPoint + Rma>(
+    comm: &C,
+    point: &Point,
+    stream: u64,
+    arena: &mut Arena,
+) -> Result<Outcome> {
     let (cores, nodes) = (SENDERS.of(point) as usize, remote_nodes(point) as usize);
     let random = seed(&[SEED.of(point), comm.rank() as u64, stream]);
     let route =
@@ -222,7 +227,12 @@ impl Route for Random {
     }
 }
 
-fn send_randomly<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub fn send_randomly<C: PointToPoint + Rma>(
+    comm: &C,
+    point: &Point,
+    stream: u64,
+    arena: &mut Arena,
+) -> Result<Outcome> {
     let random = seed(&[SEED.of(point), comm.rank() as u64, stream]);
     let route = Random::new(Shape::new(point).window, comm.size(), comm.rank(), random);
     run_route(comm, point, arena, Some(&route), true)

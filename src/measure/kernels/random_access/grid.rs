@@ -39,7 +39,6 @@ impl NodeGrid {
         self.sizes[..dimension].iter().product()
     }
 
-    /// Returns the ranks that differ from `rank` only in this dimension, in the order of their coordinates.
     pub fn peers(&self, rank: usize, dimension: usize) -> Vec<usize> {
         let (stride, own) = (self.stride(dimension), self.coordinate(rank, dimension));
         let others = (0..self.sizes[dimension]).filter(|&place| place != own);

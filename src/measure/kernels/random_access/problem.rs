@@ -143,7 +143,6 @@ impl Problem {
         }
     }
 
-    /// Returns the number of updates of all streams before this one.
     fn updates_before(&self, stream: usize) -> u64 {
         let product = u128::from(self.updates) * u128::from(self.streams.first(stream));
         (product >> self.streams.words().trailing_zeros()) as u64
@@ -162,7 +161,6 @@ impl Problem {
         (longest.div_ceil(u128::from(self.streams.words())) as u64).div_ceil(size as u64)
     }
 
-    /// Returns the number of streams of a rank that generates updates. It is the same on all ranks.
     pub fn streams_per_rank(&self) -> usize {
         self.streams.parts().div_ceil(self.nodes.count)
     }

@@ -7,7 +7,6 @@ mod codes;
 mod fits;
 pub mod headline;
 mod means;
-mod method;
 pub mod overview;
 mod points;
 pub mod provenance;
@@ -107,7 +106,7 @@ pub fn write(
     let judged = check.map(RegressionCheck::sentence);
     let rates = rates.section(curves.is_some());
     let overview = overview::section(comparison, &details, judged, map.or(curves), &summary.remarks);
-    let method = method::section(comparison, terms.section().is_some(), check.is_some());
+    let method = provenance::method(comparison, terms.section().is_some(), check.is_some());
     let check = check.map(|check| check::section(check, &comparison.warnings()));
     let cards = cards::section(comparison);
     let shapes = shapes::section(comparison, cards.is_some());

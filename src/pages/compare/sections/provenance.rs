@@ -1,11 +1,14 @@
-//! The section on provenance: facts about each machine, and the command that reproduces the comparison.
+//! The sections on the method and on provenance: how points are matched, tested and averaged; facts about each machine, and the
+//! command that reproduces the comparison.
 
 use crate::compare::comparison::Comparison;
 use crate::compare::machine::{Machine, Origin};
+use crate::compare::verdict::BasisWords;
 use crate::html;
 use apexmap_base::units;
+use apexmap_theory::statistics::Basis;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub fn section(comparison: &Comparison, command: &str) -> Value {
     json!({ "machines": comparison.machines.iter().map(about).collect::<Vec<_>>(), "command": command })
@@ -76,4 +79,20 @@ fn about(machine: &Machine) -> Value {
     facts.push((label, machine.samples.len().to_string()));
     facts.retain(|(_, text)| !text.is_empty());
     json!({ "name": machine.name, "given": machine.given, "facts": facts })
+}
+
+pub fn method(comparison: &Comparison, has_terms: bool, has_check: bool) -> Value {
+    let bases: Vec<String> = (1..comparison.machines.len()).filter_map(|machine| bases(comparison, machine)).collect();
+    json!({ "bases": bases, "has_terms": has_terms, "has_check": has_check })
+}
+
+/// Returns a sentence with the bases of a machine's intervals; `None` without a ratio.
+fn bases(comparison: &Comparison, machine: usize) -> Option<String> {
+    let mut counts: BTreeMap<Basis, usize> = BTreeMap::new();
+    for tested in comparison.ratios[machine].ratios.values() {
+        *counts.entry(tested.ratio.basis).or_default() += 1;
+    }
+    let describe = |(basis, points): (&Basis, &usize)| format!("{points} {}", BasisWords::new(*basis).points);
+    let words: Vec<String> = counts.iter().map(describe).collect();
+    (!words.is_empty()).then(|| format!("{}: {}.", comparison.title(machine), words.join("; ")))
 }

@@ -162,15 +162,13 @@ fn figure(comparison: &Comparison, rate: &Rate, title: String, series: Vec<Serie
     let points = &comparison.points.points;
     let points: Vec<usize> = (0..points.len()).filter(|&index| rate.kernels.contains(&points[index].class)).collect();
     let xs: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
-    Figure::Curves(Curves {
+    Figure::Curves(Curves::new(
         title,
-        subtitle: comparison.subtitle(rate.kernels.join(", "), &points),
-        x: quantity(rate.axis, &xs),
-        y: Quantity::log(rate.label(), rate.description().unit),
+        comparison.subtitle(rate.kernels.join(", "), &points),
+        quantity(rate.axis, &xs),
+        Quantity::log(rate.label(), rate.description().unit),
         series,
-        marks: Vec::new(),
-        ordered: false,
-    })
+    ))
 }
 
 /// Kernel and values that distinguish a curve from others.

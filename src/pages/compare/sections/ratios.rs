@@ -220,15 +220,13 @@ fn ratio_curve(group: Group, machine: usize) -> Option<Drawing> {
     let names = group.comparison.title(machine);
     let title = format!("Speed ratio {names}");
     let caption = format!("{title}: above the line at 1, {} is faster; {band}.", group.comparison.name(machine));
-    let curves = Curves {
-        title: title.clone(),
-        subtitle: group.subtitle(&plural(points.len(), "point")),
-        x: group.axis(0).quantity,
-        y: Quantity::log(names, Unit::None),
-        series: vec![Series { label: String::new(), points }],
-        marks: Vec::new(),
-        ordered: false,
-    };
+    let curves = Curves::new(
+        title.clone(),
+        group.subtitle(&plural(points.len(), "point")),
+        group.axis(0).quantity,
+        Quantity::log(names, Unit::None),
+        vec![Series { label: String::new(), points }],
+    );
     let figure = Figure::Curves(curves).with(FigureOptions { level: Some(1.0), ..FigureOptions::default() });
     Some(Drawing { figure, file: format!("ratio-curve-{machine}"), title, caption })
 }

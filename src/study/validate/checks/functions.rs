@@ -3,16 +3,19 @@
 //! The syntax is `NAME = FUNCTION KEY=FORMULA KEY=FORMULA`. A model takes its `card` and its variables. `NAME =
 //! FORMULA` is arithmetic alone.
 
-use super::call::Call;
+use super::Call;
 use super::names::Names;
-use super::{simulated_functions, table_functions};
+use super::table_functions;
 use crate::validate::predict;
+use crate::validate::simulations::marginal_rate;
 use apexmap_base::error::{Error, Result};
+use apexmap_base::point::Value;
 use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_measure::numerics::gf2;
 use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_theory::machine::Card;
-use apexmap_theory::models::{self, hypercube, lost_updates, nic, roles};
+use apexmap_theory::models::{self, hypercube, nic, roles, shared_table};
+use apexmap_theory::trade::{RequiredBlock, required_block};
 use std::f64::consts::PI;
 
 type Function = fn(&Call) -> Result<f64>;
@@ -29,7 +32,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("excess_share", |call| Ok(excess_share(call.number("P")?, call.number("Q")?))),
     ("bucket", |call| Ok(roles::bucket(call.number("nodes")?, call.number("Q")?))),
     ("hops", |call| Ok(roles::hops(call.number("nodes")?))),
-    ("relative_deviation", |call| Ok(lost_updates::relative_deviation(call.number("words")?, call.number("burst")?))),
+    ("relative_deviation", |call| Ok(shared_table::relative_deviation(call.number("words")?, call.number("burst")?))),
     ("crossover", crossover),
     ("theorem_words", |_| Ok(layouts().map(|layout| layout.words()).sum::<u64>() as f64)),
     ("theorem_owners", |_| Ok(layouts().map(|layout| predicted_owners(&layout)).sum::<u64>() as f64)),
@@ -45,9 +48,9 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("burst", table_functions::burst),
     ("lock_rate", table_functions::lock_rate),
     ("rows_below_bisection", table_functions::rows_below_bisection),
-    ("simulated", simulated_functions::simulated_value),
-    ("simulated_marginal_rate", simulated_functions::simulated_marginal_rate),
-    ("simulated_trade", simulated_functions::simulated_trade),
+    ("simulated", simulated_value),
+    ("simulated_marginal_rate", simulated_marginal_rate),
+    ("simulated_trade", simulated_trade),
 ];
 
 pub fn value(names: &Names, formula: &str) -> Result<f64> {
@@ -128,4 +131,46 @@ fn predicted_owners(layout: &Layout) -> u64 {
         owner <= predicted && predicted <= owner + 1
     };
     (0..layout.words()).filter(holds).count() as u64
+}
+
+/// Returns the median of a column (`of`) over the samples of a sweep at the point with all other arguments: numbers or words.
+pub fn simulated_value(call: &Call) -> Result<f64> {
+    Ok(median(call, call.word("sweep")?, &values(call), call.word("of")?))
+}
+
+/// Returns the marginal rate of the runs of a sweep at the point with all other arguments.
+pub fn simulated_marginal_rate(call: &Call) -> Result<f64> {
+    let simulations = call.names.published.simulations;
+    let samples = simulations.and_then(|simulations| simulations.select(call.word("sweep").ok()?, &values(call)));
+    Ok(samples.and_then(|samples| marginal_rate(&samples)).unwrap_or(f64::NAN))
+}
+
+/// Returns the values of a point's parameters.
+fn values<'a>(call: &Call<'a>) -> Vec<(&'a str, Value)> {
+    let values = call.arguments.iter().filter(|(key, _)| !["sweep", "of"].contains(key)).map(|(key, formula)| {
+        let number = call.names.number(formula).map(Value::Real);
+        (*key, number.unwrap_or_else(|_| Value::Text((*formula).to_owned())))
+    });
+    values.collect()
+}
+
+fn median(call: &Call, sweep: &str, values: &[(&str, Value)], column: &str) -> f64 {
+    let simulations = call.names.published.simulations;
+    simulations.and_then(|simulations| simulations.median(sweep, values, column)).unwrap_or(f64::NAN)
+}
+
+/// Returns the factor by which L must grow to hold the bandwidth of alpha = 0.001 and L = 1 at alpha = 1.
+pub fn simulated_trade(call: &Call) -> Result<f64> {
+    let bandwidth = |alpha: f64, block: f64| {
+        let values = [("alpha", Value::Real(alpha)), ("L", Value::Real(block))];
+        median(call, call.word("sweep").unwrap_or_default(), &values, "bytes_per_second")
+    };
+    let blocks: Vec<f64> = (0..=16).map(|power| f64::from(1 << power)).collect();
+    let far: Vec<f64> = blocks.iter().map(|block| bandwidth(1.0, *block)).collect();
+    let level = bandwidth(0.001, 1.0);
+    Ok(match required_block(&blocks, &far, level) {
+        RequiredBlock::Words(words) | RequiredBlock::AtMost(words) if !level.is_nan() => words,
+        RequiredBlock::Never if !level.is_nan() => f64::INFINITY,
+        _ => f64::NAN,
+    })
 }

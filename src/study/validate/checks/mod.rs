@@ -6,14 +6,13 @@
 //! `published` and `recomputed`, formulas; `agrees`, a condition, without which the value counts as not explained;
 //! `remark`, and `why`, which replaces it if the value differs.
 
-mod call;
 mod functions;
 mod names;
-mod simulated_functions;
 mod table_functions;
 
 use super::simulations::Simulations;
 use super::{Check, Fault, Kind, NotSimulated, PublishedFit, Verdict};
+use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 use apexmap_theory::paper_tables::{self, Table};
 use names::{Names, words};
@@ -183,4 +182,35 @@ fn half_digit(printed: &str) -> f64 {
     let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     // Slightly more than half, because differences have rounding errors.
     0.500001 * 10f64.powi(-(decimals as i32))
+}
+
+/// A function call: the names it may use, and its arguments.
+struct Call<'a> {
+    pub names: &'a Names<'a>,
+    /// Pairs of name and formula.
+    pub arguments: Vec<(&'a str, &'a str)>,
+}
+
+impl Call<'_> {
+    /// Returns an argument without evaluating it.
+    pub fn word(&self, key: &str) -> Result<&str> {
+        let argument = self.arguments.iter().find(|(name, _)| *name == key);
+        argument.map(|(_, word)| *word).ok_or_else(|| Error::internal(format!("{key} is not given")))
+    }
+
+    pub fn number(&self, key: &str) -> Result<f64> {
+        self.names.number(self.word(key)?)
+    }
+
+    /// Returns the values of all arguments.
+    pub fn numbers(&self) -> Result<Vec<f64>> {
+        self.arguments.iter().map(|(_, formula)| self.names.number(formula)).collect()
+    }
+
+    pub fn predict(&self, model: &str) -> Result<f64> {
+        let variables = self.arguments.iter().filter(|(key, _)| *key != "card");
+        let given: Vec<_> =
+            variables.map(|(key, formula)| Ok((*key, self.names.number(formula)?))).collect::<Result<_>>()?;
+        Ok(predict(model, self.word("card")?, &given)?.value)
+    }
 }

@@ -1,7 +1,6 @@
 //! Checks that use several rows of a table: numbers fitted to all rows, or to all but the row of the check.
 
-use super::call::Call;
-use super::{Names, Place};
+use super::{Call, Names, Place};
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::numerics::statistics;

@@ -4,11 +4,7 @@
 //! restated here. The power law is that of the Apex-Map paper, Section 2: P(address < c) = (c/M)^alpha.
 
 use super::{ALPHA, BLOCK, WORDS};
-use crate::machine::catalogue;
-use crate::models::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable, variable_value};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use crate::models::prelude::*;
 use apexmap_measure::kernels::apex_map::{one_sided, sequential, two_sided};
 use apexmap_measure::kernels::{self, Ranks};
 use apexmap_measure::numerics::power_law::remote_share;

@@ -10,13 +10,7 @@
 use super::hits::{LINE, cached_ratios};
 use super::lru::AccessPattern;
 use super::{ALPHA, BLOCK, WORDS};
-use crate::machine::catalogue;
-use crate::models::{
-    About, Model, Parameter, Prediction, Variable, array, bound, single_choice, tightest_bound, variable,
-};
-use apexmap_base::error::Result;
-use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use crate::models::prelude::*;
 use apexmap_measure::kernels::gpu::apex_map;
 
 /// Bandwidth of a device: 8 L divided by the time of an access.

@@ -24,14 +24,9 @@ pub use own_blocks::{BlockSeconds, missing_memory_numbers, own_block_seconds};
 pub use reads::Reads;
 pub use requests::Requests;
 
-use super::{
-    About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, card_number, count,
-    parameter_values, single_choice, variable,
-};
-use crate::machine::{Card, Entry, catalogue};
-use apexmap_base::error::Result;
-use apexmap_base::source;
-use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+use crate::machine::Entry;
+use crate::models::prelude::*;
+use apexmap_base::units::HUGE_PAGE_BYTES;
 use apexmap_measure::kernels::apex_map::{one_sided, sequential, two_sided};
 use apexmap_measure::kernels::{self, Windows};
 use apexmap_measure::numerics::join;

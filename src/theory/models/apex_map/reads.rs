@@ -5,11 +5,7 @@
 use super::costs::Memory;
 use super::hits::Shares;
 use super::{ASCENDING, MEMORY_END, PAGE, PARAMETERS, SIZES, sizes};
-use crate::machine::Card;
-use crate::models::{About, Model, Prediction, ValidNumbers, Variable, array, bound, count, variable};
-use apexmap_base::error::Result;
-use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use crate::models::prelude::*;
 use apexmap_measure::kernels::calibrate::memory::{blocks, read, sparse};
 
 /// Reads per second of one core: the reciprocal of the time in [`super::Surface`], with the shares of uniform reads.

@@ -5,11 +5,7 @@
 use super::costs::{self, Memory, Remote};
 use super::hits::Shares;
 use super::{BLOCK, BY, MEMORY_END, PAGE, RANKS_END, SIZES, WORDS, parameters, sizes};
-use crate::machine::Card;
-use crate::models::{About, Model, Parameter, Prediction, RANKS, ValidNumbers, Variable, array, bound, variable};
-use apexmap_base::error::Result;
-use apexmap_base::source;
-use apexmap_base::units::{Unit, WORD_BYTES};
+use crate::models::prelude::*;
 use apexmap_measure::kernels::calibrate::network::request;
 
 /// Bandwidth of a process: the time is that of [`super::Surface`], with a given remote share.

@@ -127,7 +127,6 @@ impl FormulaModel {
         self.saved.as_ref()
     }
 
-    /// Returns the unit of the column on the left side.
     pub fn column_unit(&self) -> Option<Unit> {
         self.units.column
     }
@@ -209,7 +208,7 @@ fn variable(name: &str, unit: Unit) -> Variable {
     // A variable of other models has the same valid numbers here.
     let namesake = super::ALL.iter().flat_map(|model| model.about().variables).find(|other| other.name == name);
     let valid = namesake.map_or(ValidNumbers::Any, |other| other.valid);
-    Variable { valid, ..super::variable(name, unit, name, None) }
+    Variable { valid, ..super::variables::variable(name, unit, name, None) }
 }
 
 fn parameter(name: &str, dimension: Option<Dimension>, is_own: bool) -> Parameter {
@@ -219,7 +218,6 @@ fn parameter(name: &str, dimension: Option<Dimension>, is_own: bool) -> Paramete
     Parameter { own_unit, ..create(name, name, BOUNDS.0, BOUNDS.1, 1.0) }
 }
 
-/// Returns the column of the left side with its unit, and the byte after the `=`.
 fn left_side<'a>(text: &'a str, columns: &[(String, Option<Unit>)]) -> Result<(&'a str, Option<Unit>, usize)> {
     const HELP: &str = "write COLUMN = EXPRESSION, such as 'seconds = a + b * L'";
     let error = |span: Range<usize>, message: &str, help: String| {

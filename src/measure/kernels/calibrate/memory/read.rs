@@ -87,7 +87,6 @@ impl Places {
         Self { words, page: None }
     }
 
-    /// Returns the place of a draw, for a region of any size.
     #[inline(always)]
     fn place(self, draw: u64) -> u64 {
         self.spread_over_pages(((u128::from(draw) * u128::from(self.words)) >> 64) as u64)

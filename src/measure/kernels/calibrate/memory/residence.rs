@@ -38,7 +38,6 @@ const OUTPUTS: [Output; 4] = [
 /// Laps before the wait, which fill the caches.
 const LAPS: u64 = 2;
 
-/// Returns the steps of a lap: all lines but one, so that a chase without effect ends elsewhere.
 fn lap_steps(point: &Point) -> u64 {
     lines(point) - 1
 }

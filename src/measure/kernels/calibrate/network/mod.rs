@@ -47,7 +47,6 @@ fn contents(rank: usize) -> impl Iterator<Item = u64> {
     (0..).map(move |place| mix((rank as u64) << 32 ^ place))
 }
 
-/// Returns the wrapping sum, which cannot overflow.
 fn wrapping_sum(words: &[u64]) -> u64 {
     words.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))
 }

@@ -59,9 +59,6 @@ const BY: Key<RemoteAccess> =
     choice_key("by", "access to a remote block: a request and a reply, or a get").in_column("remote_by", Unit::None);
 choice! { enum RemoteAccess { Messages = "messages", Gets = "gets" } }
 const SMALL_M: Key<u64> = M.with_domain(Domain::Global { min: 1, max: 1 << 60, default: 1 << 12 });
-const DEFAULT_N: Key<u64> = N.with_domain(Domain::Chosen {
-    min: 1,
-    max: 1 << 32,
-    depends_on: "I, L and given_remote_share",
-    choose: |point| arrays::count_for_share(point, GIVEN_REMOTE_SHARE.of(point)),
-});
+const DEFAULT_N: Key<u64> = N.with_domain(chosen(1..=1 << 32, "I, L and given_remote_share", |point| {
+    arrays::count_for_share(point, GIVEN_REMOTE_SHARE.of(point))
+}));

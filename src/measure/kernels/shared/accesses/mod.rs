@@ -33,11 +33,11 @@ pub const L: Key<u64> = key("L", "spatial locality: consecutive words per access
     .in_column("block_words", Unit::Words);
 pub const I: Key<u64> =
     key("I", "accesses per index array", integers(1..=1 << 32, 1024)).in_column("indices", Unit::None);
-pub const N: Key<u64> = key(
+pub static N: Key<u64> = key(
     "N",
     "number of index arrays in one run; the default is large enough for the clock and for \
      remote accesses to average out",
-    Domain::Chosen { min: 1, max: 1 << 32, depends_on: "I, L, alpha and P", choose: arrays::count },
+    chosen(1..=1 << 32, "I, L, alpha and P", arrays::count),
 )
 .in_column("index_arrays", Unit::None);
 pub const SEED: Key<u64> = seed("seed of the random addresses");

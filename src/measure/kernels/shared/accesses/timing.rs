@@ -241,7 +241,6 @@ pub(in crate::kernels) struct PassTally {
 
 /// The operations that a rank must implement to be timed.
 pub(in crate::kernels) trait TimedRank {
-    /// Returns the memory that is read before the clock runs.
     fn memory(&self) -> &[u64];
     /// Returns the number of words after which the warm-up may end before [`super::warm_up::WarmUp::MIN_SECONDS`], if its time per
     /// access is steady. The number is the same on all ranks.
@@ -252,7 +251,6 @@ pub(in crate::kernels) trait TimedRank {
     fn prepare(&mut self, _: &[Location]) {}
     /// Runs the accesses. All ranks do this at the same time.
     fn pass(&mut self, locations: &[Location]) -> PassTally;
-    /// Returns the sum that a correct pass over `array` reads.
     fn expected_sum(&self, draws: &Draws, array: &[Location]) -> u64 {
         draws.expected_sum(array)
     }

@@ -66,7 +66,6 @@ impl<'a, C: PointToPoint + 'a, R: Route> Rounds<'a, C, R> {
         }
     }
 
-    /// Returns the number of messages with the stamp of another round.
     #[inline]
     fn wrong_stamps(&mut self, round: u32) -> u64 {
         let Shape { items, stride, .. } = self.shape;

@@ -132,7 +132,6 @@ impl<V: Vector> Lanes<V> {
     }
 }
 
-/// Returns the shape of a block of `block` words.
 fn shape<V: Vector>(block: usize) -> u8 {
     let (vectors, rest) = (block / V::WORDS, block % V::WORDS);
     match (vectors / LANES, vectors % LANES, rest) {

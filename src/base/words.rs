@@ -1,0 +1,35 @@
+//! Enums whose variants have a word: their name in files, on cards and on command lines.
+
+/// Defines an enum with a word for each variant.
+#[macro_export]
+macro_rules! words {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $name:ident {
+            $($(#[$of_variant:meta])* $variant:ident = $word:literal),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        $visibility enum $name {
+            $($(#[$of_variant])* #[serde(rename = $word)] $variant),+
+        }
+
+        impl $name {
+            /// All variants, in their order.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
+
+            /// Returns the word of the variant.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+
+            /// Returns the variant with this word.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|value| value.name() == name)
+            }
+        }
+    };
+}

@@ -1,0 +1,23 @@
+//! The driver: plans the launches of a sweep, starts them, watches them and keeps the samples of their points.
+
+mod attempt;
+pub mod budget;
+pub mod cost;
+pub mod counts;
+pub mod driver;
+pub mod environment;
+pub mod errors;
+pub mod execute;
+pub mod faults;
+pub mod forecast;
+pub mod groups;
+pub mod lines;
+pub mod node_types;
+pub mod plan;
+pub mod protocol;
+pub mod remote_memory;
+pub mod result_state;
+pub mod simulation;
+mod suspicion;
+pub mod watch;
+mod watcher;

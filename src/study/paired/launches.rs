@@ -1,0 +1,97 @@
+//! Launches of two variants of a sweep as sides of a comparison.
+
+use super::sides::{Check, SideRun, Sides};
+use super::{Side, log_speed};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::guarded::TemporaryFolder;
+use apexmap_base::sample::{Launch, Sample};
+use apexmap_measure::worker::Repeat;
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::journal;
+use apexmap_results::disk::tabulate::tabulate;
+use apexmap_results::samples::Samples;
+use apexmap_run::campaign::starter::Starter;
+use apexmap_run::campaign::{Campaign, Conduct};
+use apexmap_run::drive::driver::Watcher;
+use apexmap_run::drive::plan::Entry;
+use apexmap_run::sweep::Sweep;
+
+/// Both sides of a sweep, with their launches in a folder that is removed at the end.
+pub struct Launches {
+    sides: [SweepSide; 2],
+    /// Removed after the sides.
+    _folder: TemporaryFolder,
+}
+
+struct SweepSide {
+    campaign: Campaign,
+    starter: Starter,
+    folder: Folder,
+}
+
+/// Shows nothing: a comparison has hundreds of launches.
+struct Silent;
+
+impl Watcher for Silent {}
+
+/// Changes a sweep so that each launch measures each point once, without a preflight.
+pub fn measure_once(sweep: &mut Sweep) {
+    sweep.repeat = Repeat { min: 1, max: 1, width: None, budget_seconds: None };
+    sweep.launch.launches = 1;
+    sweep.launch.preflight_seconds = 0.0;
+}
+
+impl Launches {
+    /// Takes the campaigns of both sides, whose results are in this folder.
+    pub fn new(campaigns: [Campaign; 2], folder: TemporaryFolder) -> Result<Self> {
+        let [a, b] = campaigns.map(SweepSide::new);
+        Ok(Self { sides: [a?, b?], _folder: folder })
+    }
+}
+
+impl Sides for Launches {
+    fn points(&self) -> [Vec<Entry>; 2] {
+        self.sides.each_ref().map(|side| side.campaign.plan.entries.clone())
+    }
+
+    fn column(&self) -> Option<&str> {
+        None
+    }
+
+    fn prepare(&mut self, _: [Side; 2], _: &Check) -> Result<()> {
+        Ok(())
+    }
+
+    fn run(&mut self, side: Side, check: &Check) -> Result<SideRun> {
+        self.sides[side as usize].run(check)
+    }
+}
+
+impl SweepSide {
+    fn new(campaign: Campaign) -> Result<Self> {
+        let starter = Starter::check(&campaign)?;
+        let folder = Folder::create(&campaign.folder)?;
+        Ok(Self { campaign, starter, folder })
+    }
+
+    /// Measures every point once, in a further block of launches.
+    fn run(&mut self, check: &Check) -> Result<SideRun> {
+        let earlier = self.folder.journal_files()?.len();
+        self.campaign.plan.blocks = earlier as u32 + 1;
+        let failed = self.starter.measure(&self.campaign, &self.folder, Conduct::default(), &mut Silent, check)?;
+        if let Some(point) = failed {
+            return Err(Error::measurement(
+                format!("a point of {} failed: {}", point.kernel, point.reason),
+                "run the sweep alone: `apexmap run` shows all failures",
+            ));
+        }
+        let journals = self.folder.journal_files()?.split_off(earlier);
+        let records = journals.iter().map(|path| journal::read(path)).collect::<Result<Vec<_>>>()?;
+        let launch: Option<Launch> = records.iter().find_map(|record| record.launch.clone());
+        let launch = launch.ok_or_else(|| Error::internal("a launch without a greeting"))?;
+        let speed = log_speed(&Samples::from(tabulate(&records, |_| true)));
+        let value = speed.ok_or_else(|| Error::internal("a launch without a sample"))?.exp();
+        let samples: Vec<Sample> = records.into_iter().flat_map(|record| record.samples).collect();
+        Ok(SideRun { launch, samples, is_whole_launch: true, value, is_smaller_better: false })
+    }
+}

@@ -1,0 +1,93 @@
+//! The two sides of a comparison, and their runs.
+
+use super::{Limits, Pairs, Run, Side, Turn};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::sample::{Launch, Sample, Status};
+use apexmap_base::shell::quote_words;
+use apexmap_measure::kernels::command;
+use apexmap_results::table::quietness::{ReferenceValues, causes};
+use apexmap_run::drive::plan::Entry;
+use std::time::Instant;
+
+/// One run of a side.
+pub struct SideRun {
+    pub launch: Launch,
+    pub samples: Vec<Sample>,
+    /// Whether the launch has no other run.
+    pub is_whole_launch: bool,
+    /// The value that is compared, and whether smaller ones are better.
+    pub value: f64,
+    pub is_smaller_better: bool,
+}
+
+/// Fails on a signal.
+pub type Check<'a> = dyn Fn() -> Result<()> + 'a;
+
+/// Two sides that are compared.
+pub trait Sides {
+    fn points(&self) -> [Vec<Entry>; 2];
+
+    /// Returns the compared column; `None` for the mean over all points.
+    fn column(&self) -> Option<&str>;
+
+    /// Prepares runs of these sides; the same one twice for the null.
+    fn prepare(&mut self, compared: [Side; 2], check: &Check) -> Result<()>;
+
+    fn run(&mut self, side: Side, check: &Check) -> Result<SideRun>;
+}
+
+/// The runs of a comparison so far.
+#[derive(Default)]
+pub struct Measured {
+    pub pairs: Pairs,
+    /// The compared value of each run, by side.
+    pub values: [Vec<f64>; 2],
+    reference: ReferenceValues,
+}
+
+impl Measured {
+    /// Creates a comparison with the runs of an earlier one.
+    pub fn new(pairs: Pairs, values: [Vec<f64>; 2]) -> Self {
+        Self { pairs, values, reference: ReferenceValues::default() }
+    }
+
+    /// Measures two of the sides in blocks; the same one twice for the null. `keep` stores a run before the next one is measured.
+    pub fn measure(
+        &mut self,
+        sides: &mut dyn Sides,
+        compared: [Side; 2],
+        limits: &Limits,
+        keep: &mut dyn FnMut(Turn, &SideRun) -> Result<()>,
+        check: &Check,
+    ) -> Result<()> {
+        sides.prepare(compared, check)?;
+        let (Self { pairs, values, reference }, started) = (self, Instant::now());
+        let mut run_once = |turn: Turn| {
+            let run = sides.run(compared[turn.side as usize], check)?;
+            keep(turn, &run)?;
+            require_success(&run.samples)?;
+            let SideRun { launch, samples, value, is_smaller_better, .. } = run;
+            if !(value.is_finite() && value > 0.0) {
+                let message = format!("a run of {} has the value {value}, which has no ratio", turn.side.name());
+                return Err(Error::measurement(message, "run it alone to see what it does"));
+            }
+            samples.iter().for_each(|sample| reference.add(&sample.disturbance));
+            let reference = reference.clone().reference();
+            let is_disturbed = samples.iter().any(|sample| {
+                causes(&sample.disturbance, &reference, launch.oversubscribed).is_some_and(|causes| !causes.is_empty())
+            });
+            values[turn.side as usize].push(value);
+            Ok(Run { speed: if is_smaller_better { 1.0 / value } else { value }, is_disturbed })
+        };
+        super::measure(pairs, limits, &mut || started.elapsed().as_secs_f64(), &mut run_once)
+    }
+}
+
+/// Fails if one of the samples has failed.
+pub fn require_success(samples: &[Sample]) -> Result<()> {
+    let Some(failed) = samples.iter().find(|sample| sample.status != Status::Ok) else { return Ok(()) };
+    let command = command::specification(&failed.point).map(|command| quote_words(command.command));
+    let name = command.unwrap_or_else(|_| failed.point.kernel.clone());
+    let help = "run the command itself to see its whole output";
+    Err(Error::measurement(format!("{name}: {}", failed.message), help))
+}
