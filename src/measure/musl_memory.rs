@@ -73,6 +73,9 @@ pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, bytes: usize) -> 
 }
 
 /// Copies a type from the beginning and one from the end, which may overlap in the middle.
+///
+/// # Safety
+/// As for [`memcpy`], of at least the size of the type.
 #[inline]
 unsafe fn copy_ends<T>(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: the caller has at least one `T`.
@@ -85,6 +88,9 @@ unsafe fn copy_ends<T>(to: *mut u8, from: *const u8, bytes: usize) {
 }
 
 /// Copies up to 15 bytes.
+///
+/// # Safety
+/// As for [`memcpy`].
 #[inline]
 unsafe fn copy_few(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: each range has at least the size of its type.
@@ -100,6 +106,9 @@ unsafe fn copy_few(to: *mut u8, from: *const u8, bytes: usize) {
 }
 
 /// Copies 16 to 64 bytes.
+///
+/// # Safety
+/// As for [`memcpy`], of that size.
 #[inline]
 unsafe fn copy_vectors(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: four vectors at the ends and in the middle cover up to 64 bytes.
@@ -119,6 +128,9 @@ unsafe fn copy_vectors(to: *mut u8, from: *const u8, bytes: usize) {
 macro_rules! define_copy {
     ($(#[$doc:meta])* $name:ident, $store:literal, $end:literal) => {
         $(#[$doc])*
+        ///
+        /// # Safety
+        /// As for [`memcpy`], of more than 64 bytes, on a processor with AVX.
         unsafe fn $name(to: *mut u8, from: *const u8, bytes: usize) {
             // SAFETY: the loop ends within the last 64 bytes, which both ranges have.
             unsafe {
@@ -157,6 +169,9 @@ define_copy!(
 );
 
 /// Copies more than [`STREAMED_BYTES`] to any address.
+///
+/// # Safety
+/// As for [`std::ptr::copy_nonoverlapping`] of bytes, on a processor with AVX.
 unsafe fn copy_around_caches(to: *mut u8, from: *const u8, bytes: usize) {
     let head = to.align_offset(32);
     // SAFETY: `head` is below 32; the ranges do not overlap.
@@ -167,6 +182,9 @@ unsafe fn copy_around_caches(to: *mut u8, from: *const u8, bytes: usize) {
 }
 
 /// Copies forwards on a processor without AVX.
+///
+/// # Safety
+/// As for [`memcpy`].
 unsafe fn copy_words(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: the direction flag is clear, as the calling convention demands.
     unsafe {
@@ -175,6 +193,9 @@ unsafe fn copy_words(to: *mut u8, from: *const u8, bytes: usize) {
 }
 
 /// Copies more than 64 bytes from the end to the beginning, for a target that begins within the source.
+///
+/// # Safety
+/// As for [`memcpy`], of that size.
 unsafe fn copy_backwards(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: the loop ends within the first 16 bytes, which both ranges have.
     unsafe {

@@ -246,3 +246,12 @@ pub(super) const fn integers(range: RangeInclusive<u64>, default: u64) -> Domain
 pub(super) const fn chosen(range: RangeInclusive<u64>, depends_on: &'static str, choose: fn(&Point) -> u64) -> Domain {
     Domain::Chosen { min: *range.start(), max: *range.end(), depends_on, choose }
 }
+
+/// Requires a power of two of a parameter.
+pub(super) fn require_power_of_two(point: &Point, key: Key<u64>) -> std::result::Result<(), Refusal> {
+    let (name, value) = (key.parameter.name, key.of(point));
+    if value.is_power_of_two() {
+        return Ok(());
+    }
+    Err(refusal!([name], "{name} = {value} is not a power of two; use {}", value.next_power_of_two()))
+}

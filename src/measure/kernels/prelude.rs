@@ -1,7 +1,7 @@
 //! The names that a kernel needs: `use crate::kernels::prelude::*;`
 
-pub(in crate::kernels) use super::parameter::{choice_key, chosen, integers, key};
-pub(in crate::kernels) use super::refusal::{require_even_ranks, require_power_of_two, require_two_ranks};
+pub(in crate::kernels) use super::parameter::{choice_key, chosen, integers, key, require_power_of_two};
+pub(in crate::kernels) use super::refusal::{require_even_ranks, require_two_ranks};
 pub(in crate::kernels) use super::{
     Bounded, Computations, Divided, Division, Domain, Kernel, Key, Outcome, Output, Pattern, Ranks, Refusal, Rings,
     Traffic, Windows, Work, output, parameters,

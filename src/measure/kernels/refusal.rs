@@ -1,6 +1,5 @@
 //! Refusals of points that a kernel cannot run.
 
-use super::Key;
 use apexmap_base::point::Point;
 use apexmap_base::units::plural;
 use std::fmt;
@@ -51,13 +50,4 @@ pub(super) fn require_two_ranks(point: &Point) -> std::result::Result<(), Refusa
         1 => Err(refusal!(["ranks"], "needs at least two ranks")),
         _ => Ok(()),
     }
-}
-
-/// Requires a power of two of a parameter.
-pub(super) fn require_power_of_two(point: &Point, key: Key<u64>) -> std::result::Result<(), Refusal> {
-    let (name, value) = (key.parameter.name, key.of(point));
-    if value.is_power_of_two() {
-        return Ok(());
-    }
-    Err(refusal!([name], "{name} = {value} is not a power of two; use {}", value.next_power_of_two()))
 }

@@ -6,8 +6,8 @@ use super::draw::Location;
 use super::sums::Plain;
 use super::sums::lanes::Lanes;
 use super::sums::vectors::{Kind, Width};
+use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, time_accesses};
-use super::timing::{PassTally, TimedRank};
 use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, Sum, buffer_bytes, contents, memory};
 use crate::kernels::prelude::*;
 

@@ -18,7 +18,7 @@ pub mod writes;
 
 use super::shared::accesses::{
     ALPHA, B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_words, check, contents, draw, local_words,
-    memory, simulated_words, timing,
+    memory, simulated_words, tally, timing,
 };
 use super::shared::sums::{self, Sum, sum_all};
 use crate::kernels::prelude::*;

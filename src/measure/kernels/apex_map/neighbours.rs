@@ -4,7 +4,7 @@
 mod background;
 
 use super::draw::Location;
-use super::timing::PassTally;
+use super::tally::PassTally;
 use super::timing::{Arrays, time};
 use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, buffer_bytes, memory, sum_all, work};
 use crate::kernels::prelude::*;

@@ -4,7 +4,7 @@
 use super::access::{self, ACCESS, Access, WRITE_SHARE, traffic};
 use super::access_all::access_all;
 use super::draw::Location;
-use super::timing::PassTally;
+use super::tally::PassTally;
 use super::timing::{Arrays, time};
 use super::writes::{self, ALL_OUTPUTS};
 use super::{ALPHA, FAMILY, I, L, M, N, PAGES, SEED, buffer_bytes, memory, sum_all};

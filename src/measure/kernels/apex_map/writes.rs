@@ -7,8 +7,8 @@
 use super::access::{Access, pattern, traffic};
 use super::access_all::{self, AccessSpec as What};
 use super::draw::{Draws, Location, potential};
+use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, replay, time_accesses};
-use super::timing::{PassTally, TimedRank};
 use super::{I, L, N, OUTPUTS, PAGES, Sum, contents, local_words};
 use crate::kernels::prelude::*;
 use crate::kernels::shared::parameters::TRAFFIC;

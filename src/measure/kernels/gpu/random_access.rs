@@ -23,7 +23,7 @@ pub static KERNEL: Kernel = Kernel {
         concurrent updates of a word may lose one; `errors` counts the words that differ.",
     refuse,
     work: |point| {
-        let operations = (updates(point) * point.ranks as u64) as f64;
+        let operations = updates(point) as f64 * point.ranks as f64;
         Work::new(operations, "update", WORD_BYTES as f64, "words updated, 8 bytes per update")
     },
     run: |point, _, world| run(point, world),

@@ -8,6 +8,7 @@
 pub mod arrays;
 pub mod draw;
 pub mod one_sided;
+pub mod tally;
 pub mod timing;
 pub mod two_sided;
 pub mod warm_up;

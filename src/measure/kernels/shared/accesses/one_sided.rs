@@ -5,7 +5,7 @@
 //!   order of their arrival. A rank looks for arrived blocks after each get, and after at most 64 own accesses.
 
 use super::draw::Location;
-use super::timing::PassTally;
+use super::tally::PassTally;
 use super::timing::{Arrays, run_quarters, time};
 use super::{B, L, memory};
 use crate::comm::GetWindow;

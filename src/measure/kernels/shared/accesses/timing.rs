@@ -1,6 +1,7 @@
 //! Runs the warm-up and the timed passes, verifies them, and gathers the results of the ranks.
 
 use super::draw::{Draws, Location};
+use super::tally::{PassTally, TimedRank};
 use super::{I, N, warm_up};
 use crate::kernels::prelude::*;
 use crate::numerics::statistics::{Summary, median};
@@ -223,35 +224,4 @@ fn outcome<C: Collectives>(
         ranks => Err(format!("the sum of the words read is wrong on {ranks} of {} ranks", comm.size())),
     };
     Outcome { seconds, outputs, verdict }
-}
-
-/// Counts and clock readings of a rank's pass over accesses.
-#[derive(Clone, Copy, Default)]
-pub(in crate::kernels) struct PassTally {
-    pub(in crate::kernels) sum: u64,
-    pub(in crate::kernels) remote: u64,
-    pub(in crate::kernels) served: u64,
-    /// The transport's clock after the first quarter of the accesses and before the last, if the pass covers the whole run.
-    pub(in crate::kernels) quarters: Option<(f64, f64)>,
-    /// The transport's clock when the rank has summed all data that it reads.
-    pub(in crate::kernels) own_end: f64,
-    /// The transport's clock when no other rank needs this rank any more.
-    pub(in crate::kernels) end: f64,
-}
-
-/// The operations that a rank must implement to be timed.
-pub(in crate::kernels) trait TimedRank {
-    fn memory(&self) -> &[u64];
-    /// Returns the number of words after which the warm-up may end before [`super::warm_up::WarmUp::MIN_SECONDS`], if its time per
-    /// access is steady. The number is the same on all ranks.
-    fn sufficient_words(&self) -> u64 {
-        u64::MAX
-    }
-    /// Prepares accesses before they run, while the clock does not run.
-    fn prepare(&mut self, _: &[Location]) {}
-    /// Runs the accesses. All ranks do this at the same time.
-    fn pass(&mut self, locations: &[Location]) -> PassTally;
-    fn expected_sum(&self, draws: &Draws, array: &[Location]) -> u64 {
-        draws.expected_sum(array)
-    }
 }

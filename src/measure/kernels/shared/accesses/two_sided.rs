@@ -8,7 +8,7 @@
 //!   rank's memory; threads copy it once, like an eager send.
 
 use super::draw::Location;
-use super::timing::PassTally;
+use super::tally::PassTally;
 use super::timing::{Arrays, run_quarters, time};
 use super::{B, L, NSER, SMSG, memory};
 use crate::comm::{Inbox, MailboxCapacity, MemoryOutbox, Outbox};

@@ -1,7 +1,7 @@
 //! The untimed accesses before a run, which fill the caches as the point's own accesses do.
 
 use super::draw::{Draws, Location};
-use super::timing::TimedRank;
+use super::tally::TimedRank;
 use super::{I, L};
 use crate::kernels::prelude::*;
 
