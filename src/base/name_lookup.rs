@@ -9,6 +9,8 @@ pub fn nearest_name<'a>(
     known_names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
 ) -> Option<&'a str> {
     let lowercase = name.to_lowercase();
+    // "alfa" sounds like "alpha".
+    let sound = |text: &str| text.to_lowercase().replace("ph", "f");
     let distance = |candidate: &str| {
         let spelt = strsim::damerau_levenshtein(&lowercase, &candidate.to_lowercase());
         spelt.min(strsim::damerau_levenshtein(&sound(name), &sound(candidate)))
@@ -16,19 +18,14 @@ pub fn nearest_name<'a>(
     // For equal distances, prefer the longest common beginning: people mistype ends.
     let common_prefix = |candidate: &str| name.chars().zip(candidate.chars()).take_while(|(a, b)| a == b).count();
     let known_names = known_names.into_iter();
-    let has_last_part = |candidate: &&str| candidate.rsplit_once('.').is_some_and(|(_, last)| last == lowercase);
-    if let Some(candidate) = known_names.clone().find(has_last_part) {
+    let mut last_parts = known_names.clone().filter_map(|candidate| Some((candidate, candidate.rsplit_once('.')?.1)));
+    if let Some((candidate, _)) = last_parts.find(|(_, last)| *last == lowercase) {
         return Some(candidate);
     }
     let best =
         known_names.min_by_key(|candidate| (distance(candidate), std::cmp::Reverse(common_prefix(candidate))))?;
     // Up to a third of wrong letters counts as a typing error; more is a different word.
     (distance(best) <= lowercase.chars().count().max(best.chars().count()) / 3).then_some(best)
-}
-
-/// Spells names that sound alike in the same way: "alfa" and "alpha".
-fn sound(text: &str) -> String {
-    text.to_lowercase().replace("ph", "f")
 }
 
 /// Returns the advice about an unknown name: the nearest known name, if one is similar, then all known names.

@@ -97,11 +97,6 @@ impl Drawable for Heat<'_> {
     }
 }
 
-/// Returns whether words of this font size fit into a cell.
-fn fits(words: &str, rect: &Rect, size: f64) -> bool {
-    Font::new(size).width(words) + 6.0 <= rect.width() && size * 1.2 <= rect.height()
-}
-
 /// Draws the cells, with their values where these fit and do not lie under one of the rectangles `covered`.
 fn draw_cells(
     canvas: &mut Canvas,
@@ -110,6 +105,9 @@ fn draw_cells(
     (area, covered): (&Cells, &[Rect]),
 ) -> Result<()> {
     let format_value = |value: f64, with_unit: bool| palette.format_value(value, grid, with_unit);
+    let fits = |words: &str, rect: &Rect, size: f64| {
+        Font::new(size).width(words) + 6.0 <= rect.width() && size * 1.2 <= rect.height()
+    };
     // With the unit, if it fits every cell in a readable size.
     let looks = [14.0, 13.0, 12.0].map(|size| (size, true));
     let looks = looks.into_iter().chain([14.0, 13.0, 12.0, 11.0, 10.0, 9.0].map(|size| (size, false)));

@@ -68,12 +68,6 @@ impl<'a> Member<'a> {
         let (machine, base) = (point.by_machine[machine].as_ref()?, point.by_machine[base].as_ref()?);
         Some(Self { weight, machine, base, ratio: ratio(machine, base, tests)? })
     }
-
-    /// Returns the standard error of the ratio's logarithm, multiplied by the weight.
-    fn weighted_error(&self) -> Option<f64> {
-        let (low, high) = self.ratio.interval?;
-        Some(self.weight * (high / low).ln() / 2.0 / NORMAL)
-    }
 }
 
 /// Returns the geometric mean of the speeds of one machine relative to another over these points.
@@ -160,7 +154,11 @@ fn mean_of_points(members: &[Member]) -> Option<GeometricMean> {
         let basis = if is_exact { Basis::Exact } else { Basis::Launches };
         return Some(make_mean(mean.value, Some(mean.interval()), basis));
     }
-    if let Some(errors) = members.iter().map(Member::weighted_error).collect::<Option<Vec<f64>>>() {
+    let errors = members.iter().map(|member| {
+        let (low, high) = member.ratio.interval?;
+        Some(member.weight * (high / low).ln() / 2.0 / NORMAL)
+    });
+    if let Some(errors) = errors.collect::<Option<Vec<f64>>>() {
         let half = NORMAL * errors.iter().map(|error| error * error).sum::<f64>().sqrt() / total;
         return Some(make_mean(value, Some((value - half, value + half)), Basis::Samples));
     }

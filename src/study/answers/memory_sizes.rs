@@ -139,7 +139,8 @@ impl MemorySizes {
         let list =
             |chosen: Vec<String>, rest: &str| (!chosen.is_empty()).then(|| format!("  {}{rest}", chosen.join(", ")));
         let invisible: Vec<String> = sizes
-            .filter(|(_, size)| self.is_hidden(*size))
+            .filter(|(_, size)| (self.range.0..=self.range.1).contains(size))
+            .filter(|(_, size)| self.steps.iter().all(|step| !step.spans(*size)))
             .map(|(name, size)| format!("{name} = {}", units::bytes(size)))
             .collect();
         let verb = if invisible.len() == 1 { "is" } else { "are" };
@@ -155,11 +156,6 @@ impl MemorySizes {
             lines.push(format!("  huge pages: {}{further}, relative to base pages", gain(most)));
         }
         lines.join("\n") + "\n"
-    }
-
-    /// Returns whether no step is near this size, although sizes around it were measured.
-    fn is_hidden(&self, size: f64) -> bool {
-        self.range.0 <= size && size <= self.range.1 && self.steps.iter().all(|step| !step.spans(size))
     }
 
     /// Returns the ends of a slope with the reported sizes there: `from 512 KiB (L2) to 8 MiB (L3)`.
