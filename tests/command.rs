@@ -475,11 +475,10 @@ fn nothing_of_a_sent_result_runs_without_consent() {
             let sweep = damage(&folder);
             let (sweep, new) = (sweep.to_str().unwrap(), scratch.join("new"));
             let new = new.to_str().unwrap();
-            let asked: [&[&str]; 4] = [
+            let asked: [&[&str]; 3] = [
                 &["run", sweep, "--no-report", "--out", new],
                 &["try", sweep, "--out", new],
                 &["ab", "--sweep", sweep, "--budget", "1s"],
-                &["job", "export", sweep, new],
             ];
             for arguments in asked {
                 let refused = apexmap(arguments);

@@ -1,4 +1,4 @@
-//! The surroundings of campaigns on a cluster: its site file, and what a command requests from the batch system.
+//! The surroundings of campaigns on a cluster: its site file, and the requests of a command to the batch system.
 
 use crate::batch::{self, System};
 use crate::site::Site;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Default)]
 pub struct Cluster {
     pub site: Site,
-    /// What the flags request from the batch system.
+    /// The requests of the flags to the batch system.
     pub flags: SubmitTable,
     /// Whether the flags request jobs.
     pub submits: bool,

@@ -91,7 +91,7 @@ fn rates(samples: &Samples, codes: &[Code], node: &PlainNode) -> Result<String> 
     Ok(format!("{table}{}", wrap_lines(&describe(&notes, labels.len()), terminal_width())))
 }
 
-/// What limits the rate of a code, as a clause.
+/// The limit of the rate of a code, as a clause.
 #[derive(Clone, PartialEq)]
 enum Note {
     ReadAt(f64, String),

@@ -20,7 +20,7 @@ pub fn display(plan: &Plan, folder: Option<&Path>) -> Box<dyn Watcher> {
     Box::new(Progress::new(plan, folder))
 }
 
-/// What the end of a run shows.
+/// The last words of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// The numbers, then the place of the report that is written, with fits of models if they are wanted.

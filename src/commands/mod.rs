@@ -1,4 +1,4 @@
-//! The commands: one file each, and one line each in `commands!`, by what they are for.
+//! The commands: one file each, and one line each in `commands!`, by their purpose.
 
 mod ab;
 mod archive;

@@ -53,7 +53,7 @@ pub struct Arguments {
 /// Version of the fields of `--json`. It changes when a field changes its meaning or is removed.
 const VERSION: u32 = 2;
 
-/// What is known about a result: the fields of `--json`.
+/// The facts of a result: the fields of `--json`.
 #[derive(Serialize)]
 struct StatusReport {
     version: u32,

@@ -24,7 +24,7 @@ pub struct Youngest {
 /// Where an access finds its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// At this place among the youngest: so many different lines were accessed since.
+    /// At this place among the youngest: this number of different lines were accessed since.
     Young(usize),
     Old(Displaced),
 }
@@ -146,7 +146,7 @@ const WORD_BITS: usize = 64;
 const GROUP_WORDS: usize = 64;
 
 impl Marks {
-    /// Returns room for so many times, a multiple of those of a group.
+    /// Returns room for this number of times, a multiple of those of a group.
     fn new(room: usize) -> Self {
         let words = room / WORD_BITS;
         Self { words: vec![0; words], counts: vec![0; words], groups: vec![0; words / GROUP_WORDS + 1], count: 0 }

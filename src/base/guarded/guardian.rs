@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What the guardian needs.
+/// The inputs of the guardian.
 pub struct Guardian {
     /// Whether the program gets its own session, without a terminal. Otherwise a terminal's Ctrl-C reaches it.
     pub own_session: bool,
@@ -133,7 +133,7 @@ impl Guardian {
 pub fn remove_at_end(folder: PathBuf, leash: RawFd) -> nix::Result<()> {
     // SAFETY: the child allocates memory and makes system calls only.
     match unsafe { fork()? } {
-        // Its child is nobody's, so that nobody has to wait for it.
+        // Its child has no parent here that has to wait for it.
         ForkResult::Parent { child } => waitpid(child, None).map(drop),
         ForkResult::Child => {
             // SAFETY: as above.

@@ -130,7 +130,7 @@ impl Guarded {
                 pause = (pause * 2).min(Duration::from_millis(20));
             }
             self.has_ended(PollTimeout::ZERO)?;
-            // What outlived a killed guardian, and processes with the mark that others started.
+            // Processes that outlived a killed guardian, and processes with the mark that others started.
             end_all(self.program, self.program, &self.mark, wait);
         }
         self.status.ok_or_else(|| {

@@ -222,7 +222,7 @@ fn submit_all(writer: &Writer, system: &System, jobs: Vec<PartJob>) -> Result<()
     ))
 }
 
-/// Describes a job that measures or waits, and what to do if it was cancelled.
+/// Describes a job that measures or waits, and the next step if it was cancelled.
 fn describe_open(job: &OpenJob, files: &JobFiles) -> String {
     match &job.queued_id {
         None => "a job measures it".to_owned(),

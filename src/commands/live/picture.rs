@@ -87,7 +87,7 @@ impl<'a> Picture<'a> {
         self.write_scale(frame, remark);
     }
 
-    /// Returns the map in a frame of its own height.
+    /// Returns the map in a frame as high as it needs.
     pub fn frame(&self, width: usize, remark: &str) -> Frame {
         let mut frame = Frame::new(width, self.height());
         self.draw(&mut frame, remark);

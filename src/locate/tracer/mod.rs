@@ -37,9 +37,9 @@ pub use compiler::COMPILER_VARIABLE;
 pub struct TraceOptions {
     /// The trace begins at the first call of this function.
     pub from: Option<String>,
-    /// The trace ends after so many accesses; the program goes on.
+    /// The trace ends after this number of accesses; the program continues.
     pub accesses: Option<u64>,
-    /// The trace ends after so many seconds; the program goes on.
+    /// The trace ends after this time in seconds; the program continues.
     pub seconds: Option<u32>,
     /// Different lines whose accesses are all kept; `None` keeps all accesses.
     pub line_limit: Option<u32>,
