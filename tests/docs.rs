@@ -438,7 +438,8 @@ fn the_readme_is_short_and_links_to_every_page() {
     );
     // The book has its own list.
     for list in ["docs/README.md", "docs/SUMMARY.md"] {
-        let is_listed = |path: &Path| path.starts_with("docs") && !path.ends_with("README.md") && !path.ends_with("SUMMARY.md");
+        let is_listed =
+            |path: &Path| path.starts_with("docs") && !path.ends_with("README.md") && !path.ends_with("SUMMARY.md");
         for (path, _) in pages.iter().filter(|(path, _)| is_listed(path)) {
             let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
             assert!(text(list).contains(&format!("]({name})")), "{list} does not lead to {name}");

@@ -316,16 +316,16 @@ fn a_map_that_is_wider_than_the_terminal_shows_the_ends_of_its_axes() {
         table.set("alpha", &alpha.into());
         table.set("block_words", &block.into());
         table.set("seconds", &1.0.into());
-        table.set("bytes_per_second_per_rank", &(block as f64 * 1e9).into());
+        table.set("bytes_per_second_per_rank", &(block as f64 * 1.5e9).into());
     }
     let file = scratch.join("wide.parquet");
     new_file::replace(&file, |out| parquet::write(out, &file, &table.finish())).expect("written");
     let lines: Vec<String> = successful_stdout(&["show", file.to_str().unwrap()]).lines().map(str::to_owned).collect();
-    assert!(lines[0].ends_with("alpha over L, 75 of 100 values of L"), "{lines:#?}");
+    assert!(lines[0].ends_with("alpha over L, 76 of 100 values of L"), "{lines:#?}");
     assert!(lines[1..].iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
-    assert!(lines.last().unwrap().contains("1 GB/s") && lines.last().unwrap().contains("100 GB/s"), "{lines:#?}");
+    assert!(lines.last().unwrap().contains("1.5 GB/s") && lines.last().unwrap().contains("150 GB/s"), "{lines:#?}");
     assert!(
-        lines[1].contains("1 GB/s") && lines[1].contains("100 GB/s"),
+        lines[1].contains("1.5 GB/s") && lines[1].contains("150 GB/s"),
         "the corners are those of the map: {lines:#?}"
     );
 }

@@ -190,7 +190,7 @@ fn ci_script(name: &str) -> PathBuf {
 
 #[test]
 fn release_scripts_can_be_parsed() {
-    for name in ["dist", "mpi-bindings", "static"] {
+    for name in ["dist", "mpi-bindings", "release"] {
         let output = Command::new("sh").arg("-n").arg(ci_script(name)).output().expect("a shell");
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(fs::metadata(ci_script(name)).expect("a file").permissions().mode() & 0o111 != 0, "{name}");
