@@ -28,7 +28,7 @@ use apexmap_theory::bounds::Limits;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::formula::{FormulaModel, Names};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A function that must accept any bytes.
 pub type Target = fn(&[u8]);
@@ -265,12 +265,16 @@ pub fn formula(data: &[u8]) {
     }
 }
 
-/// Returns a result folder for this process, in memory if possible.
+/// Returns a result folder for this thread, in memory if possible.
 fn scratch() -> &'static Folder {
-    static FOLDER: OnceLock<Folder> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let memory = PathBuf::from("/dev/shm");
-        let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
-        Folder::create(&parent.join(format!("apexmap-fuzz-{}", std::process::id()))).expect("a folder")
-    })
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    thread_local! { static FOLDER: &'static Folder = create_folder(NUMBER.fetch_add(1, Ordering::Relaxed)) }
+    FOLDER.with(|folder| *folder)
+}
+
+fn create_folder(number: usize) -> &'static Folder {
+    let memory = PathBuf::from("/dev/shm");
+    let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    let folder = Folder::create(&parent.join(format!("apexmap-fuzz-{}-{number}", std::process::id())));
+    Box::leak(Box::new(folder.expect("a folder")))
 }
