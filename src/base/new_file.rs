@@ -6,13 +6,26 @@
 
 use crate::error::{Error, Result};
 use crate::regular_file;
-use nix::libc::O_NOFOLLOW;
+use nix::libc::{self, O_NOFOLLOW};
 use nix::unistd::{Uid, User};
+use std::ffi::CStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::FromRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Creates an empty file in memory. The system is called without the C library, which has the function only since glibc 2.27.
+pub fn create_in_memory(name: &CStr) -> io::Result<File> {
+    // SAFETY: the name ends with a zero, and nothing else has the new descriptor.
+    let descriptor = unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) };
+    match i32::try_from(descriptor) {
+        // SAFETY: as above.
+        Ok(descriptor) if descriptor >= 0 => Ok(unsafe { File::from_raw_fd(descriptor) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
 
 const TEMPORARY_PREFIX: &str = ".apexmap-";
 const TEMPORARY_SUFFIX: &str = ".tmp";

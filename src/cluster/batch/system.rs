@@ -5,9 +5,9 @@ use super::script;
 use super::template::Template;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::LAUNCH_VARIABLE;
+use apexmap_base::new_file::create_in_memory;
 use apexmap_base::regular_file;
 use apexmap_base::terminal::to_printable;
-use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::signal::Signal;
 use std::fs::File;
 use std::io;
@@ -103,9 +103,8 @@ impl System {
             Error::environment(format!("cannot start {program}: {e}"), advice)
         };
         // Files in memory, because a process that the command leaves behind may hold a pipe open forever.
-        let outputs = ["output", "errors"].map(|name| memfd_create(name, MFdFlags::MFD_CLOEXEC).map(File::from));
-        let [output, errors] = outputs.map(|file| file.map_err(|e| start_error(e.into())));
-        let (output, errors) = (output?, errors?);
+        let output = create_in_memory(c"output").map_err(start_error)?;
+        let errors = create_in_memory(c"errors").map_err(start_error)?;
         let mut command = Command::new(program);
         // Without the mark and in its own group, a program that the system starts from here outlives this launch and Ctrl-C.
         command.args(arguments).current_dir(&self.folder).env_remove(LAUNCH_VARIABLE).process_group(0);

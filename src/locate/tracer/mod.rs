@@ -11,18 +11,18 @@ mod valgrind;
 use crate::site::{SAMPLE_LIMIT, Sink, Site};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::{Guarded, Terms};
+use apexmap_base::new_file::create_in_memory;
 use apexmap_base::shell::quote_words;
 use messages::{End, Messages};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::libc;
 use nix::poll::PollTimeout;
-use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::Pid;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) 
     let tool = valgrind::Tool::prepare(options.cache.as_deref())?;
     let failed = |cause: std::io::Error| Error::environment(format!("cannot make a socket for the trace: {cause}"), "");
     let (output, input) = UnixStream::pair().map_err(failed)?;
-    let log = memfd_create("valgrind", MFdFlags::MFD_CLOEXEC).map_err(|e| failed(e.into()))?;
+    let log = create_in_memory(c"valgrind").map_err(failed)?;
     let mut command = tool.command();
     command.args(arguments(options, &input, &log)).args(program);
     let mut child = start(command, &tool, [input.as_raw_fd(), log.as_raw_fd()])?;
@@ -93,7 +93,7 @@ pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) 
 }
 
 /// The arguments of the tool. `-q` without files of the user's, so that each run is alike.
-fn arguments(options: &TraceOptions, socket: &UnixStream, log: &OwnedFd) -> Vec<String> {
+fn arguments(options: &TraceOptions, socket: &UnixStream, log: &File) -> Vec<String> {
     let fixed = [
         "--tool=apexmap",
         "--command-line-only=yes",
@@ -180,8 +180,8 @@ impl Drop for PassedOn {
 }
 
 /// Returns the end of valgrind's messages.
-fn read_log(log: OwnedFd) -> String {
-    let (mut file, mut bytes) = (File::from(log), Vec::new());
+fn read_log(mut file: File) -> String {
+    let mut bytes = Vec::new();
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let _ = file.seek(SeekFrom::Start(length.saturating_sub(LOG_BYTES)));
     let _ = file.take(LOG_BYTES).read_to_end(&mut bytes);
