@@ -1,4 +1,4 @@
-//! The sums of [`super::sum`], computed with vectors of 4 or 8 words.
+//! The sums of [`super::sum_all`], computed with vectors of 4 or 8 words.
 
 use super::Plain;
 use super::vectors::{Kind, Vector, Width};
