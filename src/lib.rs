@@ -15,7 +15,8 @@
 //!                answers: answers to the questions of sweeps; nodes: nodes of a cluster against each other;
 //!                paired: two commands, or two variants of a sweep, in turn
 //! src/cluster    batch: batch systems; site: site files; jobs: a campaign as scripts of jobs, each submitted once
-//! src/run        sweep: specification, plan, driver; launch: launchers; campaign: a sweep from plan to result on this machine
+//! src/run        sweep: reads sweep files and expands points; launch: launchers; drive: plans launches, starts and watches them;
+//!                campaign: a sweep from plan to result on this machine
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export;
 //!                import: outputs of other programs
@@ -39,7 +40,7 @@
 //!
 //! # How to add ...
 //!
-//! * a kernel: a file in `src/measure/kernels/` with a constant `Kernel`, its module, and its line in `kernels::ALL`. Help, sweeps, plans,
+//! * a kernel: a file in `src/measure/kernels/` with a static `Kernel`, its module, and its line in `kernels::ALL`. Help, sweeps, plans,
 //!   bounds, simulations, results, figures and the report's tables then include it.
 //! * a launcher: a template in `src/run/launch/templates/`, and its line in `launch::registry`; if a template is not enough, code
 //!   as in `openmpi.rs`. Sweeps, their schema, help and errors then include it.
