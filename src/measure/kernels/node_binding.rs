@@ -9,10 +9,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::units::plural;
 
-/// Runs a point with its memory and its ranks on the NUMA nodes that it names. Collective.
-///
-/// # Panics
-/// Panics if the point is not complete.
+/// Runs a complete point with its memory and its ranks on the NUMA nodes that it names. Collective.
 pub(crate) fn run_on_nodes(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     let number = |key: Key<u64>| key.get(point).map(|node| node as usize);
     world.arena.place_on_node(number(MEMORY_NODE))?;
@@ -21,7 +18,7 @@ pub(crate) fn run_on_nodes(kernel: &Kernel, point: &Point, stream: u64, world: &
     kernel.run(point, stream, world)
 }
 
-/// Binds this rank's thread to a hardware thread of a NUMA node. Dropping it restores the previous binding.
+/// Binds this rank's thread to a hardware thread. Dropping it restores the previous binding.
 pub struct NodeBinding {
     previous_processors: Vec<usize>,
 }

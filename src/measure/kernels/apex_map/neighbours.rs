@@ -55,7 +55,6 @@ pub static KERNEL: Kernel = Kernel {
     ..FAMILY
 };
 
-/// Runs the kernel at a point. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     // Every rank has the memory of rank 0 in a world of one rank.
     let mut own = point.clone().with_parameter("M", super::local_words(point));

@@ -11,7 +11,6 @@ pub(in crate::kernels) const OUTPUTS: &[Output] =
 
 const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE];
 
-/// What kernels that measure one cost have in common.
 const FAMILY: Kernel = Kernel {
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,
     outputs: OUTPUTS,
@@ -20,7 +19,6 @@ const FAMILY: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-/// Runs a kernel and adds the pages of its memory.
 fn run_with_pages(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     let mut outcome = (kernel.run)(point, stream, world)?;
     if let Some(pages) = PAGES.get(point)
@@ -31,8 +29,7 @@ fn run_with_pages(kernel: &Kernel, point: &Point, stream: u64, world: &mut World
     Ok(outcome)
 }
 
-/// Combines the outcome of all ranks: the time of the slowest rank for its `operations`, and the number of faults on all ranks,
-/// which `fault_name` names. Collective.
+/// The time of the slowest rank for its `operations`, and the number of faults on all ranks, which `fault_name` names. Collective.
 pub(in crate::kernels) fn gather_outcome<C: Collectives>(
     comm: &C,
     seconds: f64,

@@ -32,7 +32,7 @@ const STEPS: Key<u64> = key("steps", "accesses per chase in each launch", intege
 const OUTPUTS: [Output; 7] =
     join(&super::OUTPUTS, &[output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank")]);
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("chase.cl"));
-/// Launches of a run; the last one counts.
+/// The last launch of a run counts.
 const LAUNCHES: u64 = 3;
 
 fn refuse(point: &Point) -> std::result::Result<(), Refusal> {

@@ -35,7 +35,6 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     measure(comm, &problem, arena, Rules::STRICT, |table| pass(&mut lists, comm, &problem, owners, table))
 }
 
-/// Generates, exchanges and applies the updates of all rounds.
 fn pass<C: Collectives>(
     lists: &mut RoundLists,
     comm: &C,

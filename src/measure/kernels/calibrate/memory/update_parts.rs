@@ -1,5 +1,4 @@
-//! The parts of an update of RandomAccess: to generate its value, to compute its index, to find its owner, to divide it among ranks,
-//! and to apply it to a table.
+//! The parts of an update of RandomAccess.
 
 use super::{BATCH, BYTES, FAMILY, PAGES, VALUES, check_region, index_contents, region_words, work_per_rank};
 use crate::kernels::calibrate::gather_outcome;
@@ -12,7 +11,7 @@ use crate::kernels::shared::updates::round_lists::RoundLists;
 use crate::kernels::shared::updates::table::Table;
 use crate::numerics::gf2;
 
-/// Size of the table, which exists only in [`UPDATE`], as a power of two of words.
+/// The table exists only in [`UPDATE`].
 const TABLE_BITS: u32 = 30;
 const OWNERS: Key<u64> =
     key("owners", "number of owners that divide the table of 2^30 words", integers(1..=1 << 20, 96));
@@ -186,7 +185,6 @@ fn divide_between_partners<C: Collectives>(comm: &C, point: &Point, index: Index
     (seconds, wrong)
 }
 
-/// As [`divide_between_partners`], for a sort by owner.
 fn sort_by_owner<C: Collectives>(comm: &C, point: &Point, index: Index) -> (f64, u64) {
     let layout = Layout::new(TABLE_BITS, OWNERS.of(point) as usize);
     let owners = Owners::cheapest(layout);

@@ -21,10 +21,9 @@ pub static KERNEL: Kernel = Kernel {
 };
 
 const LOOKS: Key<u64> = key("looks", "polls per rank in one run", integers(1..=1 << 32, 1 << 16));
-/// Number of posted receives, and of send handles: the defaults of kernels that serve others.
+/// Posted receives, and sends: the defaults of kernels that serve others.
 const HANDLES: usize = 16;
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     let polls = LOOKS.of(point);
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, 1);

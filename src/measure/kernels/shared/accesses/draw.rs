@@ -7,8 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
 
-/// The target of an access. The upper 24 bits hold the distance from the reading rank to the owner, modulo P. The lower 40 bits hold
-/// the word offset in the owner's memory. A location in the reader's own memory is therefore equal to its offset.
+/// The target of an access. The upper 24 bits hold the distance from the reading rank to the owner, modulo P; the lower 40 bits the
+/// word offset in the owner's memory. A location in the reader's own memory is therefore equal to its offset.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(in crate::kernels) struct Location(u64);
@@ -30,7 +30,7 @@ impl Location {
         self.0 >> Self::OFFSET_BITS == 0
     }
 
-    /// Returns the rank whose memory holds the location. `comm` is the reader's.
+    /// `comm` is the reader's.
     #[inline]
     pub(in crate::kernels) fn owner(self, comm: &impl Comm) -> usize {
         let owner = comm.rank() + (self.0 >> Self::OFFSET_BITS) as usize;
@@ -43,12 +43,12 @@ impl Location {
     }
 }
 
-/// Returns a hash of a rank and a word. The content of each word is the difference of two consecutive values.
+/// A hash. The content of each word is the difference of two consecutive values.
 pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
-/// The parameter of kernels whose accesses follow no power law.
+/// For kernels whose accesses follow no power law.
 pub const GIVEN_REMOTE_SHARE: Key<f64> = key(
     "given_remote_share",
     "fraction of the accesses that goes to the memory of other ranks",
@@ -58,9 +58,8 @@ pub const GIVEN_REMOTE_SHARE: Key<f64> = key(
 /// The distribution of the blocks that a rank reads. Block 0 is the first in the rank's memory.
 #[derive(Clone, Copy)]
 enum Law {
-    /// The power law of Apex-Map.
     Power(PowerLaw),
-    /// A given fraction of the accesses goes to other ranks. Own and remote blocks are each drawn uniformly.
+    /// Own and remote blocks are each drawn uniformly.
     RemoteShare { remote: f64, own: u64, blocks: u64 },
 }
 
@@ -86,7 +85,6 @@ impl Law {
     }
 }
 
-/// An endless random sequence of accesses of one rank.
 pub(in crate::kernels) struct Draws {
     law: Law,
     random: Pcg64Mcg,
@@ -100,7 +98,7 @@ pub(in crate::kernels) struct Draws {
 }
 
 impl Draws {
-    /// Starts the sequence of a rank. Each combination of rank, stream and purpose has a different sequence.
+    /// Each combination of rank, stream and purpose has a different sequence.
     pub(in crate::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
         let (block, local) = (L.of(point), local_words(point));
         Self {
@@ -119,7 +117,6 @@ impl Draws {
         Self { stored: words as u64, ..self }
     }
 
-    /// Fills an index array with the next accesses.
     pub(in crate::kernels) fn fill(&mut self, array: &mut [Location]) {
         array.fill_with(|| {
             let word = self.law.sample(&mut self.random) * self.block;

@@ -1,9 +1,6 @@
-//! The accesses of Apex-Map: parameters, memory, addresses, verification, timing, and the two protocols for remote blocks.
-//!
-//! SOURCE: Strohmaier and Shan, Sections 2 and 2.1, Table 1.
-//! CHECK: on every rank, the sum of all words read is compared with the sum that the drawn addresses imply. The memory
-//!   holds differences of a mixing function. The sum of a block therefore follows from the block's two ends, without
-//!   reading memory.
+//! The accesses of Apex-Map and their verification, and the two protocols for remote blocks (Strohmaier and Shan, Sections 2 and
+//! 2.1, Table 1). The memory holds differences of a mixing function. The sum of a block therefore follows from the block's two
+//! ends, without reading memory.
 
 pub mod arrays;
 pub mod draw;
@@ -89,12 +86,12 @@ pub(in crate::kernels) const OUTPUTS: &[Output] = &[
     HUGE_SHARE,
 ];
 
-/// Returns the words of the global memory per rank, M/P.
+/// M/P.
 pub(in crate::kernels) fn local_words(point: &Point) -> u64 {
     M.of(point) / point.ranks as u64
 }
 
-/// Largest number of words that a simulated rank stores, if a block is not longer.
+/// If a block is not longer.
 const SIMULATED_WORDS: u64 = 1 << 10;
 
 /// Returns the words that a simulated rank stores. Its memory repeats them, because contents take memory but no virtual time: the
@@ -104,8 +101,7 @@ pub(in crate::kernels) fn simulated_words(point: &Point) -> u64 {
     local_words(point).min((SIMULATED_WORDS / block).max(1) * block)
 }
 
-/// Returns the words that a rank needs in addition to its share of the global memory: `drawn` index arrays, one index array for
-/// the warm-up, and `blocks` blocks.
+/// Returns the words in addition to the share of the global memory, with one index array for the warm-up.
 pub(in crate::kernels) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -> u64 {
     let indices = I.of(point).saturating_mul(drawn.saturating_add(1));
     indices.saturating_add(L.of(point).saturating_mul(blocks))
@@ -125,7 +121,6 @@ pub(in crate::kernels) fn contents(rank: u64, word: u64) -> u64 {
     potential(rank, word + 1).wrapping_sub(potential(rank, word))
 }
 
-/// Refuses points that no kernel of Apex-Map can run.
 pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), Refusal> {
     let (memory, block, ranks) = (M.of(point), L.of(point), point.ranks as u64);
     if memory % ranks != 0 {

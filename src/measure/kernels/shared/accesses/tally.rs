@@ -1,8 +1,5 @@
-//! What a rank does in a timed pass, and what it counts.
-
 use super::draw::{Draws, Location};
 
-/// Counts and clock readings of a rank's pass over accesses.
 #[derive(Clone, Copy, Default)]
 pub(in crate::kernels) struct PassTally {
     pub(in crate::kernels) sum: u64,
@@ -16,17 +13,16 @@ pub(in crate::kernels) struct PassTally {
     pub(in crate::kernels) end: f64,
 }
 
-/// The operations that a rank must implement to be timed.
 pub(in crate::kernels) trait TimedRank {
     fn memory(&self) -> &[u64];
-    /// Returns the number of words after which the warm-up may end before [`super::warm_up::WarmUp::MIN_SECONDS`], if its time per
-    /// access is steady. The number is the same on all ranks.
+    /// The number of words after which a steady warm-up may end before [`super::warm_up::WarmUp::MIN_SECONDS`]; the same on all
+    /// ranks.
     fn sufficient_words(&self) -> u64 {
         u64::MAX
     }
-    /// Prepares accesses before they run, while the clock does not run.
+    /// Called while the clock does not run.
     fn prepare(&mut self, _: &[Location]) {}
-    /// Runs the accesses. All ranks do this at the same time.
+    /// Runs the accesses, on all ranks at the same time.
     fn pass(&mut self, locations: &[Location]) -> PassTally;
     fn expected_sum(&self, draws: &Draws, array: &[Location]) -> u64 {
         draws.expected_sum(array)

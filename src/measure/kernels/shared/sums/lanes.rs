@@ -52,8 +52,6 @@ impl<V: Vector> Lanes<V> {
         }
     }
 
-    /// Adds a block of any length.
-    ///
     /// # Safety
     /// A block can be read at `address`. Its length is the block length of the sum given to [`Self::begin`].
     #[inline(always)]
@@ -69,7 +67,7 @@ impl<V: Vector> Lanes<V> {
         self.lanes[lane % LANES] = unsafe { self.lanes[lane % LANES].wrapping_add(words) };
     }
 
-    /// Adds a block of one shape. Its first vector goes to lane `first`.
+    /// Its first vector goes to lane `first`.
     ///
     /// # Safety
     /// The same as for [`Self::block`]. In addition, the block's length has this shape.
@@ -109,8 +107,6 @@ impl<V: Vector> Lanes<V> {
         }
     }
 
-    /// Adds the blocks at `offsets`, all of one shape.
-    ///
     /// # Safety
     /// A block can be read at each word of the memory from the first up to and including word `last`. Its length has this shape.
     #[inline(always)]
@@ -170,10 +166,7 @@ unsafe fn add_one<V: Vector, const SHAPE: u8>(sum: &mut Sum, words: &[u64]) {
     lanes.end(sum);
 }
 
-/// Returns the same sum as [`super::sum_all()`], computed with the instructions of `kind`.
-///
-/// # Panics
-/// If a block is not inside `memory`.
+/// The same as [`super::sum_all()`] with the instructions of `kind`.
 pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     let mut sum = Sum::new(block);
     // SAFETY: the sum and the adder have the same block length.

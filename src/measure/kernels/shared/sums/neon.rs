@@ -72,8 +72,6 @@ impl Vector for Plain {
     }
 }
 
-/// Returns a word and a zero.
-///
 /// # Safety
 /// A word can be read at `address`.
 #[inline(always)]
