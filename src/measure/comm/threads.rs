@@ -13,7 +13,7 @@ use super::sync::{Arrivals, Barrier, Exposure, Failure};
 use crate::affinity;
 use crate::hardware::{Hardware, PlacementOrder, place_ranks};
 use apexmap_base::crash::describe_panic;
-use apexmap_base::error::{Error, Result as Checked};
+use apexmap_base::error::{Error, Result};
 use apexmap_base::fatal_signal;
 use std::any::Any;
 use std::cell::Cell;
@@ -150,9 +150,9 @@ fn give_up() -> ! {
 pub(super) fn start(
     ranks: usize,
     placement_order: PlacementOrder,
-    program: impl Fn(&ThreadComm, &mut Arena) -> Checked<()> + Sync,
+    program: impl Fn(&ThreadComm, &mut Arena) -> Result<()> + Sync,
     _report_failure: impl Fn(&str),
-) -> Checked<()> {
+) -> Result<()> {
     let results =
         run_placed(ranks, placement_order, |comm, arena| program(comm, arena).inspect_err(|_| comm.declare_failure()));
     // Prefer the error of the rank that failed first to the errors that followed from it.

@@ -55,9 +55,9 @@ pub struct Kernel {
     pub stages: fn(&Point) -> Option<u64>,
 
     /// Refuses points that no kernel of the family can run.
-    pub family_check: fn(&Kernel, &Point) -> std::result::Result<(), Refusal>,
+    pub family_check: fn(&Kernel, &Point) -> Result<(), Refusal>,
     /// Refuses points that this kernel cannot run, in addition to those of the family.
-    pub refuse: fn(&Point) -> std::result::Result<(), Refusal>,
+    pub refuse: fn(&Point) -> Result<(), Refusal>,
     /// Operations and bytes of one complete run, over all ranks.
     pub work: fn(&Point) -> Work,
     /// The work of a run with these outputs, for kernels that may do less than the point asks.
@@ -136,7 +136,7 @@ impl Kernel {
     }
 
     /// Checks a combination of parameters. Each is already within its domain.
-    pub fn check(&self, point: &Point) -> std::result::Result<(), Refusal> {
+    pub fn check(&self, point: &Point) -> Result<(), Refusal> {
         (self.family_check)(self, point)?;
         (self.refuse)(point)
     }

@@ -202,7 +202,7 @@ pub struct Outcome {
     /// The values of [`Kernel::outputs`], by column.
     pub outputs: BTreeMap<&'static str, Value>,
     /// The verdict of the verification; `Err` describes the wrong results.
-    pub verdict: std::result::Result<(), String>,
+    pub verdict: Result<(), String>,
 }
 
 fn suggest_multi_rank_kernels(kernel: &Kernel) -> String {
@@ -211,13 +211,13 @@ fn suggest_multi_rank_kernels(kernel: &Kernel) -> String {
     if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 
-fn find_for(point: &Point) -> std::result::Result<&'static Kernel, Refusal> {
+fn find_for(point: &Point) -> Result<&'static Kernel, Refusal> {
     find(&point.kernel).map_err(|error| refusal!(["kernel"], "{}", error.message))
 }
 
 /// Completes a point with its kernel's defaults and checks names, domains, ranks and combinations.
 ///
-pub fn complete(point: Point) -> std::result::Result<Point, Refusal> {
+pub fn complete(point: Point) -> Result<Point, Refusal> {
     let kernel = find_for(&point)?;
     let parameters = kernel.parameters;
     let is_known = |name: &str| {
@@ -242,7 +242,7 @@ pub fn complete(point: Point) -> std::result::Result<Point, Refusal> {
 /// Completes a point like [`complete`] that was already measured, perhaps elsewhere and by an earlier version. Parameters that
 /// the kernel does not know remain. Combinations are not checked, because they may depend on the machine.
 ///
-pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, Refusal> {
+pub fn fill_defaults(mut point: Point) -> Result<Point, Refusal> {
     let kernel = find_for(&point)?;
     for parameter in kernel.parameters {
         if let Some(value) = point.params.get(parameter.name).cloned().or_else(|| parameter.default_value()) {

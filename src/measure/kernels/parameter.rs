@@ -10,24 +10,12 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Copy, Debug)]
 pub enum Domain {
     /// Integers from `min` to `max`, both included; `default` if a point sets none.
-    Integer {
-        min: u64,
-        max: u64,
-        default: u64,
-    },
+    Integer { min: u64, max: u64, default: u64 },
     /// A memory size in words, otherwise like `Integer`. Sweeps may request a share of the memory, and do so by default.
-    Size {
-        min: u64,
-        max: u64,
-        default: u64,
-    },
+    Size { min: u64, max: u64, default: u64 },
     /// The size in words of a memory that is divided evenly among the ranks. Sweeps may request a size beyond the caches, and do so
     /// by default.
-    Global {
-        min: u64,
-        max: u64,
-        default: u64,
-    },
+    Global { min: u64, max: u64, default: u64 },
     /// Integers whose default depends on the point's other parameters.
     Chosen {
         min: u64,
@@ -38,11 +26,7 @@ pub enum Domain {
         choose: fn(&Point) -> u64,
     },
     /// Real numbers greater than `exclusive_min`, up to and including `max`.
-    Real {
-        exclusive_min: f64,
-        max: f64,
-        default: f64,
-    },
+    Real { exclusive_min: f64, max: f64, default: f64 },
     /// A word from this list; the first is the default.
     Choice(&'static [&'static str]),
 }
@@ -215,7 +199,7 @@ pub(super) const fn chosen(range: RangeInclusive<u64>, depends_on: &'static str,
     Domain::Chosen { min: *range.start(), max: *range.end(), depends_on, choose }
 }
 
-pub(super) fn require_power_of_two(point: &Point, key: Key<u64>) -> std::result::Result<(), Refusal> {
+pub(super) fn require_power_of_two(point: &Point, key: Key<u64>) -> Result<(), Refusal> {
     let (name, value) = (key.parameter.name, key.of(point));
     if value.is_power_of_two() {
         return Ok(());

@@ -35,14 +35,14 @@ macro_rules! refusal {
 }
 
 /// For kernels that pair the first half of the ranks with the second.
-pub(super) fn require_even_ranks(point: &Point) -> std::result::Result<(), Refusal> {
+pub(super) fn require_even_ranks(point: &Point) -> Result<(), Refusal> {
     if !point.ranks.is_multiple_of(2) {
         return Err(refusal!(["ranks"], "{} cannot be paired; use an even number", plural(point.ranks, "rank")));
     }
     Ok(())
 }
 
-pub(super) fn require_two_ranks(point: &Point) -> std::result::Result<(), Refusal> {
+pub(super) fn require_two_ranks(point: &Point) -> Result<(), Refusal> {
     match point.ranks {
         1 => Err(refusal!(["ranks"], "needs at least two ranks")),
         _ => Ok(()),

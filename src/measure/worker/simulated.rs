@@ -72,7 +72,7 @@ pub fn run_job(job_file: &Path, ranks: usize) -> Result<()> {
     write_event(&Event::Done { budget_spent: root.budget_spent })
 }
 
-type RankResult = std::result::Result<Result<Outcome>, String>;
+type RankResult = Result<Result<Outcome>, String>;
 
 fn run_point(
     machine: &Machine,
@@ -86,7 +86,7 @@ fn run_point(
     })
 }
 
-fn first_result(results: Vec<RankResult>) -> std::result::Result<Outcome, String> {
+fn first_result(results: Vec<RankResult>) -> Result<Outcome, String> {
     let describe = |(rank, result): (usize, &RankResult)| match result {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(error.message.clone()),
@@ -106,7 +106,7 @@ fn with_spread(
     task: &Task,
     kernel: &Kernel,
     stream: u64,
-) -> Result<std::result::Result<Outcome, String>> {
+) -> Result<Result<Outcome, String>> {
     let mut logarithms = Vec::new();
     for (machine, costs) in job.resampled.iter().zip(&task.resampled_costs) {
         match first_result(run_point(machine, *costs, kernel, &task.point, stream)?.0) {

@@ -48,7 +48,7 @@ pub fn run<R: 'static>(
     costs: ComputationCosts,
     ranks: usize,
     body: impl Fn(&SimulatedComm, &mut Arena) -> R,
-) -> Result<(Vec<std::result::Result<R, String>>, Account)> {
+) -> Result<(Vec<Result<R, String>>, Account)> {
     machine.check(ranks).map_err(|reason| {
         Error::input(format!("{} cannot be simulated: {reason}", machine.name), "use fewer ranks, or a larger topology")
     })?;

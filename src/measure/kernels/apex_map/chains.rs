@@ -33,7 +33,7 @@ pub static KERNEL: Kernel = Kernel {
     refuse: |point| require_power_of_two(point, CHAINS),
     // The steps, one per access.
     buffer_bytes: |point| buffer_bytes(point, Arrays::OneByOne, I.of(point).div_ceil(L.of(point))),
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 

@@ -51,7 +51,7 @@ pub static KERNEL: Kernel = Kernel {
         Activity::Send => vec![Rings::new(4, 1)],
         Activity::Stream | Activity::Probe | Activity::Idle => Vec::new(),
     },
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 

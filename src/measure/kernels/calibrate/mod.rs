@@ -6,7 +6,7 @@ pub mod network;
 use crate::kernels::prelude::*;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES};
 
-pub(in crate::kernels) const OUTPUTS: &[Output] =
+pub(crate) const OUTPUTS: &[Output] =
     &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
 
 const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE];
@@ -30,7 +30,7 @@ fn run_with_pages(kernel: &Kernel, point: &Point, stream: u64, world: &mut World
 }
 
 /// The time of the slowest rank for its `operations`, and the number of faults on all ranks, which `fault_name` names. Collective.
-pub(in crate::kernels) fn gather_outcome<C: Collectives>(
+pub(crate) fn gather_outcome<C: Collectives>(
     comm: &C,
     seconds: f64,
     operations: f64,

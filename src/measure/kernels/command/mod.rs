@@ -56,7 +56,7 @@ pub static KERNEL: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-pub fn specification(point: &Point) -> std::result::Result<Specification, String> {
+pub fn specification(point: &Point) -> Result<Specification, String> {
     match point.params.get(COMMAND) {
         Some(Value::Text(text)) => Specification::parse(text),
         _ => Err("the point has no command".into()),
@@ -68,7 +68,7 @@ fn parameters(point: &Point) -> BTreeMap<String, Value> {
     point.params.clone().into_iter().chain([ranks]).collect()
 }
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let specification = specification(point).map_err(|message| refusal!(["kernel"], "{message}"))?;
     specification.resolve(&parameters(point)).map_err(|message| refusal!(["kernel"], "{message}"))?;
     if point.params.contains_key(CORE_NODE.parameter.name) {
@@ -107,7 +107,7 @@ pub fn start_with(words: Vec<String>) {
 }
 
 /// Returns why the point has no value.
-pub fn measure(point: &Point) -> std::result::Result<Outcome, String> {
+pub fn measure(point: &Point) -> Result<Outcome, String> {
     let specification = specification(point)?;
     let mut resolved = specification.resolve(&parameters(point))?;
     resolved.program.arguments.splice(0..0, STARTER.get().into_iter().flatten().cloned());

@@ -69,7 +69,7 @@ const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("apex_map.c
 /// That the host draws at once.
 const DRAWN: usize = 1 << 16;
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let (words, block, lanes) = (M.of(point), L.of(point), LANES.of(point));
     if !words.is_multiple_of(block) {
         return Err(refusal!(["M", "L"], "M = {words} words is not a multiple of L = {block} words"));

@@ -35,7 +35,7 @@ const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("chase.cl")
 /// The last launch of a run counts.
 const LAUNCHES: u64 = 3;
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     [BYTES, LINE_BYTES, CHASES].into_iter().try_for_each(|key| require_power_of_two(point, key))?;
     // With fewer than 4 lines, the generator's increment has no meaning.
     if places(point) < CHASES.of(point).max(4) {

@@ -203,7 +203,7 @@ impl Description {
     }
 }
 
-fn open_queue(context: &Context, id: cl_device_id) -> std::result::Result<CommandQueue, ClError> {
+fn open_queue(context: &Context, id: cl_device_id) -> Result<CommandQueue, ClError> {
     // SAFETY: the context was made for this device.
     unsafe { CommandQueue::create(context, id, CL_QUEUE_PROFILING_ENABLE) }
 }

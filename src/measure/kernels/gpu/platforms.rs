@@ -90,7 +90,7 @@ fn list() -> Result<Vec<(Description, cl_device_id)>> {
     Ok(numbered.map(|((_, description, id), number)| (Description { number, ..description }, id)).collect())
 }
 
-fn describe(id: cl_device_id, platform: &str, rank: usize) -> std::result::Result<Description, ClError> {
+fn describe(id: cl_device_id, platform: &str, rank: usize) -> Result<Description, ClError> {
     let device = Device::new(id);
     let extensions = device.extensions()?;
     let has = |name| extensions.split(' ').any(|extension| extension == name);
@@ -120,7 +120,7 @@ const LIST_LIMIT: Duration = Duration::from_secs(30);
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// The devices, or the message and the help of an error.
-type Answer = std::result::Result<Vec<Description>, (String, String)>;
+type Answer = Result<Vec<Description>, (String, String)>;
 
 /// As another process lists them, within a time limit.
 pub fn list_apart() -> Result<Vec<Description>> {

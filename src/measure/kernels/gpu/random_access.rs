@@ -59,7 +59,7 @@ const OUTPUTS: [Output; 11] = join(
 );
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("random_access.cl"));
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let words = N_WORDS.of(point);
     if !words.is_power_of_two() {
         return Err(refusal!(

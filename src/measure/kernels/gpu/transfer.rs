@@ -100,7 +100,7 @@ impl Transfer<'_> {
             }
         }
         self.device.queue.flush().and_then(|()| self.back.flush()).map_err(failed)?;
-        let events = events.into_iter().collect::<std::result::Result<Vec<_>, _>>().map_err(failed)?;
+        let events = events.into_iter().collect::<Result<Vec<_>, _>>().map_err(failed)?;
         self.device.finish(&events, start)
     }
 }

@@ -36,7 +36,7 @@ const fn family(pattern: Kernel) -> Kernel {
     }
 }
 
-fn refuse_uneven_nodes(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse_uneven_nodes(point: &Point) -> Result<(), Refusal> {
     let (ranks, senders) = (point.ranks as u64, SENDERS.of(point));
     if ranks % senders != 0 || ranks / senders < 2 {
         return Err(refusal!(

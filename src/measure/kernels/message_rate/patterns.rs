@@ -12,7 +12,7 @@ pub static STREAMING: Kernel = Kernel {
     id: "message_rate.streaming",
     summary: "Message rate in one direction: windows of messages between pairs of ranks",
     place: "Section 5.1, Figure 7",
-    run: |point, _, world| on_transport!(&world.transport, comm => stream(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => stream(comm, point, world.arena)),
     ..family(ONE_WAY)
 };
 
@@ -27,7 +27,7 @@ pub static BIDIRECTIONAL: Kernel = Kernel {
     id: "message_rate.bidirectional",
     summary: "Message rate in both directions simultaneously between pairs of ranks",
     place: "Section 5.1, Figure 6",
-    run: |point, _, world| on_transport!(&world.transport, comm => run_both_directions(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run_both_directions(comm, point, world.arena)),
     ..family(BOTH_WAYS)
 };
 
@@ -38,7 +38,7 @@ pub static CYCLIC: Kernel = Kernel {
     parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     refuse: refuse_uneven_nodes,
     traffic: Traffic::AllOthers,
-    run: |point, _, world| on_transport!(&world.transport, comm => send_cyclically(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => send_cyclically(comm, point, world.arena)),
     ..family(ONE_TO_MANY)
 };
 
@@ -87,7 +87,7 @@ pub static BLOCK_CYCLIC: Kernel = Kernel {
         }
         refuse_uneven_nodes(point)
     },
-    run: |point, _, world| on_transport!(&world.transport, comm => send_block_cyclically(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => send_block_cyclically(comm, point, world.arena)),
     ..family(ONE_TO_MANY)
 };
 
@@ -138,7 +138,7 @@ pub static INDIRECT: Kernel = Kernel {
     parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     refuse: refuse_uneven_nodes,
     traffic: Traffic::RandomOthers,
-    run: |point, stream, world| on_transport!(&world.transport, comm => send_indirectly(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => send_indirectly(comm, point, stream, world.arena)),
     ..family(ONE_TO_MANY)
 };
 
@@ -194,7 +194,7 @@ pub static RANDOM: Kernel = Kernel {
     parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     refuse: require_two_ranks,
     traffic: Traffic::RandomOthers,
-    run: |point, stream, world| on_transport!(&world.transport, comm => send_randomly(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => send_randomly(comm, point, stream, world.arena)),
     ..family(super::RANDOM)
 };
 

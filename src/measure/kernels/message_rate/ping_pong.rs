@@ -16,7 +16,7 @@ pub static KERNEL: Kernel = Kernel {
     parameters: parameters![MESSAGE_BYTES, ROUND_TRIP_WINDOW, ROUND_TRIPS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     method: METHOD,
     waits_for_each_message: |_| true,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..family(PING_PONG)
 };
 

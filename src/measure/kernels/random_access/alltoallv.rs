@@ -24,7 +24,7 @@ pub static KERNEL: Kernel = Kernel {
     stages: |_| Some(1),
     refuse: refuse_unusable_shift,
     buffer_bytes: |point| bytes(4 * Q.of(point) + 2 * point.ranks as u64),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 

@@ -29,7 +29,7 @@ pub static KERNEL: Kernel = Kernel {
         bytes(messages + 4 * Q.of(point) + 2 * point.ranks as u64)
     },
     rings: |point| vec![Rings::new(B.of(point).max(SMSG.of(point)), point.ranks as u64 - 1)],
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 

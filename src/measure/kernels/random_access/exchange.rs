@@ -43,7 +43,7 @@ pub static KERNEL: Kernel = Kernel {
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
         vec![Rings::lines(SMSG.of(point), peers as u64, piece_words(&grid, Q.of(point)))]
     },
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 

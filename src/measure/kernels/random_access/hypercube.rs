@@ -41,7 +41,7 @@ pub static KERNEL: Kernel = Kernel {
         bytes(11 * Q.of(point) + (stages + SMSG.of(point)) * piece_words(point) as u64)
     },
     rings: |point| vec![Rings::lines(SMSG.of(point), u64::from(point.ranks.ilog2()) + 1, piece_words(point))],
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 

@@ -168,7 +168,7 @@ const FAMILY: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), Refusal> {
+fn check(kernel: &Kernel, point: &Point) -> Result<(), Refusal> {
     let words = N_WORDS.of(point);
     if !words.is_power_of_two() {
         let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
@@ -233,7 +233,7 @@ fn bytes(words: u64) -> u64 {
     words.saturating_mul(WORD_BYTES)
 }
 
-fn refuse_unusable_shift(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse_unusable_shift(point: &Point) -> Result<(), Refusal> {
     if OWNER_BY.of(point) == OwnerBy::Shift && !point.ranks.is_power_of_two() {
         return Err(refusal!(
             ["owner_by", "ranks"],

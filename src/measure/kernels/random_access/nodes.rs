@@ -42,7 +42,7 @@ pub static KERNEL: Kernel = Kernel {
         let lists = plan.sources * (5 * plan.limit + 2 * point.ranks);
         bytes((lists + 3 * plan.sources * plan.limit + 2 * point.ranks) as u64)
     },
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -53,7 +53,7 @@ const UPDATES_BY: Key<UpdatesBy> =
     choice_key("updates_by", "update method: atomic (an atomic xor) or unlocked (unprotected load and store)");
 choice! { enum UpdatesBy { Atomic = "atomic", Unlocked = "unlocked" } }
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let (plan, look_ahead) = (Plan::new(point), Q.of(point));
     refuse_small_limit(plan.mode, plan.cores, look_ahead)?;
     let streams = (plan.sources * point.ranks) as u64;

@@ -35,7 +35,7 @@ pub static KERNEL: Kernel = Kernel {
         refuse_unusable_shift(point)
     },
     buffer_bytes: |point| bytes(point.ranks as u64 * (Q.of(point) + 3)),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 

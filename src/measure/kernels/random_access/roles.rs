@@ -45,7 +45,7 @@ pub static KERNEL: Kernel = Kernel {
         bytes(((plan.max_buckets() + messages) * plan.capacity + point.ranks) as u64)
     },
     rings: plan::rings,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -69,7 +69,7 @@ const PACKETS: Key<u64> = key(
 )
 .in_column("receive_packets", Unit::None);
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let (ranks, cores, routers) = (point.ranks as u64, CORES.of(point), ROUTERS.of(point));
     if !ranks.is_multiple_of(cores) {
         return Err(refusal!(

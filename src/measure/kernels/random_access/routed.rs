@@ -36,7 +36,7 @@ pub static KERNEL: Kernel = Kernel {
         let receivers = |dimension| grid.peers(0, dimension).len() as u64;
         (0..grid.dimensions()).map(|dimension| Rings::new(places, receivers(dimension))).collect()
     },
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -84,13 +84,13 @@ pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
     }
 }
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     refuse_grid(point, point.ranks)?;
     refuse_unusable_shift(point)
 }
 
 /// The product of X, Y and Z is `ranks`, a number of ranks or nodes.
-pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), Refusal> {
+pub(super) fn refuse_grid(point: &Point, ranks: usize) -> Result<(), Refusal> {
     let sizes = grid_sizes(point);
     let product: u128 = sizes.iter().map(|&size| size as u128).product();
     if sizes.is_empty() || product == ranks as u128 {

@@ -22,7 +22,7 @@ pub static KERNEL: Kernel = Kernel {
     simulation: None,
     refuse: refuse_many_streams,
     buffer_bytes: |point| bytes(values_stored(point) as u64 + STREAMS.of(point)),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -34,7 +34,7 @@ choice! { pub(super) enum Method { LookAhead = "look_ahead", Immediate = "immedi
 pub(super) const STREAMS: Key<u64> =
     key("streams", "independent streams per process; the reference implementation has 128", integers(1..=1 << 16, 1));
 
-pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), Refusal> {
+pub(super) fn refuse_many_streams(point: &Point) -> Result<(), Refusal> {
     let (streams, words) = (STREAMS.of(point), N_WORDS.of(point));
     if streams > words {
         return Err(refusal!(
@@ -128,6 +128,6 @@ pub static STAR: Kernel = Kernel {
     division: Division::EachRank,
     work: |point| work(problem::updates(point) as f64 * point.ranks as f64),
     arena_words: |point| N_WORDS.of(point),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..KERNEL
 };

@@ -41,7 +41,7 @@ pub static KERNEL: Kernel = Kernel {
     simulation: None,
     refuse,
     buffer_bytes: |point| bytes(NodePlan::new(point).buffers(point)),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -71,7 +71,7 @@ choice! {
 }
 const LOCKS: Key<u64> = key("locks", "number of locks of the table, if updates use locks", integers(1..=1 << 20, 16));
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let (words, NodePlan { mode, cores, partitioned, .. }) = (N_WORDS.of(point), NodePlan::new(point));
     let (locks, look_ahead) = (LOCKS.of(point), Q.of(point));
     if (2..=4).contains(&mode) {
@@ -102,7 +102,7 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     refuse_small_limit(mode, cores, look_ahead)
 }
 
-pub(super) fn refuse_small_limit(mode: u64, cores: usize, look_ahead: u64) -> std::result::Result<(), Refusal> {
+pub(super) fn refuse_small_limit(mode: u64, cores: usize, look_ahead: u64) -> Result<(), Refusal> {
     if mode == 6 && (cores as u64) > look_ahead {
         return Err(refusal!(
             ["Q", "cores", "mode"],

@@ -24,7 +24,7 @@ pub(super) fn run(
         let outcome = run(&part, 0, world)?;
         // All ranks use the time of rank 0, so that they decide in the same way.
         let mut shared = [outcome.seconds.to_bits(), u64::from(outcome.verdict.is_err())];
-        on_transport!(&world.transport, comm => comm.broadcast(&mut shared));
+        on_transport!(world.transport, comm => comm.broadcast(&mut shared));
         let (time, wrong) = (f64::from_bits(shared[0]), shared[1] != 0);
         if updates >= requested || wrong {
             return Ok(outcome);

@@ -33,7 +33,7 @@ pub static KERNEL: Kernel = Kernel {
     },
     arena_words: region_words,
     buffer_bytes: |point| batch_size(point) * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 

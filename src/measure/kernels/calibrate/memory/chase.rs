@@ -34,7 +34,7 @@ pub static KERNEL: Kernel = Kernel {
         work_per_rank(point, accesses, "access", 8 * line_words() as u64, "one cache line per access")
     },
     arena_words: region_words,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 

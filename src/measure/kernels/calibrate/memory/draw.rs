@@ -20,7 +20,7 @@ pub static KERNEL: Kernel = Kernel {
     refuse: check,
     work: |point| Work::new(address_count(point) as f64 * point.ranks as f64, "place", 8.0, "8 per place"),
     buffer_bytes: |point| I.of(point) * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream)),
     ..FAMILY
 };
 

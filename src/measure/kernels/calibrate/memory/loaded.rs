@@ -26,7 +26,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| Work::new(READS.of(point) as f64, "read", 8.0, "8 per read of rank 0"),
     arena_words: region_words,
     buffer_bytes: |point| READS.of(point) * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 

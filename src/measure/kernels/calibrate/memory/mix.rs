@@ -34,7 +34,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| work_per_rank(point, ACCESSES.of(point), "access", 8, "8 per access"),
     arena_words: region_words,
     buffer_bytes: |point| 2 * batch(point) as u64 * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 

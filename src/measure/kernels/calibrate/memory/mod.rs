@@ -32,7 +32,7 @@ const BATCH: usize = 1024;
 
 const FAMILY: Kernel = Kernel { outputs: MEMORY_OUTPUTS, ..super::FAMILY };
 
-fn check_region(point: &Point) -> std::result::Result<(), Refusal> {
+fn check_region(point: &Point) -> Result<(), Refusal> {
     require_power_of_two(point, BYTES)
 }
 

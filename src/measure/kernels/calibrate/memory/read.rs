@@ -22,7 +22,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH), "read", 8, "8 per read"),
     arena_words: region_words,
     buffer_bytes: |_| 2 * BATCH * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 
@@ -43,7 +43,7 @@ pub(super) fn batch_count(point: &Point) -> u64 {
     READS.of(point).div_ceil(BATCH)
 }
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let bytes = BYTES.of(point);
     if ORDER.of(point) == Order::Prefetched {
         check_region(point)?;

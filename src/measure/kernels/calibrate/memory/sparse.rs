@@ -29,7 +29,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH), "read", 8, "8 per read"),
     arena_words: region_words,
     buffer_bytes: |_| BATCH * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 

@@ -33,7 +33,7 @@ pub static KERNEL: Kernel = Kernel {
         )
     },
     arena_words: region_words,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 

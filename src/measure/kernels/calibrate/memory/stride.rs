@@ -31,7 +31,7 @@ pub static KERNEL: Kernel = Kernel {
         work_per_rank(point, pass_count(point).saturating_mul(reads_per_pass(point)), "read", WORD_BYTES, "8 per read")
     },
     arena_words: region_words,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 

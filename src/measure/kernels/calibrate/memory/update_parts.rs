@@ -32,7 +32,7 @@ pub static GENERATE: Kernel = Kernel {
     method: "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest rank. \
         The last value was compared with a jump to its position in the stream.",
     work: |point| work_per_rank(point, value_count(point), "value", 8, "8 per value"),
-    run: |point, _, world| on_transport!(&world.transport, comm => generate(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => generate(comm, point)),
     ..FAMILY
 };
 
@@ -58,7 +58,7 @@ pub static LOOP: Kernel = Kernel {
         accessed, 1024 values between two clock readings; the time is that of the slowest rank. The sum of all \
         indices was compared with that of another loop.",
     work: |point| work_per_rank(point, value_count(point), "value", 8, "8 per value"),
-    run: |point, _, world| on_transport!(&world.transport, comm => compute_indices(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => compute_indices(comm, point)),
     ..FAMILY
 };
 
@@ -94,7 +94,7 @@ pub static OWNER: Kernel = Kernel {
         _ => Ok(()),
     },
     work: |point| work_per_rank(point, value_count(point), "owner", 8, "8 per value"),
-    run: |point, _, world| on_transport!(&world.transport, comm => find_owners(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => find_owners(comm, point)),
     ..FAMILY
 };
 
@@ -139,7 +139,7 @@ pub static DIVIDE: Kernel = Kernel {
         rank. The lists had to hold all values, each in the right list.",
     work: |point| work_per_rank(point, value_count(point), "update", 8, "8 per update"),
     buffer_bytes: |point| 16 * OWNERS.of(point),
-    run: |point, _, world| on_transport!(&world.transport, comm => divide_updates(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => divide_updates(comm, point)),
     ..FAMILY
 };
 
@@ -217,7 +217,7 @@ pub static UPDATE: Kernel = Kernel {
     refuse: check_region,
     work: |point| work_per_rank(point, value_count(point), "update", 8, "8 per update"),
     arena_words: region_words,
-    run: |point, _, world| on_transport!(&world.transport, comm => update(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => update(comm, point, world.arena)),
     ..FAMILY
 };
 

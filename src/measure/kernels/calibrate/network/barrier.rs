@@ -18,7 +18,7 @@ pub static KERNEL: Kernel = Kernel {
     refuse: require_two_ranks,
     work: |point| Work::new(BARRIERS.of(point) as f64, "barrier", 0.0, "none"),
     buffer_bytes: |point| 128 * point.ranks as u64,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 

@@ -17,7 +17,7 @@ pub static KERNEL: Kernel = Kernel {
         Work::new(operations, "copy", COPY_BYTES.of(point) as f64, "bytes copied, counted once")
     },
     buffer_bytes: |point| 2 * BLOCKS as u64 * COPY_BYTES.of(point).next_multiple_of(WORD_BYTES),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 

@@ -17,7 +17,7 @@ pub static KERNEL: Kernel = Kernel {
     refuse: |point| require_pairs(point, WORD_BYTES),
     work: |point| work_per_rank(point, "get", "bytes fetched"),
     buffer_bytes: |point| (WINDOW.of(point) + BLOCKS) * BYTES.of(point),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 

@@ -18,7 +18,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| work_per_rank(point, "message", "content of the messages, each counted once"),
     buffer_bytes: |point| (2 * HANDLES as u64 + 1) * BYTES.of(point),
     rings: |_| vec![Rings::new(HANDLES as u64, 1)],
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 

@@ -18,7 +18,7 @@ use crate::kernels::shared::messages::{MESSAGE_BYTES, MESSAGES};
 use crate::observer;
 
 /// Messages have whole items of `item` bytes.
-fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), Refusal> {
+fn require_pairs(point: &Point, item: u64) -> Result<(), Refusal> {
     require_even_ranks(point)?;
     match MESSAGE_BYTES.of(point) {
         bytes if bytes % item != 0 => {

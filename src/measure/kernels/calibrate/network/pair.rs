@@ -37,7 +37,7 @@ pub static SEND: Kernel = Kernel {
     method: "Pairs of ranks: receives are posted, then one side sends a window of messages, repeatedly. The time is \
         that of the calls that start the sends, without the wait for their completion, on the slowest sender. All \
         messages were compared with those sent.",
-    run: |point, _, world| on_transport!(&world.transport, comm => send(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => send(comm, point)),
     ..PAIRS
 };
 
@@ -66,7 +66,7 @@ pub static RECEIVE: Kernel = Kernel {
     method: "Pairs of ranks: one side sends a window of messages, all ranks meet at a barrier, and then the other side \
         receives the messages, repeatedly. The time is that of the slowest receiver, from its first receive until it \
         has all messages. All messages were compared with those sent.",
-    run: |point, _, world| on_transport!(&world.transport, comm => receive(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => receive(comm, point)),
     ..PAIRS
 };
 

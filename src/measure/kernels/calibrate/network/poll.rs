@@ -16,7 +16,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| Work::new(LOOKS.of(point) as f64 * point.ranks as f64, "look", 0.0, "none"),
     buffer_bytes: |_| 2 * HANDLES as u64 * 8,
     rings: |_| vec![Rings::new(HANDLES as u64, 1)],
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 

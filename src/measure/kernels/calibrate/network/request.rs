@@ -46,9 +46,9 @@ pub static KERNEL: Kernel = Kernel {
     },
     rings: two_sided::rings,
     run: |point, stream, world| {
-        on_transport!(&world.transport, comm => match BY.of(point) {
-            RemoteAccess::Gets => one_sided::run(*comm, point, stream, world.arena),
-            RemoteAccess::Messages => two_sided::run(*comm, point, stream, world.arena),
+        on_transport!(world.transport, comm => match BY.of(point) {
+            RemoteAccess::Gets => one_sided::run(comm, point, stream, world.arena),
+            RemoteAccess::Messages => two_sided::run(comm, point, stream, world.arena),
         })
     },
     ..FAMILY

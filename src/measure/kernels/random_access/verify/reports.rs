@@ -137,7 +137,7 @@ impl Reports {
     }
 
     /// Every update was either applied to its word or discarded, exactly once.
-    fn verdict_of_discards(&self) -> std::result::Result<(), String> {
+    fn verdict_of_discards(&self) -> Result<(), String> {
         let (applied, discarded) = (self.sum(|rank| rank.tally.applied), self.sum(|rank| rank.tally.discarded));
         let generated = self.sum(|rank| rank.generated);
         if applied + discarded != generated {
@@ -153,7 +153,7 @@ impl Reports {
         Ok(())
     }
 
-    fn verdict(&self, rules: Rules, error_fraction: f64) -> std::result::Result<(), String> {
+    fn verdict(&self, rules: Rules, error_fraction: f64) -> Result<(), String> {
         if rules.discards {
             return self.verdict_of_discards();
         }

@@ -19,11 +19,11 @@ const MAX_WORDS: f64 = (1 << 27) as f64;
 
 /// Returns the default of N. A run then lasts long enough for the clock and has enough remote accesses to average out, within
 /// limits of time and memory. It is a power of two, so that the last digit of the computed remote share does not change it.
-pub(in crate::kernels) fn count(point: &Point) -> u64 {
+pub(crate) fn count(point: &Point) -> u64 {
     count_for_share(point, remote_share(point.ranks, ALPHA.of(point)))
 }
 
-pub(in crate::kernels) fn count_for_share(point: &Point, remote: f64) -> u64 {
+pub(crate) fn count_for_share(point: &Point, remote: f64) -> u64 {
     let (indices, block) = (I.of(point) as f64, L.of(point) as f64);
     let access = LOCAL_SECONDS + WORD_SECONDS * block + REMOTE_SECONDS * remote;
     let accesses_for_remote = if remote > 0.0 { MIN_REMOTE_ACCESSES / remote } else { 0.0 };

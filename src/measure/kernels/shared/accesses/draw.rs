@@ -11,40 +11,40 @@ use rand_pcg::Pcg64Mcg;
 /// word offset in the owner's memory. A location in the reader's own memory is therefore equal to its offset.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(in crate::kernels) struct Location(u64);
+pub(crate) struct Location(u64);
 
 impl Location {
-    pub(in crate::kernels) const OFFSET_BITS: u32 = 40;
+    pub(crate) const OFFSET_BITS: u32 = 40;
 
     fn new(distance: u64, offset: u64) -> Self {
         Self(distance << Self::OFFSET_BITS | offset)
     }
 
-    pub(in crate::kernels) fn offsets(locations: &[Self]) -> &[u64] {
+    pub(crate) fn offsets(locations: &[Self]) -> &[u64] {
         // SAFETY: `Location` is transparent over u64.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
     }
 
     #[inline]
-    pub(in crate::kernels) fn is_own(self) -> bool {
+    pub(crate) fn is_own(self) -> bool {
         self.0 >> Self::OFFSET_BITS == 0
     }
 
     /// `comm` is the reader's.
     #[inline]
-    pub(in crate::kernels) fn owner(self, comm: &impl Comm) -> usize {
+    pub(crate) fn owner(self, comm: &impl Comm) -> usize {
         let owner = comm.rank() + (self.0 >> Self::OFFSET_BITS) as usize;
         if owner < comm.size() { owner } else { owner - comm.size() }
     }
 
     #[inline]
-    pub(in crate::kernels) fn offset(self) -> usize {
+    pub(crate) fn offset(self) -> usize {
         (self.0 & ((1 << Self::OFFSET_BITS) - 1)) as usize
     }
 }
 
 /// A hash. The content of each word is the difference of two consecutive values.
-pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
+pub(crate) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
@@ -60,7 +60,11 @@ pub const GIVEN_REMOTE_SHARE: Key<f64> = key(
 enum Law {
     Power(PowerLaw),
     /// Own and remote blocks are each drawn uniformly.
-    RemoteShare { remote: f64, own: u64, blocks: u64 },
+    RemoteShare {
+        remote: f64,
+        own: u64,
+        blocks: u64,
+    },
 }
 
 impl Law {
@@ -85,7 +89,7 @@ impl Law {
     }
 }
 
-pub(in crate::kernels) struct Draws {
+pub(crate) struct Draws {
     law: Law,
     random: Pcg64Mcg,
     block: u64,
@@ -99,7 +103,7 @@ pub(in crate::kernels) struct Draws {
 
 impl Draws {
     /// Each combination of rank, stream and purpose has a different sequence.
-    pub(in crate::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
+    pub(crate) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
         let (block, local) = (L.of(point), local_words(point));
         Self {
             law: Law::from_point(point),
@@ -113,11 +117,11 @@ impl Draws {
     }
 
     /// Lets all accesses go to the words that each rank stores, which its memory repeats.
-    pub(in crate::kernels) fn with_stored_words(self, words: usize) -> Self {
+    pub(crate) fn with_stored_words(self, words: usize) -> Self {
         Self { stored: words as u64, ..self }
     }
 
-    pub(in crate::kernels) fn fill(&mut self, array: &mut [Location]) {
+    pub(crate) fn fill(&mut self, array: &mut [Location]) {
         array.fill_with(|| {
             let word = self.law.sample(&mut self.random) * self.block;
             // Word 0 of the power law is the most frequent; it is the first word of the rank's own memory.
@@ -132,13 +136,13 @@ impl Draws {
         }
     }
 
-    pub(in crate::kernels) fn array(&mut self, accesses: usize) -> Vec<Location> {
+    pub(crate) fn array(&mut self, accesses: usize) -> Vec<Location> {
         let mut array = vec![Location(0); accesses];
         self.fill(&mut array);
         array
     }
 
-    pub(in crate::kernels) fn expected_sum(&self, array: &[Location]) -> u64 {
+    pub(crate) fn expected_sum(&self, array: &[Location]) -> u64 {
         let block_sum = |location: &Location| {
             let distance = location.0 >> Location::OFFSET_BITS;
             let (owner, first) = ((self.rank + distance) % self.ranks, location.offset() as u64);

@@ -10,7 +10,7 @@ use crate::comm::GetWindow;
 use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::Accumulator;
 
-pub(in crate::kernels) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub(crate) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let block = L.of(point) as usize;
     Ok(comm.get_window(memory, B.of(point) as usize, block, |window| {

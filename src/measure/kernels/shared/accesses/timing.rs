@@ -12,7 +12,7 @@ pub const STEADY: f64 = 0.1;
 
 /// The order of drawing index arrays and running the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::kernels) enum Arrays {
+pub(crate) enum Arrays {
     /// N times: one buffer is filled while the clock does not run, then the clock runs over its accesses (Table 1).
     OneByOne,
     /// All N arrays are drawn before the clock runs, because a rank that draws does not serve the others.
@@ -60,7 +60,7 @@ fn clock_seconds(comm: &impl Comm) -> f64 {
 }
 
 /// Returns the clock's readings after the first quarter and before the last; `None` for fewer than four accesses.
-pub(in crate::kernels) fn run_quarters(
+pub(crate) fn run_quarters(
     comm: &impl Comm,
     locations: &[Location],
     mut run: impl FnMut(&[Location]),
@@ -91,7 +91,7 @@ impl<F: FnMut(&[Location]) -> PassTally> TimedRank for Reads<'_, F> {
     }
 }
 
-pub(in crate::kernels) fn time<C: Collectives>(
+pub(crate) fn time<C: Collectives>(
     comm: &C,
     run: (&Point, u64),
     (memory, granted): (&[u64], GrantedPages),
@@ -112,7 +112,7 @@ fn shape(point: &Point, arrays: Arrays) -> (usize, usize, usize) {
 }
 
 /// Passes all accesses of a run of one rank to `pass` again, in the same parts, with those of the warm-up first.
-pub(in crate::kernels) fn replay((point, stream): (&Point, u64), warm_up: u64, mut pass: impl FnMut(&[Location])) {
+pub(crate) fn replay((point, stream): (&Point, u64), warm_up: u64, mut pass: impl FnMut(&[Location])) {
     let draws = |purpose| Draws::new(point, 0, stream, purpose);
     let (length, passes, parts) = shape(point, Arrays::OneByOne);
     warm_up::replay(draws(1), point, warm_up, &mut pass);
@@ -127,7 +127,7 @@ pub(in crate::kernels) fn replay((point, stream): (&Point, u64), warm_up: u64, m
 }
 
 /// Warms up, times a run, checks it, and gathers the results of all ranks. Collective.
-pub(in crate::kernels) fn time_accesses<C: Collectives>(
+pub(crate) fn time_accesses<C: Collectives>(
     comm: &C,
     (point, stream): (&Point, u64),
     granted: GrantedPages,

@@ -18,17 +18,12 @@ pub const POLL_EVERY: Key<u64> = key(
     integers(1..=1 << 32, 1),
 );
 
-pub(in crate::kernels) fn rings(point: &Point) -> Vec<Rings> {
+pub(crate) fn rings(point: &Point) -> Vec<Rings> {
     let places = B.of(point).max(SMSG.of(point));
     vec![Rings::new(places, point.ranks as u64 - 1); 2]
 }
 
-pub(in crate::kernels) fn run<C: Mailboxes>(
-    comm: &C,
-    point: &Point,
-    stream: u64,
-    arena: &mut Arena,
-) -> Result<Outcome> {
+pub(crate) fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let count = |key: Key<u64>| key.of(point) as usize;
     let (block, buffers, handles) = (count(L), count(B), count(SMSG));

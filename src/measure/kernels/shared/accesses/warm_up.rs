@@ -72,12 +72,7 @@ pub fn prime(comm: &impl Comm, memory: &[u64]) {
 
 /// Warms up all ranks with the same number of arrays. Returns the accesses of this rank: none if ranks are simulated, because they
 /// have no caches. Collective.
-pub(in crate::kernels) fn run<C: Collectives>(
-    comm: &C,
-    point: &Point,
-    mut draws: Draws,
-    rank: &mut impl TimedRank,
-) -> u64 {
+pub(crate) fn run<C: Collectives>(comm: &C, point: &Point, mut draws: Draws, rank: &mut impl TimedRank) -> u64 {
     if comm.simulated_rank().is_some() {
         return 0;
     }
@@ -106,7 +101,7 @@ pub(in crate::kernels) fn run<C: Collectives>(
 }
 
 /// Passes the arrays of a warm-up to `pass` again.
-pub(in crate::kernels) fn replay(mut draws: Draws, point: &Point, accesses: u64, pass: &mut impl FnMut(&[Location])) {
+pub(crate) fn replay(mut draws: Draws, point: &Point, accesses: u64, pass: &mut impl FnMut(&[Location])) {
     let mut array = draws.array(array_length(point));
     for _ in 0..accesses / array.len() as u64 {
         draws.fill(&mut array);

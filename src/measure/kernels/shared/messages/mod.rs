@@ -53,7 +53,7 @@ pub const SENDERS: Key<u64> = key(
     integers(1..=1 << 16, 1),
 )
 .in_column("senders_per_node", Unit::None);
-pub(in crate::kernels) const SEED: Key<u64> = seed("seed of the random destinations");
+pub(crate) const SEED: Key<u64> = seed("seed of the random destinations");
 
 /// An `int` of the paper.
 const ITEM_BYTES: u64 = 4;
@@ -118,11 +118,11 @@ macro_rules! kernel {
     };
 }
 
-pub(in crate::kernels) const PING_PONG: Kernel = kernel!(Pattern::PingPong, require_even_ranks);
-pub(in crate::kernels) const ONE_WAY: Kernel = kernel!(Pattern::OneWay, require_even_ranks);
-pub(in crate::kernels) const BOTH_WAYS: Kernel = kernel!(Pattern::BothWays, require_even_ranks);
-pub(in crate::kernels) const ONE_TO_MANY: Kernel = kernel!(Pattern::OneToMany, |_| Ok(()));
-pub(in crate::kernels) const RANDOM: Kernel = kernel!(Pattern::Random, |_| Ok(()));
+pub(crate) const PING_PONG: Kernel = kernel!(Pattern::PingPong, require_even_ranks);
+pub(crate) const ONE_WAY: Kernel = kernel!(Pattern::OneWay, require_even_ranks);
+pub(crate) const BOTH_WAYS: Kernel = kernel!(Pattern::BothWays, require_even_ranks);
+pub(crate) const ONE_TO_MANY: Kernel = kernel!(Pattern::OneToMany, |_| Ok(()));
+pub(crate) const RANDOM: Kernel = kernel!(Pattern::Random, |_| Ok(()));
 
 fn fan_out(pattern: Pattern, point: &Point) -> (u64, u64) {
     let ranks = point.ranks as u64;
@@ -134,11 +134,11 @@ fn fan_out(pattern: Pattern, point: &Point) -> (u64, u64) {
 }
 
 /// The paper's `numNids`; 0 for a damaged point with too few ranks.
-pub(in crate::kernels) fn remote_nodes(point: &Point) -> u64 {
+pub(crate) fn remote_nodes(point: &Point) -> u64 {
     (point.ranks as u64 / SENDERS.of(point)).saturating_sub(1)
 }
 
-fn check(point: &Point) -> std::result::Result<(), Refusal> {
+fn check(point: &Point) -> Result<(), Refusal> {
     let (bytes, window, messages) = (MESSAGE_BYTES.of(point), WINDOW.of(point), MESSAGES.of(point));
     if bytes % ITEM_BYTES != 0 {
         let (below, above) = (bytes / ITEM_BYTES * ITEM_BYTES, bytes.next_multiple_of(ITEM_BYTES));
@@ -223,7 +223,7 @@ fn rings(pattern: Pattern, point: &Point) -> Vec<Rings> {
     vec![Rings::for_messages(mean); 2]
 }
 
-pub(in crate::kernels) fn is_put(point: &Point) -> bool {
+pub(crate) fn is_put(point: &Point) -> bool {
     OPERATION.of(point) == Operation::Put
 }
 
@@ -266,7 +266,7 @@ impl Shape {
 }
 
 /// Runs a pattern with the point's operation. Ranks that do not send have no route. Collective.
-pub(in crate::kernels) fn run_route<C: PointToPoint + Rma, R: Route>(
+pub(crate) fn run_route<C: PointToPoint + Rma, R: Route>(
     comm: &C,
     point: &Point,
     arena: &mut Arena,

@@ -23,7 +23,7 @@ const ANY: u8 = 7;
 
 /// A running sum in registers. It exists only if the processor has the vector's instructions, as [`Lanes::begin`] requires.
 #[derive(Clone, Copy)]
-pub(in crate::kernels) struct Lanes<V: Vector> {
+pub(crate) struct Lanes<V: Vector> {
     lanes: [V; LANES],
     /// A block consists of `turns` times `LANES` vectors, then `singles` vectors, then `rest` words.
     turns: usize,
@@ -36,7 +36,7 @@ impl<V: Vector> Lanes<V> {
     /// # Safety
     /// The processor has the vector's instructions.
     #[inline(always)]
-    pub(in crate::kernels) unsafe fn begin(sum: &Sum) -> Self {
+    pub(crate) unsafe fn begin(sum: &Sum) -> Self {
         let (vectors, rest) = (sum.block / V::WORDS, sum.block % V::WORDS);
         let [a, b, c, d] = &sum.lanes;
         // SAFETY: the caller ensures the instructions, and each of the sum's lanes has `WIDEST` words.
@@ -45,7 +45,7 @@ impl<V: Vector> Lanes<V> {
     }
 
     #[inline(always)]
-    pub(in crate::kernels) fn end(self, sum: &mut Sum) {
+    pub(crate) fn end(self, sum: &mut Sum) {
         for (lane, to) in self.lanes.into_iter().zip(&mut sum.lanes) {
             // SAFETY: `begin` required the instructions, and each of the sum's lanes has `WIDEST` words.
             unsafe { lane.store(to.as_mut_ptr()) };
@@ -55,7 +55,7 @@ impl<V: Vector> Lanes<V> {
     /// # Safety
     /// A block can be read at `address`. Its length is the block length of the sum given to [`Self::begin`].
     #[inline(always)]
-    pub(in crate::kernels) unsafe fn block(&mut self, address: *const u64) {
+    pub(crate) unsafe fn block(&mut self, address: *const u64) {
         // SAFETY: the caller ensures a readable block, and every length has the shape `ANY`.
         unsafe { self.add_block_of_shape::<ANY>(address, 0) }
     }

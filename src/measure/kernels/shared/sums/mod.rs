@@ -14,38 +14,38 @@ pub mod vectors;
 mod x86;
 
 #[cfg(target_arch = "aarch64")]
-pub(in crate::kernels) use neon::Plain;
+pub(crate) use neon::Plain;
 #[cfg(not(target_arch = "aarch64"))]
-pub(in crate::kernels) use plain::Plain;
+pub(crate) use plain::Plain;
 
-pub(in crate::kernels) struct Accumulator {
+pub(crate) struct Accumulator {
     sum: Sum,
     adder: Adder,
 }
 
 impl Accumulator {
     /// `block` is at least 1.
-    pub(in crate::kernels) fn new(block: usize) -> Self {
+    pub(crate) fn new(block: usize) -> Self {
         Self { sum: Sum::new(block), adder: lanes::adder(vectors::Kind::best(), block) }
     }
 
-    pub(in crate::kernels) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.sum = Sum::new(self.sum.block);
     }
 
-    pub(in crate::kernels) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.sum.total()
     }
 
     /// A block has the length given to [`Self::new`].
     #[inline(always)]
-    pub(in crate::kernels) fn add(&mut self, words: &[u64]) {
+    pub(crate) fn add(&mut self, words: &[u64]) {
         // SAFETY: `new` created the adder for the sum's block length, which never changes.
         unsafe { (self.adder.one)(&mut self.sum, words) };
     }
 
     #[inline(always)]
-    pub(in crate::kernels) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
+    pub(crate) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
         // SAFETY: `new` created the adder for the sum's block length, which never changes.
         unsafe { (self.adder.all)(&mut self.sum, memory, offsets) };
     }
@@ -61,9 +61,9 @@ pub(super) const LANES: usize = 4;
 /// Words of the widest vector.
 pub(super) const WIDEST: usize = 8;
 
-pub(in crate::kernels) struct Sum {
+pub(crate) struct Sum {
     pub(super) lanes: [[u64; WIDEST]; LANES],
-    pub(in crate::kernels) block: usize,
+    pub(crate) block: usize,
 }
 
 /// Chosen once, before the clock runs.
@@ -78,21 +78,21 @@ pub(super) struct Adder {
 
 impl Sum {
     /// `block` is at least 1.
-    pub(in crate::kernels) fn new(block: usize) -> Self {
+    pub(crate) fn new(block: usize) -> Self {
         Self { lanes: [[0; WIDEST]; LANES], block }
     }
 
-    pub(in crate::kernels) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.lanes.as_flattened().iter().fold(0, |sum, &lane| sum.wrapping_add(lane))
     }
 
     /// A word may be the sum of several.
-    pub(in crate::kernels) fn add_word(&mut self, word: u64) {
+    pub(crate) fn add_word(&mut self, word: u64) {
         self.lanes[0][0] = self.lanes[0][0].wrapping_add(word);
     }
 
     /// A block has the length given to [`Self::new`].
-    pub(in crate::kernels) fn add(&mut self, words: &[u64]) {
+    pub(crate) fn add(&mut self, words: &[u64]) {
         let (vectors, rest) = words.as_chunks::<WIDEST>();
         for (number, vector) in vectors.iter().enumerate() {
             let lane = &mut self.lanes[number % LANES];

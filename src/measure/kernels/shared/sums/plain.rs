@@ -4,7 +4,7 @@ use super::vectors::{Vector, store_past_caches};
 
 /// No closures: the compiler does not always inline them here.
 #[derive(Clone, Copy)]
-pub(in crate::kernels) struct Plain([u64; 4]);
+pub(crate) struct Plain([u64; 4]);
 
 impl Vector for Plain {
     const WORDS: usize = 4;

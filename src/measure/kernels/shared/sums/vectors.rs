@@ -5,7 +5,7 @@
 pub struct Kind(Width);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::kernels) enum Width {
+pub(crate) enum Width {
     Plain,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -34,12 +34,12 @@ impl Kind {
         Self::detect().next().unwrap_or(Self(Width::Plain))
     }
 
-    pub(in crate::kernels) fn width(self) -> Width {
+    pub(crate) fn width(self) -> Width {
         self.0
     }
 }
 
-pub(in crate::kernels) trait Vector: Copy {
+pub(crate) trait Vector: Copy {
     const WORDS: usize;
     type Mask: Copy;
     /// `words` is less than `WORDS`.
@@ -74,7 +74,7 @@ pub(in crate::kernels) trait Vector: Copy {
 
 /// On processors other than x86_64, a normal store.
 #[inline(always)]
-pub(in crate::kernels) fn store_past_caches(word: &mut u64, value: u64) {
+pub(crate) fn store_past_caches(word: &mut u64, value: u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a reference is aligned and can be written; SSE2, which has the instruction, is part of x86_64.
     unsafe {

@@ -67,4 +67,4 @@ macro_rules! with_operation {
         }
     };
 }
-pub(in crate::kernels) use with_operation;
+pub(crate) use with_operation;
