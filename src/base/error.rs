@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The result of every fallible function of the crates.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kind of failure; it sets the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,3 @@
-//! The CPU affinity of threads.
-
 use nix::libc::{c_ulong, sched_getaffinity, sched_setaffinity};
 
 const WORD_BITS: usize = c_ulong::BITS as usize;
@@ -7,10 +5,9 @@ const WORD_BITS: usize = c_ulong::BITS as usize;
 /// Largest number of hardware threads of a Linux system (`NR_CPUS`). The set of the C library has only 1,024.
 pub const MAX_HARDWARE_THREADS: usize = 8192;
 
-/// A set of hardware threads, one bit each.
 type Mask = [c_ulong; MAX_HARDWARE_THREADS / WORD_BITS];
 
-/// Returns the hardware threads that the calling thread may use, ascending, or `None` if the system does not report them.
+/// Ascending. `None` if the system does not report them.
 pub fn allowed_hardware_threads() -> Option<Vec<usize>> {
     let mut mask: Mask = [0; _];
     // SAFETY: the call writes at most the size of the mask. Zero is the calling thread.
@@ -19,8 +16,7 @@ pub fn allowed_hardware_threads() -> Option<Vec<usize>> {
     (result == 0).then(|| (0..MAX_HARDWARE_THREADS).filter(is_allowed).collect())
 }
 
-/// Binds the calling thread to hardware threads. If the system refuses, the thread stays where it is, and its recorded placement
-/// shows this.
+/// Binds the calling thread. If the system refuses, the thread stays where it is, and its recorded placement shows this.
 pub fn bind(processors: &[usize]) {
     let mut mask: Mask = [0; _];
     for processor in processors.iter().filter(|&&processor| processor < MAX_HARDWARE_THREADS) {

@@ -1,8 +1,6 @@
-//! Passes the build's identity to the program: commit, compiler, and a fingerprint of the measuring code per kernel family.
-//!
-//! Builds with equal fingerprints measure equally; samples with another fingerprint are stale. The fingerprint covers everything
-//! that changes machine code: the tokens of the sources, the compiler, the target with its features, the optimisation level, flags, features
-//! and the locked versions of the crates that run inside timed regions.
+//! Passes the build's identity to the program. Builds with equal fingerprints measure equally; samples with another fingerprint are
+//! stale. The fingerprint covers everything that changes machine code: the tokens of the sources, the compiler, the target with its
+//! features, the optimisation level, flags, features and the locked versions of the crates that run inside timed regions.
 
 mod fingerprint;
 
@@ -11,10 +9,10 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::Command;
 
-/// Crates whose code runs inside timed regions, or decides where memory and threads are placed.
+/// Their code runs inside timed regions, or decides where memory and threads are placed.
 const TIMED_CRATES: &[&str] =
     &["memmap2", "mpi", "mpi-sys", "multiversion", "nix", "rand", "rand_core", "rand_distr", "rand_pcg"];
-/// Environment variables with the compiler's settings, as cargo passes them.
+/// As cargo passes them.
 const SETTINGS: &[&str] = &[
     "TARGET",
     "OPT_LEVEL",
@@ -25,7 +23,7 @@ const SETTINGS: &[&str] = &[
     "CARGO_FEATURE_MPI",
 ];
 
-/// Paths that the commit refers to. `Cargo.lock` is the workspace's.
+/// The commit refers to these. `Cargo.lock` is the workspace's.
 const MEASURING_CODE: &[&str] = &[".", "../base", LOCK];
 const LOCK: &str = "../../Cargo.lock";
 
@@ -50,7 +48,6 @@ fn main() {
     set("APEXMAP_FLAGS", &std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\u{1f}', " "));
 }
 
-/// Returns names and locked versions of the crates that run in timed regions.
 fn locked_versions() -> Vec<String> {
     let lock = [LOCK, "Cargo.lock"].iter().find_map(|lock| std::fs::read_to_string(lock).ok()).unwrap_or_default();
     let field = |package: &str, name: &str| {
@@ -64,8 +61,8 @@ fn locked_versions() -> Vec<String> {
         .collect()
 }
 
-/// Returns the commit that last changed the measuring code, with `-dirty` if it has changed since. Commits of other code must not
-/// rebuild this crate and all above it. A surrounding repository, such as a user's home folder, is ignored.
+/// The commit that last changed the measuring code, with `-dirty` if it has changed since. Commits of other code must not rebuild
+/// this crate and all above it. A surrounding repository, such as a user's home folder, is ignored.
 fn commit() -> Option<String> {
     let root = std::fs::canonicalize(output("git", &["rev-parse", "--show-toplevel"])).ok()?;
     if root != std::fs::canonicalize("../..").ok()? {

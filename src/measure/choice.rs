@@ -1,20 +1,14 @@
-//! The types of the values of parameters: numbers, and words, whose meanings are the variants of an enum.
-
 use apexmap_base::point::Value;
 
-/// What the values of a parameter are.
 pub enum Kind {
-    /// Whole numbers.
     Integer,
-    /// Numbers.
     Real,
-    /// One of these words. The first is the default.
+    /// The first word is the default.
     Words(&'static [&'static str]),
 }
 
 /// A type of the values of a parameter: `u64`, `f64`, or an enum of words.
 pub trait Typed: Sized {
-    /// What these values are.
     const KIND: Kind;
 
     fn from_value(value: &Value) -> Option<Self>;

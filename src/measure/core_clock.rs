@@ -1,15 +1,13 @@
-//! The clock of a core.
-
 use crate::hardware::SystemFiles;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Additions per chain, and number of chains. The fastest chain counts, because interruptions only make a chain slower.
+/// The fastest chain counts, because interruptions only make a chain slower.
 const CHAIN_ADDITIONS: u64 = 20_000;
 const CHAINS: usize = 4;
 
-/// Returns the core clock in hertz, and its source. Virtual machines do not report the clock, so it is measured where a known
-/// instruction takes one cycle.
+/// In hertz, with its source. Virtual machines do not report the clock, so it is measured where a known instruction takes one
+/// cycle.
 pub fn core_clock(system: &dyn SystemFiles) -> (Option<f64>, &'static str) {
     let maximum = system.text("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
     match maximum.and_then(|kilohertz| kilohertz.parse::<f64>().ok()) {
@@ -34,7 +32,7 @@ pub fn core_hertz() -> f64 {
     (0..CHAINS).map(chain).fold(0.0, f64::max)
 }
 
-/// Runs the additions. They add a register, because recent processors execute several additions of a constant per cycle.
+/// The additions add a register, because recent processors execute several additions of a constant per cycle.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn run_additions() -> u64 {
     let (mut sum, increment) = (0u64, black_box(1u64));

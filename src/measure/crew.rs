@@ -8,22 +8,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 
-/// A rank's thread and its helpers. The helpers live only during the work.
+/// The helpers live only during the work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Crew {
     helpers: usize,
-    /// The hardware threads that helpers may use.
     processors: Vec<usize>,
 }
 
 impl Crew {
-    /// Creates the crew for one of `ranks_on_node` ranks: its share of the hardware threads that the process may use.
+    /// For one of `ranks_on_node` ranks: its share of the hardware threads that the process may use.
     pub fn new(ranks_on_node: usize) -> Self {
         Self::with_hardware_threads(Hardware::this_machine().allowed.clone(), ranks_on_node)
     }
 
-    /// Creates a crew like [`Crew::new`], restricted to the NUMA node of the calling thread: memory that its helpers touch first
-    /// is placed there.
+    /// Like [`Crew::new`], on the NUMA node of the calling thread: memory that its helpers touch first is placed there.
     pub fn on_this_numa_node(ranks_on_node: usize) -> Self {
         let hardware = Hardware::this_machine();
         let node_of = |number: usize| hardware.thread(number).and_then(|thread| thread.numa_node);
@@ -47,8 +45,8 @@ impl Crew {
         self.helpers + 1
     }
 
-    /// Calls `work` with each item, on all threads. On the calling thread, `report_share` gets the finished fraction of the
-    /// `count` items. All helpers have ended when this returns.
+    /// Calls `work` with each item, on all threads. On the calling thread, `report_share` gets the finished fraction of the `count`
+    /// items. All helpers have ended when this returns.
     pub fn for_each<T: Send>(
         &self,
         count: usize,

@@ -1,12 +1,8 @@
-//! The fingerprint of the measuring code by kernel family: which files of this folder belong to each key.
-//!
-//! A family's key covers its own folder and everything outside the folders of other families. A family may therefore import from
-//! `kernels/shared/` and from modules below the kernels, but never from another family.
-//!
-//! A key covers the tokens of a file, and the text of a kernel for devices (`.cl`). Comments, documentation, white space, trailing commas, and the fields of [`DESCRIBING`] are
-//! not in it, because they change no machine code.
-//!
-//! The build script and `tests/identity.rs` also compile this file.
+//! The fingerprint of the measuring code by kernel family. A family's key covers its own folder and everything outside the folders
+//! of other families. A family may therefore import from `kernels/shared/` and from modules below the kernels, but never from
+//! another family. A key covers the tokens of a file, and the text of a kernel for devices (`.cl`). Comments, documentation, white
+//! space, trailing commas, and the fields of [`DESCRIBING`] are not in it, because they change no machine code. The build script
+//! and `tests/identity.rs` also compile this file.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
@@ -14,15 +10,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder with one folder per family of kernels, and [`SHARED`].
 const KERNELS: &str = "kernels";
-/// The folder with code that kernels of several families use.
 const SHARED: &str = "shared";
-/// The code of the simulated transport. It is a family for itself, because measurements do not run it.
+/// A family for itself, because measurements do not run it.
 const SIMULATED: &[&str] = &["comm/simulated", "worker/simulated.rs"];
-/// Files that are part of no key: the list of kernels with the completion of points, the library's embedded run, the domains of
-/// parameters, what a kernel is, and what a refusal is. They decide which points are run, and the point itself is part of its
-/// sample's key. The command line and the build script are excluded too.
+/// Files that are part of no key. They decide which points are run, and the point itself is part of its sample's key.
 pub const IN_NO_KEY: &[&str] = &[
     "build.rs",
     "cli/kernels.rs",
@@ -39,20 +31,17 @@ pub const IN_NO_KEY: &[&str] = &[
     "main.rs",
 ];
 
-/// Fields whose texts are for people. Texts at a position, such as the meaning in `key(...)`, are in the keys: a position does
-/// not say what it is for.
+/// Fields whose texts are for people. Texts at a position, such as the meaning in `key(...)`, are in the keys: a position does not
+/// say what it is for.
 const DESCRIBING: &[&str] = &["meaning", "method", "place", "summary"];
 
-/// The fingerprints by family, and the fingerprint of all files together.
 pub struct Fingerprints {
     pub families: BTreeMap<String, String>,
     pub whole: String,
 }
 
-/// The digests of the source files by their paths.
 pub type Sources = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Reads the sources in `folder`.
 pub fn sources(folder: &Path) -> io::Result<Sources> {
     let mut files = Vec::new();
     collect_files(folder, &mut files)?;
@@ -66,7 +55,7 @@ pub fn sources(folder: &Path) -> io::Result<Sources> {
     files.into_iter().map(digest).collect()
 }
 
-/// Returns the fingerprints of the sources. Each hash continues from `base`.
+/// Each hash continues from `base`.
 pub fn fingerprints(sources: &Sources, base: &Sha256) -> Fingerprints {
     let mut whole = base.clone();
     let mut hashes: BTreeMap<String, Sha256> =
@@ -148,7 +137,7 @@ fn describing_tokens(tokens: &[TokenTree]) -> usize {
     }
 }
 
-/// Returns the family of a file in a family's folder, or `None` for a file that all families share.
+/// `None` for a file that all families share.
 fn family(file: &Path) -> Option<String> {
     if SIMULATED.iter().any(|code| file.starts_with(code)) {
         return Some("simulated".to_owned());

@@ -1,5 +1,5 @@
-//! Measuring: kernels, transports, hardware detection and the worker. This is all that a compute node has to build. It needs only
-//! Rust, and MPI for the MPI transport.
+//! Kernels, transports, hardware detection and the worker: all that a compute node has to build. It needs only Rust, and MPI for
+//! the MPI transport.
 
 pub mod affinity;
 mod choice;

@@ -1,13 +1,12 @@
-//! `memcpy` and `memmove` for x86-64 systems with musl. Those of musl take up to 2.8 times as long as glibc's, and copies between ranks
-//! are timed. Vectors have 16 bytes, which every x86-64 processor has, or 32 with AVX.
-//!
-//! The loops are assembly, because the compiler would make a call of `memcpy` from loops in Rust.
+//! `memcpy` and `memmove` for x86-64 systems with musl. Those of musl take up to 2.8 times as long as glibc's, and copies between
+//! ranks are timed. Vectors have 16 bytes, which every x86-64 processor has, or 32 with AVX. The loops are assembly, because the
+//! compiler would make a call of `memcpy` from loops in Rust.
 
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, _mm_loadu_si128, _mm_storeu_si128, _xgetbv};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Whether vectors may have 32 bytes: 0 if unknown, 1 if not, 2 if so.
+/// For vectors of 32 bytes: 0 if unknown, 1 if not, 2 if so.
 static HAS_AVX: AtomicU8 = AtomicU8::new(0);
 
 /// Copies from here on do not fit into the last cache next to other data: their stores go around it.

@@ -1,6 +1,6 @@
 //! Prefetch hints. Processors without such hints ignore them.
 
-/// Prefetches the line of a word that will soon be read and written, into the nearest cache.
+/// For a word that will soon be read and written, into the nearest cache.
 #[inline(always)]
 pub fn prefetch_near(word: *const u64) {
     #[cfg(target_arch = "x86_64")]
@@ -18,7 +18,7 @@ pub fn prefetch_near(word: *const u64) {
     let _ = word;
 }
 
-/// Prefetches a line like [`prefetch_near`], for later use, into the second-level cache.
+/// For later use, into the second-level cache.
 #[inline(always)]
 pub fn prefetch_far(word: *const u64) {
     #[cfg(target_arch = "x86_64")]
@@ -36,7 +36,7 @@ pub fn prefetch_far(word: *const u64) {
     let _ = word;
 }
 
-/// Prefetches the line of a word that will soon be read only: other cores may keep their copies.
+/// For a word that will soon be read only: other cores may keep their copies.
 #[inline(always)]
 pub fn prefetch_for_reading(word: *const u64) {
     #[cfg(target_arch = "aarch64")]

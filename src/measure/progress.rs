@@ -1,11 +1,10 @@
-//! Progress reports of a rank outside timed regions. Filling or verifying large memory takes long, and without reports the rank
-//! would seem to hang.
+//! Progress reports of a rank outside timed regions. Without them, a rank that fills or verifies large memory would seem to hang.
 
 use apexmap_base::sample::{Event, Phase};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// Minimum time between two reports to a driver.
+/// Between two reports to a driver.
 pub const MIN_REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
 type Report = Box<dyn FnMut(Event)>;
@@ -13,28 +12,26 @@ type Report = Box<dyn FnMut(Event)>;
 struct Reporter {
     report: Report,
     min_interval: Duration,
-    /// Time of the latest report.
     latest_report: Instant,
     phase: Option<Phase>,
 }
 
 thread_local! {
-    /// The reporter of this thread's rank, if the rank reports.
     static REPORTER: RefCell<Option<Reporter>> = const { RefCell::new(None) };
 }
 
-/// Sends the progress of this thread's runs to `report` from now on, at most once per `min_interval`.
+/// At most once per `min_interval`.
 pub fn set_reporter(min_interval: Duration, report: impl FnMut(Event) + 'static) {
     let reporter = Reporter { report: Box::new(report), min_interval, latest_report: Instant::now(), phase: None };
     REPORTER.set(Some(reporter));
 }
 
-/// Marks the beginning of a run that the driver knows about.
+/// A run that the driver knows about.
 pub fn begin_run() {
     with_reporter(|reporter| (reporter.latest_report, reporter.phase) = (Instant::now(), None));
 }
 
-/// Reports the finished fraction of a phase, unless the latest report is recent. Short runs therefore report nothing.
+/// The finished fraction of a phase, unless the latest report is recent. Short runs therefore report nothing.
 pub fn report_share(phase: Phase, share: f64) {
     with_reporter(|reporter| {
         if reporter.latest_report.elapsed() >= reporter.min_interval {
@@ -43,8 +40,7 @@ pub fn report_share(phase: Phase, share: f64) {
     });
 }
 
-/// Reports that the clock is about to start, because no report is possible until it stops. It reports if the same run has
-/// reported before, or if the latest report is old enough.
+/// No report is possible until the clock stops. Reports if the same run has reported before, or if the latest report is old enough.
 pub fn clock_starts() {
     with_reporter(|reporter| {
         let stale = reporter.phase.is_some_and(|phase| phase != Phase::Measuring);
@@ -54,7 +50,7 @@ pub fn clock_starts() {
     });
 }
 
-/// Reports the state of a simulation: its messages so far, and the virtual time in seconds.
+/// The messages so far, and the virtual time.
 pub fn report_simulation(messages: u64, seconds: f64) {
     with_reporter(|reporter| {
         if reporter.latest_report.elapsed() >= reporter.min_interval {

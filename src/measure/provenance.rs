@@ -1,5 +1,3 @@
-//! Detection of the provenance of a measurement: the build, the host, and the place of the calling thread.
-
 use crate::affinity;
 use crate::core_clock::core_clock;
 use crate::hardware::{
@@ -13,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Commit of the program, if it is more than the measuring code.
+/// The program's, if it is more than the measuring code.
 static COMMIT: OnceLock<&str> = OnceLock::new();
 
-/// Sets the commit of the program for [`build`]. The first call counts.
+/// The first call counts.
 pub fn set_commit(commit: &'static str) {
     COMMIT.get_or_init(|| commit);
 }
@@ -39,7 +37,7 @@ pub fn build() -> Build {
     }
 }
 
-/// Counts the cores, hardware threads and packages of this hardware, as far as the system reports them.
+/// As far as the system reports them.
 pub fn processors(hardware: &Hardware) -> Processors {
     let to_count = |count: usize| count as u32;
     let mut cores: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
@@ -60,8 +58,7 @@ pub fn processors(hardware: &Hardware) -> Processors {
     }
 }
 
-/// Returns the placement of the calling thread's memory, from its number of pages per NUMA node. `None` if the system does not
-/// report the thread's node.
+/// For the calling thread, from its number of pages per NUMA node. `None` if the system does not report the thread's node.
 pub fn memory_placement(pages: &BTreeMap<usize, usize>) -> Option<MemoryPlacement> {
     let hardware = Hardware::this_machine();
     let numa_node = hardware.thread(nix::sched::sched_getcpu().ok()?)?.numa_node?;
@@ -111,7 +108,7 @@ pub fn host() -> Host {
     }
 }
 
-/// Returns the type of this node, whatever part of it this process may use.
+/// Whatever part of the node this process may use.
 pub fn node_type() -> &'static str {
     static NODE_TYPE: OnceLock<String> = OnceLock::new();
     NODE_TYPE.get_or_init(|| node_type_of(Hardware::this_machine()))
@@ -143,7 +140,7 @@ fn caches(hardware: &Hardware) -> Vec<Cache> {
         .collect()
 }
 
-/// Returns the size of the largest cache that a core can use, or `None` if the system does not report it.
+/// That a core can use, or `None` if the system does not report it.
 pub fn largest_cache_bytes() -> Option<u64> {
     caches(Hardware::this_machine()).iter().map(|cache| cache.bytes).max()
 }
@@ -180,7 +177,7 @@ fn tlb_entries() -> (Option<u32>, Option<u32>) {
     (None, None)
 }
 
-/// Returns the frequency of the clock behind "cycles per access", in hertz, and its source: the time-stamp counter.
+/// The clock behind "cycles per access", in hertz, and its source: the time-stamp counter.
 #[cfg(target_arch = "x86_64")]
 fn cycle_clock() -> (Option<f64>, &'static str) {
     use std::time::{Duration, Instant};

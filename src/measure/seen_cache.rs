@@ -1,4 +1,5 @@
-//! A probe of where the last cache really ends. Hypervisors report the whole cache of a processor to a machine that gets a part of it.
+//! A probe of where the last cache really ends. Hypervisors report the whole cache of a processor to a machine that gets a part of
+//! it.
 
 use crate::comm::arena::{Arena, Pages};
 use crate::hardware::Hardware;
@@ -8,19 +9,19 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Reported caches up to this size are not probed: the memory that exceeds them is the smallest that sweeps take anyway.
+/// Not probed up to this size: the memory that exceeds such caches is the smallest that sweeps take anyway.
 pub const UNPROBED_BYTES: u64 = 128 << 20;
-/// Words of the largest region of the probe: 256 MiB, twice the largest cache that does not enlarge the memory of sweeps.
+/// 256 MiB, twice the largest cache that does not enlarge the memory of sweeps.
 const LARGEST: usize = 32 << 20;
-/// Words of the smallest region, which the last cache holds on every machine with a large one: 4 MiB.
+/// 4 MiB, which the last cache holds on every machine with a large one.
 const SMALLEST: usize = 512 << 10;
 /// Independent reads of a region per time, and times per region; the shortest time counts.
 const READS: usize = 1 << 14;
 const TIMES: u64 = 4;
-/// Ratio of the time of a read in the largest region to one in the smallest, below which the cache holds both.
+/// If a read in the largest region takes less than this times one in the smallest, the cache holds both.
 const LEAST_RATIO: f64 = 1.5;
 
-/// Memory that must be free for the probe, in bytes, so that it never takes the memory of others.
+/// For the probe, so that it never takes the memory of others.
 const LEAST_FREE_BYTES: u64 = 4 << 30;
 static SEEN: OnceLock<Option<u64>> = OnceLock::new();
 
@@ -28,8 +29,8 @@ pub fn seen_bytes() -> Option<u64> {
     *SEEN.get()?
 }
 
-/// Returns the size of the last cache in bytes as random reads see it, a power of two; `None` if reads see no end of it, or if too
-/// little memory is free. The first call takes about a second.
+/// As random reads see the last cache, a power of two; `None` if reads see no end of it, or if too little memory is free. The first
+/// call takes about a second.
 pub fn probe() -> Option<u64> {
     *SEEN.get_or_init(|| {
         Hardware::this_machine().free_memory_bytes().filter(|bytes| *bytes >= LEAST_FREE_BYTES)?;
@@ -40,7 +41,7 @@ pub fn probe() -> Option<u64> {
     })
 }
 
-/// Returns the shortest time of random reads of a region that was read in order just before, unless it is the largest.
+/// The shortest time of random reads of a region that was read in order just before, unless it is the largest.
 fn read_seconds(region: &[u64]) -> f64 {
     if region.len() < LARGEST {
         black_box(region.iter().step_by(8).fold(0, |sum: u64, word| sum.wrapping_add(*word)));
@@ -55,8 +56,8 @@ fn read_seconds(region: &[u64]) -> f64 {
     (0..TIMES).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the largest region whose reads are nearer to those of the smallest region than to those of the largest, from times of regions
-/// in ascending order of size. `None` if they do not differ.
+/// The largest region whose reads are nearer to those of the smallest region than to those of the largest, from times in ascending
+/// order of size. `None` if they do not differ.
 pub fn end_of_cache(times: &[(u64, f64)]) -> Option<u64> {
     let ((_, fastest), (_, slowest)) = (times.first()?, times.last()?);
     let middle = (slowest > &(LEAST_RATIO * fastest)).then(|| (fastest * slowest).sqrt())?;

@@ -1,4 +1,4 @@
-//! The worker: the program that a launcher starts on every rank. It runs the points of one job and writes one line per sample.
+//! The program that a launcher starts on every rank. It runs the points of one job and writes one line per sample.
 
 mod gather;
 mod root;
@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The job of a launch, which the driver writes as a JSON file.
+/// The driver writes it as a JSON file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub launch: String,
@@ -38,25 +38,24 @@ pub struct Job {
     pub launcher: String,
     pub transport: String,
     pub ranks: usize,
-    /// Seed for the order of the points.
+    /// For the order of the points.
     pub seed: u64,
     pub repeat: Repeat,
-    /// Whether the driver asks for each run with a line on standard input: the position of its task.
+    /// The driver asks for each run with a line on standard input: the position of its task.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_request: bool,
-    /// Time after which this launch ends, in seconds, while points have no sample; as `repeat.budget_seconds` if absent.
+    /// This launch ends then, while points have no sample; after `repeat.budget_seconds` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_round_seconds: Option<f64>,
-    /// Duration of the preflight, in seconds.
     #[serde(default)]
     pub preflight_seconds: f64,
-    /// The type of the nodes on which the earlier samples of the tasks were taken, if there are any.
+    /// Earlier samples of the tasks were taken on these nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_type: Option<String>,
-    /// Environment variables, for the record of the launch.
+    /// For the record of the launch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// The machine of the ranks, if they are simulated.
+    /// For simulated ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
     /// The same machine with numbers drawn at random from the intervals of its card.
@@ -95,14 +94,14 @@ impl Job {
         if self.runs_commands() { 1 } else { self.ranks }
     }
 
-    /// Returns the values of the task's earlier samples that count on nodes of this type. Samples of other types do not.
+    /// Samples on nodes of other types do not count.
     pub fn seconds_so_far(&self, task: &Task, node_type: &str) -> Vec<f64> {
         let is_other = self.node_type.as_deref().is_some_and(|earlier| earlier != node_type);
         if is_other { Vec::new() } else { task.seconds_so_far.clone() }
     }
 }
 
-/// One point of a job, with the samples that earlier launches of the same block already took.
+/// With the samples that earlier launches of the same block already took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     pub key: String,
@@ -110,7 +109,7 @@ pub struct Task {
     /// Times of these samples, or the values that a command printed.
     pub seconds_so_far: Vec<f64>,
     pub next_repetition: u32,
-    /// Costs of computations, if the ranks are simulated.
+    /// For simulated ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<ComputationCosts>,
     /// These costs with each of the job's resampled machines.
@@ -123,11 +122,10 @@ pub struct Task {
 pub struct Info {
     pub build: Build,
     pub transports: Vec<String>,
-    /// Version of the MPI library that the program is linked to, if any.
+    /// That the program is linked to.
     pub mpi_library: Option<String>,
 }
 
-/// Describes this program as a worker.
 pub fn info() -> Info {
     let available = TransportKind::ALL.iter().filter(|&&kind| comm::library(kind).is_some());
     let transports = available.map(|kind| kind.to_string()).collect();
@@ -135,9 +133,8 @@ pub fn info() -> Info {
     Info { build: provenance::build(), transports, mpi_library }
 }
 
-/// Reads a job and runs it on the ranks that this process or its launcher provides.
-///
-/// The output lines go to standard output. Errors have also been written there before this function returns them.
+/// Reads a job and runs it on the ranks that this process or its launcher provides. Errors have also been written to standard
+/// output before this function returns them.
 pub fn work(
     job_file: &Path,
     transport: TransportKind,
@@ -186,7 +183,7 @@ fn require_ranks(job: &Job, started: usize) -> Result<()> {
     ))
 }
 
-/// Finds the kernel of a point. The point must be complete and have the job's number of ranks, because kernels rely on both.
+/// The point must be complete and have the job's number of ranks, because kernels rely on both.
 fn require_runnable(job: &Job, point: &Point) -> Result<&'static Kernel> {
     let kernel = kernels::find(&point.kernel)?;
     let completed = kernels::complete(point.clone());
@@ -199,7 +196,7 @@ fn require_runnable(job: &Job, point: &Point) -> Result<&'static Kernel> {
     Err(Error::input(format!("{} cannot be run: {reason}", point.label()), "write it with `apexmap run`"))
 }
 
-/// Runs the job. All ranks execute this function; rank 0 selects the points and writes the lines.
+/// All ranks execute this function; rank 0 selects the points and writes the lines.
 fn run_job<C: Collectives>(
     comm: &C,
     transport: Transport,
@@ -251,7 +248,7 @@ fn run_job<C: Collectives>(
     }
 }
 
-/// Observes the machine before the first sample, on all ranks at once.
+/// Before the first sample, on all ranks at once.
 fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, is_root: bool) -> Result<()> {
     let (started, mut canaries) = (comm.wall_time(), Vec::new());
     loop {
@@ -267,8 +264,7 @@ fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, is_ro
     if is_root && !canaries.is_empty() { write_event(&Event::Preflight { canaries }) } else { Ok(()) }
 }
 
-/// Returns the number of ranks on the machine with the most ranks. Nodes with different names may be one machine, which MPI does
-/// not detect.
+/// Nodes with different names may be one machine, which MPI does not detect.
 pub fn max_ranks_per_machine(placement: &[Placement]) -> usize {
     let mut ranks = BTreeMap::<&str, usize>::new();
     placement
@@ -278,7 +274,7 @@ pub fn max_ranks_per_machine(placement: &[Placement]) -> usize {
     ranks.into_values().max().unwrap_or(0)
 }
 
-/// Describes a launch of real ranks.
+/// Ranks are real.
 fn describe_launch<C: Collectives>(
     comm: &C,
     job: &Job,

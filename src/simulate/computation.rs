@@ -1,5 +1,3 @@
-//! The costs of computations at a point.
-
 use super::numbers::Numbers;
 use super::paths::is_of_one_node;
 use super::poll_seconds;
@@ -17,11 +15,10 @@ use apexmap_theory::machine::{Card, NumberName, Word};
 use apexmap_theory::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
 use apexmap_theory::models::{Model, card_number};
 
-/// Key in a card's provenance: the table of the measurement of `local_seconds` and `update_seconds`.
+/// In a card's provenance: the table of the measurement of `local_seconds` and `update_seconds`.
 const TABLE: &str = "single_table_bytes";
 
-/// Returns the costs of the computations of a point, in picoseconds per unit. Computations that its kernel does not have cost
-/// nothing.
+/// In picoseconds per unit. Computations that the point's kernel does not have cost nothing.
 pub fn computation_costs(card: &Card, point: &Point) -> Result<ComputationCosts> {
     let mut numbers = Numbers::new(card);
     let costs = find_costs(&mut numbers, point)?;
@@ -29,7 +26,7 @@ pub fn computation_costs(card: &Card, point: &Point) -> Result<ComputationCosts>
     Ok(costs)
 }
 
-/// Returns the costs, without those of missing numbers.
+/// Without the costs of missing numbers.
 pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCosts> {
     let mut costs = ComputationCosts::default();
     // Whole femtoseconds, because the last bits of powers differ between machines.
@@ -65,8 +62,8 @@ pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCos
     Ok(costs)
 }
 
-/// Returns the seconds of a value and of an update. A card with their sum and one of them has the other; one with only their sum
-/// has it as the time of an update.
+/// The seconds of a value and of an update. A card with their sum and one of them has the other; one with only their sum has it as
+/// the time of an update.
 fn generate_and_update(numbers: &mut Numbers, point: &Point) -> (f64, f64) {
     let card = numbers.card;
     let generate = numbers.find(&[GENERATE_SECONDS]);
@@ -88,8 +85,8 @@ fn generate_and_update(numbers: &mut Numbers, point: &Point) -> (f64, f64) {
     }
 }
 
-/// Returns the time of a random read in a rank's part of the table over that in the table of the measurement, by the model of
-/// memory; 1 without its numbers.
+/// The time of a random read in a rank's part of the table over that in the table of the measurement, by the model of memory; 1
+/// without its numbers.
 fn table_factor(card: &Card, point: &Point) -> f64 {
     let measured = card.provenance.get(TABLE).and_then(|bytes| bytes.as_integer()).map(|bytes| bytes as f64);
     let words = N_WORDS.get(point).map(|words| words as f64);
@@ -102,7 +99,7 @@ fn table_factor(card: &Card, point: &Point) -> f64 {
     if factor.is_finite() { factor } else { 1.0 }
 }
 
-/// Returns the mean seconds of a block that a rank reads. In one-sided kernels, ranks read only for themselves.
+/// The mean seconds of a block. In one-sided kernels, ranks read only for themselves.
 fn read(numbers: &mut Numbers, kernel: &Kernel, point: &Point) -> Result<f64> {
     let ranks_per_node = numbers.card.network.as_ref().and_then(|shape| shape.ranks_per_node);
     let given = |name: &str| match name {

@@ -1,6 +1,5 @@
-//! Where simulations were compared with others, and which points lie outside of this.
-//!
-//! tests/simgrid.rs has the comparisons with SimGrid's SMPI, and docs/simulation.md their figures.
+//! Where simulations were compared with others. tests/simgrid.rs has the comparisons with SimGrid's SMPI, and docs/simulation.md
+//! their figures.
 
 use apexmap_base::point::Point;
 use apexmap_measure::comm::UNEXPECTED_MESSAGES;
@@ -10,18 +9,18 @@ use apexmap_measure::kernels::{self, Traffic};
 use apexmap_theory::models::tested;
 use std::ops::RangeInclusive;
 
-/// The largest number of ranks that was compared with SMPI.
+/// Compared with SMPI.
 pub const MAX_TESTED_RANKS: usize = 256;
-/// The message sizes that were compared with SMPI.
+/// Compared with SMPI.
 pub const TESTED_BYTES: RangeInclusive<u64> = 64..=65536;
 
-/// Returns whether ranks of a point share a node. Of some kernels, [`tested::of_simulation`] says how far such simulations are from
+/// Whether ranks of a point share a node. For some kernels, [`tested::of_simulation`] says how far such simulations are from
 /// measurements.
 pub fn share_node(point: &Point, machine: &Machine) -> bool {
     machine.ranks_per_node > 1 && point.ranks > 1
 }
 
-/// Returns the reasons why the simulation of a point was not compared with SMPI; none if it was.
+/// The reasons why the simulation of a point was not compared with SMPI; none if it was.
 pub fn envelope(point: &Point, machine: &Machine) -> Vec<&'static str> {
     let message_bytes = MESSAGE_BYTES.get(point);
     let nodes = point.ranks.div_ceil(machine.ranks_per_node.max(1));

@@ -1,5 +1,3 @@
-//! The interface of a node to the network, and the links.
-
 use super::numbers::Numbers;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::comm::simulated::{Frame, InterfaceCosts, LinkCosts, MessageCosts, Time, Topology, picoseconds};
@@ -10,12 +8,11 @@ use apexmap_theory::machine::catalogue::{
 };
 use apexmap_theory::machine::{Entry, NetworkShape};
 
-/// Picoseconds of a byte at this bandwidth.
 pub fn per_byte(bandwidth: f64) -> f64 {
     1e12 / bandwidth
 }
 
-/// Returns the time from one router to the next.
+/// From one router to the next.
 pub fn hop(numbers: &mut Numbers, topology: &Topology, nodes: usize) -> Time {
     let hop = numbers.find(&[ROUTER_LATENCY_SECONDS]);
     if hop.is_none() && *topology != Topology::Crossbar && nodes > 1 {
@@ -24,12 +21,12 @@ pub fn hop(numbers: &mut Numbers, topology: &Topology, nodes: usize) -> Time {
     picoseconds(hop.unwrap_or(0.0))
 }
 
-/// Returns the bandwidth of the bus between cores and interface, without the bytes of its packets.
+/// Between cores and interface, without the bytes of its packets.
 pub fn bus_bandwidth(numbers: &Numbers) -> Option<f64> {
     Some(numbers.find(&[IO_BANDWIDTH_BYTES_PER_SECOND])? * numbers.find(&[IO_EFFICIENCY]).unwrap_or(1.0))
 }
 
-/// Returns the interface. Its message rate is that of a rank if the cores' own time does not explain that rate.
+/// The message rate is that of a rank if the cores' own time does not explain that rate.
 pub fn interface(numbers: &Numbers, message: &MessageCosts) -> InterfaceCosts {
     let bandwidth = numbers
         .find(&[NODE_NETWORK_BANDWIDTH_BYTES_PER_SECOND])

@@ -1,7 +1,5 @@
-//! Simulated machines from cards: the costs of messages and computations.
-//!
-//! A number that the card does not have is an error, which names all such numbers and the commands that measure them. Some
-//! numbers can be derived from others; [`assumptions`] lists them.
+//! Simulated machines from cards. A number that the card does not have is an error, which names all such numbers and the commands
+//! that measure them. Some numbers can be derived from others; [`assumptions`] lists them.
 
 // The methods listed in clippy.toml are disallowed here: files of a result are opened with `regular_file` or `new_file`.
 #![warn(clippy::disallowed_methods)]
@@ -24,8 +22,8 @@ use apexmap_measure::kernels;
 use apexmap_theory::machine::{Card, catalogue};
 use numbers::Numbers;
 
-/// Returns the ranks on each node, if neither the sweep nor the user sets them: the number in `[network]`, all cores of the node on
-/// which the card was measured, or 1.
+/// If neither the sweep nor the user sets them: the number in `[network]`, all cores of the node on which the card was measured, or
+/// 1.
 pub fn ranks_per_node(card: &Card) -> usize {
     let given = card.network.as_ref().and_then(|shape| shape.ranks_per_node);
     let cores = card.get(catalogue::CORES.name).filter(|_| paths::is_of_one_node(card));
@@ -36,13 +34,13 @@ pub fn machine(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<Machi
     build(card, nodes, ranks_per_node).map(|(machine, _)| machine)
 }
 
-/// Returns the numbers of [`machine`] that the card does not have, with their values or sources, in one sentence each.
+/// The numbers of [`machine`] that the card does not have, with their values or sources, in one sentence each.
 pub fn assumptions(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<Vec<String>> {
     build(card, nodes, ranks_per_node).map(|(_, assumptions)| assumptions)
 }
 
-/// Returns the names of the numbers that a simulation of this point needs and the card does not have; none if another reason
-/// prevents the simulation. [`missing_error`] makes an error of them.
+/// The names of the numbers that a simulation of this point needs and the card does not have; none if another reason prevents the
+/// simulation. [`missing_error`] makes an error of them.
 pub fn missing_numbers(card: &Card, nodes: usize, ranks_per_node: usize, point: &Point) -> Vec<&'static str> {
     let mut numbers = Numbers::new(card);
     // Other reasons are errors of the machine and of the costs.
@@ -54,8 +52,8 @@ pub fn missing_numbers(card: &Card, nodes: usize, ranks_per_node: usize, point: 
     numbers.missing().to_vec()
 }
 
-/// Returns the values of variables from which the simulation of a point extrapolates, because the numbers of the card were measured or
-/// printed for these: `P = 1 to 16`.
+/// The values of variables from which the simulation extrapolates, because the numbers of the card were measured or printed for
+/// these: `P = 1 to 16`.
 pub fn extrapolations(card: &Card, nodes: usize, ranks_per_node: usize, point: &Point) -> Vec<String> {
     let mut numbers = Numbers::new(card);
     // Missing numbers are errors of the machine and of the costs.
@@ -64,15 +62,15 @@ pub fn extrapolations(card: &Card, nodes: usize, ranks_per_node: usize, point: &
     numbers.extrapolations(point)
 }
 
-/// Returns the seconds of a poll that finds nothing. Two-sided Apex-Map polls for requests and for replies with every access.
+/// For a poll that finds nothing. Two-sided Apex-Map polls for requests and for replies with every access.
 fn poll_seconds(numbers: &Numbers) -> Option<f64> {
     let polls = numbers.find(&[catalogue::REQUEST_POLL_SECONDS]).map(|both| both / 2.0);
     polls.or_else(|| numbers.find(&[catalogue::OPERATION_SECONDS]))
 }
 
-/// Returns whether no rank of a point sends or takes a message while another one is on its way to it or from it. The whole latency
-/// of each message then counts, however the card divides it among cores and network. The time of all other points depends on
-/// the cores' time of a message.
+/// Whether no rank of a point sends or takes a message while another one is on its way to it or from it. The whole latency of each
+/// message then counts, however the card divides it among cores and network. The time of all other points depends on the cores'
+/// time of a message.
 pub fn waits_for_each_message(point: &Point) -> bool {
     point.ranks == 1 || kernels::find(&point.kernel).is_ok_and(|kernel| (kernel.waits_for_each_message)(point))
 }
@@ -83,15 +81,14 @@ fn build(card: &Card, nodes: usize, ranks_per_node: usize) -> Result<(Machine, V
     Ok((machine, numbers.finish()?))
 }
 
-/// Returns the time of a stage of a barrier: that of two ranks, or the part of a barrier that takes the same time on any number
-/// of ranks.
+/// The time of two ranks, or the part of a barrier that takes the same time on any number of ranks.
 fn barrier_stage(numbers: &Numbers, ranks: usize) -> Option<Time> {
     let stages = f64::from(ranks.next_power_of_two().trailing_zeros().max(1));
     let of_many = numbers.find_qualified(catalogue::BARRIER_SECONDS, "many").map(|whole| whole / stages);
     of_many.or_else(|| numbers.find(&[catalogue::BARRIER_SECONDS])).map(picoseconds)
 }
 
-/// Returns the machine, without the costs of missing numbers.
+/// Without the costs of missing numbers.
 fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> Result<Machine> {
     let card = numbers.card;
     if let Some(cores) = card.get(catalogue::CORES.name).filter(|cores| *cores < ranks_per_node as f64) {

@@ -1,14 +1,11 @@
-//! Numbers of a card for a simulation: which are missing, and which are derived from others.
-
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_theory::machine::{Card, Domain, Entry, catalogue};
 use std::cell::RefCell;
 
-/// The numbers of a card, with a list of those that are missing.
 pub struct Numbers<'a> {
     pub card: &'a Card,
-    /// The domains of the numbers that were found.
+    /// For the numbers that were found.
     domains: RefCell<Vec<&'a Domain>>,
     missing: Vec<&'static str>,
     assumptions: Vec<String>,
@@ -27,7 +24,7 @@ impl<'a> Numbers<'a> {
         Some(value)
     }
 
-    /// Returns the variables in which a point is outside of the domains of the numbers that were found: `P = 1 to 16`. A simulation has a
+    /// The variables in which a point is outside of the domains of the numbers that were found: `P = 1 to 16`. A simulation has a
     /// term for each variable.
     pub fn extrapolations(&self, point: &Point) -> Vec<String> {
         let value = |name: &str| match name {
@@ -43,12 +40,12 @@ impl<'a> Numbers<'a> {
         names
     }
 
-    /// Returns the first of these numbers that the card has.
+    /// The first of these numbers that the card has.
     pub fn find(&self, entries: &[&Entry]) -> Option<f64> {
         entries.iter().find_map(|entry| self.get(entry.name))
     }
 
-    /// Returns a number with a qualifier: `--node`.
+    /// A qualifier: `--node`.
     pub fn find_qualified(&self, entry: &Entry, qualifier: &str) -> Option<f64> {
         self.get(&format!("{}--{qualifier}", entry.name))
     }
@@ -59,7 +56,6 @@ impl<'a> Numbers<'a> {
         0.0
     }
 
-    /// Records that the card does not have the number of this name.
     pub fn miss_name(&mut self, name: &'static str) {
         if !self.missing.contains(&name) {
             self.missing.push(name);
@@ -83,7 +79,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Returns an error that names these numbers, and how to get each.
+/// Names these numbers, and how to get each.
 pub fn missing_error(card: &Card, names: &[&str]) -> Error {
     let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
     for name in names {

@@ -1,27 +1,23 @@
-//! The costs of messages, gets and puts, between nodes and within a node.
-
 use super::interface::{bus_bandwidth, per_byte};
 use super::numbers::Numbers;
 use apexmap_measure::comm::simulated::{MAX_STEPS, MessageCosts, PathCosts, Step, Time, picoseconds};
 use apexmap_theory::machine::catalogue::*;
 use apexmap_theory::machine::{Card, Entry, Word};
 
-/// The costs between nodes and within a node.
 pub struct Paths {
     pub network: PathCosts,
     pub node: PathCosts,
 }
 
-/// Key in a card's provenance: the transport of its messages.
+/// In a card's provenance: the transport of its messages.
 const TRANSPORT: &str = "transport";
 const THREADS: &str = "threads";
 
-/// Returns whether the messages of a card were measured within one node.
 pub fn is_of_one_node(card: &Card) -> bool {
     card.provenance.get(TRANSPORT).and_then(|value| value.as_str()) == Some(THREADS)
 }
 
-/// Returns the costs of both paths. `hops` are the time from one router to the next, and that of the links between neighbours.
+/// `hops` are the time from one router to the next, and that of the links between neighbours.
 pub fn paths(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize, hops: (Time, Time)) -> Paths {
     if is_of_one_node(numbers.card) {
         let node = path(numbers, None, (0, 0));
@@ -41,7 +37,7 @@ pub fn paths(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize, hops: (
     Paths { network, node: network }
 }
 
-/// Qualifier of numbers that hold between ranks of one node.
+/// For numbers that hold between ranks of one node.
 const NODE: &str = "node";
 
 /// Finds numbers with the qualifier of a path; without one, the plain numbers.
@@ -51,7 +47,6 @@ struct PathNumbers<'n, 'a> {
 }
 
 impl PathNumbers<'_, '_> {
-    /// Returns the first of these numbers that the card has for this path.
     fn find(&self, entries: &[&Entry]) -> Option<f64> {
         match self.qualifier {
             None => self.numbers.find(entries),
@@ -124,7 +119,7 @@ fn saved_in_batch(path: &PathNumbers, receive: Time) -> Time {
 const SENDING: [&Entry; 4] = [NETWORK_SEND_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, INJECT_SECONDS, SEND_SECONDS];
 const RECEIVING: [&Entry; 3] = [NETWORK_RECEIVE_OVERHEAD_SECONDS, NETWORK_OVERHEAD_SECONDS, RECEIVE_SECONDS];
 
-/// Records the times of the cores as missing if messages of a path that is used cost the sending core nothing.
+/// Both are missing if messages of a path that is used cost the sending core nothing.
 pub fn require_overheads(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) {
     let has_node_path = numbers.find_qualified(NETWORK_LATENCY_SECONDS, NODE).is_some();
     let used = [(nodes > 1 || !has_node_path, None), (ranks_per_node > 1 && has_node_path, Some(NODE))];
@@ -137,7 +132,6 @@ pub fn require_overheads(numbers: &mut Numbers, nodes: usize, ranks_per_node: us
     }
 }
 
-/// Returns the time of the sending and of the receiving core.
 fn overheads(path: &mut PathNumbers) -> (Time, Time) {
     let (send, receive) = (path.time(&SENDING), path.time(&RECEIVING));
     match (send, receive) {
@@ -149,8 +143,7 @@ fn overheads(path: &mut PathNumbers) -> (Time, Time) {
     (send.unwrap_or(0), receive.unwrap_or(0))
 }
 
-/// Returns the time on the way of a short message, without the cores and the links: from the latency of neighbours, or as the
-/// sum of its parts.
+/// On the way of a short message, without the cores and the links: from the latency of neighbours, or as the sum of its parts.
 fn latency(path: &mut PathNumbers, (send, receive): (Time, Time), (hop, first_hops): (Time, Time)) -> Time {
     if let Some(wire) = path.time(&[WIRE_LATENCY_SECONDS]) {
         return wire;
@@ -175,7 +168,7 @@ fn latency(path: &mut PathNumbers, (send, receive): (Time, Time), (hop, first_ho
     }
 }
 
-/// Returns the times of an operation by bytes, ascending, from the numbers with these words after the size.
+/// Times by bytes, ascending, from the numbers with these words after the size.
 fn ladder(card: &Card, number: &Entry, words: &[Word]) -> Vec<(f64, f64)> {
     let step = |name: apexmap_theory::machine::NumberName| match name.qualifier.as_slice() {
         [Word::Bytes(bytes), rest @ ..] if rest == words => Some((*bytes as f64, card.get(&name.to_string())?)),
@@ -186,7 +179,7 @@ fn ladder(card: &Card, number: &Entry, words: &[Word]) -> Vec<(f64, f64)> {
     ladder
 }
 
-/// Returns the times in addition to that of the shortest step. The sizes of the longest steps are those of the ladder.
+/// In addition to the shortest step. The sizes of the longest steps are those of the ladder.
 fn steps(ladder: &[(f64, f64)]) -> [Step; MAX_STEPS] {
     let mut steps = [Step::default(); MAX_STEPS];
     let Some(first) = ladder.first() else { return steps };
@@ -197,13 +190,13 @@ fn steps(ladder: &[(f64, f64)]) -> [Step; MAX_STEPS] {
     steps
 }
 
-/// Returns the picoseconds of each further byte, from the shortest step to the longest one.
+/// Picoseconds of each further byte, from the shortest step to the longest one.
 fn slope(ladder: &[(f64, f64)]) -> Option<f64> {
     let (first, last) = (ladder.first()?, ladder.last()?);
     (last.0 > first.0).then(|| ((last.1 - first.1) / (last.0 - first.0)).max(0.0) * 1e12)
 }
 
-/// A message through a mailbox: in a stream of them, the core that takes them is the slower one.
+/// In a stream of messages through a mailbox, the core that takes them is the slower one.
 fn mailbox(path: &PathNumbers, message: MessageCosts) -> MessageCosts {
     let ladder = ladder(path.numbers.card, MESSAGE_SECONDS, &[Word::Mailbox]);
     let (None, Some(&(_, seconds)), Some(per_byte)) = (path.qualifier, ladder.first(), slope(&ladder)) else {
@@ -222,7 +215,7 @@ fn mailbox(path: &PathNumbers, message: MessageCosts) -> MessageCosts {
     }
 }
 
-/// A get: its core time is that of many outstanding gets; the rest of a get alone is the way there and back.
+/// The core time is that of many outstanding gets; the rest of a get alone is the way there and back.
 fn get(path: &mut PathNumbers, message: MessageCosts) -> MessageCosts {
     let card = path.numbers.card;
     let [streams, singles] = [Word::Many, Word::One].map(|word| ladder(card, GET_SECONDS, &[word]));
@@ -242,7 +235,7 @@ fn get(path: &mut PathNumbers, message: MessageCosts) -> MessageCosts {
     }
 }
 
-/// A put: its core time is that of a stream of puts.
+/// The core time is that of a stream of puts.
 fn put(path: &mut PathNumbers, message: MessageCosts) -> MessageCosts {
     let card = path.numbers.card;
     let puts = ladder(card, MESSAGE_SECONDS, &[Word::Put]);

@@ -1,12 +1,9 @@
-//! The topology of a launch from the `[network]` table of a card.
-
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::simulated::Topology;
 use apexmap_theory::machine::{Card, DEFAULT_DIMENSIONS, NetworkShape, TopologyKind};
 use apexmap_theory::models::topology::sides;
 
-/// Sides of the box of exactly the nodes of a launch may differ by at most this factor. Otherwise a box with unused places is
-/// used.
+/// If the sides of the box of exactly the nodes of a launch differ by more than this factor, a box with unused places is used.
 const MAX_RATIO: u64 = 4;
 
 pub fn topology(card: &Card, nodes: usize) -> Result<Topology> {
@@ -43,8 +40,8 @@ fn grid_sides(shape: &NetworkShape, nodes: usize) -> Vec<usize> {
     }
 }
 
-/// Returns the sides of a box for this many nodes, the longest first: exactly for them if its sides are of similar length, otherwise
-/// the smallest near-cubic box with a place for each.
+/// A box for this many nodes, the longest side first: exactly for them if its sides are of similar length, otherwise the smallest
+/// near-cubic box with a place for each.
 fn near_cubic_sides(nodes: usize, dimensions: usize) -> Vec<usize> {
     let exact = sides(nodes as u64, dimensions);
     if exact.first() <= exact.last().map(|shortest| shortest * MAX_RATIO).as_ref() {

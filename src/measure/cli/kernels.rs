@@ -76,7 +76,7 @@ fn describe_domain(parameter: &Parameter) -> String {
     }
 }
 
-/// Formats a limit; large powers of two as `2^n`.
+/// Large powers of two as `2^n`.
 fn format_limit(most: u64) -> String {
     if most.is_power_of_two() && most >= 1 << 16 {
         format!("2^{}", most.ilog2())

@@ -49,18 +49,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 #[derive(Clone)]
 struct Words(Vec<String>);
 
-fn words(text: &str) -> std::result::Result<Words, String> {
+fn words(text: &str) -> Result<Words, String> {
     serde_json::from_str(text).map(Words).map_err(|error| format!("it is not a JSON list of words: {error}"))
 }
 
-fn transport(name: &str) -> std::result::Result<TransportKind, String> {
+fn transport(name: &str) -> Result<TransportKind, String> {
     TransportKind::from_name(name).ok_or_else(|| {
         let names: Vec<_> = TransportKind::ALL.iter().map(|kind| kind.name()).collect();
         format!("there is no such transport; use {}", names.join(" or "))
     })
 }
 
-fn place(name: &str) -> std::result::Result<PlacementOrder, String> {
+fn place(name: &str) -> Result<PlacementOrder, String> {
     PlacementOrder::from_name(name).ok_or_else(|| {
         format!("there is no such placement; use {}", PlacementOrder::ALL.map(PlacementOrder::name).join(", "))
     })

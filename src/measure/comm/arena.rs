@@ -20,24 +20,21 @@ choice! {
     }
 }
 
-/// The pages that the system provided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GrantedPages {
-    /// Size of the pages that back at least 95 % of the memory. Absent if they are mixed or the system does not report it.
+    /// At least 95 % of the memory is on such pages. Absent if they are mixed or the system does not report it.
     pub page_bytes: Option<u64>,
-    /// Share of the memory on huge pages.
     pub huge_share: Option<f64>,
 }
 
 impl GrantedPages {
     const UNKNOWN: Self = Self { page_bytes: None, huge_share: None };
 
-    /// Returns what is certain without the system's account: a request for base pages is never refused.
+    /// What is certain without the system's account: a request for base pages is never refused.
     fn unread(requested: Pages) -> Self {
         Self { page_bytes: (requested == Pages::Base).then(base_page_bytes), ..Self::UNKNOWN }
     }
 
-    /// Returns the outputs of a kernel: `page_bytes` and `huge_share`, each if known.
     pub fn outputs(self) -> impl Iterator<Item = (&'static str, Value)> {
         let bytes = self.page_bytes.map(|bytes| ("page_bytes", Value::Integer(bytes)));
         let share = self.huge_share.map(|share| ("huge_share", Value::Real(share)));
@@ -45,14 +42,13 @@ impl GrantedPages {
     }
 }
 
-/// The memory behind a region.
 enum Memory {
     Pages {
         map: MmapMut,
         /// Words from the start of the map to the first huge-page boundary.
         skip: usize,
     },
-    /// Memory of the heap, for simulated ranks: a process has fewer maps than there may be ranks.
+    /// For simulated ranks: a process has fewer maps than there may be ranks.
     Heap(Vec<u64>),
 }
 
@@ -66,21 +62,20 @@ struct Region {
     granted: GrantedPages,
 }
 
-/// The memory of one rank: one region per kind of page. Regions only grow.
+/// One region per kind of page. Regions only grow.
 #[derive(Default)]
 pub struct Arena {
     regions: [Option<Region>; 2],
     expected_words: usize,
-    /// The NUMA node that all of the memory must be on.
+    /// All of the memory must be on it.
     node: Option<usize>,
-    /// Number of ranks that fill memory at the same time on this machine; 0 if unknown, and then a rank fills its memory alone.
+    /// Ranks that fill memory at the same time on this machine; 0 if unknown, and then a rank fills its memory alone.
     ranks_on_node: usize,
     is_simulated: bool,
 }
 
 impl Arena {
-    /// Creates the memory of a simulated rank. It comes from the heap and grows only as needed, because the time of its accesses does
-    /// not count.
+    /// The memory comes from the heap and grows only as needed, because the time of its accesses does not count.
     pub fn for_simulated_rank() -> Self {
         Self { is_simulated: true, ..Self::default() }
     }
@@ -89,19 +84,19 @@ impl Arena {
         self.is_simulated
     }
 
-    /// Announces the largest number of words that will be requested, so that memory is allocated and filled only once.
+    /// The largest number of words that will be requested. Memory is then allocated and filled only once.
     pub fn announce_words(&mut self, words: usize) {
         if !self.is_simulated {
             self.expected_words = self.expected_words.max(words);
         }
     }
 
-    /// Sets the number of ranks on this node. Each of them fills its memory with its share of the hardware threads.
+    /// Each rank fills its memory with its share of the hardware threads.
     pub fn share_hardware_threads(&mut self, ranks_on_node: usize) {
         self.ranks_on_node = ranks_on_node;
     }
 
-    /// Places all memory on a NUMA node from now on, or lets the system choose. A change frees the memory on the previous node.
+    /// `None` lets the system choose. A change frees the memory on the previous node.
     pub fn place_on_node(&mut self, node: Option<usize>) -> Result<()> {
         if node == self.node {
             return Ok(());
@@ -132,7 +127,7 @@ impl Arena {
         self.words_with_addresses(pages, words, contents, |_, index| value(index))
     }
 
-    /// Returns words like [`Arena::words`] that may hold addresses: `value` also gets the address of the first word.
+    /// Words may hold addresses: `value` also gets the address of the first word.
     pub fn words_with_addresses(
         &mut self,
         pages: Pages,
@@ -145,8 +140,7 @@ impl Arena {
         Ok((&region.words_mut()[..words], granted))
     }
 
-    /// Returns mutable words like [`Arena::words`]. The next caller gets them filled again, unless [`Arena::mark_restored`] is called
-    /// first.
+    /// The next caller gets the words filled again, unless [`Arena::mark_restored`] is called first.
     pub fn words_mut(
         &mut self,
         pages: Pages,
@@ -160,7 +154,7 @@ impl Arena {
         Ok((&mut region.words_mut()[..words], granted))
     }
 
-    /// Declares that the words from the latest [`Arena::words_mut`] hold their original contents again.
+    /// The words from the latest [`Arena::words_mut`] hold their original contents again.
     pub fn mark_restored(&mut self, pages: Pages) {
         if let Some(region) = &mut self.regions[pages as usize] {
             region.changed = false;
@@ -171,7 +165,7 @@ impl Arena {
         self.regions[pages as usize].as_ref().map_or(GrantedPages::UNKNOWN, |region| region.granted)
     }
 
-    /// Returns the number of pages per NUMA node, for a subset of the pages. Empty if the system does not report it.
+    /// For a subset of the pages. Empty if the system does not report it.
     pub fn memory_nodes(&self) -> BTreeMap<usize, usize> {
         let mut nodes = BTreeMap::new();
         for region in self.regions.iter().flatten().filter(|_| !self.is_simulated) {
@@ -286,8 +280,7 @@ impl Region {
     }
 }
 
-/// Returns the threads that fill memory. Without a NUMA node, they run on the node of the calling thread, where pages land that
-/// are first touched there.
+/// Without a NUMA node, they run on the node of the calling thread, where pages land that are first touched there.
 fn fill_crew(ranks_on_node: usize, node: Option<usize>) -> Crew {
     match (ranks_on_node, node) {
         (0, _) => Crew::default(),
@@ -296,10 +289,10 @@ fn fill_crew(ranks_on_node: usize, node: Option<usize>) -> Crew {
     }
 }
 
-/// Words that a thread fills at a time: whole huge pages, so that only one thread touches a page first.
+/// Whole huge pages that a thread fills at a time, so that only one thread touches a page first.
 const CHUNK_WORDS: usize = 1 << 20;
 
-/// Fills the words from index `start` on, word i with `value(i)`, with all threads of the crew.
+/// Word i gets `value(i)`, from index `start` on.
 fn fill_words(crew: &Crew, words: &mut [u64], start: usize, value: impl Fn(usize) -> u64 + Sync) {
     let end = words.len();
     let mut rest = &mut words[start..];
@@ -318,7 +311,7 @@ fn fill_words(crew: &Crew, words: &mut [u64], start: usize, value: impl Fn(usize
     });
 }
 
-/// Checks that memory is on the requested NUMA node, if the system reports it.
+/// If the system reports the node.
 fn require_node(node: Option<usize>, words: &[u64]) -> Result<()> {
     let Some(node) = node else { return Ok(()) };
     match pages_by_node(words).keys().find(|&&other| other != node) {
@@ -330,19 +323,19 @@ fn require_node(node: Option<usize>, words: &[u64]) -> Result<()> {
     }
 }
 
-/// Returns the number of bytes to place on whole huge pages. The last page is huge only if the memory fills at least half of it.
+/// The last page is huge only if the memory fills at least half of it.
 fn huge_page_portion(bytes: usize, page: usize) -> usize {
     (bytes + page / 2) / page * page
 }
 
-/// Returns the number of bytes that memory of `words` words occupies when huge pages are requested.
+/// If huge pages are requested.
 pub fn allocated_bytes(words: u64) -> u64 {
     let page = huge_page_bytes() as usize;
     let bytes = usize::try_from(words.saturating_mul(8)).unwrap_or(usize::MAX / 2).min(usize::MAX / 2);
     huge_page_portion(bytes, page).max(bytes) as u64
 }
 
-/// Reads which pages back these words from the system's account of this process; `None` if it has none.
+/// The system's account of this process; `None` if it has none.
 fn read_granted_pages(words: &[u64]) -> Option<GrantedPages> {
     let areas = memory_areas()?;
     let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);

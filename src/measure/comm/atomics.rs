@@ -1,9 +1,8 @@
-//! The atomics that [`sync`](super::sync) and [`ring`](super::ring) use. The tests in `tests/loom` replace them with loom's
-//! types.
+//! The tests in `tests/loom` replace these with loom's types.
 
 pub use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// `std::cell::UnsafeCell` with the interface of loom's `UnsafeCell`.
+/// The interface of loom's `UnsafeCell`.
 #[repr(transparent)]
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 

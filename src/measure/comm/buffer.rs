@@ -1,11 +1,10 @@
-//! Memory for messages: zeros, on separate pages.
-
 use apexmap_base::error::{Error, Result};
 use memmap2::MmapMut;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-/// A buffer of 4-byte items. If its rank panics, the buffer is leaked, because other ranks may still access it.
+/// Items of 4 bytes, at first zeros, on separate pages. If the buffer's rank panics, it is leaked, because other ranks may still
+/// access it.
 pub struct Buffer {
     start: NonNull<u32>,
     items: usize,
@@ -18,7 +17,6 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Creates a buffer of zeros. Fails if the system has not enough memory.
     pub fn new(items: usize) -> Result<Self> {
         let bytes = items.max(1).saturating_mul(size_of::<u32>());
         let mut map = MmapMut::map_anon(bytes).map_err(|cause| {
@@ -31,8 +29,7 @@ impl Buffer {
         Ok(Self { start, items, map: ManuallyDrop::new(map) })
     }
 
-    /// Returns a pointer to the item at `offset`, after checking that `items` items exist from there on. Each access through
-    /// the pointer must be justified where it happens.
+    /// Checks that `items` items exist from `offset` on. Each access through the pointer must be justified where it happens.
     #[inline]
     pub(super) fn item_pointer(&self, offset: usize, items: usize) -> *mut u32 {
         super::check_range(offset, items, self.items);
@@ -43,8 +40,7 @@ impl Buffer {
         self.items
     }
 
-    /// Returns all items. This needs exclusive ownership: a buffer that is shared, or that waits for messages, cannot be borrowed
-    /// mutably.
+    /// Needs exclusive ownership: a buffer that is shared, or that waits for messages, cannot be borrowed mutably.
     pub fn items_mut(&mut self) -> &mut [u32] {
         // SAFETY: the map has `items` items, pages are aligned, any bits are a valid item, and the buffer is borrowed
         // exclusively.

@@ -1,22 +1,19 @@
-//! Messages through memory that ranks share: one line per pair of ranks.
-//!
-//! A sender copies a message once, into a place of its line to the receiver, which reads it there. A line is a [`Ring`] whose items are
-//! numbers of words; the words are their payload, so that one cache line brings the news of a message and its first words. A rank's part
-//! of the memory holds a table with the offset of the line to each receiver, and these lines.
+//! Messages through memory that ranks share. A sender copies a message once, into a place of its line to the receiver, which reads
+//! it there. A line is a [`Ring`] whose items are numbers of words; the words are their payload, so that one cache line brings the
+//! news of a message and its first words. A rank's part of the memory holds a table with the offset of the line to each receiver,
+//! and these lines.
 
 use super::ring::{Consumer, Count, Place, Producer, Ring};
 use super::ring_layout::{SHIFTS, shift};
 use super::{Inbox, Outbox, Path};
 
-/// Maximum number of messages of a line: a receiver that is late by more does not gain from further ones, and they take space in its cache.
+/// A receiver that is late by more messages does not gain from further ones, and they take space in its cache.
 pub const MAX_PLACES: usize = 4;
 
-/// Bytes of a message of `words` words in a line.
 pub const fn place_bytes(words: usize) -> usize {
     (size_of::<Place<usize>>() + words * size_of::<u64>()).next_multiple_of(64)
 }
 
-/// A rank that shares memory with this one.
 #[derive(Clone, Copy)]
 pub(super) struct Neighbour {
     pub rank: usize,
@@ -24,14 +21,12 @@ pub(super) struct Neighbour {
     pub place: usize,
 }
 
-/// The layout of the parts.
 #[derive(Clone, Copy)]
 pub(super) struct Lines {
-    /// Number of ranks that share the memory.
     pub ranks: usize,
-    /// Maximum number of words of a message.
+    /// Most words of a message.
     pub words: usize,
-    /// Maximum number of messages that a rank has on their way.
+    /// Most messages that a rank has on their way.
     pub sends: usize,
 }
 
@@ -48,13 +43,13 @@ impl Lines {
         (self.ranks * size_of::<u64>()).next_multiple_of(size_of::<Count>())
     }
 
-    /// Returns the size of the part of a rank with lines to this number of ranks. All bytes must be zero before the lines are opened.
+    /// For a rank with lines to this number of ranks. All bytes must be zero before the lines are opened.
     pub fn part_bytes(&self, receivers: usize) -> usize {
         self.table_bytes() + SHIFTS * size_of::<Count>() + receivers * self.line_bytes()
     }
 
-    /// Opens the lines to and from each neighbour. `part` returns the start of a rank's part, which is aligned as [`Count`] is and exists
-    /// as long as `memory`. `barrier` waits for all ranks that share the memory.
+    /// `part` returns the start of a rank's part, which is aligned as [`Count`] is and exists as long as `memory`. `barrier` waits
+    /// for all ranks that share the memory.
     ///
     /// # Safety
     /// The parts have `part_bytes` zeros, and nothing else uses them. Two ranks list each other or do not, and a rank is listed once.
@@ -95,7 +90,6 @@ impl Lines {
     }
 }
 
-/// The receiving end of a line.
 pub struct LineInbox<K> {
     sender: usize,
     ring: Consumer<usize, K>,
@@ -111,13 +105,12 @@ impl<K> Inbox for LineInbox<K> {
     }
 }
 
-/// The sending end of the lines of a rank.
 pub struct LineOutbox<K> {
-    /// By rank.
+    /// The index is the rank.
     lines: Vec<Option<Producer<usize, K>>>,
     words: usize,
     sends: usize,
-    /// Maximum number of messages that are not taken; the exact number may be smaller.
+    /// Most messages that are not taken; the exact number may be smaller.
     pub in_flight: usize,
 }
 
@@ -126,7 +119,6 @@ impl<K> LineOutbox<K> {
         self.lines.get(receiver).is_some_and(Option::is_some)
     }
 
-    /// Counts the messages that are not taken.
     pub fn count(&mut self) -> usize {
         self.in_flight = self.lines.iter_mut().flatten().map(Producer::waiting).sum();
         self.in_flight

@@ -1,9 +1,7 @@
-//! The interface between kernels and transports, and the transports.
-//!
-//! A kernel is generic over the traits that it uses: [`Collectives`] for timing and verification, and [`Mailboxes`],
-//! [`PointToPoint`] or [`Rma`] for its data. The transport is matched once per run, outside the timed region
-//! ([`on_transport`](crate::on_transport)). Messages progress only while their ranks call the transport: every waiting loop must
-//! call [`Comm::relax`], [`Inbox::take`] or [`Outbox::ready`] in each iteration. A panic of one rank ends all ranks.
+//! The interface between kernels and transports. A kernel is generic over the traits that it uses: [`Collectives`] for timing and
+//! verification, and [`Mailboxes`], [`PointToPoint`] or [`Rma`] for its data. The transport is matched once per run, outside the
+//! timed region. Messages progress only while their ranks call the transport: every waiting loop must call [`Comm::relax`],
+//! [`Inbox::take`] or [`Outbox::ready`] in each iteration. A panic of one rank ends all ranks.
 
 pub mod arena;
 mod atomics;
@@ -34,24 +32,22 @@ use arena::Arena;
 
 /// A set of ranks that run the same program.
 pub trait Comm {
-    /// Returns the number of this rank, from 0 to `size() - 1`.
+    /// A number from 0 to `size() - 1`.
     fn rank(&self) -> usize;
-    /// Returns the number of ranks, the papers' P.
+    /// The papers' P.
     fn size(&self) -> usize;
-    /// Returns the number of ranks on this rank's node, including itself.
     fn ranks_on_node(&self) -> usize;
-    /// Returns whether this is the first rank of its node. It reports for the whole node.
+    /// This rank reports for the whole node.
     fn first_on_node(&self) -> bool;
-    /// Returns whether some node has more ranks than hardware threads that they may use.
+    /// Some node has more ranks than hardware threads that they may use.
     fn is_oversubscribed(&self) -> bool;
-    /// Returns the order for placing ranks, if this program places them. Threads that a rank starts follow it.
+    /// If this program places ranks. Threads that a rank starts follow it.
     fn placement_order(&self) -> PlacementOrder {
         PlacementOrder::default()
     }
-    /// Returns the time of the transport's clock, in seconds since an arbitrary moment in the past. Under MPI this is
-    /// `MPI_Wtime`.
+    /// Seconds since an arbitrary moment in the past. Under MPI this is `MPI_Wtime`.
     fn wall_time(&self) -> f64;
-    /// Returns the resolution of this clock in seconds: the smallest difference between its readings.
+    /// The smallest difference between readings of the clock, in seconds.
     fn clock_resolution(&self) -> f64 {
         let step = |_| {
             let start = self.wall_time();
@@ -61,7 +57,7 @@ pub trait Comm {
     }
     /// Lets other ranks make progress. Every waiting loop must call it.
     fn relax(&self);
-    /// Keeps the rank from its work for this time, in seconds. Until then it calls `turn` again and again.
+    /// Keeps the rank from its work for this time. Until then it calls `turn` again and again.
     fn delay(&self, seconds: f64, turn: impl Fn()) {
         let start = self.wall_time();
         while self.wall_time() - start < seconds {
@@ -74,25 +70,25 @@ pub trait Comm {
     fn free(&self, list: &mut Vec<u64>) {
         let _ = list;
     }
-    /// Reserves exactly this many words in a list that [`free`](Self::free) has freed. The lists of simulated ranks that grow to the
-    /// same capacity share the same blocks of memory, one rank after the other.
+    /// Reserves exactly this many words in a list that [`free`](Self::free) has freed. The lists of simulated ranks that grow to
+    /// the same capacity share the same blocks of memory, one rank after the other.
     #[inline(always)]
     fn reserve(&self, list: &mut Vec<u64>, words: usize) {
         let _ = (list, words);
     }
-    /// Returns the simulated rank, if ranks are simulated. Work outside of timed regions then needs little memory per rank.
+    /// Work of simulated ranks outside of timed regions needs little memory per rank.
     #[inline(always)]
     fn simulated_rank(&self) -> Option<&simulated::SimulatedComm> {
         None
     }
-    /// Spends virtual time on a computation of this amount. Real computations take their own time, so this does nothing.
+    /// Real computations take their own time, so this does nothing.
     #[inline(always)]
     fn charge(&self, computation: Computation, amount: usize) {
         let _ = (computation, amount);
     }
 }
 
-/// What a rank computes between messages. A simulation charges a time for each unit of it.
+/// A simulation charges a time for each unit of what a rank computes between messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Computation {
     /// Values of the random stream.
@@ -108,7 +104,6 @@ pub enum Computation {
 }
 
 impl Computation {
-    /// The number of kinds.
     pub const COUNT: usize = 5;
 }
 
@@ -117,20 +112,19 @@ pub trait Collectives: Comm {
     /// A split-phase barrier in progress.
     type BarrierRequest;
 
-    /// Returns when all ranks have called it.
     fn barrier(&self);
-    /// Starts a split-phase barrier and returns at once. The rank must keep serving others until [`Collectives::test`] succeeds.
+    /// Starts a split-phase barrier. The rank must keep serving others until [`Collectives::test`] succeeds.
     fn ibarrier(&self) -> Self::BarrierRequest;
-    /// Returns whether all ranks have called [`Collectives::ibarrier`]. Once true, it remains true.
+    /// Whether all ranks have called [`Collectives::ibarrier`]. Once true, it remains true.
     fn test(&self, request: &mut Self::BarrierRequest) -> bool;
     /// Overwrites the words of all ranks with rank 0's words.
     fn broadcast(&self, words: &mut [u64]);
-    /// Gathers the words of all ranks on rank 0, in rank order. Every rank passes the same number of words.
+    /// On rank 0, in rank order. Every rank passes the same number of words.
     fn gather(&self, words: &[u64]) -> Option<Vec<u64>>;
-    /// Returns the wrapping sum over all ranks, on all ranks.
+    /// The wrapping sum, on all ranks.
     fn all_reduce_sum(&self, value: u64) -> u64;
-    /// Exchanges words between all ranks. `send` holds the words for rank 0, then for rank 1 and so on, `counts[r]` of them for
-    /// rank r. Afterwards `receive` holds the words from rank 0, then from rank 1 and so on.
+    /// `send` holds the words for rank 0, then for rank 1 and so on, `counts[r]` of them for rank r. Afterwards `receive` holds the
+    /// words from rank 0, then from rank 1 and so on.
     fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>);
 }
 
@@ -143,7 +137,7 @@ pub enum Tag {
     Data(u8),
 }
 
-/// The environment of a kernel's run: the transport, and this rank's memory.
+/// The environment of a kernel's run.
 pub struct World<'a> {
     pub transport: Transport<'a>,
     pub arena: &'a mut Arena,

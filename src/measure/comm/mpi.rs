@@ -1,8 +1,7 @@
-//! The MPI transport. It uses rsmpi where possible, and the C interface for persistent receives, pools of sends and windows.
-//!
-//! All `unsafe` MPI code is in this file and the modules below. MPI's own error handler stays active: a failing call ends all
-//! ranks with MPI's message, so return codes are ignored. A rank that unwinds leaks everything that MPI may still access. When
-//! its [`MpiComm`] is dropped, it aborts all ranks, because waiting for any of them could last for ever.
+//! The MPI transport. It uses rsmpi where possible, and the C interface for persistent receives, pools of sends and windows. All
+//! `unsafe` MPI code is in this file and the modules below. MPI's own error handler stays active: a failing call ends all ranks
+//! with MPI's message, so return codes are ignored. A rank that unwinds leaks everything that MPI may still access. When its
+//! [`MpiComm`] is dropped, it aborts all ranks, because waiting for any of them could last for ever.
 
 mod collective;
 mod mailbox;
@@ -32,10 +31,9 @@ use std::rc::Rc;
 use std::thread::panicking;
 use std::time::Duration;
 
-/// The MPI tag of all messages: each kind of message has a separate communicator.
+/// Each kind of message has a separate communicator.
 const MESSAGE_TAG: c_int = 0;
 
-/// `MPI_COMM_WORLD`.
 pub struct MpiComm {
     world: SimpleCommunicator,
     rank: usize,
@@ -49,15 +47,14 @@ pub struct MpiComm {
     universe: Rc<Universe>,
 }
 
-/// A communicator for one tag. Separate communicators keep the search for a matching receive short: MPI libraries search all
-/// receives of a communicator in turn.
+/// Separate communicators for tags keep the search for a matching receive short: MPI libraries search all receives of a
+/// communicator in turn.
 struct Channel {
     comm: SimpleCommunicator,
     _universe: Rc<Universe>,
 }
 
-/// Returns the launchers that work with this MPI library. The launcher of another library starts separate worlds of one rank
-/// each, without an error.
+/// The launcher of another library starts separate worlds of one rank each, without an error.
 fn matching_launchers(library: &str) -> &'static str {
     if library.contains("Open MPI") {
         "mpirun of Open MPI, or srun with SLURM_MPI_TYPE=pmix"
@@ -75,8 +72,8 @@ impl MpiComm {
         line.trim_end_matches('\0').split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts MPI in a single-threaded process. Fails unless the world has `expected` ranks: the launcher of another MPI library
-    /// starts `expected` separate worlds of one rank each.
+    /// Single-threaded. Fails unless the world has `expected` ranks: the launcher of another MPI library starts `expected` separate
+    /// worlds of one rank each.
     pub fn initialize(expected: usize) -> Result<Self> {
         let universe = mpi::initialize().ok_or_else(|| Error::internal("MPI was started twice in one process"))?;
         let world = universe.world();
@@ -107,7 +104,7 @@ impl MpiComm {
         })
     }
 
-    /// Ends all ranks at once. A rank that cannot continue must call this, because the others would wait for it.
+    /// A rank that cannot continue must call this, because the others would wait for it.
     pub fn abort(&self, code: i32) -> ! {
         self.world.abort(code)
     }
@@ -167,8 +164,8 @@ pub(super) fn start(
     comm.abort(error.exit_code().into())
 }
 
-/// Like [`super::abort`]. MPI was started without thread support, and its calls must not run concurrently. `MPI_Abort` does not
-/// return; if it waits for a call of the main thread, the alarm ends this process, which the launcher notices.
+/// MPI was started without thread support, and its calls must not run concurrently. `MPI_Abort` does not return; if it waits for a
+/// call of the main thread, the alarm ends this process, which the launcher notices.
 pub(super) fn abort() {
     // SAFETY: the first two calls take only numbers and the default handler; MPI is initialised while an `MpiComm` exists.
     unsafe {
@@ -271,7 +268,6 @@ impl Collectives for MpiComm {
     }
 }
 
-/// A barrier in progress.
 pub struct MpiBarrierRequest {
     request: ffi::MPI_Request,
     _universe: Rc<Universe>,

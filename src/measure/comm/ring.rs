@@ -1,18 +1,17 @@
-//! A ring buffer that carries items from one thread to one other thread.
-//!
-//! `tests/loom` also compiles this file, with loom's atomics, and runs both ends in all interleavings.
+//! A ring buffer from one thread to one other thread. `tests/loom` also compiles this file, with loom's atomics, and runs both ends
+//! in all interleavings.
 
 use super::atomics::{AtomicUsize, Ordering, UnsafeCell};
 use std::mem::MaybeUninit;
 
-/// Number of items that were taken out of a ring since the beginning. Its alignment gives it cache lines of its own: x86-64 fetches
-/// pairs of 64 bytes, POWER lines of 128 bytes, the A64FX lines of 256 bytes.
+/// Number of items that were taken out of a ring since the beginning. No other data shares its cache lines: x86-64 fetches pairs of
+/// 64 bytes, POWER lines of 128 bytes, the A64FX lines of 256 bytes.
 #[repr(align(256))]
 #[derive(Default)]
 pub struct Count(AtomicUsize);
 
-/// Storage for one item, beside its number: 1 for the first that was ever put into the ring. So one cache line can bring a receiver
-/// both the item and the news of it. All bytes are zero before the first item.
+/// One item with its number: 1 for the first that was ever put into the ring. So one cache line can bring a receiver both the item
+/// and the news of it. All bytes are zero before the first item.
 pub struct Place<T> {
     number: AtomicUsize,
     item: UnsafeCell<MaybeUninit<T>>,
@@ -24,14 +23,13 @@ impl<T> Default for Place<T> {
     }
 }
 
-/// The location of a ring in memory.
 pub struct Ring<T> {
     /// Written by the receiver.
     pub taken: *const Count,
     /// The first of `capacity` places, written by the sender.
     pub places: *const Place<T>,
     pub capacity: usize,
-    /// Bytes from one place to the next. What is left after a place is the payload of its item.
+    /// Bytes from one place to the next. The rest of a place is the payload of its item.
     pub stride: usize,
 }
 
@@ -41,7 +39,7 @@ impl<T> Ring<T> {
         if index + 1 == self.capacity { 0 } else { index + 1 }
     }
 
-    /// Returns the place at `index`, which is less than the capacity.
+    /// `index` is less than the capacity.
     #[inline]
     fn place(&self, index: usize) -> &Place<T> {
         // SAFETY: only the ring's ends own `Ring` values, and they keep the memory alive, as `Producer::new` and `Consumer::new`
@@ -61,22 +59,22 @@ impl<T> Ring<T> {
     }
 }
 
-/// The end that puts items in. `K` keeps the ring's memory alive.
+/// `K` keeps the ring's memory alive.
 pub struct Producer<T, K> {
     ring: Ring<T>,
     put: usize,
-    /// Index of the place for the next item.
+    /// The place for the next item.
     index: usize,
     /// Minimum number of items taken out, from the latest read of the count.
     taken: usize,
     _memory: K,
 }
 
-/// The end that takes items out. `K` keeps the ring's memory alive.
+/// `K` keeps the ring's memory alive.
 pub struct Consumer<T, K> {
     ring: Ring<T>,
     taken: usize,
-    /// Index of the place of the next item.
+    /// The place of the next item.
     index: usize,
     _memory: K,
 }
@@ -108,13 +106,13 @@ impl<T: Copy, K> Producer<T, K> {
         self.put.wrapping_sub(self.taken) == self.ring.capacity && self.waiting() == self.ring.capacity
     }
 
-    /// Returns the start of the next item's payload. While the ring is not full, only this end uses it.
+    /// The start of the next item's payload. While the ring is not full, only this end uses it.
     #[inline]
     pub fn payload(&self) -> *mut u8 {
         self.ring.payload(self.index)
     }
 
-    /// Puts an item in. Returns `false` without effect if the ring is full.
+    /// Returns `false` without effect if the ring is full.
     #[inline]
     pub fn push(&mut self, item: T) -> bool {
         if self.is_full() {
@@ -143,13 +141,13 @@ impl<T: Copy, K> Consumer<T, K> {
         self.ring.place(self.index).number.load(Ordering::Acquire) == self.taken.wrapping_add(1)
     }
 
-    /// Returns the start of the oldest item's payload. The sender leaves it unchanged while the item is in the ring.
+    /// The start of the oldest item's payload. The sender leaves it unchanged while the item is in the ring.
     #[inline]
     pub fn payload(&self) -> *const u8 {
         self.ring.payload(self.index)
     }
 
-    /// Passes the oldest item to `read`, then takes it out. Returns `None` if the ring is empty.
+    /// Passes the oldest item to `read`, then takes it out.
     #[inline]
     pub fn pop<R>(&mut self, read: impl FnOnce(&T) -> R) -> Option<R> {
         if !self.has_item() {
@@ -174,7 +172,7 @@ impl<T: Copy, K> Consumer<T, K> {
         count
     }
 
-    /// Passes the next item, which is in the ring, to `read`, without freeing its place.
+    /// The next item is in the ring. Its place is not freed.
     #[inline]
     fn read_next<R>(&mut self, read: impl FnOnce(&T) -> R) -> R {
         // SAFETY: the callers have seen the item's number, so the sender has put the item into the place, and leaves it there until the

@@ -1,22 +1,21 @@
-//! Where the rings between ranks that share memory lie: each rank owns one part of the memory.
+//! Each rank that shares memory owns one part of it, where the rings to others lie.
 
 use super::ring::{Count, Place, Ring};
 use std::marker::PhantomData;
 
-/// Number of different offsets of the places in their sender's part. All of them together are a page.
+/// Different offsets of the places in their sender's part. All of them together are a page.
 pub(super) const SHIFTS: usize = 16;
 
-/// Returns the offset of the places in a sender's part. It differs between senders: parts may begin at pages, and a receiver polls
-/// one cache line of each, which would all be in the same set of its first-level cache.
+/// The offset of the places differs between senders: parts may begin at pages, and a receiver polls one cache line of each, which
+/// would all be in the same set of its first-level cache.
 pub(super) fn shift(sender: usize) -> usize {
     sender % SHIFTS * size_of::<Count>()
 }
 
-/// The layout of a rank's part. It begins with the counts that this rank reads: items taken out of the rings from it. Then follow the
-/// places of these rings.
+/// A rank's part begins with the counts that this rank reads: items taken out of the rings from it. Then follow the places of these
+/// rings.
 pub(super) struct RingLayout<T> {
     pub ranks: usize,
-    /// Places of a ring.
     pub capacity: usize,
     item: PhantomData<T>,
 }
@@ -26,7 +25,7 @@ impl<T> RingLayout<T> {
         Self { ranks, capacity, item: PhantomData }
     }
 
-    /// Returns the size of a ring's places in bytes, rounded up so that two rings share no pair of cache lines.
+    /// Rounded up so that two rings share no pair of cache lines.
     fn ring_bytes(&self) -> usize {
         (self.capacity * size_of::<Place<T>>()).next_multiple_of(size_of::<Count>())
     }
@@ -39,7 +38,7 @@ impl<T> RingLayout<T> {
         self.count_bytes() + self.ranks * self.ring_bytes() + SHIFTS * size_of::<Count>()
     }
 
-    /// Returns the ring from a rank to another. `part` returns the start of a rank's part, which is aligned as [`Count`] is.
+    /// `part` returns the start of a rank's part, which is aligned as [`Count`] is.
     pub fn ring(&self, part: impl Fn(usize) -> *const u8, sender: usize, receiver: usize) -> Ring<T> {
         let part = part(sender);
         let places = self.count_bytes() + shift(sender) + receiver * self.ring_bytes();

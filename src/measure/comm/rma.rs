@@ -1,19 +1,17 @@
-//! Remote memory access: windows that let ranks access each other's memory.
-//!
-//! A window exists only while a closure runs, like scoped threads. The borrow of `memory` ends only after all ranks have left the
-//! window, whether they return, forget the window or panic.
+//! Windows that let ranks access each other's memory. A window exists only while a closure runs, like scoped threads. The borrow of
+//! `memory` ends only after all ranks have left the window, whether they return, forget the window or panic.
 
 use super::Collectives;
 use std::ops::BitXor;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Access to the memory of all ranks without their help. A rank can be in one window at a time.
+/// Access without the help of the other ranks. A rank can be in one window at a time.
 pub trait Rma: Collectives {
     type GetWindow<'m>: GetWindow;
     type RmaWindow<'m, T: Item>: RmaWindow<T>;
 
-    /// Opens `memory` to gets by all ranks while `work` runs, with up to `slots` outstanding gets of at most `words` words.
-    /// Returns when the `work` of all ranks has returned. Collective.
+    /// Opens `memory` to gets by all ranks while `work` runs, with up to `slots` outstanding gets of at most `words` words. Returns
+    /// when the `work` of all ranks has returned. Collective.
     fn get_window<R>(
         &self,
         memory: &[u64],
@@ -22,8 +20,8 @@ pub trait Rma: Collectives {
         work: impl FnOnce(Self::GetWindow<'_>) -> R,
     ) -> R;
 
-    /// Opens `memory` to puts and xors by all ranks while `work` runs; this rank's puts come from `origin`. Returns when the
-    /// `work` of all ranks has returned. Collective.
+    /// Opens `memory` to puts and xors by all ranks while `work` runs; this rank's puts come from `origin`. Returns when the `work`
+    /// of all ranks has returned. Collective.
     fn rma_window<T: Item, R>(
         &self,
         origin: &mut [T],
@@ -32,24 +30,23 @@ pub trait Rma: Collectives {
     ) -> R;
 }
 
-/// A window for reading the memory of all ranks.
 pub trait GetWindow {
     /// Starts fetching `words` words at `offset` of rank `owner`'s memory. Returns `false` without effect if all slots are busy.
     fn get(&mut self, owner: usize, offset: usize, words: usize) -> bool;
-    /// Passes a fetched block to `read`; blocks complete in any order. Returns `None` if no block has arrived.
+    /// Passes a fetched block to `read`; blocks complete in any order.
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R>;
-    /// Like [`GetWindow::take`], for a caller with other work. If this call itself would complete the get, as with threads, the
-    /// get stays outstanding until all slots are busy.
+    /// For a caller with other work. If this call itself would complete the get, as with threads, the get stays outstanding until
+    /// all slots are busy.
     fn take_arrived<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
         self.take(read)
     }
 }
 
-/// A window for writing to the memory of all ranks. Lengths and offsets count items.
+/// Lengths and offsets count items.
 pub trait RmaWindow<T> {
     fn origin(&mut self) -> &mut [T];
-    /// Starts writing `items` items at `offset` of the origin to `target_offset` of another rank's memory. The last item is
-    /// written last.
+    /// Starts writing `items` items at `offset` of the origin to `target_offset` of another rank's memory. The last item is written
+    /// last.
     ///
     /// # Safety
     /// Until the next [`RmaWindow::fence`] no other rank accesses the items at `target_offset`. As an exception, their owner may
@@ -61,8 +58,7 @@ pub trait RmaWindow<T> {
     fn xor(&mut self, target: usize, target_offset: usize, value: T);
     /// Returns when this rank's puts have arrived: the paper's `wait_for_response`.
     fn flush(&mut self);
-    /// Returns the current value of an item of this rank's memory. If a put has written its last item here, all of that put has
-    /// arrived.
+    /// The current value of an item of this rank's memory. If a put has written its last item here, all of that put has arrived.
     ///
     /// # Safety
     /// Since the last [`RmaWindow::fence`] no rank has put to this item, except as the last item of a put.
@@ -72,7 +68,7 @@ pub trait RmaWindow<T> {
     fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R;
 }
 
-/// The item type of memory that can be written remotely: integers of 4 or 8 bytes.
+/// Memory that can be written remotely has integers of 4 or 8 bytes.
 pub trait Item: Copy + BitXor<Output = Self> + From<u32> + Send + Sync + 'static + private::Sealed {
     /// # Safety
     /// While the call runs, an aligned item exists at `pointer`, and other threads access it only atomically.

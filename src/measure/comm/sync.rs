@@ -1,10 +1,9 @@
-//! The hand-written synchronisation between threads. Each piece is separate from its users.
-//!
-//! `tests/loom` also compiles this file, with loom's atomics, and runs the pieces in all interleavings.
+//! The hand-written synchronisation between threads. `tests/loom` also compiles this file, with loom's atomics, and runs the pieces
+//! in all interleavings.
 
 use super::atomics::{AtomicBool, AtomicU64, AtomicUsize, Ordering, UnsafeCell};
 
-/// A flag that a member has failed. Every waiting member then gives up.
+/// A member has failed. Every waiting member then gives up.
 #[repr(align(256))]
 #[derive(Default)]
 pub struct Failure(AtomicBool);
@@ -33,8 +32,8 @@ impl Barrier {
         Self { members, waiting: AtomicUsize::new(0), epoch: AtomicUsize::new(0) }
     }
 
-    /// Returns when all members have called it, calling `relax` while it waits. Returns `false` if a member has failed. A failure
-    /// is permanent, so a member that gave up is never counted twice.
+    /// Calls `relax` while it waits for all members. Returns `false` if a member has failed. A failure is permanent, so a member
+    /// that gave up is never counted twice.
     #[must_use]
     #[inline]
     pub fn wait(&self, failure: &Failure, mut relax: impl FnMut()) -> bool {
@@ -81,8 +80,7 @@ impl Arrivals {
 pub struct Exposure(AtomicUsize);
 
 impl Exposure {
-    /// Must be called before a barrier: a member that enters after others have left because of a failure does not pass the
-    /// barrier.
+    /// Must be called before a barrier: a member that enters after others have left because of a failure does not pass the barrier.
     pub fn enter(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
@@ -91,20 +89,20 @@ impl Exposure {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Returns whether all members have left. After a failure, no other member will pass the barrier.
+    /// After a failure, no other member will pass the barrier.
     pub fn is_over(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }
 }
 
-/// A flag in cache lines of its own. See [`Count`](super::ring::Count) about their size.
+/// No other data shares its cache lines. See [`Count`](super::ring::Count) about their size.
 #[repr(align(256))]
 struct Flag(AtomicBool);
 
-/// A buffer for a long message. Its sender owns it, and its receiver reads it in place.
+/// For a long message. Its sender owns it, and its receiver reads it in place.
 pub struct Slot {
-    /// Whose turn it is: clear, the sender may write; set, the receiver may read. The receiver finds the words without waiting
-    /// for this line.
+    /// Whose turn it is: clear, the sender may write; set, the receiver may read. The receiver finds the words without waiting for
+    /// this line.
     busy: Flag,
     words: UnsafeCell<Box<[u64]>>,
 }
@@ -124,8 +122,7 @@ impl Slot {
         !self.busy.0.load(Ordering::Acquire)
     }
 
-    /// Copies a message into the slot, which must be large enough. The notification of the receiver must publish the copy
-    /// (release ordering).
+    /// The slot must be large enough. The notification of the receiver must publish the copy (release ordering).
     ///
     /// # Safety
     /// The slot is free, and no other thread fills it.
@@ -151,8 +148,7 @@ impl Slot {
     }
 }
 
-/// The number of messages that receivers have read in place from their sender's memory. The sender may reuse that memory
-/// afterwards.
+/// Messages that receivers have read in place from their sender's memory, which the sender may reuse afterwards.
 #[repr(align(256))]
 #[derive(Default)]
 pub struct Deliveries(AtomicU64);

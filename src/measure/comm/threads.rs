@@ -1,7 +1,5 @@
-//! The embedded transport: the ranks are threads of one process.
-//!
-//! Messages travel through one ring per pair of ranks (`rings`); the system provides memory only for the rings in use. Waiting
-//! ranks spin if every rank has its own hardware thread, and yield otherwise.
+//! The ranks are threads of one process. Messages travel through one ring per pair of ranks (`rings`); the system provides memory
+//! only for the rings in use. Waiting ranks spin if every rank has its own hardware thread, and yield otherwise.
 
 mod collectives;
 pub mod mailbox;
@@ -15,7 +13,7 @@ use super::sync::{Arrivals, Barrier, Exposure, Failure};
 use crate::affinity;
 use crate::hardware::{Hardware, PlacementOrder, place_ranks};
 use apexmap_base::crash::describe_panic;
-use apexmap_base::error::{Error, Result as Checked};
+use apexmap_base::error::{Error, Result};
 use apexmap_base::fatal_signal;
 use std::any::Any;
 use std::cell::Cell;
@@ -33,17 +31,16 @@ struct Shared {
     failure: Failure,
     exposure: Exposure,
     finished: AtomicUsize,
-    /// The words of each rank, for the others to read.
+    /// Each rank's words, for the others to read.
     words: Vec<RwLock<Vec<u64>>>,
-    /// The value that each rank gives to all others.
+    /// Values that ranks give to all others.
     shared_values: Vec<RwLock<Option<Box<dyn Any + Send + Sync>>>>,
 }
 
-/// The communicator of one rank in the world of threads.
 pub struct ThreadComm {
     rank: usize,
     shared: Arc<Shared>,
-    /// Whether every rank has its own hardware thread, so that waiting ranks may spin.
+    /// Every rank has its own hardware thread, so that waiting ranks may spin.
     may_spin: bool,
     placement_order: PlacementOrder,
     waiting_turns: Cell<u32>,
@@ -54,13 +51,13 @@ pub struct ThreadComm {
     scratch: Cell<Vec<u64>>,
 }
 
-/// Runs `body` like [`run_placed`], with one rank per core first.
+/// Like [`run_placed`], with one rank per core first.
 pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + Sync) -> Vec<Result<R, String>> {
     run_placed(ranks, PlacementOrder::default(), body)
 }
 
-/// Runs `body` on `ranks` threads, each pinned to its own hardware thread if there are enough. Returns each rank's result, or the
-/// message of its panic. A panic of one rank ends the others.
+/// Each thread is pinned to its own hardware thread if there are enough. Returns each rank's result, or the message of its panic. A
+/// panic of one rank ends the others.
 pub fn run_placed<R: Send>(
     ranks: usize,
     placement_order: PlacementOrder,
@@ -139,10 +136,10 @@ fn run_rank<R>(
     result.map_err(|panic| describe_panic(&*panic))
 }
 
-/// Message for a rank whose thread could not be started.
+/// For a rank whose thread could not be started.
 const NO_THREAD: &str = "the system refuses a thread for this rank";
 
-/// Panic message of a rank that ends because another one failed first.
+/// For a rank that ends because another one failed first.
 pub const OTHER_RANK_FAILED: &str = "another rank failed";
 
 fn give_up() -> ! {
@@ -150,13 +147,12 @@ fn give_up() -> ! {
     std::panic::resume_unwind(Box::new(OTHER_RANK_FAILED))
 }
 
-/// Like [`super::start`].
 pub(super) fn start(
     ranks: usize,
     placement_order: PlacementOrder,
-    program: impl Fn(&ThreadComm, &mut Arena) -> Checked<()> + Sync,
+    program: impl Fn(&ThreadComm, &mut Arena) -> Result<()> + Sync,
     _report_failure: impl Fn(&str),
-) -> Checked<()> {
+) -> Result<()> {
     let results =
         run_placed(ranks, placement_order, |comm, arena| program(comm, arena).inspect_err(|_| comm.declare_failure()));
     // Prefer the error of the rank that failed first to the errors that followed from it.
@@ -173,9 +169,9 @@ pub(super) fn start(
     Err(if is_consequence(&first) { failures.find(|error| !is_consequence(error)).unwrap_or(first) } else { first })
 }
 
-/// Makes the allocator map larger buffers separately and return each to the system when it is freed. Otherwise each rank's part
-/// of the heap would retain the memory that one point used, and later points could not use it. Pages are then new in each run, so
-/// this is only for ranks that share cores.
+/// Makes the allocator map larger buffers separately and return each to the system when it is freed. Otherwise each rank's part of
+/// the heap would retain the memory that one point used, and later points could not use it. Pages are then new in each run, so this
+/// is only for ranks that share cores.
 fn return_memory_at_once() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets a parameter of the allocator: buffers of this size in bytes or more are mapped. The value is the default;
@@ -185,7 +181,6 @@ fn return_memory_at_once() {
     }
 }
 
-/// Like [`super::abort`].
 pub(super) fn abort() {
     // SAFETY: a system call that takes a number and does not return; nothing of this process runs afterwards.
     unsafe { nix::libc::_exit(3) }
@@ -196,12 +191,11 @@ pub(super) fn library() -> String {
 }
 
 impl ThreadComm {
-    /// Ends all ranks. A rank that cannot continue calls this before it returns.
+    /// A rank that cannot continue calls this before it returns, and all ranks end.
     pub fn declare_failure(&self) {
         self.shared.failure.declare();
     }
 
-    /// Waits for all ranks at one of their barriers.
     #[inline]
     fn wait(&self, barrier: &Barrier) {
         if !barrier.wait(&self.shared.failure, || self.relax()) {

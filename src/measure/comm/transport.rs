@@ -1,5 +1,4 @@
-//! The list of transports. A new transport needs its module, its line in this list, and its arm in
-//! [`on_transport`](crate::on_transport).
+//! A new transport needs its module, its line in this list, and its arm in [`on_transport`](crate::on_transport).
 
 use super::arena::Arena;
 use crate::hardware::PlacementOrder;
@@ -7,7 +6,7 @@ use apexmap_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Lists the transports: kind and name, the type of a rank's communicator, and the module with `library` and `start`.
+/// Kind and name, the type of a rank's communicator, and the module with `library` and `start`.
 macro_rules! transports {
     ($($(#[$built:meta])? $kind:ident $name:literal, $end:ty, $module:ident;)*) => {
         /// The kinds of transport that carry data between ranks.
@@ -18,10 +17,10 @@ macro_rules! transports {
         }
 
         impl TransportKind {
-            /// All transports, including those that this program was built without.
+            /// Including those that this program was built without.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            /// Returns the name in sweeps, journals and command lines.
+            /// In sweeps, journals and command lines.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -29,7 +28,7 @@ macro_rules! transports {
             }
         }
 
-        /// The communicator of one rank, for one of the transports that this program was built with.
+        /// For one of the transports that this program was built with.
         #[derive(Clone, Copy)]
         pub enum Transport<'a> {
             $($(#[$built])? $kind(&'a $end),)*
@@ -43,7 +42,7 @@ macro_rules! transports {
             }
         }
 
-        /// Returns the implementation of a transport, with its version, or `None` if this program was built without it.
+        /// The implementation with its version, or `None` if this program was built without it.
         pub fn library(kind: TransportKind) -> Option<String> {
             $(
                 $(#[$built])?
@@ -54,7 +53,7 @@ macro_rules! transports {
             None
         }
 
-        /// Ends all ranks of this transport at once. Any thread of a rank may call it at any time.
+        /// Ends all ranks at once. Any thread of a rank may call it at any time.
         pub fn abort(kind: TransportKind) -> ! {
             $(
                 $(#[$built])?
@@ -65,8 +64,8 @@ macro_rules! transports {
             std::process::abort()
         }
 
-        /// Runs `program` on each of the `ranks` ranks that belong to this process. Threads are placed; processes stay where
-        /// their launcher put them. If the failure of a rank ends this process, `failed` gets the message before.
+        /// Runs `program` on each of the `ranks` ranks that belong to this process. Threads are placed; processes stay where their
+        /// launcher put them. If the failure of a rank ends this process, `failed` gets the message before.
         pub fn start(
             kind: TransportKind,
             ranks: usize,
@@ -99,7 +98,6 @@ transports! {
 }
 
 impl TransportKind {
-    /// Returns the transport with a name such as `threads`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
@@ -111,7 +109,7 @@ impl fmt::Display for TransportKind {
     }
 }
 
-/// Runs an expression with `$comm` bound to the communicator of this rank, with its concrete type.
+/// Binds `$comm` to the communicator of this rank, with its concrete type.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! on_transport {

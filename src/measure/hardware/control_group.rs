@@ -1,8 +1,6 @@
-//! The limits of the process's control groups: for each resource, the smallest limit of its group and all groups above.
-
+//! The limits of control groups, version 1 or 2: for each resource, the smallest of the process's group and all groups above.
 use super::files::SystemFiles;
 
-/// The limits of control groups, version 1 or 2.
 #[derive(Debug, Default, PartialEq)]
 pub struct Limits {
     /// Processor time, in hardware threads.
@@ -12,9 +10,9 @@ pub struct Limits {
     pub cpus: Option<Vec<usize>>,
 }
 
-/// A control group of the process, with its folders from the group itself up to the visible root.
+/// The folders begin with the group itself and end at the visible root.
 struct Group {
-    /// The controllers of the hierarchy, for version 1; empty for version 2.
+    /// For version 1; empty for version 2.
     controllers: Vec<String>,
     folders: Vec<String>,
 }
@@ -101,7 +99,6 @@ fn relative_path<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     ((rest.is_empty() || rest.starts_with('/')) && !path.split('/').any(|part| part == "..")).then_some(rest)
 }
 
-/// A mounted tree of control groups.
 struct Mount {
     is_v2: bool,
     /// The group that is visible at the mount point.
@@ -130,8 +127,8 @@ fn mounts(system: &dyn SystemFiles) -> Vec<Mount> {
     text.lines().filter_map(mount).collect()
 }
 
-/// Returns how many processes the system has killed because memory ran out, on this machine and in the control groups of this
-/// process. The result is a sum: it rises whenever one of the counts rises. `None` if the system has no such count.
+/// How many processes the system has killed because memory ran out, on this machine and in the control groups of this process. The
+/// result is a sum: it rises whenever one of the counts rises. `None` if the system has no such count.
 pub fn memory_kills(system: &dyn SystemFiles) -> Option<u64> {
     let count = |file: &str| {
         let text = system.text(file)?;
@@ -156,7 +153,7 @@ pub struct Throttling {
 }
 
 impl Throttling {
-    /// Finds the file. Returns `None` if the system does not record this time.
+    /// `None` if the system does not record this time.
     pub fn find(system: &dyn SystemFiles) -> Option<Self> {
         let statistics_of_group = |group: Group| {
             let is_v2 = group.controllers.is_empty();

@@ -1,5 +1,3 @@
-//! Reading of the system's small files.
-
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
@@ -8,17 +6,16 @@ use std::str::FromStr;
 pub(super) const CPU_FOLDER: &str = "sys/devices/system/cpu";
 pub(super) const NODE_FOLDER: &str = "sys/devices/system/node";
 
-/// Access to the system's files, of this machine or recorded.
+/// The system's files, of this machine or recorded.
 pub trait SystemFiles {
-    /// Reads the text of a file, without surrounding white space. The path is relative to the root of the system.
+    /// Without surrounding white space. The path is relative to the root of the system.
     fn text(&self, path: &str) -> Option<String>;
-    /// Reads at most this number of bytes of a file, for files that take the system long to write.
+    /// For files that take the system long to write.
     fn text_start(&self, path: &str, bytes: u64) -> Option<String>;
-    /// Lists the names in a folder.
     fn names(&self, folder: &str) -> Vec<String>;
 }
 
-/// Files below a folder that contains `sys` and `proc`.
+/// A folder that contains `sys` and `proc`.
 pub struct FilesBelow<'a>(pub &'a Path);
 
 impl SystemFiles for FilesBelow<'_> {
@@ -49,23 +46,22 @@ impl dyn SystemFiles + '_ {
         self.text(path)?.parse().ok()
     }
 
-    /// Reads a list such as `0-3,8`.
     pub(super) fn read_list(&self, path: &str) -> Option<Vec<usize>> {
         parse_list(&self.text(path)?)
     }
 
-    /// Reads a set from the file with its list, or from the file with its mask, which is all that old systems have.
+    /// Old systems have only the file with the mask.
     pub(super) fn read_set(&self, list: &str, mask: &str) -> Option<Vec<usize>> {
         self.read_list(list).filter(|set| !set.is_empty()).or_else(|| parse_mask(&self.text(mask)?))
     }
 
-    /// Reads the value of a line `name: value`.
+    /// The file has lines `name: value`.
     pub(super) fn read_field(&self, path: &str, name: &str) -> Option<String> {
         let text = self.text(path)?;
         text.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned()))
     }
 
-    /// Returns the numbers of the entries `prefix<number>` in a folder, ascending.
+    /// Entries are `prefix<number>`; the result ascends.
     pub(super) fn numbered_entries(&self, folder: &str, prefix: &str) -> Vec<usize> {
         let names = self.names(folder);
         let mut numbers: Vec<usize> = names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok()).collect();
@@ -74,7 +70,7 @@ impl dyn SystemFiles + '_ {
     }
 }
 
-/// Parses a list such as `0-3,8` into its members, ascending. Returns `None` if the text is not such a list.
+/// Such as `0-3,8`; ascending. `None` if the text is not such a list.
 pub fn parse_list(list: &str) -> Option<Vec<usize>> {
     /// Exceeds the number of hardware threads of any machine.
     const MAX_NUMBER: usize = 1 << 20;
@@ -91,7 +87,7 @@ pub fn parse_list(list: &str) -> Option<Vec<usize>> {
     Some(members)
 }
 
-/// Parses a mask such as `00000001,0000000f` (words of 32 bits, the highest first) into the numbers of its bits, ascending.
+/// Such as `00000001,0000000f` (words of 32 bits, the highest first); the numbers of its bits, ascending.
 fn parse_mask(mask: &str) -> Option<Vec<usize>> {
     let mut members = Vec::new();
     for (index, word) in mask.rsplit(',').enumerate() {
@@ -101,7 +97,7 @@ fn parse_mask(mask: &str) -> Option<Vec<usize>> {
     Some(members)
 }
 
-/// Parses a size in bytes such as `32K`, `24M` or `1024 kB`.
+/// Such as `32K`, `24M` or `1024 kB`.
 pub fn parse_bytes(size: &str) -> Option<u64> {
     let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match size[digits.len()..].trim() {

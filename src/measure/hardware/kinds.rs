@@ -1,5 +1,3 @@
-//! The kinds of a machine's cores.
-
 use super::files::{CPU_FOLDER, SystemFiles};
 use super::model::Part;
 use std::borrow::Cow;
@@ -7,10 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A kind of cores. Kinds are in order of speed, the fastest first.
+/// Kinds are in order of speed, the fastest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoreKind {
-    /// 0 for the fastest kind.
     rank: usize,
     name: Cow<'static, str>,
 }
@@ -19,7 +16,7 @@ impl CoreKind {
     pub const PERFORMANCE: Self = Self { rank: 0, name: Cow::Borrowed("performance") };
     pub const EFFICIENCY: Self = Self { rank: 1, name: Cow::Borrowed("efficiency") };
     pub const LOW_POWER: Self = Self { rank: 2, name: Cow::Borrowed("low-power") };
-    /// The kinds of cores that differ in speed only.
+    /// Kinds that differ in speed only.
     const BY_SPEED: [Self; 3] = [Self::PERFORMANCE, Self::EFFICIENCY, Self::LOW_POWER];
 }
 
@@ -32,12 +29,11 @@ impl fmt::Display for CoreKind {
 /// Smallest ratio of the capacities of two kinds. Capacities within a kind differ with the quality of the silicon, and not in the
 /// same way on two machines. The Linux scheduler `scx` uses this factor too (sched-ext/scx#2134).
 const CAPACITY_GAP: f64 = 1.5;
-/// Smallest ratio of the maximum clocks of two kinds. The favoured cores of a kind are up to some 5 % faster than the others.
-/// hwloc uses this tolerance too.
+/// Smallest ratio of two kinds. The favoured cores of a kind are up to some 5 % faster than the others. hwloc uses this tolerance
+/// too.
 const CLOCK_GAP: f64 = 1.1;
 
-/// Returns the kind of core of each of these hardware threads; empty if there is only one kind. `parts` has the ARM part of each
-/// hardware thread that reports one.
+/// Empty if there is only one kind. `parts` has the ARM part of each hardware thread that reports one.
 pub fn read_kinds(
     system: &dyn SystemFiles,
     parts: &BTreeMap<usize, Part>,
@@ -89,7 +85,7 @@ fn kinds_by_part(parts: &BTreeMap<usize, Part>, speeds: &BTreeMap<usize, u64>) -
     parts.iter().map(|(number, part)| (*number, kind(part))).collect()
 }
 
-/// Divides hardware threads into kinds where the sorted speeds have a gap of this factor. Empty if there is no gap.
+/// Divides hardware threads where the sorted speeds have a gap of this factor. Empty if there is none.
 fn kinds_by_speed(speeds: &BTreeMap<usize, u64>, gap: f64) -> BTreeMap<usize, CoreKind> {
     let mut sorted: Vec<u64> = speeds.values().copied().collect();
     sorted.sort_unstable();

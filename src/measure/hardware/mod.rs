@@ -1,6 +1,4 @@
-//! The hardware as the system reports it, and the part that this process may use.
-//!
-//! The data come from the files that Linux provides below `/sys` and `/proc`. Missing values are `None`.
+//! The hardware as Linux reports it below `/sys` and `/proc`, and the part that this process may use. Missing values are `None`.
 
 mod control_group;
 mod files;
@@ -24,34 +22,32 @@ use control_group::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-/// Returns whether a test hides what systems may hide: sizes of caches, TLB and memory, cores, packages, NUMA nodes and clock.
+/// Whether a test hides what systems may hide: sizes of caches, TLB and memory, cores, packages, NUMA nodes and clock.
 pub fn facts_are_hidden() -> bool {
     std::env::var_os("APEXMAP_TEST_HIDE_HOST_FACTS").is_some()
 }
 
-/// A machine, with the limits from control groups and the process's affinity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hardware {
-    /// Hardware threads that are online, ascending by number.
+    /// Online, ascending by number.
     pub threads: Vec<HardwareThread>,
-    /// Numbers of the hardware threads that this process may use, ascending.
+    /// Those that this process may use, ascending.
     pub allowed: Vec<usize>,
     /// Processor time that the control groups grant, in hardware threads; it may be a fraction, such as 1.5.
     pub cpu_quota: Option<f64>,
-    /// Main memory of the machine, in bytes.
     pub memory_bytes: Option<u64>,
-    /// The smallest memory limit of the control groups, in bytes.
+    /// The smallest limit of the control groups.
     pub memory_limit_bytes: Option<u64>,
-    /// The name of its processors, or `unknown`.
+    /// Or `unknown`.
     pub cpu_model: String,
-    /// NUMA nodes with memory that this process may use, ascending; empty if the system does not report them.
+    /// With memory that this process may use, ascending; empty if the system does not report them.
     pub memory_nodes: Vec<usize>,
-    /// The largest memory-side cache of a NUMA node, in bytes: fast memory that caches all accesses to slower memory.
+    /// The largest of a NUMA node: fast memory that caches all accesses to slower memory.
     pub memory_side_cache_bytes: Option<u64>,
 }
 
 impl Hardware {
-    /// Reads the machine from its files; `/proc/self` describes the process.
+    /// `/proc/self` describes the process.
     pub fn read(system: &dyn SystemFiles) -> Self {
         let mut threads = processors::read_threads(system);
         let numbers: Vec<usize> = threads.iter().map(|thread| thread.number).collect();
@@ -75,7 +71,7 @@ impl Hardware {
         }
     }
 
-    /// Returns this machine, as it was at the first call.
+    /// As it was at the first call.
     pub fn this_machine() -> &'static Self {
         static THIS_MACHINE: OnceLock<Hardware> = OnceLock::new();
         THIS_MACHINE.get_or_init(|| {
@@ -84,7 +80,7 @@ impl Hardware {
         })
     }
 
-    /// Returns the machine with all that a system may hide missing. The numbers of the hardware threads remain.
+    /// The numbers of the hardware threads remain.
     fn without_optional_facts(self) -> Self {
         let thread = |&number: &usize| HardwareThread { number, ..HardwareThread::default() };
         let threads = self.threads.iter().map(|thread| &thread.number).map(thread).collect();
@@ -107,12 +103,12 @@ impl Hardware {
         self.threads.iter().filter(|thread| self.allowed.contains(&thread.number))
     }
 
-    /// Returns the number of packages with hardware threads that this process may use; at least 1.
+    /// With hardware threads that this process may use; at least 1.
     pub fn packages(&self) -> usize {
         self.usable().filter_map(|thread| thread.package).collect::<BTreeSet<_>>().len().max(1)
     }
 
-    /// Returns how many hardware threads this process can keep busy; at least 1.
+    /// How many this process can keep busy; at least 1.
     pub fn hardware_threads(&self) -> usize {
         self.limit_by_quota(self.allowed.len())
     }
@@ -133,12 +129,11 @@ impl Hardware {
         }
     }
 
-    /// Limits a number of hardware threads or cores to the processor time that the control groups grant; at least 1.
+    /// To the processor time that the control groups grant; at least 1.
     pub fn limit_by_quota(&self, processors: usize) -> usize {
         self.cpu_quota.map_or(processors, |quota| processors.min(quota as usize)).max(1)
     }
 
-    /// Returns the cores like [`Hardware::cores`], or the hardware threads if the system does not report cores.
     pub fn cores_or_threads(&self) -> usize {
         self.cores().unwrap_or_else(|| self.hardware_threads())
     }
@@ -151,8 +146,8 @@ impl Hardware {
         nodes.into_iter().map(|(node, cores)| (node, self.limit_by_quota(cores.len()))).collect()
     }
 
-    /// Returns the number of different values that `value` returns for the machine's hardware threads, or `None` if it returns
-    /// none. Hardware threads without a value do not count: the system does not report those that were offline at its start.
+    /// The number of different values, or `None` without any. Hardware threads without a value do not count: the system does not
+    /// report those that were offline at its start.
     pub fn count_distinct<'a, T: Ord>(&'a self, value: impl Fn(&'a HardwareThread) -> Option<T>) -> Option<usize> {
         let values: BTreeSet<T> = self.threads.iter().filter_map(value).collect();
         Some(values.len()).filter(|&count| count > 0)
@@ -162,14 +157,13 @@ impl Hardware {
         self.usable().filter_map(|thread| Some(thread.caches.last()?.bytes)).max()
     }
 
-    /// Returns the memory that is free now on this machine, in bytes, and at most what this process may use.
+    /// Free now on this machine, at most what this process may use.
     pub fn free_memory_bytes(&self) -> Option<u64> {
         let system: &dyn SystemFiles = &this_system();
         let available = system.read_field("proc/meminfo", "MemAvailable").and_then(|size| files::parse_bytes(&size))?;
         Some(self.usable_memory_bytes()?.min(available))
     }
 
-    /// Returns the memory that this process may use, in bytes.
     pub fn usable_memory_bytes(&self) -> Option<u64> {
         [self.memory_bytes, self.memory_limit_bytes].into_iter().flatten().min()
     }

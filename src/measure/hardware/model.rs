@@ -1,14 +1,14 @@
-//! The names of processors, from `/proc/cpuinfo`. Its fields differ between architectures.
+//! The names of processors, from `/proc/cpuinfo`, whose fields differ between architectures.
 
 use super::files::SystemFiles;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 const CPUINFO: &str = "proc/cpuinfo";
-/// Bytes of `/proc/cpuinfo` that have the first processor. The kernel needs long for the whole file on large nodes.
+/// They have the first processor. The kernel needs long for the whole file on large nodes.
 const CPUINFO_BYTES: u64 = 1 << 14;
 
-/// The fields that together name a processor, by architecture. The first entry whose fields are all present counts.
+/// The fields that together name a processor. The first entry whose fields are all present counts.
 const NAME_FIELDS: [&[&str]; 10] = [
     // x86, newer Itanium
     &["model name"],
@@ -30,8 +30,8 @@ const NAME_FIELDS: [&[&str]; 10] = [
     &["Processor"],
 ];
 
-/// Returns the name of the processor as `lscpu` prints it. A processor without a name gets its numbers, or else the name of the
-/// architecture. Several ARM parts are joined by `+`.
+/// As `lscpu` prints it. A processor without a name gets its numbers, or else the name of the architecture. Several ARM parts are
+/// joined by `+`.
 pub fn cpu_model(system: &dyn SystemFiles, parts: &BTreeMap<usize, Part>) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in parts.values().map(|part| part.name()) {
@@ -66,8 +66,8 @@ pub struct Part {
     number: u64,
 }
 
-/// Names of parts by implementer, each after its hexadecimal number: from Arm's manuals, the Linux kernel
-/// (`arch/arm64/include/asm/cputype.h`) and util-linux (`lscpu-arm.c`).
+/// Names follow their hexadecimal numbers. Sources: Arm's manuals, the Linux kernel (`arch/arm64/include/asm/cputype.h`) and
+/// util-linux (`lscpu-arm.c`).
 const PARTS: [(u64, &str); 12] = [
     (
         0x41,
@@ -134,7 +134,7 @@ pub fn read_parts(system: &dyn SystemFiles, threads: &[usize]) -> BTreeMap<usize
     parts_of_cpuinfo(&system.text(CPUINFO).unwrap_or_default(), threads)
 }
 
-/// Reads the parts of `/proc/cpuinfo`. 32-bit systems report one part, after all processors.
+/// 32-bit systems report one part, after all processors.
 fn parts_of_cpuinfo(text: &str, threads: &[usize]) -> BTreeMap<usize, Part> {
     let mut parts = BTreeMap::new();
     let (mut processor, mut implementer) = (None, None);

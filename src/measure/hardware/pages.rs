@@ -1,5 +1,3 @@
-//! The placement of memory on NUMA nodes.
-
 use super::base_page_bytes;
 use super::files::{NODE_FOLDER, SystemFiles, parse_list};
 use nix::libc;
@@ -8,7 +6,7 @@ use std::ptr::null;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Returns the NUMA nodes with memory that this process may use, ascending. Empty if the system does not report them.
+/// NUMA nodes with memory that this process may use, ascending. Empty if the system does not report them.
 pub fn nodes_with_memory(system: &dyn SystemFiles) -> Vec<usize> {
     let read_nodes = |file: &str| system.read_list(&format!("{NODE_FOLDER}/{file}")).filter(|nodes| !nodes.is_empty());
     let mut nodes = (read_nodes("has_memory").or_else(|| read_nodes("online")))
@@ -24,7 +22,6 @@ pub fn nodes_with_memory(system: &dyn SystemFiles) -> Vec<usize> {
     nodes
 }
 
-/// Returns the largest memory-side cache of a NUMA node, in bytes.
 pub fn memory_side_cache_bytes(system: &dyn SystemFiles) -> Option<u64> {
     let caches_of_node = |node: usize| {
         let folder = format!("{NODE_FOLDER}/node{node}/memory_side_cache");
@@ -34,7 +31,7 @@ pub fn memory_side_cache_bytes(system: &dyn SystemFiles) -> Option<u64> {
     system.numbered_entries(NODE_FOLDER, "node").into_iter().filter_map(caches_of_node).max()
 }
 
-/// Requires that memory comes from one NUMA node only. The memory must consist of whole pages that no thread has touched yet.
+/// All pages then come from one NUMA node. The memory must consist of whole pages that no thread has touched yet.
 pub fn set_memory_node(memory: &[u8], node: usize) -> std::io::Result<()> {
     const BITS: usize = libc::c_ulong::BITS as usize;
     let mut nodes: Vec<libc::c_ulong> = vec![0; node / BITS + 1];
@@ -49,11 +46,10 @@ pub fn set_memory_node(memory: &[u8], node: usize) -> std::io::Result<()> {
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Maximum number of pages per query.
+/// Per query.
 const MAX_QUERIED_PAGES: usize = 64;
 
-/// Returns the number of pages per NUMA node, for evenly spaced pages of these words that are in memory. Empty if the system does
-/// not report it.
+/// For evenly spaced pages of these words that are in memory. Empty if the system does not report it.
 pub fn pages_by_node(words: &[u64]) -> BTreeMap<usize, usize> {
     let mut nodes = BTreeMap::new();
     let count = words.len().min(MAX_QUERIED_PAGES);
@@ -72,19 +68,17 @@ pub fn pages_by_node(words: &[u64]) -> BTreeMap<usize, usize> {
     nodes
 }
 
-/// An area of this process's memory; all sizes are in bytes.
 pub struct MemoryArea {
     pub start: u64,
     pub end: u64,
     pub resident: u64,
-    /// Resident bytes on huge pages.
     pub huge: u64,
-    /// Size of a page that is not huge.
+    /// The size of a page that is not huge.
     pub page_bytes: u64,
 }
 
-/// Returns all memory areas of this process, read no earlier than this call. Reading makes the system walk all of the process's
-/// memory, so ranks that call at the same time share one reading.
+/// Read no earlier than this call. Reading makes the system walk all of the process's memory, so ranks that call at the same time
+/// share one reading.
 pub fn memory_areas() -> Option<Arc<[MemoryArea]>> {
     static LATEST: Mutex<Option<(Instant, Arc<[MemoryArea]>)>> = Mutex::new(None);
     let called = Instant::now();

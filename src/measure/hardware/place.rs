@@ -1,16 +1,13 @@
-//! The choice of a hardware thread for each rank.
-
 use super::{CoreKind, HardwareThread};
 pub use apexmap_base::place::PlacementOrder;
 use std::collections::BTreeMap;
 
-/// A core with its allowed hardware threads.
 struct Core<'a> {
     first: &'a HardwareThread,
     threads: Vec<usize>,
 }
 
-/// Returns the `allowed` hardware threads of a machine in placement order: rank r gets entry r.
+/// In placement order: rank r gets entry r.
 pub fn place_ranks(machine: &[HardwareThread], allowed: &[usize], placement_order: PlacementOrder) -> Vec<usize> {
     let mut by_core: BTreeMap<usize, Core> = BTreeMap::new();
     for thread in machine.iter().filter(|thread| allowed.contains(&thread.number)) {
@@ -32,7 +29,7 @@ pub fn place_ranks(machine: &[HardwareThread], allowed: &[usize], placement_orde
     (0..max_threads).flat_map(|turn| cores.iter().filter_map(move |core| core.threads.get(turn).copied())).collect()
 }
 
-/// Resources that cores share, from the outermost to the innermost.
+/// The outermost comes first.
 const CORE_GROUPS: [fn(&HardwareThread) -> Option<usize>; 3] = [
     |thread| thread.package,
     |thread| thread.numa_node,

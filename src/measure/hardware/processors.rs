@@ -1,29 +1,25 @@
-//! Hardware threads with their core, package, NUMA node, kind of core and caches.
-
 use super::files::{CPU_FOLDER, NODE_FOLDER, SystemFiles, parse_bytes};
 use super::kinds::CoreKind;
 use std::collections::BTreeSet;
 
-/// A hardware thread with the number that the system gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HardwareThread {
     pub number: usize,
     /// The lowest number of the hardware threads on its core.
     pub core: Option<usize>,
-    /// The system's number of its package; numbers may be large.
+    /// The system's number; it may be large.
     pub package: Option<usize>,
     pub numa_node: Option<usize>,
     pub kind: Option<CoreKind>,
-    /// Its data and unified caches, from the nearest outwards.
+    /// Data and unified caches, from the nearest outwards.
     pub caches: Vec<SharedCache>,
 }
 
-/// A cache, as one hardware thread sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedCache {
     pub level: u32,
     pub bytes: u64,
-    /// All hardware threads that share it, ascending.
+    /// All that share it, ascending.
     pub threads: Vec<usize>,
 }
 
@@ -62,14 +58,14 @@ fn numbers_with_topology(system: &dyn SystemFiles) -> Vec<usize> {
     if online.is_empty() { numbers } else { online }
 }
 
-/// Returns the set of hardware threads in a file of a thread's topology. The second name is that of older systems.
+/// The second name is that of older systems.
 fn siblings(system: &dyn SystemFiles, number: usize, names: [&str; 2]) -> Option<Vec<usize>> {
     let path = |name: &str| format!("{CPU_FOLDER}/cpu{number}/topology/{name}");
     names.iter().find_map(|name| system.read_set(&path(&format!("{name}_list")), &path(name)))
 }
 
-/// Returns the package of each hardware thread: its number if these tell the packages apart, otherwise its first hardware thread.
-/// Firmware may give several packages one number, or none.
+/// The package's number if these tell the packages apart, otherwise its first hardware thread. Firmware may give several packages
+/// one number, or none.
 fn read_packages(system: &dyn SystemFiles, threads: &[usize]) -> Vec<Option<usize>> {
     let package = |&number: &usize| {
         let reported = system.read_number(&format!("{CPU_FOLDER}/cpu{number}/topology/physical_package_id"));
@@ -83,7 +79,7 @@ fn read_packages(system: &dyn SystemFiles, threads: &[usize]) -> Vec<Option<usiz
     packages.into_iter().map(|(number, first)| if tells_apart { number } else { first }).collect()
 }
 
-/// Reads the caches of a hardware thread. Those without a list belong to its core (Itanium).
+/// Caches without a list belong to the core (Itanium).
 fn read_caches(system: &dyn SystemFiles, folder: &str, core: Option<&[usize]>) -> Vec<SharedCache> {
     let cache = |index: usize| {
         let path = |name: &str| format!("{folder}/index{index}/{name}");

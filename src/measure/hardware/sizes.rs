@@ -1,11 +1,8 @@
-//! The sizes of cache lines and pages.
-
 use super::{SystemFiles, this_system};
 use nix::unistd::{SysconfVar, sysconf};
 use std::sync::OnceLock;
 
-/// Returns the words of a cache line: of the largest line of the first processor's caches, or 8 (64 bytes) if the system does not
-/// report it.
+/// The largest line of the first processor's caches counts; 8 (64 bytes) if the system does not report it.
 pub fn line_words() -> usize {
     static WORDS: OnceLock<usize> = OnceLock::new();
     *WORDS.get_or_init(|| reported_line_bytes(&this_system()).unwrap_or(64) as usize / 8)
@@ -18,14 +15,14 @@ pub fn reported_line_bytes(system: &dyn SystemFiles) -> Option<u64> {
     caches.filter_map(line).filter(|bytes| bytes.is_power_of_two() && (16..=4096).contains(bytes)).max()
 }
 
-/// Returns the size of the system's base pages: 4 KiB, 16 KiB or 64 KiB.
+/// 4 KiB, 16 KiB or 64 KiB.
 pub fn base_page_bytes() -> u64 {
     let bytes = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
     bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(4 << 10)
 }
 
-/// Returns the size of transparent huge pages. If the system does not report it, it is what one page of a page table maps: 2 MiB with
-/// base pages of 4 KiB, 512 MiB with 64 KiB.
+/// If the system does not report it, it is the memory that one page of a page table maps: 2 MiB with base pages of 4 KiB, 512 MiB
+/// with 64 KiB.
 pub fn huge_page_bytes() -> u64 {
     let reported =
         (&this_system() as &dyn SystemFiles).read_number("sys/kernel/mm/transparent_hugepage/hpage_pmd_size");

@@ -1,15 +1,10 @@
-//! A single run of a kernel, without sweep, launcher and files.
-
 use super::{Outcome, complete, find, run_on_nodes};
 use crate::comm::{Transport, World, threads};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 
-/// Runs a point once, on threads of this process. Returns rank 0's outcome: the time of the slowest rank, and the outputs.
-/// Missing parameters get their defaults. Runs with different `stream` access different random addresses.
-///
-/// # Errors
-/// Fails if the point cannot be run, a rank fails, or the kernel's verification fails.
+/// Runs a point once, on threads of this process, and verifies it. Returns rank 0's outcome: the time of the slowest rank, and the
+/// outputs. Missing parameters get their defaults. Runs with different `stream` access different random addresses.
 pub fn run_embedded(point: &Point, stream: u64) -> Result<Outcome> {
     let point = complete(point.clone()).map_err(|why| Error::input(why, "see `apexmap kernels KERNEL`"))?;
     let kernel = find(&point.kernel)?;

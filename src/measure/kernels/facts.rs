@@ -1,5 +1,3 @@
-//! Facts of kernels that other parts of the program use: bounds, simulations, plans and names.
-
 use apexmap_base::point::{Point, Value};
 
 /// The use of windows, through which ranks access the memory of others. Not every network and MPI library supports them. Memory
@@ -15,7 +13,7 @@ pub enum Windows {
 }
 
 impl Windows {
-    /// Returns whether the operations of a point get, put or accumulate in a window.
+    /// Whether the operations of a point get, put or accumulate in a window.
     pub fn carry_operations(self, point: &Point) -> bool {
         match self {
             Windows::Never | Windows::InCheck => false,
@@ -24,19 +22,16 @@ impl Windows {
         }
     }
 
-    /// Returns whether a run of a point opens a window.
     pub fn are_opened(self, point: &Point) -> bool {
         self == Windows::InCheck || self.carry_operations(point)
     }
 }
 
-/// The division of a point's memory among the ranks.
 #[derive(Clone, Copy, Debug)]
 pub enum Division {
     /// Each rank has its own, of the whole size.
     EachRank,
     OverRanks,
-    /// Over this number of ranks.
     Over(fn(&Point) -> usize),
 }
 
@@ -59,16 +54,15 @@ pub enum Traffic {
     RandomOthers,
 }
 
-/// The operations whose rate a machine limits. Each has one file of bounds.
+/// The operations whose rate a machine limits. Each has one file of bounds. Accesses have the parameters of Apex-Map, updates those
+/// of RandomAccess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bounded {
-    /// Accesses to blocks, with the parameters of Apex-Map.
     Accesses,
-    /// Updates of a table, with the parameters of RandomAccess.
     Updates,
-    /// Accesses to blocks of a device's memory.
+    /// To blocks of a device's memory.
     DeviceAccesses,
-    /// Messages in windows.
+    /// In windows.
     Messages,
 }
 
@@ -93,17 +87,16 @@ pub enum Divided {
     AmongAll,
 }
 
-/// The direction of messages in windows.
+/// The direction of messages in windows. The first three are between pairs of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Pairs of ranks; one message at a time, in turn.
+    /// One message at a time, in turn.
     PingPong,
-    /// Pairs of ranks; one of each pair sends.
+    /// One of each pair sends.
     OneWay,
-    /// Pairs of ranks; both send.
     BothWays,
-    /// From the ranks of one node to those of all others.
+    /// The ranks of one node send to those of all others.
     OneToMany,
-    /// From all ranks to random others.
+    /// All ranks send to random others.
     Random,
 }

@@ -22,69 +22,62 @@ pub struct Kernel {
     pub source: &'static Source,
     /// Table, figure or section of the source.
     pub place: &'static str,
-    /// The parameters that a point may set; the others get their defaults.
+    /// The parameters that a point may set.
     pub parameters: &'static [Parameter],
     /// Whether the user names further parameters, and the values of a run.
     pub has_own_parameters: bool,
-    /// The values that a run reports in addition to its time.
     pub outputs: &'static [Output],
-    /// The number of ranks that the kernel runs on.
     pub ranks: Ranks,
     /// The column that figures and summaries show by default.
     pub headline: &'static str,
     /// The definition of a sample, of its timed region and of the verification: a paragraph for the report.
     pub method: &'static str,
 
-    /// How its ranks reach memory, in plain words: `by messages`. Empty if nothing has to be said, `None` if the id says it.
+    /// How its ranks reach memory: `by messages`. Empty if nothing has to be said, `None` if the id says it.
     pub plain_way: Option<&'static str>,
     /// Whether each rank uses several cores, with threads of its own.
     pub is_threaded: bool,
     /// Whether its operations access memory sequentially, so that their bytes alone give a very rough estimate of the time.
     pub accesses_in_order: bool,
-    /// The division of its memory among the ranks.
     pub division: Division,
-    /// Its use of windows.
     pub windows: Windows,
     /// The ranks that a rank sends to at the same time.
     pub traffic: Traffic,
-    /// Its messages in windows, if it sends them.
     pub pattern: Option<Pattern>,
     /// Its operations, if a machine's numbers give bounds of their rate.
     pub bounded: Option<Bounded>,
     /// Its computations on simulated ranks, if its time there has a meaning: its ranks exchange messages, and it charges its
     /// computations.
     pub simulation: Option<Computations>,
-    /// Returns whether no rank sends or takes a message while another one is on its way to it or from it.
+    /// Whether no rank sends or takes a message while another one is on its way to it or from it.
     pub waits_for_each_message: fn(&Point) -> bool,
-    /// Returns the minimum number of stages of a round; `None` without rounds. Each stage waits for the messages of the stage before.
+    /// The minimum number of stages of a round; `None` without rounds. Each stage waits for the messages of the stage before.
     pub stages: fn(&Point) -> Option<u64>,
 
     /// Refuses points that no kernel of the family can run.
-    pub family_check: fn(&Kernel, &Point) -> std::result::Result<(), Refusal>,
+    pub family_check: fn(&Kernel, &Point) -> Result<(), Refusal>,
     /// Refuses points that this kernel cannot run, in addition to those of the family.
-    pub refuse: fn(&Point) -> std::result::Result<(), Refusal>,
-    /// Returns operations and bytes of one complete run, over all ranks.
+    pub refuse: fn(&Point) -> Result<(), Refusal>,
+    /// Operations and bytes of one complete run, over all ranks.
     pub work: fn(&Point) -> Work,
-    /// Returns the work of a run with these outputs, for kernels that may do less than the point asks.
+    /// The work of a run with these outputs, for kernels that may do less than the point asks.
     pub work_done: fn(&Kernel, &Point, &BTreeMap<String, Value>) -> Work,
-    /// Returns the column of the output whose interval repetitions narrow; `None` for the time of a run.
+    /// The column of the output whose interval repetitions narrow; `None` for the time of a run.
     pub repeated_output: fn(&Point) -> Option<String>,
-    /// Returns the words (8 bytes) per rank that come from the arena, which is allocated and filled once per launch, for the
-    /// largest point.
+    /// The words per rank that come from the arena, which is allocated and filled once per launch, for the largest point.
     pub arena_words: fn(&Point) -> u64,
-    /// Returns the further memory per rank, in bytes.
+    /// The further memory per rank.
     pub buffer_bytes: fn(&Point) -> u64,
-    /// Returns the memory per rank for the verification, in bytes.
     pub verification_bytes: fn(&Kernel, &Point) -> u64,
-    /// Returns the memory of all ranks together, in bytes, for kernels whose ranks need different amounts.
+    /// The memory of all ranks together, for kernels whose ranks need different amounts.
     pub total_memory: fn(&Kernel, &Point) -> u64,
-    /// Returns the memory of a simulated rank, in bytes: without prepared receives and without places for its verification.
+    /// The memory of a simulated rank: without prepared receives and without places for its verification.
     pub simulated_memory: fn(&Kernel, &Point) -> u64,
-    /// Returns the rings that carry its messages if ranks are threads. Plans add their memory to [`Kernel::memory`].
+    /// The rings that carry its messages if ranks are threads. Plans add their memory to [`Kernel::memory`].
     pub rings: fn(&Point) -> Vec<Rings>,
-    /// Runs the point with what the family does before and after.
+    /// Runs the point with the steps of the family before and after.
     pub family_run: fn(&Kernel, &Point, u64, &mut World) -> Result<Outcome>,
-    /// Runs the point once. The second argument is the number of the run, for kernels that draw random values. Collective.
+    /// Runs the point once. The second argument is the number of the run. Collective.
     pub run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
 
@@ -137,61 +130,55 @@ impl Kernel {
         run: |point, _, _| Err(Error::internal(format!("{} has no run", point.kernel))),
     };
 
-    /// Returns whether its time on simulated ranks has a meaning.
+    /// Whether its time on simulated ranks has a meaning.
     pub fn is_simulatable(&self) -> bool {
         self.simulation.is_some()
     }
 
-    /// Checks a combination of parameters. Each parameter is already within its domain.
-    ///
-    /// # Errors
-    /// Returns why the combination cannot be run, and which values would be accepted.
-    pub fn check(&self, point: &Point) -> std::result::Result<(), Refusal> {
+    /// Checks a combination of parameters. Each is already within its domain.
+    pub fn check(&self, point: &Point) -> Result<(), Refusal> {
         (self.family_check)(self, point)?;
         (self.refuse)(point)
     }
 
-    /// Returns operations and bytes of one complete run, over all ranks.
+    /// Operations and bytes of one complete run, over all ranks.
     pub fn work(&self, point: &Point) -> Work {
         (self.work)(point)
     }
 
-    /// Returns the work of a run with these outputs.
+    /// The work of a run with these outputs.
     pub fn work_done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
         (self.work_done)(self, point, outputs)
     }
 
-    /// Returns the words per rank that come from the arena.
+    /// The words per rank that come from the arena.
     pub fn arena_words(&self, point: &Point) -> u64 {
         (self.arena_words)(point)
     }
 
-    /// Returns the memory per rank, in bytes.
+    /// The memory per rank, in bytes.
     pub fn memory(&self, point: &Point) -> u64 {
         let arena = self.arena_words(point).saturating_mul(WORD_BYTES);
         arena.saturating_add((self.buffer_bytes)(point)).saturating_add((self.verification_bytes)(self, point))
     }
 
-    /// Returns the memory of all ranks together, in bytes.
+    /// The memory of all ranks together, in bytes.
     pub fn total_memory(&self, point: &Point) -> u64 {
         (self.total_memory)(self, point)
     }
 
-    /// Returns the memory of a simulated rank, in bytes.
+    /// The memory of a simulated rank, in bytes.
     pub fn simulated_memory(&self, point: &Point) -> u64 {
         (self.simulated_memory)(self, point)
     }
 
-    /// Returns the rings that carry its messages if ranks are threads.
     pub fn rings(&self, point: &Point) -> Vec<Rings> {
         (self.rings)(point)
     }
 
     /// Runs the point once. Collective over the world's ranks. `stream` is the number of the run, so that each run draws other
-    /// values. [`run_embedded`](super::run_embedded) creates a world of threads.
-    ///
-    /// # Errors
-    /// Fails if memory or the transport fails. A wrong result is not an error but a [verdict](Outcome::verdict).
+    /// values. A wrong result is not an error but a [verdict](Outcome::verdict). [`run_embedded`](super::run_embedded) creates a
+    /// world of threads.
     pub fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
         (self.family_run)(self, point, stream, world)
     }

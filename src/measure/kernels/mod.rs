@@ -1,7 +1,5 @@
-//! The kernels, which make the measurements. A kernel is one file and one line in [`ALL`].
-//!
-//! A kernel draws its inputs, runs between two barriers and returns times and counts. `table::derived_columns` computes all rates from its
-//! [`Work`]. Every run verifies its results.
+//! The kernels, which make the measurements. A kernel is one file and one line in [`ALL`]. It draws its inputs, runs between two
+//! barriers and returns times and counts. Every run verifies its results.
 
 pub mod apex_map;
 pub mod calibrate;
@@ -111,9 +109,6 @@ pub fn family(id: &str) -> &str {
 }
 
 /// Returns the kernel with an id such as `apex_map.two_sided`.
-///
-/// # Errors
-/// Fails if no kernel has this id; the error lists all ids.
 pub fn find(id: &str) -> Result<&'static Kernel> {
     ALL.iter().copied().find(|kernel| kernel.id == id).ok_or_else(|| {
         let ids: Vec<_> = ALL.iter().map(|kernel| kernel.id).collect();
@@ -141,13 +136,11 @@ pub const LAUNCH_PARAMETERS: [Parameter; 4] = [
     MEMORY_NODE.parameter,
     CORE_NODE.parameter,
 ];
-/// The NUMA node for the memory of all ranks.
 pub const MEMORY_NODE: Key<u64> = key(
     "memory_node",
     "NUMA node for the memory of all ranks; as an axis, \"all\" means every one with memory; if omitted, the system chooses",
     NUMA_NODE_DOMAIN,
 );
-/// The NUMA node whose cores run the ranks.
 pub const CORE_NODE: Key<u64> = key(
     "core_node",
     "NUMA node whose cores run the ranks, which must be threads of one process; as an axis, \"all\" means every one with \
@@ -187,7 +180,6 @@ pub struct Work {
 }
 
 impl Work {
-    /// The work of operations that each move `bytes` bytes.
     fn new(operations: f64, operation: &'static str, bytes: f64, byte_definition: &'static str) -> Self {
         Self { operations, operation, bytes: operations * bytes, byte_definition }
     }
@@ -210,7 +202,7 @@ pub struct Outcome {
     /// The values of [`Kernel::outputs`], by column.
     pub outputs: BTreeMap<&'static str, Value>,
     /// The verdict of the verification; `Err` describes the wrong results.
-    pub verdict: std::result::Result<(), String>,
+    pub verdict: Result<(), String>,
 }
 
 fn suggest_multi_rank_kernels(kernel: &Kernel) -> String {
@@ -219,15 +211,13 @@ fn suggest_multi_rank_kernels(kernel: &Kernel) -> String {
     if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 
-fn find_for(point: &Point) -> std::result::Result<&'static Kernel, Refusal> {
+fn find_for(point: &Point) -> Result<&'static Kernel, Refusal> {
     find(&point.kernel).map_err(|error| refusal!(["kernel"], "{}", error.message))
 }
 
 /// Completes a point with its kernel's defaults and checks names, domains, ranks and combinations.
 ///
-/// # Errors
-/// Refuses the point, with its fault in one sentence.
-pub fn complete(point: Point) -> std::result::Result<Point, Refusal> {
+pub fn complete(point: Point) -> Result<Point, Refusal> {
     let kernel = find_for(&point)?;
     let parameters = kernel.parameters;
     let is_known = |name: &str| {
@@ -252,9 +242,7 @@ pub fn complete(point: Point) -> std::result::Result<Point, Refusal> {
 /// Completes a point like [`complete`] that was already measured, perhaps elsewhere and by an earlier version. Parameters that
 /// the kernel does not know remain. Combinations are not checked, because they may depend on the machine.
 ///
-/// # Errors
-/// Refuses the point, with its fault in one sentence.
-pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, Refusal> {
+pub fn fill_defaults(mut point: Point) -> Result<Point, Refusal> {
     let kernel = find_for(&point)?;
     for parameter in kernel.parameters {
         if let Some(value) = point.params.get(parameter.name).cloned().or_else(|| parameter.default_value()) {
@@ -287,7 +275,6 @@ pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, Refusal> {
     Ok(point)
 }
 
-/// Sets the missing parameters whose defaults depend on the other parameters of the point.
 pub fn choose_defaults(point: &mut Point) {
     let parameters = find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters);
     for parameter in parameters {

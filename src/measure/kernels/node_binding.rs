@@ -9,19 +9,16 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::units::plural;
 
-/// Runs a point with its memory and its ranks on the NUMA nodes that it names. Collective.
-///
-/// # Panics
-/// Panics if the point is not complete.
+/// Runs a complete point with its memory and its ranks on the NUMA nodes that it names. Collective.
 pub(crate) fn run_on_nodes(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     let number = |key: Key<u64>| key.get(point).map(|node| node as usize);
     world.arena.place_on_node(number(MEMORY_NODE))?;
-    world.arena.share_hardware_threads(on_transport!(&world.transport, comm => comm.ranks_on_node()));
+    world.arena.share_hardware_threads(on_transport!(world.transport, comm => comm.ranks_on_node()));
     let _binding = number(CORE_NODE).map(|node| NodeBinding::bind(world.transport, node)).transpose()?;
     kernel.run(point, stream, world)
 }
 
-/// Binds this rank's thread to a hardware thread of a NUMA node. Dropping it restores the previous binding.
+/// Binds this rank's thread to a hardware thread. Dropping it restores the previous binding.
 pub struct NodeBinding {
     previous_processors: Vec<usize>,
 }
@@ -67,12 +64,7 @@ impl Drop for NodeBinding {
     }
 }
 
-pub fn processor_for_rank(
-    machine: &Hardware,
-    node: usize,
-    rank: usize,
-    ranks: usize,
-) -> std::result::Result<usize, String> {
+pub fn processor_for_rank(machine: &Hardware, node: usize, rank: usize, ranks: usize) -> Result<usize, String> {
     let on_node = |thread: &&HardwareThread| thread.numa_node == Some(node);
     let node_threads: Vec<usize> = machine.usable().filter(on_node).map(|thread| thread.number).collect();
     let cores = place_ranks(&machine.threads, &node_threads, PlacementOrder::Compact);

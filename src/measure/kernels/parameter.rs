@@ -1,5 +1,3 @@
-//! The parameters of kernels: names, units, values and defaults, and keys that look them up.
-
 use super::Refusal;
 use crate::choice::{Kind, Typed};
 use crate::refusal;
@@ -11,55 +9,24 @@ use std::ops::RangeInclusive;
 /// The values that a parameter accepts.
 #[derive(Clone, Copy, Debug)]
 pub enum Domain {
-    /// Integers from `min` to `max`, both included.
-    Integer {
-        /// The smallest value.
-        min: u64,
-        /// The largest value.
-        max: u64,
-        /// The value if a point does not set it.
-        default: u64,
-    },
-    /// A memory size in words, otherwise like `Integer`. Sweeps may request a share of the memory, and request half of it by
-    /// default.
-    Size {
-        /// The smallest size, in words of 8 bytes.
-        min: u64,
-        /// The largest size, in words of 8 bytes.
-        max: u64,
-        /// The size in words if a point does not set it.
-        default: u64,
-    },
-    /// The size in words of a memory that is divided evenly among the ranks. Sweeps may request a size beyond the caches, and do
-    /// so by default.
-    Global {
-        /// The smallest size, in words of 8 bytes.
-        min: u64,
-        /// The largest size, in words of 8 bytes.
-        max: u64,
-        /// The size in words if a point does not set it.
-        default: u64,
-    },
+    /// Integers from `min` to `max`, both included; `default` if a point sets none.
+    Integer { min: u64, max: u64, default: u64 },
+    /// A memory size in words, otherwise like `Integer`. Sweeps may request a share of the memory, and do so by default.
+    Size { min: u64, max: u64, default: u64 },
+    /// The size in words of a memory that is divided evenly among the ranks. Sweeps may request a size beyond the caches, and do so
+    /// by default.
+    Global { min: u64, max: u64, default: u64 },
     /// Integers whose default depends on the point's other parameters.
     Chosen {
-        /// The smallest value.
         min: u64,
-        /// The largest value.
         max: u64,
-        /// The parameters that the default depends on, for help: `L, alpha and P`.
+        /// For help: `L, alpha and P`.
         depends_on: &'static str,
         /// Computes the default for a point with all other parameters. It always returns the same value for the same point.
         choose: fn(&Point) -> u64,
     },
     /// Real numbers greater than `exclusive_min`, up to and including `max`.
-    Real {
-        /// The lower bound, which is itself excluded.
-        exclusive_min: f64,
-        /// The largest value.
-        max: f64,
-        /// The value if a point does not set it.
-        default: f64,
-    },
+    Real { exclusive_min: f64, max: f64, default: f64 },
     /// A word from this list; the first is the default.
     Choice(&'static [&'static str]),
 }
@@ -75,13 +42,12 @@ pub struct Parameter {
     pub unit: Unit,
     /// Its meaning in a few words, for help and schemas.
     pub meaning: &'static str,
-    /// The accepted values and the default.
     pub domain: Domain,
 }
 
 impl Parameter {
-    /// Returns the value if a point does not set it, or `None` if it depends on the point. Sweeps use other defaults for two
-    /// domains: half of the memory for [`Domain::Size`], and a size beyond the caches for [`Domain::Global`].
+    /// Returns the value if a point does not set it, or `None` if it depends on the point. Sweeps have other defaults for
+    /// [`Domain::Size`] and [`Domain::Global`].
     pub fn default_value(&self) -> Option<Value> {
         match self.domain {
             Domain::Integer { default, .. } | Domain::Size { default, .. } | Domain::Global { default, .. } => {
@@ -99,9 +65,6 @@ impl Parameter {
     }
 
     /// Converts the value to this parameter's type: 64.0 becomes an integer if the parameter is one.
-    ///
-    /// # Errors
-    /// Returns the fault of the value, in one sentence.
     pub fn convert(&self, value: &Value) -> Result<Value, Refusal> {
         let name = self.name;
         match (self.domain, value) {
@@ -149,17 +112,15 @@ impl Parameter {
 /// The parameter with the specification of a [command](super::command). Only points of this kernel have it.
 pub const COMMAND: &str = "command";
 
-/// A parameter with the type of its values, which looks them up in points: `L.of(point)`. An unknown name or a wrong type does not
-/// compile.
+/// A parameter with the type of its values, which looks them up in points: `L.of(point)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<T> {
-    /// The parameter.
     pub parameter: Parameter,
     values: PhantomData<T>,
 }
 
 impl<T: Typed> Key<T> {
-    /// Creates the key of a parameter whose values are numbers. It does not compile if they are not of this type.
+    /// The key of numbers. It does not compile if they are not of this type.
     pub const fn new(parameter: Parameter) -> Self {
         let is_right = match parameter.domain {
             Domain::Real { .. } => matches!(T::KIND, Kind::Real),
@@ -171,36 +132,29 @@ impl<T: Typed> Key<T> {
         Self { parameter, values: PhantomData }
     }
 
-    /// The same parameter in another column, whose name has the unit.
+    /// The name of the column has the unit.
     pub(super) const fn in_column(mut self, column: &'static str, unit: Unit) -> Self {
         (self.parameter.column, self.parameter.unit) = (column, unit);
         self
     }
 
-    /// A parameter of the same name with another meaning.
     pub(super) const fn with_meaning(mut self, meaning: &'static str) -> Self {
         self.parameter.meaning = meaning;
         self
     }
 
-    /// A parameter of the same name with other values.
     pub(super) const fn with_domain(self, domain: Domain) -> Self {
         Self::new(Parameter { domain, ..self.parameter })
     }
 
-    /// Returns the value of a complete point.
-    ///
-    /// # Panics
-    /// Panics if the point has no such parameter. Plans and the worker complete and check every point before a kernel gets it;
-    /// other code uses [`Key::get`].
+    /// Returns the value of a complete point, and panics if it has no such parameter. Plans and the worker complete and check every
+    /// point before a kernel gets it; other code uses [`Key::get`].
     pub fn of(&self, point: &Point) -> T {
         self.get(point).unwrap_or_else(|| panic!("{} has no parameter {}", point.label(), self.parameter.name))
     }
 
-    /// Returns the value, or `None` if the point has no such parameter.
-    ///
-    /// # Panics
-    /// Panics if the value has another type. Completed points have none.
+    /// Returns the value, or `None` if the point has no such parameter. Panics if the value has another type; completed points have
+    /// none.
     pub fn get(&self, point: &Point) -> Option<T> {
         let name = self.parameter.name;
         let convert =
@@ -221,34 +175,31 @@ macro_rules! parameters {
     };
 }
 
-/// Creates a parameter without a unit, whose column has its name.
 pub(super) const fn parameter(name: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
     Parameter { name, column: name, unit: Unit::None, meaning, domain }
 }
 
-/// Creates the key of a number without a unit, whose column has its name.
+/// The key of a number without a unit, whose column has its name.
 pub(super) const fn key<T: Typed>(name: &'static str, meaning: &'static str, domain: Domain) -> Key<T> {
     Key::new(parameter(name, meaning, domain))
 }
 
-/// Creates the key of a parameter whose values are the words of an enum.
+/// The key of words of an enum.
 pub(super) const fn choice_key<T: Typed>(name: &'static str, meaning: &'static str) -> Key<T> {
     let Kind::Words(words) = T::KIND else { panic!("the type has no words") };
     Key { parameter: parameter(name, meaning, Domain::Choice(words)), values: PhantomData }
 }
 
-/// The integers of this range.
 pub(super) const fn integers(range: RangeInclusive<u64>, default: u64) -> Domain {
     Domain::Integer { min: *range.start(), max: *range.end(), default }
 }
 
-/// The integers of this range. The default depends on other parameters, which the text names.
+/// `depends_on` names the parameters that the default depends on.
 pub(super) const fn chosen(range: RangeInclusive<u64>, depends_on: &'static str, choose: fn(&Point) -> u64) -> Domain {
     Domain::Chosen { min: *range.start(), max: *range.end(), depends_on, choose }
 }
 
-/// Requires a power of two of a parameter.
-pub(super) fn require_power_of_two(point: &Point, key: Key<u64>) -> std::result::Result<(), Refusal> {
+pub(super) fn require_power_of_two(point: &Point, key: Key<u64>) -> Result<(), Refusal> {
     let (name, value) = (key.parameter.name, key.of(point));
     if value.is_power_of_two() {
         return Ok(());

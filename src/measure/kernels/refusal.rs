@@ -1,5 +1,3 @@
-//! Refusals of points that a kernel cannot run.
-
 use apexmap_base::point::Point;
 use apexmap_base::units::plural;
 use std::fmt;
@@ -9,8 +7,7 @@ use std::fmt;
 pub struct Refusal {
     /// The sentence with gaps for its values. Refusals with the same kind and the same names have the same fault.
     pub kind: &'static str,
-    /// The parameters whose values are at fault, with `ranks` for the number of ranks, and the kernel's id if other kernels
-    /// would run the point.
+    /// The parameters at fault, with `ranks` for the number of ranks, and the kernel's id if other kernels would run the point.
     pub names: Vec<&'static str>,
     /// What is wrong, and which values would be accepted.
     pub message: String,
@@ -37,15 +34,15 @@ macro_rules! refusal {
     };
 }
 
-/// Requires an even number of ranks, for kernels that pair the first half of the ranks with the second.
-pub(super) fn require_even_ranks(point: &Point) -> std::result::Result<(), Refusal> {
+/// For kernels that pair the first half of the ranks with the second.
+pub(super) fn require_even_ranks(point: &Point) -> Result<(), Refusal> {
     if !point.ranks.is_multiple_of(2) {
         return Err(refusal!(["ranks"], "{} cannot be paired; use an even number", plural(point.ranks, "rank")));
     }
     Ok(())
 }
 
-pub(super) fn require_two_ranks(point: &Point) -> std::result::Result<(), Refusal> {
+pub(super) fn require_two_ranks(point: &Point) -> Result<(), Refusal> {
     match point.ranks {
         1 => Err(refusal!(["ranks"], "needs at least two ranks")),
         _ => Ok(()),

@@ -1,19 +1,19 @@
 //! The streams of RandomAccess, with jump-ahead: a shift register over GF(2), and a linear congruential generator.
 
-/// Period of the shift register, in steps (HPCC reference implementation, `PERIOD`).
+/// In steps (HPCC reference implementation, `PERIOD`).
 pub const PERIOD: u64 = 1_317_624_576_693_539_401;
 
 /// x^64 = x^2 + x + 1.
 const TAIL: u64 = 7;
 
-/// Returns the next value: multiplication by x modulo x^64 + x^2 + x + 1, as in the HPCC reference implementation (shift left,
-/// xor 7 if a one was shifted out). The definition's text names another polynomial.
+/// Multiplication by x modulo x^64 + x^2 + x + 1, as in the HPCC reference implementation (shift left, xor 7 if a one was shifted
+/// out). The definition's text names another polynomial.
 #[inline(always)]
 pub const fn step(value: u64) -> u64 {
     (value << 1) ^ ((value as i64 >> 63) as u64 & TAIL)
 }
 
-/// Takes `STEPS` steps at once, at most 62: the bits shifted out, times x^2 + x + 1, do not reach x^64 again.
+/// At most 62: the bits shifted out, times x^2 + x + 1, do not reach x^64 again.
 #[inline(always)]
 pub const fn take_steps<const STEPS: u32>(value: u64) -> u64 {
     const { assert!(STEPS > 0 && STEPS <= 62) };
@@ -21,7 +21,7 @@ pub const fn take_steps<const STEPS: u32>(value: u64) -> u64 {
     (value << STEPS) ^ shifted_out ^ (shifted_out << 1) ^ (shifted_out << 2)
 }
 
-/// Multiplies two values as polynomials.
+/// As polynomials.
 pub const fn multiply(mut a: u64, mut b: u64) -> u64 {
     let mut product = 0;
     while b != 0 {
@@ -34,7 +34,7 @@ pub const fn multiply(mut a: u64, mut b: u64) -> u64 {
     product
 }
 
-/// Returns the value at a position, x^position; position 0 holds 1. This is `HPCC_starts` of the reference implementation.
+/// x^position; position 0 holds 1. This is `HPCC_starts` of the reference implementation.
 pub const fn value_at(position: u64) -> u64 {
     let position = position % PERIOD;
     let mut value = 1;
@@ -59,7 +59,7 @@ pub mod lcg {
         value.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT)
     }
 
-    /// Returns the factor and the summand of `steps` steps at once, by doubling.
+    /// The factor and the summand of `steps` steps at once, by doubling.
     pub const fn leap(mut steps: u64) -> (u64, u64) {
         let (mut factor, mut summand) = (1u64, 0u64);
         let (mut double_factor, mut double_summand) = (MULTIPLIER, INCREMENT);
@@ -75,7 +75,7 @@ pub mod lcg {
         (factor, summand)
     }
 
-    /// Returns the value at a position of the cycle of length 2^64; position 0 holds 1.
+    /// The cycle has length 2^64; position 0 holds 1.
     pub const fn value_at(position: u64) -> u64 {
         let (factor, summand) = leap(position);
         factor.wrapping_add(summand)

@@ -1,6 +1,4 @@
-//! A 64-bit mixing function, for seeds and for reproducible memory contents.
-
-/// Applies the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) after one step of its counter.
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) after one step of its counter.
 #[inline]
 pub fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -9,7 +7,7 @@ pub fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Combines several numbers into one seed; their order matters.
+/// The order of the numbers matters.
 pub fn seed(parts: &[u64]) -> u64 {
     parts.iter().fold(0, |state, &part| mix(state ^ part))
 }

@@ -5,7 +5,7 @@ pub mod mix;
 pub mod power_law;
 pub mod statistics;
 
-/// The items of both lists, for constants. The first list is not empty.
+/// For constants. The first list is not empty.
 pub const fn join<T: Copy, const ALL: usize>(first: &[T], second: &[T]) -> [T; ALL] {
     assert!(first.len() + second.len() == ALL);
     let mut joined = [first[0]; ALL];

@@ -1,12 +1,8 @@
-//! The non-uniform random addresses of Apex-Map (paper, Section 2): a power law with shape alpha.
-
 use rand::{Rng, RngExt};
 use rand_distr::Distribution;
 
-/// A distribution of block numbers from 0 to `blocks - 1` with P(number < c) = (c / blocks)^alpha.
-///
-/// alpha = 1 is uniform; with a smaller alpha, the first blocks are drawn more often. The original program scales by `blocks - 1`
-/// and so never draws the last block; this one draws it according to the formula.
+/// The addresses of Apex-Map (paper, Section 2): block numbers from 0 to `blocks - 1` with P(number < c) = (c / blocks)^alpha. The
+/// original program scales by `blocks - 1` and so never draws the last block; this one draws it according to the formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLaw {
     blocks: u64,
@@ -14,8 +10,7 @@ pub struct PowerLaw {
 }
 
 impl PowerLaw {
-    /// Creates the distribution. `blocks` must be at least 1, and 0 < alpha <= 1. Callers check both and report errors to the
-    /// user.
+    /// `blocks` is at least 1, and 0 < alpha <= 1.
     pub fn new(blocks: u64, alpha: f64) -> Self {
         debug_assert!(blocks > 0 && alpha > 0.0 && alpha <= 1.0);
         Self { blocks, alpha }
@@ -31,16 +26,15 @@ impl Distribution<u64> for PowerLaw {
     }
 }
 
-/// Returns the share of accesses that leave a rank, if its own memory is the hot end: 1 - P^(-alpha).
-///
-/// For 256 ranks the share is 0.9961 at alpha = 1 and 0.0055 at alpha = 0.001 (Apex-Map paper, Section 2).
+/// The share of accesses that leave a rank, if its own memory is the hot end: 1 - P^(-alpha). For 256 ranks it is 0.9961 at alpha =
+/// 1 and 0.0055 at alpha = 0.001 (Apex-Map paper, Section 2).
 pub fn remote_share(ranks: usize, alpha: f64) -> f64 {
     1.0 - (ranks as f64).powf(-alpha)
 }
 
-/// Returns the share of all accesses that cross the middle of the ranks, in both directions. A share p(d) = ((d + 1)^alpha -
-/// d^alpha) / P^alpha of a rank's accesses goes to distance d (paper, Section 2). At distance d, a share 2 min(d, P - d) / P of
-/// the ranks has its target on the other side of the middle.
+/// The share of all accesses that cross the middle of the ranks, in both directions. A share p(d) = ((d + 1)^alpha - d^alpha) /
+/// P^alpha of a rank's accesses goes to distance d (paper, Section 2). At distance d, a share 2 min(d, P - d) / P of the ranks has
+/// its target on the other side of the middle.
 pub fn crossing_share(ranks: f64, alpha: f64) -> f64 {
     let share_at_distance = |d: f64| ((d + 1.0).powf(alpha) - d.powf(alpha)) * 2.0 * d.min(ranks - d) / ranks;
     (1..ranks as u64).map(|d| share_at_distance(d as f64)).sum::<f64>() / ranks.powf(alpha)

@@ -1,7 +1,5 @@
-//! Order statistics of samples of times and rates.
-
 apexmap_base::words! {
-    /// The data that an interval or a test derives its spread from.
+    /// An interval or a test derives its spread from these data.
     #[derive(PartialOrd, Ord)]
     pub enum Basis {
         /// No spread: values that a card determines, simulated or predicted.
@@ -10,7 +8,7 @@ apexmap_base::words! {
         Pairs = "pairs",
         /// The spread between launches.
         Launches = "launches",
-        /// The spread of samples within one launch, which does not include differences between launches.
+        /// Within one launch, without differences between launches.
         Samples = "samples",
         /// The intervals of the numbers of the card whose machine is simulated.
         Card = "card",
@@ -20,38 +18,34 @@ apexmap_base::words! {
 }
 
 impl Basis {
-    /// Returns whether the basis includes differences between launches, if there are any.
+    /// If there are any differences between launches.
     pub fn includes_launches(self) -> bool {
         matches!(self, Basis::Exact | Basis::Pairs | Basis::Launches)
     }
 }
 
-/// Summary statistics of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Summary {
     /// Number of samples, at least 1.
     pub n: usize,
-    /// The smallest sample, in the unit of the samples.
     pub min: f64,
-    /// With one launch, the median: the middle sample, or the mean of the two in the middle. With several launches, the geometric
-    /// mean of their medians.
+    /// With one launch, the middle sample, or the mean of the two in the middle. With several launches, the geometric mean of their
+    /// medians.
     pub median: f64,
-    /// The largest sample.
     pub max: f64,
-    /// 95 % confidence interval of the median. Within one launch it is absent below six samples, because no interval then has
-    /// this coverage.
+    /// 95 % confidence interval of the median. Within one launch it is absent below six samples, because no interval then has this
+    /// coverage.
     pub interval: Option<(f64, f64)>,
-    /// The basis of the interval.
     pub basis: Basis,
-    /// Number of launches, at least 1.
+    /// At least 1.
     pub launches: usize,
-    /// Number of samples further than three scaled median absolute deviations from the median. They remain in the statistics.
+    /// Samples further than three scaled median absolute deviations from the median. They remain in the statistics.
     pub outliers: usize,
 }
 
 impl Summary {
-    /// Summarises the samples of one launch. Returns `None` without samples. Samples must not contain NaN.
+    /// For one launch. `None` without samples, which must not contain NaN.
     pub fn from_samples(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -63,7 +57,7 @@ impl Summary {
         Some(Self { n: sorted.len(), min, median, max, interval, basis, launches: 1, outliers })
     }
 
-    /// Returns the width of the interval relative to the median.
+    /// Relative to the median.
     pub fn relative_width(&self) -> Option<f64> {
         self.interval.map(|(low, high)| (high - low) / self.median.abs())
     }
@@ -73,8 +67,8 @@ pub fn median(samples: &[f64]) -> Option<f64> {
     Summary::from_samples(samples).map(|summary| summary.median)
 }
 
-/// Returns the p-quantile of samples in ascending order, for p from 0 to 1. It interpolates linearly between the order statistics
-/// at (n - 1) p (Hyndman and Fan 1996, definition 7: the default of R and NumPy). Returns `None` without samples.
+/// For samples in ascending order and p from 0 to 1. It interpolates linearly between the order statistics at (n - 1) p (Hyndman
+/// and Fan 1996, definition 7: the default of R and NumPy). `None` without samples.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let position = sorted.len().checked_sub(1)? as f64 * p.clamp(0.0, 1.0);
     let (lower, upper) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
@@ -86,7 +80,7 @@ fn median_of_sorted(sorted: &[f64]) -> f64 {
     if n % 2 == 1 { sorted[n / 2] } else { 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]) }
 }
 
-/// Counts outliers by Hampel's rule: 1.4826 x MAD estimates the standard deviation of a normal sample.
+/// Hampel's rule: 1.4826 x MAD estimates the standard deviation of a normal sample.
 fn count_outliers(sorted: &[f64], median: f64) -> usize {
     let mut distances: Vec<f64> = sorted.iter().map(|x| (x - median).abs()).collect();
     distances.sort_by(f64::total_cmp);
@@ -94,10 +88,8 @@ fn count_outliers(sorted: &[f64], median: f64) -> usize {
     distances.iter().filter(|&&distance| distance > limit).count()
 }
 
-/// Returns the largest j such that the j-th smallest and the j-th largest of n samples enclose the median with a probability of
-/// at least 95 %, for any distribution. The coverage is 1 - 2 P(Binomial(n, 1/2) < j).
-///
-/// Returns `None` for n < 6, because n = 5 covers only 93.75 %.
+/// The largest j such that the j-th smallest and the j-th largest of n samples enclose the median with a probability of at least 95
+/// %, for any distribution. The coverage is 1 - 2 P(Binomial(n, 1/2) < j). `None` for n < 6, because n = 5 covers only 93.75 %.
 pub fn median_interval_rank(n: usize) -> Option<usize> {
     if n < 6 {
         return None;

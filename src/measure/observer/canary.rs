@@ -1,18 +1,15 @@
-//! The canary: short pieces of work of fixed size, and barriers.
-
 use crate::comm::Collectives;
 use apexmap_base::disturbance::{Fact, Facts};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Words of the piece of work in the first-level cache: 16 KiB.
+/// 16 KiB, in the first-level cache.
 const CACHE_WORDS: usize = 2048;
-/// Passes over these words; they take about ten microseconds.
+/// They take about ten microseconds.
 const CACHE_PASSES: usize = 12;
-/// Random reads of memory; they take about ten microseconds.
+/// They take about ten microseconds.
 const MEMORY_READS: usize = 1024;
-/// Size of the memory for these reads, equal on all ranks. If lines can be flushed after each piece of work, the size does not
-/// matter and is small.
+/// Equal on all ranks. If lines can be flushed after each piece of work, the size does not matter and is small.
 const MEMORY_BYTES: usize = if CAN_FLUSH { 512 << 10 } else { 16 << 20 };
 const CAN_FLUSH: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 const LINE_WORDS: usize = 8;
@@ -20,7 +17,6 @@ const LINE_WORDS: usize = 8;
 const PAIR_WORDS: usize = 2 * LINE_WORDS;
 const PAIRS: usize = MEMORY_BYTES / 8 / PAIR_WORDS;
 
-/// Memory of both pieces of work, in bytes.
 pub const TOTAL_BYTES: usize = MEMORY_BYTES + CACHE_WORDS * 8;
 
 pub struct Canary {
@@ -37,7 +33,6 @@ impl Canary {
         Self { cache: (0..CACHE_WORDS as u64).collect(), memory, pair: 0 }
     }
 
-    /// Measures both pieces of work now.
     pub fn measure(&mut self) -> Facts {
         // A kernel replaces the contents of caches and TLBs, so the first time of each piece only restores the canary's own. The
         // shortest of three further times counts, because interruptions only make a time longer.
@@ -52,7 +47,6 @@ impl Canary {
         facts
     }
 
-    /// Repeats both pieces of work `times` times.
     pub fn work(&mut self, times: usize) {
         for _ in 0..times {
             black_box(self.work_in_cache());
@@ -99,8 +93,7 @@ fn time_seconds(piece: impl FnOnce() -> u64) -> f64 {
     started.elapsed().as_secs_f64()
 }
 
-/// Flushes a line from all caches on processors that permit it. On others, the region is so large that most lines have been
-/// evicted before they are read again.
+/// Some processors do not permit it. The region is then so large that most lines have been evicted before they are read again.
 fn flush(word: &u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the address is that of an existing word; the instruction changes no memory.
@@ -119,10 +112,9 @@ fn flush(word: &u64) {
 /// Barriers per timing, and number of timings; the shortest time counts.
 const BARRIER_TIMINGS: (u32, usize) = (4, 4);
 
-/// Measures the time of a barrier of all ranks. Returns `None` for a single rank, or if ranks are oversubscribed. Collective.
-///
-/// The time shows how far apart the ranks are. A hypervisor may move the processors of a virtual machine from hardware threads of
-/// one core to cores without a common cache; messages then take five times as long.
+/// The time of a barrier of all ranks shows how far apart they are. A hypervisor may move the processors of a virtual machine from
+/// hardware threads of one core to cores without a common cache; messages then take five times as long. `None` for a single rank,
+/// or if ranks are oversubscribed. Collective.
 pub fn barrier_seconds<C: Collectives>(comm: &C) -> Option<f64> {
     if comm.size() == 1 || comm.is_oversubscribed() {
         return None;

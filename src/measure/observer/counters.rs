@@ -1,15 +1,12 @@
-//! Hardware counters of the calling thread (perf events), if the system permits them.
-
 use apexmap_base::disturbance::Fact;
 use perf_event::events::{Cache, CacheOp, CacheResult, Event, Hardware, WhichCache};
 use perf_event::{Builder, Counter};
 
-/// Counters that run while a kernel's clock runs.
+/// Perf events of the calling thread, while a kernel's clock runs.
 pub struct Counters(Vec<(Fact, Counter)>);
 
 impl Counters {
-    /// Opens counters of core cycles, last-level cache misses and data TLB misses of the calling thread. Returns `None` if the
-    /// system offers none of them.
+    /// Core cycles, last-level cache misses and data TLB misses. `None` if the system offers none of them.
     pub fn hardware() -> Option<Self> {
         let tlb = Cache { which: WhichCache::DTLB, operation: CacheOp::READ, result: CacheResult::MISS };
         Self::open_events([
@@ -19,7 +16,7 @@ impl Counters {
         ])
     }
 
-    /// Opens those of the given events that the system offers.
+    /// Those that the system offers.
     pub fn open_events(events: impl IntoIterator<Item = (Fact, Event)>) -> Option<Self> {
         let open_counter = |(fact, event)| Some((fact, Builder::new().kind(event).build().ok()?));
         let counters: Vec<_> = events.into_iter().filter_map(open_counter).collect();
@@ -33,8 +30,8 @@ impl Counters {
         }
     }
 
-    /// Stops the counters and returns the counts since the start. The count of a counter that shared the hardware with others is
-    /// scaled to the whole time. A counter that never ran is left out.
+    /// The count of a counter that shared the hardware with others is scaled to the whole time. A counter that never ran is left
+    /// out.
     pub fn stop(&mut self) -> Vec<(Fact, f64)> {
         let read = |(fact, counter): &mut (Fact, Counter)| {
             counter.disable().ok()?;

@@ -1,13 +1,11 @@
-//! Energy of the processor packages, if the system measures it (powercap).
-
 use crate::hardware::{FilesBelow, SystemFiles};
 use std::path::{Path, PathBuf};
 
-/// Minimum time for an energy value, because the counters advance only once per millisecond.
+/// For an energy value, because the counters advance only once per millisecond.
 pub const MIN_SECONDS: f64 = 0.01;
 const FOLDER: &str = "sys/class/powercap";
 
-/// The counters of all packages, combined into one that does not wrap.
+/// All processor packages (powercap), combined into one counter that does not wrap.
 pub struct Energy {
     root: PathBuf,
     packages: Vec<Package>,
@@ -22,7 +20,7 @@ struct Package {
 }
 
 impl Energy {
-    /// Opens the counters below this root of the system. Returns `None` if it has none, or if this user may not read them.
+    /// `None` if the system has no counters, or if this user may not read them.
     pub fn open(root: &Path) -> Option<Self> {
         let system: &dyn SystemFiles = &FilesBelow(root);
         let mut names = system.names(FOLDER);
@@ -38,8 +36,7 @@ impl Energy {
         (!packages.is_empty()).then(|| Self { root: root.to_owned(), packages })
     }
 
-    /// Returns the energy of all packages since the counters were opened, in joules. If a counter wrapped more than once since
-    /// the last call, the result is too small.
+    /// Since the counters were opened. If a counter wrapped more than once since the last call, the result is too small.
     pub fn joules(&mut self) -> Option<f64> {
         let system: &dyn SystemFiles = &FilesBelow(&self.root);
         for package in &mut self.packages {

@@ -1,22 +1,19 @@
-//! Counters of the whole host.
-
 use crate::hardware::{SystemFiles, this_system};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Processor time of a host since its start, over all hardware threads, in ticks of the system.
+/// Since the host's start, over all hardware threads, in ticks of the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostTimes {
     pub busy: u64,
     pub idle: u64,
-    /// Time that the hypervisor gave to other machines.
+    /// Given to other machines by the hypervisor.
     pub stolen: u64,
 }
 
 impl HostTimes {
-    /// Reads the times from `/proc/stat`.
     pub fn read(system: &dyn SystemFiles) -> Option<Self> {
         let text = system.text("proc/stat")?;
         let line = text.lines().find(|line| line.starts_with("cpu "))?;
@@ -40,30 +37,26 @@ impl HostTimes {
     }
 }
 
-/// Observes the host over about the last second, because the ticks are too coarse for one run.
+/// Over about the last second, because the ticks are too coarse for one run.
 pub struct HostWatch {
-    /// Number of ranks on the host. Each keeps one hardware thread busy, also while it waits.
+    /// On the host. Each keeps one hardware thread busy, also while it waits.
     ranks: usize,
-    /// Number of hardware threads of the whole host.
     hardware_threads: usize,
-    /// The host's times, and the processor time of ended programs that this process started, in seconds.
+    /// With the processor time of ended programs that this process started, in seconds.
     readings: VecDeque<(Instant, HostTimes, f64)>,
 }
 
-/// Minimum time between two readings: reading the host's times takes up to a millisecond on large hosts.
+/// Reading the host's times takes up to a millisecond on large hosts.
 const READING_INTERVAL: Duration = Duration::from_millis(100);
-/// Length of the observed period.
 const OBSERVED_PERIOD: Duration = Duration::from_secs(1);
-/// Minimum number of ticks (10 ms on most systems) for a share. One tick is then at most 2 % of the total.
+/// For a share (10 ms on most systems). One tick is then at most 2 % of the total.
 const MIN_TICKS: u64 = 50;
 
 impl HostWatch {
-    /// Creates the observation of a host with this number of ranks and hardware threads.
     pub fn new(ranks: usize, hardware_threads: usize) -> Self {
         Self { ranks, hardware_threads, readings: VecDeque::new() }
     }
 
-    /// Reads the host's times, if the last reading is old enough.
     pub fn read_if_due(&mut self) {
         if self.readings.back().is_none_or(|(time, ..)| time.elapsed() >= READING_INTERVAL)
             && let Some(times) = HostTimes::read(&this_system())
@@ -76,12 +69,11 @@ impl HostWatch {
         }
     }
 
-    /// Records the host's times at a moment.
     pub fn record(&mut self, time: Instant, times: HostTimes) {
         self.record_with_programs(time, times, 0.0);
     }
 
-    /// Records the host's times, and the processor time of all programs that this process started and that have ended.
+    /// `programs` is the processor time of all programs that this process started and that have ended.
     pub fn record_with_programs(&mut self, time: Instant, times: HostTimes, programs: f64) {
         self.readings.push_back((time, times, programs));
         while self.readings.get(1).is_some_and(|(second, ..)| time - *second >= OBSERVED_PERIOD) {

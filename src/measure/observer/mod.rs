@@ -1,8 +1,6 @@
-//! Detection of disturbance from the ranks of a run. It records what the system counts while a kernel's clock runs, the core
-//! clock before and after, and the canary: before each run a short, fixed piece of work in the first-level cache and in memory,
-//! and barriers.
-//!
-//! A kernel marks its timed region with [`clock_starts`] and [`clock_stops`]. Without these calls, the whole run is observed.
+//! Detection of disturbance from the ranks of a run, by counters of the system while a kernel's clock runs, the core clock, and the
+//! canary. A kernel marks its timed region with [`clock_starts`] and [`clock_stops`]. Without these calls, the whole run is
+//! observed.
 
 mod canary;
 pub mod counters;
@@ -22,20 +20,19 @@ use std::cell::RefCell;
 use std::path::Path;
 use thread::ThreadTimes;
 
-/// Bytes that the observation takes on every rank.
+/// On every rank.
 pub const MEMORY: u64 = canary::TOTAL_BYTES as u64;
 
 thread_local! {
-    /// The observation of this thread; a rank is a thread.
+    /// A rank is a thread.
     static OBSERVATION: RefCell<Option<Observation>> = const { RefCell::new(None) };
 }
 
-/// The counters of one rank while its clock runs.
 struct Observation {
     counters: Option<Counters>,
     energy: Option<Energy>,
     started: Option<Reading>,
-    /// The facts of the latest timed region.
+    /// For the latest timed region.
     facts: Option<Facts>,
     /// The canary of the device that the run uses.
     device: Facts,
@@ -74,17 +71,16 @@ impl Observation {
     }
 }
 
-/// Starts the counters of this rank. Call it before the barrier that all ranks start from.
+/// Call it before the barrier that all ranks start from.
 pub fn clock_starts() {
     OBSERVATION.with_borrow_mut(|observation| observation.as_mut().into_iter().for_each(Observation::start));
 }
 
-/// Stops the counters of this rank after the timed region.
 pub fn clock_stops() {
     OBSERVATION.with_borrow_mut(|observation| observation.as_mut().into_iter().for_each(Observation::stop));
 }
 
-/// Replaces what the counters of this rank say about the latest timed region: a rank that waits for a program has the program's facts.
+/// A rank that waits for a program has the program's facts.
 pub fn replace_facts(facts: Facts) {
     OBSERVATION.with_borrow_mut(|observation| {
         if let Some(observation) = observation {
@@ -96,13 +92,11 @@ pub fn replace_facts(facts: Facts) {
     });
 }
 
-/// Adds the times of a device's canary to the facts of this rank's run.
 pub fn add_device_canary(facts: Facts) {
     OBSERVATION
         .with_borrow_mut(|observation| observation.iter_mut().for_each(|observation| observation.device = facts));
 }
 
-/// Observes the runs of one rank.
 pub struct Observer {
     canary: Canary,
     /// Only on the first rank of a node, like the node's energy.
@@ -113,7 +107,6 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Creates the observer of the calling rank.
     pub fn new<C: Collectives>(comm: &C) -> Self {
         let is_first = comm.first_on_node();
         let energy = if is_first { Energy::open(Path::new("/")) } else { None };
@@ -129,7 +122,7 @@ impl Observer {
         }
     }
 
-    /// Starts the observation just before a run. Collective.
+    /// Just before a run. Collective.
     pub fn start_run<C: Collectives>(&mut self, comm: &C) {
         self.canary_facts = self.canary.measure().with_fact(Fact::HertzBefore, core_hertz());
         self.canary_facts.set(Fact::BarrierCanary, canary::barrier_seconds(comm));
@@ -142,7 +135,7 @@ impl Observer {
         });
     }
 
-    /// Ends the observation just after a run, and returns this rank's facts.
+    /// Just after a run. Returns this rank's facts.
     pub fn finish_run(&mut self) -> Facts {
         let watched_facts = OBSERVATION.with_borrow_mut(|observation| {
             let observation = observation.as_mut()?;
@@ -174,7 +167,7 @@ impl Observer {
         self.throttling.as_ref()?.seconds(&this_system())
     }
 
-    /// Observes some ten milliseconds of the canary's work, for a preflight.
+    /// Some ten milliseconds of the canary's work, for a preflight.
     pub fn run_canary(&mut self) {
         clock_starts();
         self.canary.work(PREFLIGHT_WORK);
@@ -182,5 +175,5 @@ impl Observer {
     }
 }
 
-/// Repetitions of the canary's work between two observations of a preflight.
+/// Between two observations of a preflight.
 const PREFLIGHT_WORK: usize = 100;

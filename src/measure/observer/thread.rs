@@ -1,5 +1,3 @@
-//! Counters of the calling thread.
-
 use apexmap_base::disturbance::{Fact, Facts};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
@@ -9,16 +7,14 @@ use std::time::Instant;
 
 pub struct ThreadTimes {
     time: Instant,
-    /// Processor time, in seconds.
     run_seconds: Option<f64>,
-    /// Time ready to run but not running, in seconds.
+    /// Ready to run but not running.
     delay_seconds: Option<f64>,
     usage: Option<Usage>,
     hardware_thread: Option<usize>,
 }
 
 thread_local! {
-    /// The scheduler statistics of the thread that opened the file.
     static SCHEDULER: Option<File> = File::open("/proc/thread-self/schedstat").ok();
 }
 
@@ -57,8 +53,7 @@ impl ThreadTimes {
     }
 }
 
-/// Reads the second number of `schedstat`, converted from nanoseconds to seconds. A kernel that does not record these statistics
-/// reports 0 for all three numbers.
+/// A kernel that does not record these statistics reports 0 for all three numbers.
 fn read_delay_seconds(file: &File) -> Option<f64> {
     let mut text = [0; 96];
     let length = file.read_at(&mut text, 0).ok()?;

@@ -1,5 +1,3 @@
-//! The exchange of data between rank 0 and all ranks.
-
 use super::Job;
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
@@ -11,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Distributes rank 0's job to all ranks.
 pub fn broadcast_job<C: Collectives>(comm: &C, job: Option<Job>) -> Result<Job> {
     let text = match job {
         Some(job) => serde_json::to_vec(&job).map_err(|e| Error::internal(e.to_string()))?,
@@ -25,7 +22,7 @@ pub fn broadcast_job<C: Collectives>(comm: &C, job: Option<Job>) -> Result<Job> 
     serde_json::from_slice(&bytes).map_err(|e| Error::internal(format!("the job was corrupted in transit: {e}")))
 }
 
-/// Packs bytes into words, padded with zeros or cut to `words` words.
+/// Padded with zeros or cut to `words` words.
 fn pack_words(bytes: &[u8], words: usize) -> Vec<u64> {
     let mut packed: Vec<u64> = bytes
         .chunks(8)
@@ -39,19 +36,18 @@ fn pack_words(bytes: &[u8], words: usize) -> Vec<u64> {
     packed
 }
 
-/// Combines the facts of all ranks on rank 0; other ranks get only their own.
+/// On rank 0; other ranks get only their own.
 pub fn gather_facts<C: Collectives>(comm: &C, facts: &Facts) -> Facts {
     comm.gather(&facts.to_words()).map_or(*facts, |words| Facts::combine_ranks(&words))
 }
 
-/// The place of a rank, with the type of its node.
 #[derive(Serialize, Deserialize)]
 struct PlacedRank<'a> {
     placement: Placement,
     node_type: Cow<'a, str>,
 }
 
-/// The places of all ranks, in rank order.
+/// In rank order.
 pub struct Places {
     pub placement: Vec<Placement>,
     /// Types of the nodes with ranks, each with the names of its nodes.
@@ -72,8 +68,8 @@ impl FromIterator<PlacedRank<'static>> for Places {
     }
 }
 
-/// Gathers the places of all ranks on rank 0. With srun, each rank takes Slurm's name of its node, because several nodes of
-/// Slurm may be one host. Threads take the name that their job has.
+/// On rank 0. With srun, each rank takes Slurm's name of its node, because several nodes of Slurm may be one host. Threads take the
+/// name that their job has.
 pub fn gather_places<C: Collectives>(comm: &C, launcher: &str) -> Result<Option<Places>> {
     let mut placement = provenance::placement(comm.rank());
     let node = std::env::var("SLURMD_NODENAME").ok().filter(|_| ["srun", "local"].contains(&launcher));
@@ -94,7 +90,7 @@ pub fn gather_places<C: Collectives>(comm: &C, launcher: &str) -> Result<Option<
     gathered.chunks_exact(length).enumerate().map(parse).collect::<Result<_>>().map(Some)
 }
 
-/// Gathers the placement of each rank's memory on rank 0.
+/// On rank 0.
 pub fn gather_memory<C: Collectives>(comm: &C, arena: &Arena) -> Option<Vec<Option<MemoryPlacement>>> {
     let placement = provenance::memory_placement(&arena.memory_nodes());
     let words = placement.map_or([0; 4], |placement| {

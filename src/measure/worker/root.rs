@@ -1,5 +1,3 @@
-//! Rank 0's part of a job: it selects the runs and writes the lines to the driver.
-
 use super::schedule::Schedule;
 use super::{Job, unix_seconds, write_event};
 use crate::kernels;
@@ -13,19 +11,19 @@ use apexmap_base::sample::{Event, Launch, Sample, Status};
 use apexmap_base::units;
 use std::collections::BTreeMap;
 
-/// Rank 0's state: the schedule, and the lines to the driver.
+/// Rank 0 selects the runs and writes the lines to the driver.
 pub struct Root<'a> {
     job: &'a Job,
     schedule: Schedule,
     repetitions: Vec<u32>,
     started: f64,
     pub budget_spent: bool,
-    /// The memory placement of each rank, as last sent to the driver.
+    /// Last sent to the driver.
     memory: Vec<Option<MemoryPlacement>>,
 }
 
 impl<'a> Root<'a> {
-    /// Announces the launch to the driver. `now`: the transport's clock.
+    /// `now` is the transport's clock.
     pub fn new(job: &'a Job, launch: Launch, now: f64) -> Result<Self> {
         let schedule = Schedule::new(job, &launch.node_type());
         write_event(&Event::Hello(Box::new(launch)))?;
@@ -39,7 +37,7 @@ impl<'a> Root<'a> {
         })
     }
 
-    /// Sends the placement of the ranks' memory if it has changed.
+    /// If it has changed.
     pub fn report_memory(&mut self, memory: Vec<Option<MemoryPlacement>>) -> Result<()> {
         if self.memory == memory {
             return Ok(());
@@ -48,7 +46,7 @@ impl<'a> Root<'a> {
         write_event(&Event::Memory { ranks: self.memory.clone() })
     }
 
-    /// Returns the next point and its repetition, after announcing them to the driver.
+    /// After announcing it to the driver.
     pub fn announce_next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
         let next = if self.job.on_request { requested_task(self.job.tasks.len()) } else { self.schedule.next_point() };
         let Some(index) = next else { return Ok(None) };
@@ -65,7 +63,7 @@ impl<'a> Root<'a> {
         Ok(Some([index as u64, u64::from(repetition)]))
     }
 
-    /// Sends the sample of a run. `clock_resolution` returns that of the transport's clock.
+    /// `clock_resolution` returns that of the transport's clock.
     pub fn record(
         &mut self,
         index: usize,
@@ -90,7 +88,7 @@ impl<'a> Root<'a> {
         self.write_sample(index, repetition, (status, message), seconds, outputs, disturbance)
     }
 
-    /// Sends the sample of a run whose ranks failed.
+    /// The ranks of the run failed.
     pub fn record_failure(&mut self, index: usize, repetition: u32, message: String) -> Result<()> {
         self.write_sample(index, repetition, (Status::Failed, message), None, BTreeMap::new(), Facts::default())
     }
@@ -124,7 +122,7 @@ impl<'a> Root<'a> {
     }
 }
 
-/// Reads which task the driver requests; `None` at the end.
+/// `None` at the end.
 fn requested_task(tasks: usize) -> Option<usize> {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).ok()?;

@@ -1,5 +1,3 @@
-//! The order and the number of a job's runs.
-
 use super::Job;
 use crate::numerics::mix::seed;
 use crate::numerics::statistics::Summary;
@@ -8,17 +6,17 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
-/// The rule for ending the measurement of a point. All numbers refer to samples in one launch.
+/// All numbers refer to samples in one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// Minimum number of samples per point, at least 1; 6 for a 95 % interval of the median.
+    /// Per point, at least 1; 6 for a 95 % interval of the median.
     pub min: u32,
-    /// Maximum number of samples per point; equal to `min` without `width`.
+    /// Per point; equal to `min` without `width`.
     pub max: u32,
-    /// Requested width of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min` samples. The median
-    /// is that of the times, or of the value that a command prints ([`repeated_value`](crate::kernels::repeated_value)).
+    /// Width of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min` samples. The median is
+    /// that of the times, or of the value that a command prints ([`repeated_value`](crate::kernels::repeated_value)).
     pub width: Option<f64>,
-    /// Time after which this launch ends, in seconds, even if points are not precise enough.
+    /// This launch ends then, even if points are not precise enough.
     pub budget_seconds: Option<f64>,
 }
 
@@ -32,7 +30,7 @@ impl Repeat {
     }
 }
 
-/// The order of the points: rounds over all unfinished points, each round in a new random order.
+/// Rounds over all unfinished points, each round in a new random order.
 pub struct Schedule {
     repeat: Repeat,
     values_by_point: Vec<Vec<f64>>,
@@ -42,7 +40,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Creates the order of a job on nodes of this type.
+    /// On nodes of this type.
     pub fn new(job: &Job, node_type: &str) -> Self {
         let values_by_point: Vec<_> = job.tasks.iter().map(|task| job.seconds_so_far(task, node_type)).collect();
         let finished = values_by_point.iter().map(|values| job.repeat.is_satisfied(values)).collect();
@@ -62,7 +60,7 @@ impl Schedule {
         self.finished.iter().zip(&self.values_by_point).any(|(finished, values)| !finished && values.is_empty())
     }
 
-    /// Records a run. A point without a valid value is not run again.
+    /// A point without a valid value is not run again.
     pub fn record(&mut self, index: usize, value: Option<f64>) {
         match value {
             Some(value) => {

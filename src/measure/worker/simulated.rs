@@ -1,4 +1,4 @@
-//! A job on simulated ranks: one simulation per sample, in virtual time, on one thread.
+//! One simulation per sample, in virtual time, on one thread.
 
 use super::root::Root;
 use super::watchdog::start_watchdog;
@@ -18,15 +18,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-/// Outputs of every simulated sample, besides those of its kernel.
+/// Every simulated sample has them, besides those of its kernel.
 pub const WALL_SECONDS: &str = "simulation_wall_seconds";
 pub const MESSAGES: &str = "simulation_messages";
-/// Outputs of a sample whose card has intervals: the standard deviation of the logarithm of the seconds over machines with numbers drawn
-/// from these intervals, and the number of these machines.
+/// The standard deviation of the logarithm of the seconds over machines with numbers drawn from the intervals of the card, and the
+/// number of these machines.
 pub const CARD_SPREAD: &str = "card_spread";
 pub const CARD_DRAWS: &str = "card_draws";
 
-/// Runs the points of a job in random order, as [`super::run_job`] does.
+/// As [`super::run_job`] does.
 pub fn run_job(job_file: &Path, ranks: usize) -> Result<()> {
     start_watchdog(TransportKind::Simulated);
     // The watchdog detects a line that cannot be written.
@@ -72,7 +72,7 @@ pub fn run_job(job_file: &Path, ranks: usize) -> Result<()> {
     write_event(&Event::Done { budget_spent: root.budget_spent })
 }
 
-type RankResult = std::result::Result<Result<Outcome>, String>;
+type RankResult = Result<Result<Outcome>, String>;
 
 fn run_point(
     machine: &Machine,
@@ -86,7 +86,7 @@ fn run_point(
     })
 }
 
-fn first_result(results: Vec<RankResult>) -> std::result::Result<Outcome, String> {
+fn first_result(results: Vec<RankResult>) -> Result<Outcome, String> {
     let describe = |(rank, result): (usize, &RankResult)| match result {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(error.message.clone()),
@@ -99,14 +99,14 @@ fn first_result(results: Vec<RankResult>) -> std::result::Result<Outcome, String
     }
 }
 
-/// Adds the spread of the time over the resampled machines of the job, if it has any, to the outcome of a task.
+/// Over the resampled machines of the job, if it has any.
 fn with_spread(
     mut outcome: Outcome,
     job: &Job,
     task: &Task,
     kernel: &Kernel,
     stream: u64,
-) -> Result<std::result::Result<Outcome, String>> {
+) -> Result<Result<Outcome, String>> {
     let mut logarithms = Vec::new();
     for (machine, costs) in job.resampled.iter().zip(&task.resampled_costs) {
         match first_result(run_point(machine, *costs, kernel, &task.point, stream)?.0) {
@@ -124,7 +124,6 @@ fn with_spread(
     Ok(Ok(outcome))
 }
 
-/// Adds the size of the simulation to an outcome.
 fn with_account(mut outcome: Outcome, account: Account, wall_seconds: f64) -> Outcome {
     outcome.outputs.insert(WALL_SECONDS, Value::Real(wall_seconds));
     outcome.outputs.insert(MESSAGES, Value::Integer(account.messages));

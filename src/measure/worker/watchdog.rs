@@ -9,11 +9,10 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// Time in which the driver's guardian ends a launch.
+/// The driver's guardian ends a launch within this time.
 const GUARDIAN_TIME: Duration = Duration::from_secs(3);
 
-/// Ends all ranks when the driver has ended, during a run or between runs. The thread sleeps until the system wakes it because
-/// the pipe was closed or the driver ended.
+/// Ends all ranks when the driver has ended, during a run or between runs. The thread sleeps until the system wakes it.
 pub fn start_watchdog(kind: TransportKind) {
     // If the system refuses the thread, the ranks end at the next line that cannot be written.
     let _ = Builder::new().name("watchdog".into()).spawn(move || {
@@ -35,8 +34,7 @@ pub fn start_watchdog(kind: TransportKind) {
     });
 }
 
-/// Opens the driver's process, if it is on this machine. This is needed because a launcher between driver and rank 0 may keep the
-/// pipe open after the driver's end.
+/// If it is on this machine. A launcher between driver and rank 0 may keep the pipe open after the driver's end.
 fn open_driver() -> Option<OwnedFd> {
     let launch_id = std::env::var(LAUNCH_VARIABLE).ok()?;
     let process: u32 = launch_id.split('-').next()?.parse().ok()?;

@@ -1,5 +1,3 @@
-//! The exchange between all pairs of ranks.
-
 use super::MpiComm;
 use crate::comm::Comm;
 use mpi::ffi;
@@ -7,7 +5,7 @@ use mpi::traits::AsRaw;
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
 
-/// Arrays with one integer per rank, kept between exchanges to save allocations.
+/// One integer per rank, kept between exchanges to save allocations.
 #[derive(Default)]
 pub(super) struct ExchangeLists {
     sends: Vec<c_int>,
@@ -63,7 +61,7 @@ pub(super) fn all_to_all_v(comm: &MpiComm, send: &[u64], counts: &[usize], recei
     }
 }
 
-/// Computes where each part starts; returns the end of the last part.
+/// Returns the end of the last part.
 fn compute_starts(counts: &[c_int], starts: &mut Vec<c_int>) -> usize {
     let mut end = 0usize;
     starts.clear();
@@ -75,7 +73,7 @@ fn compute_starts(counts: &[c_int], starts: &mut Vec<c_int>) -> usize {
     end
 }
 
-/// Starts an operation and polls it until it is complete. Polling lets ranks that share a hardware thread yield it to each other.
+/// Polls until the operation is complete. Ranks that share a hardware thread thus yield it to each other.
 fn wait(comm: &MpiComm, start: impl FnOnce(&mut ffi::MPI_Request)) {
     let (mut request, mut done) = (MaybeUninit::uninit(), 0);
     // SAFETY: a constant of the library; `start` overwrites it.

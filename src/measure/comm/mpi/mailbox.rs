@@ -1,5 +1,3 @@
-//! Mailboxes of MPI: receives posted ahead, and pools of sends; memory of the node where that is asked for.
-
 use super::node::{self, NodeInbox, NodeOutbox};
 use super::pool::Pool;
 use super::receives::{MpiUnorderedInbox, Receives};
@@ -29,7 +27,7 @@ impl Mailboxes for MpiComm {
         (inbox, outbox)
     }
 
-    /// Like `mailbox`. The communicator has one posted receive per peer.
+    /// The communicator has one posted receive per peer.
     fn mailbox_per_peer(
         &self,
         tag: Tag,
@@ -55,7 +53,6 @@ impl Mailboxes for MpiComm {
         (inboxes, outbox)
     }
 
-    /// Like `mailbox`.
     fn memory_mailbox<R>(
         &self,
         tag: Tag,
@@ -71,7 +68,7 @@ impl Mailboxes for MpiComm {
     }
 }
 
-/// The receiving end for messages of MPI, or for those of one rank of this node through memory.
+/// Messages of MPI, or those of one rank of this node through memory.
 pub enum MpiInbox {
     Messages(Receives),
     Memory(NodeInbox),
@@ -94,7 +91,7 @@ impl Inbox for MpiInbox {
     }
 }
 
-/// A pool of sends. Their buffers may be elsewhere.
+/// Their buffers may be elsewhere.
 struct Sends {
     pool: Pool,
     free: Vec<usize>,
@@ -102,7 +99,7 @@ struct Sends {
 }
 
 impl Sends {
-    /// Creates the pool with a buffer of `words` words per send; 0 for buffers elsewhere.
+    /// With a buffer of `words` words per send; 0 for buffers elsewhere.
     fn new(channel: Rc<Channel>, sends: usize, words: usize) -> Self {
         Self { pool: Pool::new(sends, words), free: (0..sends).collect(), channel }
     }
@@ -136,7 +133,6 @@ impl Sends {
     }
 }
 
-/// The sending end for copied messages.
 pub struct MpiOutbox {
     sends: Sends,
     /// For messages through memory.
@@ -172,7 +168,7 @@ impl Outbox for MpiOutbox {
     }
 }
 
-/// The sending end for parts of a memory, which is borrowed until all sends have completed.
+/// The memory is borrowed until all sends have completed.
 pub struct MpiMemoryOutbox<'m> {
     memory: &'m [u64],
     max_words: usize,

@@ -1,5 +1,3 @@
-//! Point-to-point messages of MPI: non-blocking sends and receives in place, completed together.
-
 use super::{Channel, MESSAGE_TAG, MpiComm};
 use crate::comm::{Buffer, Collectives, Comm, Messages, PointToPoint, Tag};
 use apexmap_base::error::Result;
@@ -27,7 +25,6 @@ pub struct MpiMessages<'m> {
     /// If the rank panics, the buffers are leaked, because messages may be outstanding.
     outgoing: Buffer,
     incoming: Buffer,
-    /// Outstanding requests.
     requests: Vec<ffi::MPI_Request>,
 }
 

@@ -12,10 +12,9 @@ use std::os::raw::c_int;
 use std::rc::Rc;
 use std::thread::panicking;
 
-/// The ranks of this node.
 pub(super) struct Node {
     pub comm: SimpleCommunicator,
-    /// Their ranks in the world, in the order of their ranks on the node.
+    /// Ranks in the world, in the order of their ranks on the node.
     ranks: Vec<usize>,
 }
 
@@ -36,7 +35,7 @@ impl Node {
 pub type NodeInbox = LineInbox<Rc<NodeMemory>>;
 pub type NodeOutbox = LineOutbox<Rc<NodeMemory>>;
 
-/// Memory that the ranks of a node share. Dropping it is collective.
+/// Dropping it is collective.
 pub struct NodeMemory {
     window: ffi::MPI_Win,
     /// The start of each rank's part in this process, by rank on the node.
@@ -45,7 +44,7 @@ pub struct NodeMemory {
 }
 
 impl NodeMemory {
-    /// Allocates this rank's part: `bytes` of zeros, aligned as [`Count`] is. Collective over the node.
+    /// This rank's part has `bytes` of zeros, aligned as [`Count`] is. Collective over the node.
     fn allocate(comm: &MpiComm, bytes: usize) -> Self {
         let node = &comm.node.comm;
         // The parts follow each other, and each begins with the rest of a count that the alignment takes.
@@ -95,8 +94,8 @@ impl Drop for NodeMemory {
     }
 }
 
-/// Opens lines for up to `sends` messages of up to `words` words with those peers that are on this node. Returns the sending end, and for
-/// each peer the receiving end, or `None` for a peer on another node. Collective.
+/// Opens lines with those peers that are on this node. Returns the sending end, and for each peer the receiving end, or `None` for
+/// a peer on another node. Collective.
 pub(super) fn open(
     comm: &MpiComm,
     peers: &[usize],

@@ -1,12 +1,10 @@
-//! Buffers and requests that MPI uses.
-
 use mpi::ffi;
 use std::os::raw::c_int;
 use std::ptr::NonNull;
 use std::thread::panicking;
 
-/// Memory that MPI reads and writes while a request is active. It is kept behind a raw pointer, so that the compiler does not
-/// assume exclusive access.
+/// MPI reads and writes them while a request is active. They are kept behind a raw pointer, so that the compiler does not assume
+/// exclusive access.
 pub(super) struct Buffers {
     base: NonNull<[u64]>,
     pub(super) words: usize,
@@ -54,7 +52,7 @@ impl Drop for Buffers {
 /// Buffers with one request each. Any number of the requests may be active.
 pub(super) struct Pool {
     pub(super) buffers: Buffers,
-    /// The request of each slot; the null request if none is active.
+    /// For each slot; the null request if none is active.
     pub(super) requests: Vec<ffi::MPI_Request>,
     done: Vec<c_int>,
 }
@@ -66,7 +64,7 @@ impl Pool {
         Self { buffers: Buffers::new(slots, words), requests: vec![null_request; slots], done: vec![0; slots] }
     }
 
-    /// Returns the slots whose requests have completed since the last call. The call also lets MPI make progress.
+    /// The slots whose requests have completed since the last call. The call also lets MPI make progress.
     pub(super) fn completed_slots(&mut self) -> impl Iterator<Item = usize> {
         let mut count = 0;
         // SAFETY: all requests are live or null, and `done` has room for all.

@@ -1,5 +1,3 @@
-//! Receives of MPI, posted ahead or on demand.
-
 use super::pool::Buffers;
 use super::{Channel, MESSAGE_TAG};
 use crate::comm::{Inbox, Posting};
@@ -11,7 +9,7 @@ use std::os::raw::c_int;
 use std::rc::Rc;
 use std::thread::panicking;
 
-/// Creates a persistent receive into a slot, and starts it if `start` is true.
+/// A persistent receive into a slot.
 fn create_receive(channel: &Channel, source: c_int, buffers: &Buffers, slot: usize, start: bool) -> ffi::MPI_Request {
     let mut request = MaybeUninit::uninit();
     // SAFETY: the buffer outlives the request, which its owner cancels and frees.
@@ -26,7 +24,7 @@ fn create_receive(channel: &Channel, source: c_int, buffers: &Buffers, slot: usi
     }
 }
 
-/// Frees a receive, after cancelling it if it is active.
+/// Cancels the receive if it is active.
 fn free_receive(request: &mut ffi::MPI_Request, active: bool) {
     // SAFETY: `create_receive` made the request. It is cancelled and waited for only if it is active, as MPI requires, and freed once.
     unsafe {
@@ -38,10 +36,8 @@ fn free_receive(request: &mut ffi::MPI_Request, active: bool) {
     }
 }
 
-/// A ring of persistent receives.
-///
-/// MPI matches the receives of one source in the order of posting (MPI 4.0, section 3.5). So the oldest posted receive gets the
-/// oldest message, and testing it is enough to poll them all.
+/// A ring of persistent receives. MPI matches the receives of one source in the order of posting (MPI 4.0, section 3.5). So the
+/// oldest posted receive gets the oldest message, and testing it is enough to poll them all.
 pub struct Receives {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
@@ -55,7 +51,7 @@ pub struct Receives {
 }
 
 impl Receives {
-    /// Creates the receives; `source` may be `MPI_ANY_SOURCE`. Use one receive on demand, or several ahead.
+    /// `source` may be `MPI_ANY_SOURCE`. Use one receive on demand, or several ahead.
     pub(super) fn post(channel: Rc<Channel>, source: c_int, posting: Posting, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
         let is_started = posting == Posting::Ahead;
@@ -64,7 +60,7 @@ impl Receives {
         Self { buffers, requests, arrived, oldest: 0, posting, is_started, _channel: channel }
     }
 
-    /// Tests the oldest receive, which must be active.
+    /// The oldest receive must be active.
     fn test_oldest(&mut self) {
         let (mut arrived, mut status) = (0, MaybeUninit::<ffi::MPI_Status>::uninit());
         // SAFETY: the request is active, so MPI fills the status if it sets `arrived`.
@@ -94,7 +90,6 @@ impl Receives {
         }
     }
 
-    /// Reads the oldest message, if it has arrived.
     fn read_oldest<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
         let (sender, words) = self.arrived.get_mut(self.oldest)?.take()?;
         // SAFETY: the receive is complete: MPI does not access its buffer until MPI_Start.
@@ -108,7 +103,7 @@ impl Receives {
         Some(result)
     }
 
-    /// Returns whether a receive exists whose message may arrive; starts it if it was not posted ahead.
+    /// Whether a receive exists whose message may arrive; starts it if it was not posted ahead.
     fn is_ready(&mut self) -> bool {
         let Some(request) = self.requests.get_mut(self.oldest) else { return false };
         if !self.is_started {
@@ -120,7 +115,7 @@ impl Receives {
     }
 }
 
-/// Maximum number of receives per test: the largest value of the parameter `packets`.
+/// The largest value of the parameter `packets`.
 const MAX_BATCH: usize = 16;
 
 impl Inbox for Receives {
@@ -151,26 +146,25 @@ impl Drop for Receives {
     }
 }
 
-/// Receives whose messages are read as they complete: a message that is matched but late does not delay the others.
-///
-/// Usually the oldest receive completes first. Testing it takes 20 to 30 ns; testing 16 receives together takes 40 ns (Open MPI
-/// 4.1) to 180 ns (MPICH 4.0). So all receives are tested only once in a while.
+/// Messages are read as they complete: one that is matched but late does not delay the others. Usually the oldest receive completes
+/// first. Testing it takes 20 to 30 ns; testing 16 receives together takes 40 ns (Open MPI 4.1) to 180 ns (MPICH 4.0). So all
+/// receives are tested only once in a while.
 pub struct MpiUnorderedInbox {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
-    /// The slots of active receives, in the order of posting.
+    /// Slots in the order of posting.
     active: VecDeque<usize>,
-    /// Complete receives that are unread: the slot, the sender and the number of words.
+    /// Unread: the slot, the sender and the number of words.
     complete: VecDeque<(usize, usize, usize)>,
     /// Failed tests of the oldest receive since the last message.
     misses: u32,
-    /// Buffers for the test of all receives.
+    /// For the test of all receives.
     indices: Vec<c_int>,
     statuses: Vec<MaybeUninit<ffi::MPI_Status>>,
     _channel: Rc<Channel>,
 }
 
-/// Failed tests of the oldest receive before all receives are tested. A test of all then adds 3 to 11 ns to each test of the oldest.
+/// Then all receives are tested, which adds 3 to 11 ns to each test of the oldest.
 const MAX_MISSES: u32 = 16;
 
 fn message_envelope(status: &ffi::MPI_Status) -> (usize, usize) {

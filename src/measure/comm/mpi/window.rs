@@ -1,5 +1,3 @@
-//! Windows of MPI: passive one-sided communication.
-
 use super::MpiComm;
 use super::pool::{Buffers, Pool};
 use crate::comm::{Collectives, GetWindow, Item, Rma, RmaWindow, check_range};
@@ -55,11 +53,11 @@ impl Rma for MpiComm {
     }
 }
 
-/// A window that all ranks have locked. Dropping it completes all operations and is collective.
+/// All ranks have locked the window. Dropping it completes all operations and is collective.
 struct Lock(ffi::MPI_Win);
 
 impl Lock {
-    /// Creates and locks a window. Returns `None` for a single rank, because Open MPI 4.1 cannot create a window then.
+    /// `None` for a single rank, because Open MPI 4.1 cannot create a window then.
     fn acquire<T>(comm: &MpiComm, start: *mut T, length: usize) -> Option<Self> {
         if comm.size == 1 {
             return None;
@@ -115,20 +113,20 @@ impl Drop for Lock {
     }
 }
 
-/// A pool of gets. A rank reads its own memory without MPI.
+/// A rank reads its own memory without MPI.
 pub struct MpiGetWindow<'m> {
     memory: &'m [u64],
-    /// Number of words that every rank has opened: the length of the shortest memory.
+    /// Every rank has opened these: the length of the shortest memory.
     readable_words: usize,
     rank: usize,
-    /// Outstanding gets. Dropping the pool waits for them.
+    /// Dropping the pool waits for outstanding gets.
     pool: Pool,
     outstanding: usize,
     /// Requested words, by slot.
     lengths: Vec<usize>,
     free: Vec<usize>,
     arrived: VecDeque<usize>,
-    /// The window, which is open for longer than this value lives.
+    /// Open for longer than this value lives.
     window: Option<ffi::MPI_Win>,
 }
 
@@ -172,7 +170,7 @@ impl GetWindow for MpiGetWindow<'_> {
     }
 }
 
-/// Borrowed memory that MPI reads or writes meanwhile: no reference to it may exist during that time.
+/// MPI reads or writes the memory meanwhile: no reference to it may exist during that time.
 struct LentMemory<'m, T> {
     start: *mut T,
     length: usize,
@@ -197,7 +195,7 @@ impl<'m, T> LentMemory<'m, T> {
     }
 }
 
-/// Maximum number of staged values before they must be flushed.
+/// Staged values before they must be flushed.
 const MAX_STAGED: usize = 4096;
 
 /// The window to every rank's memory, with copies of the outstanding values.
@@ -205,11 +203,10 @@ pub struct MpiRmaWindow<'m, T> {
     comm: &'m MpiComm,
     origin: LentMemory<'m, T>,
     memory: LentMemory<'m, T>,
-    /// Number of items of each rank's memory.
+    /// In items, by rank.
     lengths: Vec<u64>,
-    /// The window, which is open for longer than this value lives.
+    /// Open for longer than this value lives.
     window: Option<ffi::MPI_Win>,
-    /// Whether puts from the origin are outstanding.
     has_outstanding_puts: bool,
     staged: Buffers,
     staged_count: usize,
@@ -344,7 +341,6 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
 }
 
 impl<T> Drop for MpiRmaWindow<'_, T> {
-    /// Waits until the staged values have left.
     fn drop(&mut self) {
         if let (false, Some(window)) = (panicking(), self.window) {
             // SAFETY: `Lock::acquire` has locked the window, which is open for longer than `self` lives.

@@ -1,5 +1,3 @@
-//! The collective operations of simulated ranks.
-//!
 //! Ranks meet in the order of virtual time. The last one computes when each may continue: after a dissemination (barriers), a
 //! binomial tree (broadcast, gather, sum), or an exchange in P - 1 steps over the network (`all_to_all_v`).
 
@@ -13,8 +11,8 @@ use std::any::Any;
 use std::rc::Rc;
 
 impl Member {
-    /// Arrives at this rank's next collective operation. `complete` runs for the last rank that arrives: it gets the clock of the
-    /// last arrival, and sets the releases. Returns the number of the operation.
+    /// Arrives at this rank's next operation. `complete` runs for the last rank that arrives: it gets the clock of the last
+    /// arrival, and sets the releases. Returns the number of the operation.
     fn arrive(&self, value: Option<Box<dyn Any>>, complete: impl FnOnce(Time, &mut Collective)) -> u64 {
         let now = self.synchronize();
         let size = self.world.size;
@@ -40,17 +38,16 @@ impl Member {
         number
     }
 
-    /// Returns when this rank may continue after an operation, if all ranks have arrived.
+    /// When this rank may continue, if all ranks have arrived.
     fn release(&self, number: u64) -> Option<Time> {
         self.world.shared.borrow().collectives.get(&number)?.release(self.rank)
     }
 
-    /// Waits until this rank may continue after an operation.
     fn await_release(&self, number: u64, reason: &'static str) {
         self.wait_until(reason, |now| self.release(number).is_some_and(|time| time <= now));
     }
 
-    /// Leaves an operation, which ends when all ranks have left. Returns its outcome.
+    /// An operation ends when all ranks have left. Returns its outcome.
     fn leave(&self, number: u64) -> Option<Rc<dyn Any>> {
         let mut shared = self.world.shared.borrow_mut();
         let meeting = shared.collectives.get_mut(&number)?;
@@ -62,8 +59,8 @@ impl Member {
         outcome
     }
 
-    /// Gives a value, and returns what `combine` makes of the values of all ranks, in rank order. It also gets the clock of the
-    /// last arrival, and returns when each rank may continue.
+    /// Gives a value, and returns what `combine` makes of the values of all ranks, in rank order. `combine` also gets the clock of
+    /// the last arrival, and returns when each rank may continue.
     pub fn share<T: 'static, O: 'static>(
         &self,
         reason: &'static str,
@@ -81,13 +78,12 @@ impl Member {
         self.leave(number).and_then(|outcome| outcome.downcast().ok()).expect(SAME)
     }
 
-    /// Gives a value, and returns the values of all ranks after a barrier.
+    /// Returns the values of all ranks after a barrier.
     pub fn share_all<T: 'static>(&self, value: T) -> Rc<Vec<T>> {
         let cost = self.world.machine.barrier(self.world.size);
         self.share("the other ranks", value, |last, values| (vec![last + cost], values))
     }
 
-    /// Waits for all ranks.
     pub fn barrier(&self) {
         let number = self.begin_barrier();
         self.await_release(number, "a barrier");
@@ -100,10 +96,8 @@ impl Member {
     }
 }
 
-/// All ranks call the same operations in the same order.
 const SAME: &str = "all ranks call the same operation";
 
-/// A split-phase barrier in progress.
 pub struct BarrierRequest {
     number: u64,
     is_complete: bool,
@@ -193,7 +187,7 @@ impl SimulatedComm {
     }
 }
 
-/// Clock, counts and words of a rank in an exchange.
+/// Clock, counts and words of a rank.
 type Exchanged = (Time, Vec<usize>, Vec<u64>);
 
 impl SimulatedComm {
@@ -201,7 +195,7 @@ impl SimulatedComm {
         self.member.world.machine.tree(self.size(), words * WORD_BYTES as usize)
     }
 
-    /// Returns when each rank has exchanged its words. In step s, rank r sends to rank r + s and receives from rank r - s.
+    /// When each rank has exchanged its words. In step s, rank r sends to rank r + s and receives from rank r - s.
     fn exchange_times(&self, given: &[Exchanged]) -> Vec<Time> {
         let (world, size) = (&self.member.world, given.len());
         let mut clocks: Vec<Time> = given.iter().map(|(clock, ..)| *clock).collect();

@@ -1,7 +1,6 @@
-//! The engine: coroutines in virtual time. The rank with the smallest clock always runs next, and of equal clocks the lowest rank.
-//!
-//! A rank computes without interruption. Before it acts on others, it waits until no rank has a smaller clock
-//! ([`Member::synchronize`]). All actions therefore happen in the order of time, and runs are identical.
+//! Coroutines in virtual time. The rank with the smallest clock always runs next, and of equal clocks the lowest rank. A rank
+//! computes without interruption. Before it acts on others, it waits until no rank has a smaller clock ([`Member::synchronize`]).
+//! All actions therefore happen in the order of time, and runs are identical.
 
 mod member;
 
@@ -17,18 +16,17 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-/// Failed polls in a row after which a poll takes until something changes, for loops that do not call `relax`.
+/// After this number of failed polls in a row, a poll takes until something changes, for loops that do not call `relax`.
 const SHORT_POLLS: u32 = 64;
-/// Failed polls in a row after which this is a deadlock, if all ranks wait or poll.
+/// After this number of failed polls in a row, this is a deadlock, if all ranks wait or poll.
 const MAX_FAILED_POLLS: u32 = 1 << 14;
 
-/// Turns of ranks between two looks at the wall clock, for reports of progress.
+/// Between two looks at the wall clock.
 const TURNS_PER_REPORT: u64 = 1 << 16;
 
-/// Picoseconds of each computation, per unit of work.
+/// Picoseconds per unit of work.
 pub type ComputationCosts = [f64; Computation::COUNT];
 
-/// The state that all ranks share.
 pub struct World {
     pub machine: Machine,
     pub costs: ComputationCosts,
@@ -36,7 +34,6 @@ pub struct World {
     pub stacks: Rc<Stacks>,
     state: RefCell<State>,
     failed: Cell<bool>,
-    /// A rank whose stack is nearly full.
     full_stack: Cell<Option<usize>>,
     /// The parts that the other files keep for all ranks.
     pub shared: RefCell<Shared>,
@@ -45,12 +42,12 @@ pub struct World {
 struct State {
     /// The ranks that may run, with their clocks.
     ready: BinaryHeap<Reverse<(Time, usize)>>,
-    /// Ranks that poll until something changes. They continue without a change if no rank is ready.
+    /// These poll until something changes. They continue without a change if no rank is ready.
     polling: Vec<usize>,
     ranks: Vec<RankState>,
     network: Network,
     events: u64,
-    /// Clock of the rank that runs.
+    /// The running rank's clock.
     now: Time,
     /// Clock of the first rank that has arrived at an exchange with all. Its messages are sent when all ranks have arrived.
     exchange_since: Option<Time>,
@@ -61,12 +58,11 @@ struct RankState {
     clock: Time,
     /// Clock of the valid entry in `ready`.
     scheduled: Option<Time>,
-    /// Times at which something changes for this rank.
+    /// When something changes for this rank.
     changes: BinaryHeap<Reverse<Time>>,
     /// Clock of the first failed poll since the rank has made progress or waited.
     failing_since: Option<Time>,
     failed_polls: u32,
-    /// The event that the rank waits for, while it waits.
     waits_for: Option<&'static str>,
     /// Whether the rank polls until something changes, and whether it is in the list of such ranks.
     polls: bool,
@@ -105,12 +101,11 @@ impl World {
         self.failed.get()
     }
 
-    /// Declares that a rank cannot continue.
     pub fn declare_failure(&self) {
         self.failed.set(true);
     }
 
-    /// Announces that something changes for a rank at this time. A waiting rank then wakes.
+    /// Something changes for a rank at this time. A waiting rank then wakes.
     pub fn announce(&self, rank: usize, time: Time) {
         check_time(time);
         let State { ready, ranks, .. } = &mut *self.state.borrow_mut();
@@ -125,7 +120,6 @@ impl World {
         }
     }
 
-    /// Sends a message over the network that begins at this time.
     pub fn send(&self, costs: &MessageCosts, begins: Time, ends: (usize, usize), bytes: usize) -> Passage {
         let state = &mut *self.state.borrow_mut();
         state.events += 1;
@@ -135,12 +129,11 @@ impl World {
         passage
     }
 
-    /// Announces that a rank sends messages of an exchange from this time on, later than those that others send until then.
+    /// A rank sends messages of an exchange from this time on, later than those that others send until then.
     pub fn begin_exchange(&self, time: Time) {
         self.state.borrow_mut().exchange_since.get_or_insert(time);
     }
 
-    /// Announces that the messages of an exchange have been sent.
     pub fn end_exchange(&self) {
         self.state.borrow_mut().exchange_since = None;
     }
@@ -179,7 +172,6 @@ impl World {
         }
     }
 
-    /// Describes what the first ranks wait for.
     fn describe_deadlock(&self) -> String {
         let state = self.state.borrow();
         let waiting: Vec<_> = state.ranks.iter().enumerate().filter(|(_, state)| !state.is_done).collect();
@@ -195,7 +187,7 @@ impl World {
     }
 }
 
-/// Runs `body` on all ranks until all have returned. Returns the result of each rank, or why it failed.
+/// Returns the result of each rank, or why it failed.
 pub fn run<R: 'static>(world: &Rc<World>, body: impl Fn(Member) -> R) -> Vec<Result<R, String>> {
     let results: RefCell<Vec<Option<Result<R, String>>>> = RefCell::new((0..world.size).map(|_| None).collect());
     let body = &body;
@@ -255,32 +247,26 @@ pub fn run<R: 'static>(world: &Rc<World>, body: impl Fn(Member) -> R) -> Vec<Res
     results.into_inner().into_iter().map(|outcome| outcome.unwrap_or_else(other)).collect()
 }
 
-/// The parts that all ranks share.
 #[derive(Default)]
 pub struct Shared {
-    /// Collective operations in progress, by their number.
     pub collectives: BTreeMap<u64, Collective>,
-    /// Number of collective operations that each rank has begun.
     pub begun: HashMap<usize, u64>,
 }
 
-/// A collective operation in progress.
 #[derive(Default)]
 pub struct Collective {
     pub arrived: usize,
     pub left: usize,
-    /// Clock of the last rank that arrived.
     pub last_arrival: Time,
-    /// The value of each rank.
     pub given: Vec<Option<Box<dyn Any>>>,
-    /// The result for all ranks, once all have arrived.
+    /// For all ranks, once all have arrived.
     pub outcome: Option<Rc<dyn Any>>,
     /// When each rank may continue; one value for all ranks, or one for each.
     pub released: Vec<Time>,
 }
 
 impl Collective {
-    /// Returns when a rank may continue; `None` before all ranks have arrived.
+    /// `None` before all ranks have arrived.
     pub fn release(&self, rank: usize) -> Option<Time> {
         self.released.get(rank).or(self.released.first()).copied()
     }

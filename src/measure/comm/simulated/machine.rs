@@ -4,22 +4,19 @@ use super::mapping::Mapping;
 use super::topology::{Link, Topology};
 use serde::{Deserialize, Serialize};
 
-/// Virtual time in picoseconds. Integers make runs identical on all machines.
+/// Picoseconds. Integers make runs identical on all machines.
 pub type Time = u64;
 
-/// The longest time of a byte, in picoseconds: a second.
+/// In picoseconds: a second.
 const MAX_PER_BYTE: f64 = 1e12;
 
-/// The largest cost, in picoseconds: a thousand seconds.
+/// In picoseconds: a thousand seconds.
 const MAX_COST: Time = 1_000_000_000_000_000;
 
-/// The end of virtual time, 13 days. Costs are cut off here, so that sums of them do not overflow 64 bits.
+/// 13 days. Costs are cut off here, so that sums of them do not overflow 64 bits.
 const HORIZON: Time = 1 << 60;
 
-/// Returns a time of the simulation.
-///
-/// # Panics
-/// If it is beyond the end of virtual time.
+/// Panics beyond the end of virtual time.
 pub fn check_time(time: Time) -> Time {
     assert!(
         time < HORIZON,
@@ -28,16 +25,14 @@ pub fn check_time(time: Time) -> Time {
     time
 }
 
-/// Converts seconds to virtual time.
 pub fn picoseconds(seconds: f64) -> Time {
     (seconds * 1e12).round() as Time
 }
 
-/// A machine: its network, and the places of ranks on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Name of the card.
+    /// The card's name.
     pub name: String,
     /// Ranks r, r + 1, ... fill node after node.
     pub ranks_per_node: usize,
@@ -54,16 +49,13 @@ pub struct Machine {
     pub barrier_stage: Option<Time>,
 }
 
-/// The costs of messages, gets and puts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathCosts {
     pub message: MessageCosts,
-    /// A message through a mailbox.
     pub mailbox: MessageCosts,
-    /// A get of remote memory. Its request and its reply each take the latency.
+    /// The request and the reply each take the latency.
     pub get: MessageCosts,
-    /// A put into remote memory.
     pub put: MessageCosts,
 }
 
@@ -81,26 +73,26 @@ pub struct MessageCosts {
     pub latency: Time,
     /// Shortest time between two messages of a rank (g).
     pub gap: Time,
-    /// Time on the way of each byte, in picoseconds (G). A rank sends one message at a time.
+    /// In picoseconds for each byte on the way (G). A rank sends one message at a time.
     pub per_byte: f64,
     /// Times on the way by bytes, ascending; the last ones are 0. Larger messages add `per_byte` for each further byte. Without
     /// steps, each byte takes `per_byte`.
     pub steps: [Step; MAX_STEPS],
-    /// Time of a core that copies a byte into a message or out of it, in picoseconds.
+    /// In picoseconds, for a core that copies a byte into a message or out of it.
     pub copy_per_byte: f64,
-    /// Further time of the core that takes a message from a mailbox, for each byte, in picoseconds.
+    /// In picoseconds, for the core that takes a message from a mailbox, in addition.
     pub take_per_byte: f64,
     /// A check for arrivals that finds nothing, if it does not take the time of the machine's polls.
     pub poll: Option<Time>,
     /// Larger messages wait for their receiver's answer before they are sent.
     pub eager_bytes: usize,
-    /// Extra time on the way of each byte of a message of up to `eager_bytes`, in picoseconds.
+    /// In picoseconds, additional for each byte of a message of up to `eager_bytes`.
     pub eager_per_byte: f64,
     /// Time of the announcement of a larger message, and of the answer.
     pub handshake: Time,
 }
 
-/// Maximum number of measured sizes of a path.
+/// Measured sizes of a path.
 pub const MAX_STEPS: usize = 8;
 
 /// The time on the way of all bytes of a message of this size.
@@ -111,58 +103,53 @@ pub struct Step {
     pub time: Time,
 }
 
-/// The bytes of a message in addition to its data.
+/// Bytes of a message in addition to its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frame {
-    /// Bytes before the data: a header or a command.
+    /// A header or a command before the data.
     pub header_bytes: usize,
     /// Header and data are padded to a multiple of this; 0 for no padding.
     pub unit_bytes: usize,
-    /// Bytes after the padding, such as an acknowledgement.
+    /// After the padding, such as an acknowledgement.
     pub trailer_bytes: usize,
     /// Largest header and data together. More data is divided into several such packets. 0 for any number.
     pub most_bytes: usize,
 }
 
-/// The interface between a node and the network, which the ranks of the node share.
+/// The ranks of a node share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceCosts {
     /// Shortest time between two messages of the node, in either direction.
     pub gap: Time,
-    /// Time of each byte on the bus, in picoseconds.
+    /// In picoseconds, on the bus.
     pub per_byte: f64,
-    /// The bytes of a message on the bus.
     pub frame: Frame,
-    /// Bytes on the bus that a rank may have in the interface's queue before it waits; 0 for any number.
+    /// A rank waits if it has more in the interface's queue; 0 for any number.
     pub queue_bytes: usize,
 }
 
-/// The links of the topology.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkCosts {
     /// Time of the first byte from one router to the next.
     pub hop: Time,
-    /// Time of each byte on a link, in picoseconds.
+    /// In picoseconds.
     pub per_byte: f64,
-    /// The bytes of a message on a link.
     pub frame: Frame,
     /// Whether a message waits until a link is free. Otherwise links carry any number of messages at once.
     pub is_contended: bool,
-    /// A link that is slower than the others, as a damaged cable is. No card has one.
+    /// A damaged cable, for example. No card has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow: Option<SlowLink>,
-    /// The places of the nodes in the topology.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mapping: Mapping,
 }
 
-/// Largest header, padding or trailer of a packet, in bytes.
+/// For the header, the padding or the trailer of a packet.
 const MAX_FRAME_BYTES: usize = 1 << 30;
 
-/// A link on which each byte takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowLink {
@@ -216,7 +203,7 @@ impl Machine {
         rank / self.ranks_per_node
     }
 
-    /// Returns the mean number of links on the way of a message between two of `ranks` ranks; 0 if messages do not wait for links.
+    /// On the way of a message between two of `ranks` ranks; 0 if messages do not wait for links.
     pub fn mean_contended_links(&self, ranks: usize) -> f64 {
         // A sample of the destinations, because a machine may have a million.
         const WAYS: usize = 64;
@@ -232,14 +219,14 @@ impl Machine {
         if self.node_of(from) == self.node_of(to) { &self.node } else { &self.network }
     }
 
-    /// Returns the time of a barrier of `ranks` ranks after the last one has arrived: a dissemination in stages.
+    /// After the last rank has arrived: a dissemination in stages.
     pub fn barrier(&self, ranks: usize) -> Time {
         let stages = Time::from(ranks.next_power_of_two().trailing_zeros());
         let costs = if ranks > self.ranks_per_node { &self.network.message } else { &self.node.message };
         stages.saturating_mul(self.barrier_stage.unwrap_or(costs.send + costs.latency + costs.receive))
     }
 
-    /// Returns the time of `bytes` bytes to reach all `ranks` ranks through a binomial tree, or to return through it.
+    /// For `bytes` bytes to reach all `ranks` ranks through a binomial tree, or to return through it.
     pub fn tree(&self, ranks: usize, bytes: usize) -> Time {
         let stages = Time::from(ranks.next_power_of_two().trailing_zeros());
         let costs = if ranks > self.ranks_per_node { &self.network.message } else { &self.node.message };
@@ -248,7 +235,7 @@ impl Machine {
 }
 
 impl PathCosts {
-    /// Creates the costs of a path where gets and puts cost as messages.
+    /// Gets and puts cost as messages.
     pub fn uniform(costs: MessageCosts) -> Self {
         Self { message: costs, mailbox: costs, get: costs, put: costs }
     }
@@ -260,7 +247,7 @@ impl MessageCosts {
         [self.send, self.receive, self.latency, self.gap, self.handshake].into_iter().chain(self.poll).chain(steps)
     }
 
-    /// Returns the time on the way of `bytes` bytes in addition to the latency.
+    /// In addition to the latency.
     pub fn on_the_way(&self, bytes: usize) -> Time {
         let eager = if bytes <= self.eager_bytes { self.eager_per_byte } else { 0.0 };
         let mut before = Step::default();
@@ -273,7 +260,7 @@ impl MessageCosts {
         before.time + scale(self.per_byte, bytes - before.bytes) + scale(eager, bytes)
     }
 
-    /// Returns the time from the start of a message to that of the rank's next one. Measured steps do not include the gap.
+    /// To the start of the rank's next message. Measured steps do not include the gap.
     pub fn channel_time(&self, bytes: usize) -> Time {
         let way = self.on_the_way(bytes);
         if self.steps[0].bytes > 0 { self.gap + way } else { way.max(self.gap) }
@@ -311,7 +298,7 @@ impl Frame {
     }
 }
 
-/// Returns `bytes` times the picoseconds per byte, at most [`HORIZON`].
+/// At most [`HORIZON`].
 pub fn scale(per_byte: f64, bytes: usize) -> Time {
     ((per_byte * bytes as f64).round() as Time).min(HORIZON)
 }

@@ -1,7 +1,6 @@
-//! Mailboxes of simulated ranks. A message waits at its receiver, in the order of arrival, until the receiver takes it.
-//!
-//! Receives are matched as by MPI. A message that arrives before its receive was posted is unexpected: the core that takes it
-//! copies it once more. A message above the eager limit leaves only after its receive was posted.
+//! A message waits at its receiver, in the order of arrival, until the receiver takes it. Receives are matched as by MPI. A message
+//! that arrives before its receive was posted is unexpected: the core that takes it copies it once more. A message above the eager
+//! limit leaves only after its receive was posted.
 
 use super::SimulatedComm;
 use super::engine::{Member, World};
@@ -13,19 +12,19 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
 
-/// A message on its way or at its receiver. The order is that of arrival.
+/// On its way or at its receiver. The order is that of arrival.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Letter {
     arrived: Time,
-    /// Number of the message in its queue, for equal times.
+    /// The number in the queue, for equal times.
     number: u64,
     sender: usize,
     words: Box<[u64]>,
 }
 
-/// A message above the eager limit whose receive is not posted yet. Its sender waits.
+/// Above the eager limit, and without a posted receive. Its sender waits.
 struct Announced {
-    /// When the announcement arrives.
+    /// The announcement arrives then.
     arrives: Time,
     number: u64,
     ends: (usize, usize),
@@ -33,7 +32,7 @@ struct Announced {
     handles: Rc<RefCell<Handles>>,
 }
 
-/// The messages for one inbox, and its receives. The receive of message n is the n-th that is posted.
+/// For one inbox. The receive of message n is the n-th that is posted.
 struct Queue {
     letters: BinaryHeap<Reverse<Letter>>,
     announced: VecDeque<Announced>,
@@ -52,13 +51,13 @@ impl Queue {
         Self { letters, announced, accepted: 0, taken: 0, posting, first, later }
     }
 
-    /// Returns when the receive of a message was posted or will be; `None` if nobody knows yet.
+    /// When the receive of a message was posted or will be; `None` if that is not known yet.
     fn posted_at(&self, number: u64) -> Option<Time> {
         let place = (number - self.taken - 1) as usize;
         if place < self.first { Some(0) } else { self.later.get(place - self.first).copied() }
     }
 
-    /// Posts a receive at this time. The announced message that waits for it then leaves.
+    /// The announced message that waits for this receive then leaves.
     fn post(&mut self, world: &World, time: Time) {
         self.later.push_back(time);
         let posted = self.taken + (self.first + self.later.len()) as u64;
@@ -71,7 +70,7 @@ impl Queue {
         }
     }
 
-    /// Sends an announced message whose receiver answers at this time. Returns when its handle is free.
+    /// The receiver answers at this time. Returns when the handle is free.
     fn answer(&mut self, world: &World, answered: Time, number: u64, ends: (usize, usize), words: Box<[u64]>) -> Time {
         let costs = &world.machine.costs(ends.0, ends.1).mailbox;
         let passage = world.send(costs, answered + costs.handshake, ends, words.len() * WORD_BYTES as usize);
@@ -81,7 +80,7 @@ impl Queue {
         passage.left
     }
 
-    /// Returns the oldest message that has arrived by now, and whether it came before its receive was posted.
+    /// The oldest message that has arrived by now, and whether it came before its receive was posted.
     fn take(&mut self, now: Time) -> Option<(Letter, bool)> {
         if self.letters.peek().is_none_or(|Reverse(letter)| letter.arrived > now) {
             return None;
@@ -98,7 +97,6 @@ impl Queue {
     }
 }
 
-/// The sends of an outbox.
 #[derive(Default)]
 struct Handles {
     /// When those whose messages are on their way are free, ascending.
@@ -114,7 +112,7 @@ impl Handles {
     }
 }
 
-/// The queues of a rank: one for all senders, or one per peer.
+/// One queue for all senders, or one per peer.
 #[derive(Clone)]
 struct Boxes {
     queues: Rc<[RefCell<Queue>]>,
@@ -129,14 +127,12 @@ impl Boxes {
     }
 }
 
-/// The receiving end.
 pub struct SimulatedInbox {
     member: Member,
     own: Boxes,
     queue: usize,
 }
 
-/// The sending end.
 pub struct SimulatedOutbox {
     member: Member,
     boxes: Rc<Vec<Boxes>>,
@@ -146,8 +142,7 @@ pub struct SimulatedOutbox {
 }
 
 impl SimulatedComm {
-    /// Opens a mailbox with these peers; with a queue for all senders if there are none. Each queue has this many receives.
-    /// Collective.
+    /// With one queue for all senders if there are no peers. Each queue has this many receives. Collective.
     fn open(
         &self,
         peers: &[usize],
@@ -217,7 +212,6 @@ impl SimulatedInbox {
         now
     }
 
-    /// Receives the oldest message that has arrived by `now`, and reads it.
     fn receive<R>(&self, now: Time, is_first: bool, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
         let queue = &self.own.queues[self.queue];
         let (letter, is_unexpected) = queue.borrow_mut().take(now)?;

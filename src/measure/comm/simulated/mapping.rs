@@ -1,6 +1,5 @@
-//! The mapping of nodes onto the places of a network.
-//!
-//! SOURCE: hypercube paper, Section 4, which proposes to map the hypercube onto the physical topology and has not done it.
+//! The mapping of nodes onto the places of a network. The hypercube paper (Section 4) proposes to map the hypercube onto the
+//! physical topology and has not done it.
 
 use super::topology::Topology;
 use crate::numerics::mix::seed;
@@ -53,7 +52,7 @@ impl Mapping {
     }
 }
 
-/// Returns the number of bits along each side of the most cubic box of powers of two that has a place for all nodes.
+/// For the most cubic box of powers of two that has a place for all nodes.
 fn box_bits(sides: &[usize], nodes: usize) -> Option<Vec<u32>> {
     let mut bits = vec![0u32; sides.len()];
     for _ in 0..nodes.next_power_of_two().trailing_zeros() {
@@ -64,12 +63,12 @@ fn box_bits(sides: &[usize], nodes: usize) -> Option<Vec<u32>> {
     Some(bits)
 }
 
-/// Returns the place of a word in the reflected Gray code.
+/// In the reflected Gray code.
 fn position_in_gray_code(code: usize) -> usize {
     (0..usize::BITS).fold(0, |position, shift| position ^ code >> shift)
 }
 
-/// Returns the numbers below `count` in random order (Fisher and Yates).
+/// Numbers below `count` (Fisher and Yates).
 fn random_order(count: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {

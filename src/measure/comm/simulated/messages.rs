@@ -1,5 +1,3 @@
-//! Point-to-point messages of simulated ranks.
-
 use super::SimulatedComm;
 use super::engine::Member;
 use super::machine::Time;
@@ -9,22 +7,22 @@ use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-/// A message on its way or at its receiver.
+/// On its way or at its receiver.
 struct Letter {
     /// When the last byte arrives; for a long message, when its announcement does.
     arrived: Time,
-    /// Whether the message waits for its receiver before it is sent.
+    /// The message waits for its receiver before it is sent.
     is_announced: bool,
     items: Box<[u32]>,
 }
 
-/// The messages for a rank, by sender.
+/// Keys are senders.
 #[derive(Default)]
 struct Incoming {
     letters: HashMap<usize, VecDeque<Letter>>,
 }
 
-/// Long messages of a rank whose receivers have not answered yet, and when the last message leaves.
+/// Long messages whose receivers have not answered yet, and when the last message leaves.
 #[derive(Default)]
 struct Outgoing {
     unanswered: usize,
@@ -33,7 +31,6 @@ struct Outgoing {
 
 type Ends = (Rc<RefCell<Incoming>>, Rc<RefCell<Outgoing>>);
 
-/// A posted receive.
 struct Posted {
     sender: usize,
     offset: usize,
@@ -60,7 +57,7 @@ impl PointToPoint for SimulatedComm {
 }
 
 impl SimulatedMessages<'_> {
-    /// Receives the message of a posted receive, if it has arrived by now.
+    /// Returns whether the message had arrived by now.
     fn receive(&mut self, posted: &Posted, now: Time) -> bool {
         let (rank, world) = (self.member.rank, &self.member.world);
         let mut incoming = self.ends[rank].0.borrow_mut();
@@ -94,7 +91,7 @@ impl SimulatedMessages<'_> {
         true
     }
 
-    /// Receives all messages that have arrived. Returns whether there were any.
+    /// Returns whether any messages had arrived.
     fn receive_arrived(&mut self, now: Time) -> bool {
         let mut posted = std::mem::take(&mut self.posted);
         let before = posted.len();

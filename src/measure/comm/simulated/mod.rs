@@ -1,7 +1,5 @@
-//! The simulated transport: the ranks are coroutines of one thread, and time is virtual.
-//!
-//! The kernels run unchanged and verify their work. Computing costs what the driver says for each point
-//! ([`Comm::charge`]); messages cost what the machine says ([`Machine`]).
+//! The ranks are coroutines of one thread, and time is virtual. The kernels run unchanged and verify their work. Computing costs
+//! what the driver says for each point ([`Comm::charge`]); messages cost what the machine says ([`Machine`]).
 
 mod collectives;
 mod engine;
@@ -32,7 +30,6 @@ use apexmap_base::error::{Error, Result};
 use engine::{Member, World};
 use stacks::Stacks;
 
-/// The communicator of one simulated rank.
 pub struct SimulatedComm {
     member: Member,
 }
@@ -41,17 +38,17 @@ pub struct SimulatedComm {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Account {
     pub messages: u64,
-    /// Clock of the last rank, in seconds.
+    /// The last rank's clock.
     pub seconds: f64,
 }
 
-/// Runs `body` on `ranks` ranks of a machine. Returns each rank's result, or the message of its panic.
+/// Returns each rank's result, or the message of its panic.
 pub fn run<R: 'static>(
     machine: &Machine,
     costs: ComputationCosts,
     ranks: usize,
     body: impl Fn(&SimulatedComm, &mut Arena) -> R,
-) -> Result<(Vec<std::result::Result<R, String>>, Account)> {
+) -> Result<(Vec<Result<R, String>>, Account)> {
     machine.check(ranks).map_err(|reason| {
         Error::input(format!("{} cannot be simulated: {reason}", machine.name), "use fewer ranks, or a larger topology")
     })?;
@@ -65,7 +62,6 @@ pub fn library() -> String {
     "simulated ranks".into()
 }
 
-/// Ends the simulation at once.
 pub fn abort() -> ! {
     std::process::exit(1)
 }

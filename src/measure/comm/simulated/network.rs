@@ -6,7 +6,6 @@ use super::topology::Link;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// When a message leaves its sender and reaches its receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
     /// The message is in the interface's queue, and the sending core continues.
@@ -17,11 +16,9 @@ pub struct Passage {
     pub arrived: Time,
 }
 
-/// The state of ranks, interfaces and links.
 pub struct Network {
-    /// When each rank sends.
     ranks: Vec<Timetable>,
-    /// When the interface of each node sends and receives.
+    /// The interface of each node.
     sending: Vec<Timetable>,
     receiving: Vec<Timetable>,
     /// Only links in use: a card may describe far more.
@@ -33,25 +30,24 @@ pub struct Network {
     /// When the last message between two ranks arrives. Later ones do not overtake it. Contains messages on their way, and a few
     /// that have arrived.
     last_arrivals: HashMap<u64, Time, BuildHasherDefault<NumberHasher>>,
-    /// The number of pairs at which those whose messages have arrived are removed.
+    /// At this number of pairs, those whose messages have arrived are removed.
     max_pairs: usize,
 }
 
 const MIN_PAIRS: usize = 1024;
 
-/// A message that is sent: by whom, when, and how many bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
     /// The clock of the simulation. It never falls.
     pub now: Time,
-    /// When the message begins, after the sender's own work. Not before `now`.
+    /// After the sender's own work, and not before `now`.
     pub begins: Time,
     /// The sending and the receiving rank.
     pub ends: (usize, usize),
     pub bytes: usize,
 }
 
-/// The messages of a rank in its interface: when each has left, and its bytes.
+/// When each message of a rank has left its interface, and its bytes.
 #[derive(Clone, Default)]
 struct Queue {
     messages: VecDeque<(Time, usize)>,
@@ -59,7 +55,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Adds a message. Returns when the queue has space for it.
+    /// Returns when the queue has space for the message.
     fn enter(&mut self, now: Time, bytes: usize, leaves: Time, limit: usize) -> Time {
         let mut entered = now;
         while let Some(&(left, size)) = self.messages.front()
@@ -91,7 +87,6 @@ impl Network {
         }
     }
 
-    /// Sends a message from one rank to another.
     pub fn send(&mut self, machine: &Machine, costs: &MessageCosts, message: Sending) -> Passage {
         let Sending { now, begins, ends: (from, to), bytes } = message;
         let occupied = costs.channel_time(bytes);
@@ -106,7 +101,7 @@ impl Network {
         Passage { arrived, ..passage }
     }
 
-    /// Sends a message that begins at `start` from the interface of a node to that of another one.
+    /// The message begins at `start`, at the interface of a node.
     fn pass_interfaces(&mut self, machine: &Machine, costs: &MessageCosts, start: Time, message: Sending) -> Passage {
         let Sending { now, begins, ends: (from, to), bytes } = message;
         let (node, other) = (machine.node_of(from), machine.node_of(to));
@@ -127,7 +122,7 @@ impl Network {
         Passage { entered, left, arrived: (head + train).max(received + bus.max(costs.on_the_way(bytes))) }
     }
 
-    /// Returns when the first byte has passed all links, and for how long the message is busy on the slowest of them.
+    /// When the first byte has passed all links, and for how long the message is busy on the slowest of them.
     fn pass_links(
         &mut self,
         machine: &Machine,
@@ -148,7 +143,7 @@ impl Network {
         (head, longest)
     }
 
-    /// Returns when a message arrives that does not overtake the one before it.
+    /// A message does not overtake the one before it.
     fn keep_order(&mut self, now: Time, (from, to): (usize, usize), arrived: Time) -> Time {
         if self.last_arrivals.len() >= self.max_pairs {
             self.last_arrivals.retain(|_, last| *last > now);
@@ -161,7 +156,6 @@ impl Network {
     }
 }
 
-/// Returns the maximum memory of the links between these ranks, in bytes.
 pub fn link_bytes(machine: &Machine, ranks: usize) -> u64 {
     // A hash map is between 7/16 and 7/8 full, and has one byte besides each entry.
     const ENTRY: u64 = (size_of::<(Link, Timetable)>() as u64 + 1) * 16 / 7;
@@ -170,7 +164,7 @@ pub fn link_bytes(machine: &Machine, ranks: usize) -> u64 {
     links.saturating_mul(ENTRY)
 }
 
-/// A hash of links and of pairs of ranks. No user chooses these numbers.
+/// For links and pairs of ranks. No user chooses these numbers.
 #[derive(Default)]
 struct NumberHasher(u64);
 

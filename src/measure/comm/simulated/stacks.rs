@@ -6,28 +6,24 @@ use memmap2::{MmapMut, MmapOptions};
 use std::num::NonZeroUsize;
 use std::rc::Rc;
 
-/// Size of a stack in bytes.
 const STACK_BYTES: usize = if cfg!(debug_assertions) { 512 << 10 } else { 64 << 10 };
-/// Distance of stacks. Their ends are in different lines of a page, so that all parts of a cache hold some of them.
+/// The ends of stacks are in different lines of a page, so that all parts of a cache hold some of them.
 const DISTANCE: usize = STACK_BYTES + 5 * 64;
 /// A rank that has less space than this when it waits is ended. Its next calls could overflow, and unwinding needs space.
 const RESERVE_BYTES: usize = 16 << 10;
 /// The lowest word of each stack. A stack that overflows changes it.
 const CANARY: u64 = 0x5eed_cafe_f00d_beef;
 
-/// The stacks of all ranks.
 pub struct Stacks {
     area: MmapMut,
 }
 
-/// The stack of one rank.
 pub struct RankStack {
     stacks: Rc<Stacks>,
     rank: usize,
 }
 
 impl Stacks {
-    /// Reserves the stacks of these ranks.
     pub fn new(ranks: usize) -> Result<Rc<Self>> {
         let bytes = ranks * DISTANCE;
         let refused = |cause: std::io::Error| {
@@ -53,7 +49,7 @@ impl Stacks {
         RankStack { stacks: Rc::clone(self), rank }
     }
 
-    /// Returns whether a stack has overflown. The memory below it then has wrong contents.
+    /// The memory below a stack that has overflown has wrong contents.
     pub fn has_overflown(&self, rank: usize) -> bool {
         // SAFETY: the word lies within the area, and is aligned; only a stack that overflows writes to it, and none runs now.
         unsafe { self.area.as_ptr().add(rank * DISTANCE).cast::<u64>().read_volatile() != CANARY }

@@ -1,23 +1,20 @@
-//! When a link or an interface is busy.
-
 use super::machine::Time;
 
-/// Periods that do not overlap or touch.
-///
-/// A message reserves its whole way when it is sent. Where it has to wait, it leaves the rest of the way free until then. Messages
-/// that are sent later use this time, in parts if it is short.
+/// The busy periods of a link or an interface, which do not overlap or touch. A message reserves its whole way when it is sent.
+/// Where it has to wait, it leaves the rest of the way free until then. Messages that are sent later use this time, in parts if it
+/// is short.
 #[derive(Clone, Debug, Default)]
 pub struct Timetable {
-    /// The last period. Most messages come after it or wait for its end.
+    /// Most messages come after the last period or wait for its end.
     last: (Time, Time),
     /// The periods before it, ascending.
     earlier: Vec<(Time, Time)>,
 }
 
 impl Timetable {
-    /// Reserves the first free time of this length from `earliest` on. Returns the length before its end: if the message
-    /// passes without a pause, this is when it begins; otherwise it could then pass the next link without a pause. Periods that
-    /// have ended before `now` are forgotten.
+    /// Reserves the first free time of this length from `earliest` on. Returns the length before its end: if the message passes
+    /// without a pause, this is when it begins; otherwise it could then pass the next link without a pause. Periods that have ended
+    /// before `now` are forgotten.
     #[inline]
     pub fn reserve(&mut self, now: Time, earliest: Time, length: Time) -> Time {
         if length == 0 {
@@ -35,7 +32,7 @@ impl Timetable {
         self.reserve_apart(now, earliest, length)
     }
 
-    /// Reserves time that does not begin within the last period.
+    /// The time does not begin within the last period.
     fn reserve_apart(&mut self, now: Time, earliest: Time, length: Time) -> Time {
         // Passed periods are dropped only where the list would have to grow.
         if self.earlier.len() == self.earlier.capacity() {

@@ -1,8 +1,6 @@
-//! The links between nodes, and the route of a message.
-
 use serde::{Deserialize, Serialize};
 
-/// How nodes are connected. Every link has two directions, which are independent.
+/// Every link between nodes has two directions, which are independent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
 pub enum Topology {
@@ -21,13 +19,13 @@ pub enum Topology {
     Dragonfly { nodes: usize, routers: usize },
 }
 
-/// Largest size of a switch, router or group. The numbers of links then do not overflow.
+/// For a switch, router or group. The numbers of links then do not overflow.
 pub const MAX_SIZE: usize = 1 << 20;
 
-/// Largest number of places of a torus or mesh.
+/// For a torus or mesh.
 pub const MAX_PLACES: usize = 1 << 40;
 
-/// The number of a link in one direction.
+/// A link in one direction.
 pub type Link = usize;
 
 impl Topology {
@@ -78,8 +76,8 @@ impl Topology {
         (links as u64).min(on_routes)
     }
 
-    /// Calls `visit` with the links of the route from one node to another, in order. Routes are minimal: along the dimensions in
-    /// order, through the upper switch of the receiver, or through the link of the two groups.
+    /// Calls `visit` with the links of the route, in order. Routes are minimal: along the dimensions in order, through the upper
+    /// switch of the receiver, or through the link of the two groups.
     pub fn route(&self, from: usize, to: usize, mut visit: impl FnMut(Link)) {
         if from == to {
             return;
@@ -102,7 +100,7 @@ impl Topology {
     }
 }
 
-/// Links of a grid: node times dimensions times two, plus two times the dimension, plus one for the way down.
+/// Numbers of links: node times dimensions times two, plus two times the dimension, plus one for the way down.
 fn grid_route(sides: &[usize], is_ring: impl Fn(usize) -> bool, from: usize, to: usize, mut visit: impl FnMut(Link)) {
     let mut node = from;
     let mut stride = 1;
@@ -120,7 +118,7 @@ fn grid_route(sides: &[usize], is_ring: impl Fn(usize) -> bool, from: usize, to:
     }
 }
 
-/// Links of a dragonfly: within a group, one per pair of routers; then one per pair of groups.
+/// Numbers of links: within a group, one per pair of routers; then one per pair of groups.
 fn dragonfly_route(nodes: usize, routers: usize, from: usize, to: usize, mut visit: impl FnMut(Link)) {
     let place = |node: usize| (node / (nodes * routers), node / nodes % routers);
     let ((group, router), (other_group, other_router)) = (place(from), place(to));

@@ -1,4 +1,4 @@
-//! Remote memory access of simulated ranks. The interfaces of nodes serve gets and puts without their cores.
+//! The interfaces of nodes serve gets and puts without their cores.
 
 use super::SimulatedComm;
 use super::engine::Member;
@@ -11,17 +11,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-/// Bytes of a request for remote memory.
 const REQUEST_BYTES: usize = 16;
 
-/// The memory of a rank, which the others read.
 #[derive(Clone, Copy)]
 struct Exposed {
     start: *const u64,
     words: usize,
 }
 
-/// A get on its way: its arrival, its number, and the words.
+/// Arrival, number, and words.
 type Fetched = (Time, u64, Box<[u64]>);
 
 pub struct SimulatedGetWindow<'m> {
@@ -76,7 +74,7 @@ impl Rma for SimulatedComm {
 }
 
 impl SimulatedGetWindow<'_> {
-    /// Records a check for fetched blocks that found nothing.
+    /// A check for fetched blocks found nothing.
     fn fail(&self, now: Time) {
         let Member { world, .. } = self.member;
         let is_one_node = world.size <= world.machine.ranks_per_node;
@@ -134,13 +132,12 @@ impl GetWindow for SimulatedGetWindow<'_> {
     }
 }
 
-/// A write to the memory of another rank.
 enum Write<T> {
     Put(Box<[T]>),
     Xor(T),
 }
 
-/// The writes for a rank that have not been applied: arrival, number, offset, and contents.
+/// Writes for a rank that have not been applied.
 struct Arrivals<T> {
     writes: BinaryHeap<Reverse<Arrival<T>>>,
     accepted: u64,
@@ -186,7 +183,7 @@ pub struct SimulatedRmaWindow<'m, T: Item> {
     windows: Rc<Vec<Target<T>>>,
     origin: &'m mut [T],
     memory: &'m mut [T],
-    /// When the acknowledgement of the last of this rank's writes arrives.
+    /// The acknowledgement of the last of this rank's writes arrives then.
     acknowledged: Time,
 }
 
@@ -211,7 +208,6 @@ impl<T: Item> SimulatedRmaWindow<'_, T> {
         self.member.progress();
     }
 
-    /// Applies the writes to this rank's memory that have arrived.
     fn apply(&mut self, now: Time) {
         let mut arrivals = self.windows[self.member.rank].1.borrow_mut();
         while arrivals.writes.peek().is_some_and(|Reverse(arrival)| arrival.order.0 <= now) {

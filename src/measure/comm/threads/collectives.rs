@@ -1,10 +1,7 @@
-//! The collective operations of threads.
-
 use super::{Shared, ThreadComm};
 use crate::comm::{Collectives, Comm};
 use std::sync::{PoisonError, RwLockReadGuard};
 
-/// The words of all ranks.
 struct Board<'a>(&'a Shared);
 
 impl Board<'_> {

@@ -1,8 +1,6 @@
-//! Mailboxes of threads: one ring per pair of ranks, or one line per pair of peers.
-//!
-//! A message in a ring is copied once, into a slot that its sender owns. A descriptor of the slot travels through the ring. The receiver
-//! reads the slot in place and frees it. Messages of up to six words travel in the ring itself. A send handle is busy until the
-//! receiver has taken its message, short or long.
+//! One ring per pair of ranks, or one line per pair of peers. A message in a ring is copied once, into a slot that its sender owns.
+//! A descriptor of the slot travels through the ring. The receiver reads the slot in place and frees it. Messages of up to six
+//! words travel in the ring itself. A send handle is busy until the receiver has taken its message, short or long.
 
 use super::rings::{Consumer, Parts, Producer, create_rings, open_lines};
 use super::{Shared, ThreadComm};
@@ -12,7 +10,6 @@ use crate::comm::sync::Slot;
 use crate::comm::{CopyOutbox, Inbox, MailboxCapacity, Mailboxes, Outbox, Path, Posting, Tag};
 use std::sync::Arc;
 
-/// A message in a ring.
 #[derive(Clone, Copy)]
 enum Parcel {
     /// Its number of words, and the words.
@@ -21,7 +18,7 @@ enum Parcel {
     Long(usize, *const Slot),
 }
 
-/// Maximum number of words that travel in the ring. With them, a place of a ring is a cache line.
+/// With these in the ring, a place of it is a cache line.
 const MAX_SHORT_WORDS: usize = 6;
 const _: () = assert!(size_of::<Place<Parcel>>() == 64);
 
@@ -71,14 +68,14 @@ impl Mailboxes for ThreadComm {
     }
 }
 
-/// The receiving end. It needs no buffers, because a message waits in its sender's slot.
+/// It needs no buffers, because a message waits in its sender's slot.
 pub struct ThreadInbox {
     senders: Vec<(usize, Consumer<Parcel>)>,
     next: usize,
 }
 
 impl ThreadInbox {
-    /// Returns the next ring with a message, the rings in turn.
+    /// The next ring with a message, the rings in turn.
     #[inline]
     fn next_ring(&mut self) -> Option<&mut (usize, Consumer<Parcel>)> {
         let find = |rings: &[(usize, Consumer<Parcel>)]| rings.iter().position(|(_, ring)| ring.has_item());
@@ -89,7 +86,6 @@ impl ThreadInbox {
     }
 }
 
-/// Passes a parcel's words to `read`.
 #[inline]
 fn read_parcel<R>(parcel: &Parcel, read: impl FnOnce(&[u64]) -> R) -> R {
     match parcel {
@@ -116,10 +112,9 @@ impl Inbox for ThreadInbox {
 
 pub struct ThreadOutbox {
     slots: Box<[Slot]>,
-    /// Maximum number of words of a message.
     max_words: usize,
     next: usize,
-    /// Maximum number of messages that have not been taken; the exact number may be smaller.
+    /// Most messages that have not been taken; the exact number may be smaller.
     in_flight: usize,
     receivers: Vec<Producer<Parcel>>,
     shared: Arc<Shared>,

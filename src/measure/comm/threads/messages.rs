@@ -1,6 +1,5 @@
-//! Point-to-point messages of threads. The receiver copies each message once, from the sender's buffer into its own.
-//!
-//! One ring per pair of ranks carries the addresses of messages; short messages travel in the ring itself.
+//! The receiver copies each message once, from the sender's buffer into its own. One ring per pair of ranks carries the addresses
+//! of messages; short messages travel in the ring itself.
 
 use super::ThreadComm;
 use super::rings::{Consumer, Producer, create_rings};
@@ -11,7 +10,7 @@ use apexmap_base::error::Result;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Maximum number of items that travel in the ring. With them, a place of a ring is a cache line.
+/// With these in the ring, a place of it is a cache line.
 const MAX_SHORT_ITEMS: usize = 12;
 const _: () = assert!(size_of::<Place<Parcel>>() == 64);
 
@@ -27,12 +26,12 @@ enum Parcel {
 // sender's writes before the receiver's reads. The count orders the reads before the sender's next writes.
 unsafe impl Send for Parcel {}
 
-/// The receiving end for messages from one rank.
+/// For messages from one rank.
 struct PeerRing {
     ring: Consumer<Parcel>,
     /// The sender's count of delivered messages.
     delivered: Arc<Deliveries>,
-    /// Offset and maximum length of the posted receives, the oldest first.
+    /// Offset and maximum length, the oldest first.
     posted: VecDeque<(usize, usize)>,
     /// Keeps the sender's buffer alive, because parcels point into it.
     _source: Arc<Buffer>,
@@ -44,11 +43,11 @@ pub struct ThreadMessages<'m> {
     incoming: Buffer,
     receivers: Vec<Producer<Parcel>>,
     senders: Vec<PeerRing>,
-    /// Number of posted receives whose messages have not arrived.
+    /// Posted receives whose messages have not arrived.
     awaited: usize,
-    /// Number of long messages that were sent. All of them must be delivered before the buffer is reused.
+    /// Long messages. All of them must be delivered before the buffer is reused.
     sent: u64,
-    /// Number of long messages that their receivers have copied.
+    /// Long messages that their receivers have copied.
     delivered: Arc<Deliveries>,
 }
 
@@ -61,7 +60,6 @@ impl PointToPoint for ThreadComm {
 }
 
 impl<'m> ThreadMessages<'m> {
-    /// Creates the rings and buffers. Collective.
     fn new(comm: &'m ThreadComm, outgoing: usize, incoming: usize) -> Result<Self> {
         let (outgoing, incoming) = (Arc::new(Buffer::new(outgoing)?), Buffer::new(incoming)?);
         let delivered = Arc::new(Deliveries::default());

@@ -12,14 +12,12 @@ use std::sync::Arc;
 pub(super) type Producer<T> = ring::Producer<T, Parts>;
 pub(super) type Consumer<T> = ring::Consumer<T, Parts>;
 
-/// The parts of all ranks, by rank.
 pub type Parts = Arc<[Arc<RankPart>]>;
 
-/// One rank's part of the rings.
 pub struct RankPart(MmapRaw);
 
 impl RankPart {
-    /// Maps `bytes` bytes, and touches the first `touched` of them, so that no later read of those waits for the system.
+    /// Touches the first `touched` bytes, so that no later read of those waits for the system.
     fn new(ranks: usize, bytes: usize, touched: usize) -> Self {
         let mut map = MmapMut::map_anon(bytes).unwrap_or_else(|cause| {
             let size = apexmap_base::units::bytes(bytes as f64);
@@ -69,15 +67,13 @@ pub(super) fn open_lines(
     unsafe { lines.open(comm.rank(), &neighbours, (part, parts.clone()), || comm.barrier()) }
 }
 
-/// The rings that a kernel uses, for plans of memory: each rank sends to `receivers` other ranks, through rings of `places`
-/// places.
+/// For plans of memory: each rank sends to `receivers` other ranks, through rings of `places` places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rings {
-    /// Capacity of a ring, in messages.
+    /// The capacity of a ring, in messages.
     pub places: u64,
-    /// Number of ranks that a rank sends to, averaged over all ranks.
+    /// Averaged over all ranks.
     pub receivers: u64,
-    /// Bytes of a message in its place.
     place_bytes: u64,
 }
 
@@ -90,7 +86,7 @@ impl Rings {
         Self::new(UNEXPECTED_MESSAGES as u64, receivers)
     }
 
-    /// Returns the lines of a mailbox per peer, for messages of up to `words` words.
+    /// A mailbox per peer, for messages of up to `words` words.
     pub(crate) fn lines(sends: u64, receivers: u64, words: usize) -> Self {
         Self { places: sends.min(MAX_PLACES as u64), receivers, place_bytes: place_bytes(words) as u64 }
     }

@@ -1,4 +1,4 @@
-//! Windows of threads: remote memory is accessed by loads and stores.
+//! Remote memory is accessed by loads and stores.
 
 use super::ThreadComm;
 use crate::comm::sync::Barrier;
@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::panicking;
 
-/// The memory that a rank has opened to the others.
 #[derive(Clone, Copy)]
 struct LentMemory<T> {
     start: *mut T,
@@ -24,7 +23,7 @@ unsafe impl<T: Item> Send for LentMemory<T> {}
 unsafe impl<T: Item> Sync for LentMemory<T> {}
 
 impl<T> LentMemory<T> {
-    /// Returns a pointer to the item at `offset`, after checking that `items` items exist from there on.
+    /// Checks that `items` items exist from `offset` on.
     #[inline]
     fn item_pointer(&self, offset: usize, items: usize) -> *mut T {
         check_range(offset, items, self.length);
@@ -32,7 +31,7 @@ impl<T> LentMemory<T> {
     }
 }
 
-/// The data that ranks exchange when they open a window.
+/// Exchanged when ranks open a window.
 #[derive(Clone)]
 struct WindowOpening<T> {
     memory: LentMemory<T>,
@@ -41,8 +40,8 @@ struct WindowOpening<T> {
     barrier: Arc<Barrier>,
 }
 
-/// Marks that this rank's memory is lent to the others. Dropping it waits until they can no longer access the memory: they have
-/// finished their work, or have noticed a failure and given up.
+/// This rank's memory is lent to the others. Dropping it waits until they can no longer access the memory: they have finished their
+/// work, or have noticed a failure and given up.
 struct ExposureGuard<'m>(&'m ThreadComm);
 
 impl<'m> ExposureGuard<'m> {
@@ -124,7 +123,7 @@ pub struct ThreadGetWindow<'m> {
     lent: PhantomData<&'m [u64]>,
 }
 
-/// Maximum number of 64-byte lines that a get prefetches. The hardware prefetches the rest of longer blocks.
+/// The hardware prefetches the rest of longer blocks.
 const MAX_PREFETCHED_LINES: usize = 8;
 
 impl GetWindow for ThreadGetWindow<'_> {
@@ -197,7 +196,7 @@ impl<T: Item> RmaWindow<T> for ThreadRmaWindow<'_, T> {
         unsafe { T::fetch_xor(self.memories[target_rank].item_pointer(offset, 1), value, Ordering::Relaxed) };
     }
 
-    /// Does nothing: a put is complete when it returns.
+    /// A put is complete when it returns.
     #[inline]
     fn flush(&mut self) {}
 

@@ -106,7 +106,7 @@ pub(super) fn traffic(point: &Point, accesses: f64, seconds: f64) -> [(&'static 
 }
 
 /// Refuses combinations of parameters that cannot be run.
-pub(super) fn check(point: &Point) -> std::result::Result<(), Refusal> {
+pub(super) fn check(point: &Point) -> Result<(), Refusal> {
     let (Some(access), Some(share)) = (ACCESS.get(point), WRITE_SHARE.get(point)) else { return Ok(()) };
     let name = if access == Access::Copy { "copy" } else { "read" };
     match (access, share) {

@@ -4,21 +4,18 @@ use super::access::{Access, WritePattern};
 use super::sums::vectors::{Kind, store_past_caches};
 use super::{Sum, sum_all};
 
-/// The accesses of a timed loop: their kind, the pattern of reads and writes, and the length of blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessSpec {
     pub access: Access,
     pub pattern: WritePattern,
-    /// Words of a block.
+    /// Words.
     pub block: usize,
-    /// Number of the first access; the others follow consecutively. An access writes its own number.
+    /// Number of the first access; an access writes its own number.
     pub first: u64,
 }
 
-/// Reads and writes the blocks at `offsets`, and returns the wrapping sum of the words read. This is the timed loop.
-///
-/// # Panics
-/// If a block is not inside `memory`. Also if a block of whole vectors is written past the caches and its offset is not a multiple of
+/// Reads and writes the blocks at `offsets`, and returns the wrapping sum of the words read. This is the timed loop. It panics if a
+/// block is not inside `memory`, or if a block of whole vectors is written past the caches at an offset that is not a multiple of
 /// the vector's words.
 pub fn access_all(memory: &mut [u64], offsets: &[u64], spec: AccessSpec) -> u64 {
     if spec.access == Access::Read {
@@ -30,7 +27,7 @@ pub fn access_all(memory: &mut [u64], offsets: &[u64], spec: AccessSpec) -> u64 
     sum.total()
 }
 
-/// Does the same in a scalar loop, to check runs.
+/// The same in a scalar loop, to check runs.
 pub(super) fn access_scalar(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], spec: AccessSpec) {
     let block = spec.block;
     if spec.access == Access::Copy {
@@ -90,10 +87,9 @@ mod wide {
     const GROUPS: u8 = 2;
     const ANY: u8 = 3;
 
-    /// Number of vectors in a group.
     const GROUP_VECTORS: usize = 4;
 
-    /// Does the same as [`super::access_all`] for accesses that do not only read, with the instructions of `kind`.
+    /// The same as [`super::access_all`] for accesses that do not only read, with the instructions of `kind`.
     ///
     /// # Safety
     /// The sum has blocks of `spec.block` words.
@@ -188,8 +184,6 @@ mod wide {
         memory.len().checked_sub(block).expect("a block is longer than the memory")
     }
 
-    /// Performs reads and the writes of one kind, in the order of `spec.pattern`.
-    ///
     /// # Safety
     /// The same as for [`dispatch_access`].
     #[inline(always)]
@@ -236,8 +230,7 @@ mod wide {
         sum.add_word(sum_of_words);
     }
 
-    /// Copies blocks. The two blocks of a copy are identical or do not overlap.
-    ///
+    /// The two blocks of a copy are identical or do not overlap.
     /// # Safety
     /// The same as for [`dispatch_access`].
     #[inline(always)]

@@ -1,6 +1,5 @@
-//! In the paper all addresses are known in advance. Here access i belongs to chain i mod `chains`. The index array
-//! holds the address minus the last word of the chain's previous block, so that the address is unknown until that word
-//! is read.
+//! In the paper all addresses are known in advance. Here access i belongs to chain i mod `chains`. The index array holds the
+//! address minus the last word of the chain's previous block.
 
 use super::draw::Location;
 use super::sums::Plain;
@@ -34,7 +33,7 @@ pub static KERNEL: Kernel = Kernel {
     refuse: |point| require_power_of_two(point, CHAINS),
     // The steps, one per access.
     buffer_bytes: |point| buffer_bytes(point, Arrays::OneByOne, I.of(point).div_ceil(L.of(point))),
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 
@@ -79,9 +78,6 @@ impl<C: Collectives> TimedRank for Chains<'_, C> {
 
 /// Returns the wrapping sum of all blocks. This is the timed loop. The offset of a block is its step plus the last word of the
 /// previous block of its chain. If an offset is outside the memory, the loop ends and the sum is incomplete.
-///
-/// # Panics
-/// If `chains` is not a power of two from 1 to 32.
 pub fn chase_all(memory: &[u64], steps: &[u64], block: usize, chains: usize) -> u64 {
     let mut sum = Sum::new(block);
     let run = match chains {
@@ -152,8 +148,7 @@ fn run_avx512<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64])
     lanes.end(sum);
 }
 
-/// Follows the chains and folds all blocks into `sum` with `add`. The sum is passed by value from block to block, so that it stays in
-/// registers.
+/// The sum is passed by value from block to block, so that it stays in registers.
 #[inline(always)]
 fn follow<const CHAINS: usize, S>(
     memory: &[u64],

@@ -1,11 +1,6 @@
-//! Apex-Map: the code that its variants share, in addition to the [accesses](crate::kernels::shared::accesses).
-//!
-//! SOURCE: Strohmaier and Shan, Sections 2 and 2.1, Table 1.
-//! PURPOSE: the rate at which a processor receives global data, by temporal (alpha) and spatial (L) locality.
-//! DIFFERENCES from the paper: with several ranks all N index arrays are drawn before the clock starts, because a rank
-//!   that draws while others run serves no requests. Caches are warmed up before the clock starts. The owner of an address
-//!   is computed when the address is drawn. The last block of memory is drawn like any other. Words are 64-bit integers,
-//!   not floating-point numbers, so the sum is exact in any order and no chain of floating-point additions limits its rate.
+//! Apex-Map: the rate at which a processor receives global data, by temporal (alpha) and spatial (L) locality (Strohmaier and Shan,
+//! Sections 2 and 2.1, Table 1). Unlike in the paper, the owner of an address is computed when the address is drawn, and the last
+//! block of memory is drawn like any other. `METHOD` has the other differences.
 
 pub mod access;
 pub mod access_all;
@@ -36,7 +31,6 @@ const METHOD: &str = "Apex-Map sums blocks of L consecutive words. Their starts 
     of all words read was compared with the sum that the drawn addresses imply. If blocks were written, all accesses were repeated \
     afterwards in a plain loop, which had to read the same sum and leave the same words.";
 
-/// What variants of Apex-Map have in common.
 const FAMILY: Kernel = Kernel {
     source: &source::APEX_MAP,
     outputs: OUTPUTS,
@@ -60,7 +54,7 @@ fn work(point: &Point, ranks: usize) -> Work {
     Work::new(operations, "access", words * WORD_BYTES as f64, byte_definition)
 }
 
-/// Returns the memory that a rank needs in addition to its share of the global memory: index arrays, and `blocks` blocks of L words.
+/// Returns the memory in addition to the share of the global memory: index arrays, and `blocks` blocks of L words.
 fn buffer_bytes(point: &Point, arrays: Arrays, blocks: u64) -> u64 {
     let drawn = match arrays {
         Arrays::AllBefore => N.of(point),

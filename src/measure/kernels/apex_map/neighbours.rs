@@ -51,11 +51,10 @@ pub static KERNEL: Kernel = Kernel {
         Activity::Send => vec![Rings::new(4, 1)],
         Activity::Stream | Activity::Probe | Activity::Idle => Vec::new(),
     },
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 
-/// Runs the kernel at a point. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     // Every rank has the memory of rank 0 in a world of one rank.
     let mut own = point.clone().with_parameter("M", super::local_words(point));

@@ -16,6 +16,6 @@ pub static KERNEL: Kernel = Kernel {
     simulation: Some(Computations::Blocks),
     waits_for_each_message: |point| B.of(point) == 1,
     buffer_bytes: |point| buffer_bytes(point, Arrays::AllBefore, B.of(point)),
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };

@@ -25,7 +25,7 @@ pub static KERNEL: Kernel = Kernel {
         let blocks = if reads { 0 } else { I.of(point).div_ceil(L.of(point)) };
         buffer_bytes(point, Arrays::OneByOne, blocks)
     },
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 

@@ -1,8 +1,6 @@
-//! Runs that write, and their verification. After a run the same accesses are repeated in a scalar loop on the same initial
-//! memory. They must read the same sum and leave the same words.
-//!
-//! The accesses of a run are not stored; they are drawn again. For each access, the words of its block are added to a digest
-//! and then restored. The memory is thus as it was before the run, for the check and for the next run.
+//! Runs that write, and their verification. The same accesses, drawn again, are repeated in a scalar loop on the same initial
+//! memory. They must read the same sum and leave the same words. For each access, the words of its block are added to a digest and
+//! then restored, so the memory is as it was before the run, for the check and for the next run.
 
 use super::access::{Access, pattern, traffic};
 use super::access_all::{self, AccessSpec as What};
@@ -13,16 +11,14 @@ use super::{I, L, N, OUTPUTS, PAGES, Sum, contents, local_words};
 use crate::kernels::prelude::*;
 use crate::kernels::shared::parameters::TRAFFIC;
 
-/// The outputs of a kernel that may write.
 pub(super) const ALL_OUTPUTS: [Output; OUTPUTS.len() + TRAFFIC.len()] = join(OUTPUTS, &TRAFFIC);
 
-/// A timed loop, such as [`super::access_all`].
 pub type Loop = fn(&mut [u64], &[u64], What) -> u64;
 
-/// Number of times that a warm-up accesses the whole memory before it may end, if its time per access is steady. The number is small,
-/// because the check takes twenty times as long as the accesses that it checks, and the memory was already read for some time.
+/// The whole memory is accessed this many times before a steady warm-up may end. The number is small, because the check takes
+/// twenty times as long as the accesses that it checks, and the memory was already read for some time.
 const WARM_UP_PASSES: u64 = 8;
-/// Number of words after which a warm-up may end in any case, if its time per access is steady.
+/// Number of words after which a steady warm-up may end in any case.
 const MAX_WARM_UP_WORDS: u64 = 8 << 20;
 
 struct Writer<'a, C> {
@@ -55,13 +51,12 @@ impl<C: Collectives> TimedRank for Writer<'_, C> {
         PassTally { own_end: end, end, ..PassTally::default() }
     }
 
-    /// Returns 0. The words read depend on the earlier writes, so [`run`] compares the sums instead.
+    /// 0: the words read depend on the earlier writes, so [`run`] compares the sums instead.
     fn expected_sum(&self, _: &Draws, _: &[Location]) -> u64 {
         0
     }
 }
 
-/// Performs one run of one rank with `timed` as its loop.
 pub fn run<C: Collectives>(
     comm: &C,
     (point, stream): (&Point, u64),
@@ -102,8 +97,8 @@ pub fn run<C: Collectives>(
     Ok(outcome)
 }
 
-/// Computes the offsets of the blocks of these accesses. Copies go from the first half of the memory to the second. Two blocks of the
-/// second half are equal only if they were copied from the same block.
+/// Copies go from the first half of the memory to the second. Two blocks of the second half are equal only if they were copied from
+/// the same block.
 fn compute_offsets(offsets: &mut Vec<u64>, locations: &[Location], spec: What, words: usize) {
     offsets.clear();
     offsets.extend_from_slice(Location::offsets(locations));

@@ -6,12 +6,11 @@ pub mod network;
 use crate::kernels::prelude::*;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES};
 
-pub(in crate::kernels) const OUTPUTS: &[Output] =
+pub(crate) const OUTPUTS: &[Output] =
     &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
 
 const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_BYTES, HUGE_SHARE];
 
-/// What kernels that measure one cost have in common.
 const FAMILY: Kernel = Kernel {
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,
     outputs: OUTPUTS,
@@ -20,7 +19,6 @@ const FAMILY: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-/// Runs a kernel and adds the pages of its memory.
 fn run_with_pages(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     let mut outcome = (kernel.run)(point, stream, world)?;
     if let Some(pages) = PAGES.get(point)
@@ -31,9 +29,8 @@ fn run_with_pages(kernel: &Kernel, point: &Point, stream: u64, world: &mut World
     Ok(outcome)
 }
 
-/// Combines the outcome of all ranks: the time of the slowest rank for its `operations`, and the number of faults on all ranks,
-/// which `fault_name` names. Collective.
-pub(in crate::kernels) fn gather_outcome<C: Collectives>(
+/// The time of the slowest rank for its `operations`, and the number of faults on all ranks, which `fault_name` names. Collective.
+pub(crate) fn gather_outcome<C: Collectives>(
     comm: &C,
     seconds: f64,
     operations: f64,

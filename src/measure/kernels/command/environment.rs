@@ -20,23 +20,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes per read: the capacity of a pipe.
+/// Per read: the capacity of a pipe.
 pub const CHUNK: usize = 1 << 16;
-/// Environment variable of a program, which its descendants inherit.
+/// An environment variable of a program, which its descendants inherit.
 const MARK: &str = "APEXMAP_COMMAND_RUN";
 /// Longest wait for the end of killed processes.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A program that was just started, with its pipes.
 pub struct Started {
     pub group: Group,
     pub stdout: Option<PipeReader>,
     pub stderr: Option<PipeReader>,
-    /// When the program began.
     pub begun_at: Instant,
 }
 
-/// A program in its own session and process group. Dropping it ends them.
+/// In its own session and process group. Dropping it ends them.
 pub struct Group {
     id: Pid,
     /// Readable once the program has ended.
@@ -49,7 +47,6 @@ pub struct Group {
 }
 
 impl Started {
-    /// Starts a program.
     pub fn start(program: &Program) -> Result<Self, String> {
         if program.arguments.is_empty() {
             return Err("command is empty".into());
@@ -109,7 +106,6 @@ impl Group {
         self.id
     }
 
-    /// Returns the file that is readable once the program has ended.
     pub fn end_event(&self) -> BorrowedFd<'_> {
         self.end.as_fd()
     }
@@ -150,8 +146,9 @@ impl Group {
         names
     }
 
-    /// Returns the processes of the program that became children of this process, also those that have ended: those of its session, those
-    /// with its mark, and those of new sessions with another environment, unless another program that runs now may have started them.
+    /// The processes of the program that became children of this process, also those that have ended: those of its session, those
+    /// with its mark, and those of new sessions with another environment, unless another program that runs now may have started
+    /// them.
     fn orphans(&self) -> Vec<Pid> {
         let others: Vec<Pid> = running().iter().copied().filter(|id| *id != self.id).collect();
         let own_session = getsid(None).ok();
@@ -170,7 +167,7 @@ impl Group {
         children.filter(belongs).map(|process| process.id).collect()
     }
 
-    /// Waits for the program, which has ended or was killed, and returns what it used.
+    /// For a program that has ended or was killed. Returns what it used.
     pub fn reap(&mut self) -> Result<(ExitStatus, libc::rusage), String> {
         let (mut status, begun_at) = (0, Instant::now());
         // SAFETY: a record of numbers, for which zeros are valid.
@@ -201,7 +198,7 @@ impl Drop for Group {
     }
 }
 
-/// Returns the children of this process, also those that have ended; empty if the system does not list them.
+/// Also those that have ended; empty if the system does not list them.
 fn children() -> Vec<Pid> {
     let process = std::process::id();
     let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
@@ -233,7 +230,7 @@ fn name(id: Pid) -> String {
     std::fs::read_to_string(format!("/proc/{id}/comm")).map_or_else(|_| id.to_string(), |name| name.trim().to_owned())
 }
 
-/// Returns the time that the first thread of a process waited for a core, in seconds. The process may have ended.
+/// The time that the first thread of a process waited for a core, in seconds. The process may have ended.
 pub fn run_delay(id: Pid) -> Option<f64> {
     let text = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
     let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);

@@ -1,10 +1,6 @@
-//! The parameters of other kernels are typed keys of this source. Those of a command are known only to the user, as are its values. The whole
-//! specification is therefore one parameter of the point, [`COMMAND`], as JSON. Reasons:
-//!
-//! * Samples describe themselves: a table has the command, its values, their units and their direction. No other file is needed.
-//! * The point's key covers it, so that another command makes samples stale.
-//! * Jobs, journals, archives and readers of earlier versions take it as they take any word. A reader that does not know the kernel treats
-//!   it as one of another program.
+//! The parameters of a command are known only to the user, as are its values. The whole specification is therefore one parameter of
+//! the point, [`COMMAND`], as JSON. Samples thus describe themselves, another command makes samples stale, and readers of earlier
+//! versions take it as they take any word.
 
 mod environment;
 mod program;
@@ -29,7 +25,6 @@ use apexmap_base::units::Unit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock};
 
-/// Its description is the user's.
 const SOURCE: Source =
     Source { authors: "the user", title: "the program that the sweep names", short: "the sweep's command" };
 
@@ -61,7 +56,7 @@ pub static KERNEL: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-pub fn specification(point: &Point) -> std::result::Result<Specification, String> {
+pub fn specification(point: &Point) -> Result<Specification, String> {
     match point.params.get(COMMAND) {
         Some(Value::Text(text)) => Specification::parse(text),
         _ => Err("the point has no command".into()),
@@ -73,8 +68,7 @@ fn parameters(point: &Point) -> BTreeMap<String, Value> {
     point.params.clone().into_iter().chain([ranks]).collect()
 }
 
-/// Refuses points whose command and parameters do not fit.
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let specification = specification(point).map_err(|message| refusal!(["kernel"], "{message}"))?;
     specification.resolve(&parameters(point)).map_err(|message| refusal!(["kernel"], "{message}"))?;
     if point.params.contains_key(CORE_NODE.parameter.name) {
@@ -97,7 +91,7 @@ pub fn is_own_parameter(name: &str) -> bool {
     name != apexmap_base::point::NODE && super::LAUNCH_PARAMETERS.iter().all(|parameter| parameter.name != name)
 }
 
-/// Runs the program once, after its set-up and its warm-up runs. A run that fails is an outcome without a time.
+/// After its set-up and its warm-up runs. A run that fails is an outcome without a time.
 fn run(point: &Point) -> Result<Outcome> {
     let failed = |why: String| Outcome { seconds: f64::NAN, outputs: BTreeMap::new(), verdict: Err(why) };
     Ok(measure(point).unwrap_or_else(failed))
@@ -106,14 +100,14 @@ fn run(point: &Point) -> Result<Outcome> {
 /// The words in front of every program: a launcher that starts it on the ranks of this launch.
 static STARTER: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Puts a launcher in front of every program from now on. Set-up and clean-up commands run alone.
+/// Set-up and clean-up commands run alone.
 pub fn start_with(words: Vec<String>) {
     // A worker has one launch.
     let _ = STARTER.set(words);
 }
 
-/// Runs the program of a point once. Returns why it has no value.
-pub fn measure(point: &Point) -> std::result::Result<Outcome, String> {
+/// Returns why the point has no value.
+pub fn measure(point: &Point) -> Result<Outcome, String> {
     let specification = specification(point)?;
     let mut resolved = specification.resolve(&parameters(point))?;
     resolved.program.arguments.splice(0..0, STARTER.get().into_iter().flatten().cloned());
@@ -146,8 +140,8 @@ pub fn measure(point: &Point) -> std::result::Result<Outcome, String> {
     Ok(Outcome { seconds: finished.wall, outputs, verdict: Ok(()) })
 }
 
-/// Returns a name that lives as long as the process. Outputs of all other kernels have names in the source; those of commands are few, so
-/// that the memory is bounded.
+/// Lives as long as the process. Outputs of all other kernels have names in the source; those of commands are few, so that the
+/// memory is bounded.
 pub fn static_name(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -13,35 +13,31 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// Most bytes of the output of a run. A program that prints more is ended, so that memory is bounded.
+/// A program that prints more is ended, so that memory is bounded.
 const MAX_OUTPUT: usize = 16 << 20;
 /// Longest wait for an event, because the run gives signs of life to the driver.
 const WAIT: Duration = Duration::from_millis(500);
-/// Time between the request to end and the kill.
+/// Between the request to end and the kill.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A run that nothing ended before its time.
+/// A run that nothing ended before its time. Times are in seconds.
 #[derive(Debug)]
 pub struct Finished {
-    /// Time from the start to the end, in seconds.
     pub wall: f64,
-    /// Processor time of its instructions and of the system for it, with the processes that it waited for, in seconds.
+    /// Processor time of its instructions and of the system for it, with the processes that it waited for.
     pub user: f64,
     pub system: f64,
-    /// Largest resident memory of one of its processes.
+    /// The largest of one of its processes.
     pub peak_bytes: u64,
     pub status: ExitStatus,
-    /// Standard output.
     pub output: Vec<u8>,
-    /// Standard error.
     pub errors: Vec<u8>,
-    /// Time that its first thread waited for a core, in seconds.
+    /// Time that its first thread waited for a core.
     pub delay: Option<f64>,
     pub involuntary_switches: f64,
     pub major_faults: f64,
 }
 
-/// The output of a running program.
 #[derive(Default)]
 struct Pipes {
     stdout: Option<PipeReader>,
@@ -51,7 +47,7 @@ struct Pipes {
 }
 
 impl Program {
-    /// Runs the program once, for at most `limit` seconds.
+    /// For at most `limit` seconds.
     pub fn run(&self, limit: f64) -> Result<Finished, String> {
         let limit = Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX);
         let Started { mut group, stdout, stderr, begun_at } = Started::start(self)?;
@@ -120,7 +116,7 @@ impl Pipes {
         ready[0] || ready[1]
     }
 
-    /// Waits, and returns which of standard output, standard error and the end are ready.
+    /// Returns which of standard output, standard error and the end are ready.
     fn wait(&self, end: Option<BorrowedFd>, wait: Duration) -> [bool; 3] {
         let files = [self.stdout.as_ref().map(|pipe| pipe.as_fd()), self.stderr.as_ref().map(|pipe| pipe.as_fd()), end];
         let mut polled: Vec<PollFd> =
@@ -154,7 +150,6 @@ fn read<P: Read>(pipe: &mut Option<P>, text: &mut Vec<u8>) {
 }
 
 impl Finished {
-    /// Checks the exit code.
     pub fn require_success(&self, codes: &[i32]) -> Result<(), String> {
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) if codes.contains(&code) => Ok(()),
@@ -173,7 +168,7 @@ impl Finished {
         beginning(&self.output, &self.errors)
     }
 
-    /// Returns the facts about the run as far as the system reports them. Waits of a program with several threads may be its own.
+    /// As far as the system reports them. Waits of a program with several threads may be its own.
     pub fn facts(&self) -> Facts {
         let has_one_thread = self.user + self.system <= 1.05 * self.wall;
         let mut facts = Facts::default()
@@ -196,7 +191,7 @@ fn beginning(output: &[u8], errors: &[u8]) -> String {
     if lines.is_empty() { "it wrote nothing".into() } else { format!("its {name} begins: {}", lines.join(" | ")) }
 }
 
-/// Returns names with their numbers: `sleep (300 times), cat`.
+/// `sleep (300 times), cat`.
 fn count_names(names: &[String]) -> String {
     let mut counts = BTreeMap::<&str, usize>::new();
     names.iter().for_each(|name| *counts.entry(name).or_default() += 1);

@@ -1,5 +1,3 @@
-//! The specification of a command: what to run, and how to read its values.
-
 use super::environment;
 use super::start::Program;
 use super::value::{ValueSpec, is_name};
@@ -8,52 +6,48 @@ use apexmap_base::units::{self, Unit};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The keys of `[fixed]` that make the specification. No kernel has a parameter with one of these names.
+/// No kernel has a parameter with one of these names.
 pub const KEYS: [&str; 11] =
     ["command", "value", "env", "cwd", "input", "setup", "cleanup", "warm_up", "time_limit", "success", "cores"];
 
-/// Time after which a run is ended, in seconds, if the sweep sets none.
+/// In seconds, if the sweep sets none.
 const DEFAULT_LIMIT: f64 = 60.0;
 
-/// A command, as the sweep gives it and as the points hold it.
+/// As the sweep gives it and as the points hold it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Specification {
-    /// The program and its arguments.
     pub command: Vec<String>,
-    /// The values of a run. Figures show the first.
+    /// Figures show the first.
     #[serde(default = "wall", deserialize_with = "one_or_several")]
     pub value: Vec<ValueSpec>,
-    /// Environment variables of the program, in addition to those of apexmap.
+    /// In addition to those of apexmap.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The working folder; that of apexmap if absent.
+    /// That of apexmap if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The file that is the program's standard input; empty if absent.
+    /// The program's standard input; empty if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// A command before each run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
-    /// A command after each run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cleanup: Vec<String>,
-    /// Runs before each run that counts.
+    /// Before each run that counts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub warm_up: u32,
-    /// The longest time of a run, in seconds.
     #[serde(default = "default_limit", deserialize_with = "time")]
     pub time_limit: f64,
-    /// Exit codes that count as success.
+    /// Exit codes.
     #[serde(default = "zero", deserialize_with = "one_or_several")]
     pub success: Vec<i32>,
-    /// Number of cores that the program may use, such as `1` or `{threads}`; all if absent.
+    /// How many the program may use, such as `1` or `{threads}`; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "text_or_number")]
     pub cores: Option<String>,
 }
 
-/// A specification with the values of a point.
+/// With the values of a point.
 pub struct Resolved {
     pub program: Program,
     pub setup: Option<Program>,
@@ -61,7 +55,6 @@ pub struct Resolved {
 }
 
 impl Specification {
-    /// Parses the JSON of a point.
     pub fn parse(text: &str) -> Result<Self, String> {
         let specification: Self =
             serde_json::from_str(text).map_err(|error| format!("the command is not valid: {error}"))?;
@@ -73,7 +66,6 @@ impl Specification {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Checks what the types do not say.
     pub fn check(&self) -> Result<(), String> {
         if self.command.first().is_none_or(String::is_empty) {
             return Err("command is empty; write a list: command = [\"./bench\", \"--size\", \"{bytes}\"]".into());
@@ -105,7 +97,7 @@ impl Specification {
         names
     }
 
-    /// Returns the programs of a point: its values replace the names in braces.
+    /// The point's values replace the names in braces.
     pub fn resolve(&self, parameters: &BTreeMap<String, Value>) -> Result<Resolved, String> {
         let fill = |text: &String| replace(text, &mut |name| find(parameters, name));
         let fill_all = |list: &[String]| list.iter().map(fill).collect::<Result<Vec<_>, _>>();

@@ -1,8 +1,7 @@
-//! Starts a program without a copy of this process.
-//!
-//! `fork` copies the page tables of this process, whose time grows with its memory, and this process pays again when it writes to its pages.
-//! Here the child borrows the memory of this process until the program begins (`CLONE_VM` and `CLONE_VFORK`), as in `posix_spawn`, which
-//! can set neither cores nor a signal for the end of this process. The child only makes system calls.
+//! Starts a program without a copy of this process. `fork` copies the page tables of this process, whose time grows with its
+//! memory, and this process pays again when it writes to its pages. Here the child borrows the memory of this process until the
+//! program begins (`CLONE_VM` and `CLONE_VFORK`), as in `posix_spawn`, which can set neither cores nor a signal for the end of this
+//! process. The child only makes system calls.
 
 use crate::affinity;
 use apexmap_base::guarded::LAUNCH_VARIABLE;
@@ -19,10 +18,9 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::ffi::OsStringExt;
 use std::time::Instant;
 
-/// Bytes of the child's stack, besides the list of arguments, which the C library may copy to run a script.
+/// Besides the list of arguments, which the C library may copy to run a script.
 const STACK: usize = 1 << 16;
 
-/// A program with its arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The program, then its arguments.
@@ -36,18 +34,16 @@ pub struct Program {
     pub cores: Option<Vec<usize>>,
 }
 
-/// A program that was started, with the readers of its output.
 pub struct Child {
     pub id: Pid,
     pub stdout: PipeReader,
     pub stderr: PipeReader,
-    /// When the program began: after everything that this process did for it.
+    /// After everything that this process did for the program.
     pub begun_at: Instant,
 }
 
-/// A list of texts as C programs take it.
+/// As C programs take them.
 struct Texts {
-    /// They own what the pointers point to.
     _texts: Vec<CString>,
     pointers: Vec<*const c_char>,
 }
@@ -60,7 +56,7 @@ impl Texts {
     }
 }
 
-/// Starts a program with these variables in addition to those of this process, on these hardware threads.
+/// With these variables in addition to those of this process, on these hardware threads.
 pub fn start(
     program: &Program,
     input: &File,
@@ -90,7 +86,6 @@ pub fn start(
     Ok(Child { id, stdout, stderr, begun_at })
 }
 
-/// Everything that the child needs.
 struct Prepared<'a> {
     path: CString,
     folder: Option<CString>,
@@ -129,8 +124,8 @@ impl Prepared<'_> {
         }
     }
 
-    /// Replaces the child by the program. Returns why it did not. Its session has no terminal, so that nothing waits for a user, and it
-    /// ends with this process.
+    /// Replaces the child by the program. Returns why it did not. Its session has no terminal, so that nothing waits for a user,
+    /// and it ends with this process.
     fn become_program(&self, begun_at: &mut Instant) -> nix::Error {
         let prepare = || {
             setsid()?;

@@ -1,19 +1,13 @@
-//! The values of a run: their places, units and directions.
-
 use super::program::Finished;
 use apexmap_base::units::{self, Unit};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The column of the time of a program's own instructions.
 pub const USER_SECONDS: &str = "user_seconds";
-/// The column of the time that the system worked for a program.
 pub const SYSTEM_SECONDS: &str = "system_seconds";
-/// The column of the largest memory of a program.
 pub const PEAK_BYTES: &str = "peak_bytes";
 
-/// The direction of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -21,47 +15,40 @@ pub enum Better {
     Lower,
 }
 
-/// A value of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ValueSpec {
-    /// A measurement of the system.
+    /// Measured by the system.
     Usage(Usage),
-    /// A number in the output.
+    /// In the output.
     Printed(Printed),
 }
 
-/// A quantity that the system measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Usage {
-    /// Time from start to end.
     Wall,
-    /// Processor time of the program's instructions.
     User,
-    /// Processor time of the system for it.
     System,
-    /// Largest memory.
     Maxrss,
 }
 
-/// A number that the program prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
-    /// Name of the value; `value` if absent.
+    /// `value` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A regular expression whose first group is the number. The last match counts.
+    /// Its first group is the number. The last match counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
     /// The path of the number in JSON output: `results.0.median`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<String>,
-    /// The unit of the printed number. Results hold it in the base unit if apexmap knows it.
+    /// Results hold the number in the base unit if apexmap knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// The direction; `lower` for times and bytes if absent, otherwise `higher`.
+    /// `lower` for times and bytes if absent, otherwise `higher`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
 }
@@ -80,7 +67,7 @@ const UNITS: [(Unit, &str); 4] = [
     (Unit::Bytes, "bytes"),
 ];
 
-/// Returns the base unit of a unit with the end of its column and the factor; `None` for a unit that apexmap does not know.
+/// The base unit with the end of its column and the factor; `None` for a unit that apexmap does not know.
 fn known_unit(name: &str) -> Option<(Unit, &'static str, units::Scale)> {
     UNITS.into_iter().find_map(|(unit, end)| Some((unit, end, units::scale(unit, name)?)))
 }
@@ -91,7 +78,7 @@ pub fn is_name(word: &str) -> bool {
 }
 
 impl ValueSpec {
-    /// Returns the column of the value, whose end says its unit: `value_bytes_per_second`.
+    /// Its end says the unit: `value_bytes_per_second`.
     pub fn column(&self) -> String {
         let printed = match self {
             Self::Usage(Usage::Wall) => return "seconds".into(),
@@ -122,7 +109,6 @@ impl ValueSpec {
         }
     }
 
-    /// Checks the name, the pattern and the path.
     pub fn check(&self) -> Result<(), String> {
         let Self::Printed(printed) = self else { return Ok(()) };
         if let Some(name) = printed.name.as_ref().filter(|name| !is_name(name)) {
@@ -146,7 +132,7 @@ impl ValueSpec {
         }
     }
 
-    /// Returns the value of a run in its base unit; `None` for the wall time, which every sample has.
+    /// In the base unit; `None` for the wall time, which every sample has.
     pub fn extract(&self, finished: &Finished) -> Result<Option<f64>, String> {
         let printed = match self {
             Self::Usage(_) => return Ok(None),

@@ -1,8 +1,6 @@
-//! `stored` block numbers are drawn by the host as `apex_map.sequential` draws them: the same seed gives the same
-//! blocks. `generated` ones, which need floating-point numbers of 64 bits, may differ from the host's by one, because
-//! powers are rounded.
-//! DIFFERENCES from the paper: one array of indices per launch. The words of a pass exceed the caches, so that a
-//! further pass finds none of them there.
+//! `stored` block numbers are drawn as `apex_map.sequential` draws them: the same seed gives the same blocks. `generated` ones may
+//! differ from the host's by one, because powers are rounded. Unlike in the paper, there is one array of indices per launch. The
+//! words of a pass exceed the caches, so that a further pass finds none of them there.
 
 use super::device::{Device, Memory};
 use super::{DEVICE, FAMILY, WORK_ITEMS, open, output, time_passes};
@@ -68,10 +66,10 @@ const OUTPUTS: [Output; 9] = join(
     ],
 );
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("apex_map.cl"));
-/// Accesses that the host draws at once.
+/// That the host draws at once.
 const DRAWN: usize = 1 << 16;
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let (words, block, lanes) = (M.of(point), L.of(point), LANES.of(point));
     if !words.is_multiple_of(block) {
         return Err(refusal!(["M", "L"], "M = {words} words is not a multiple of L = {block} words"));
@@ -113,7 +111,7 @@ impl Problem {
         ((share * self.blocks as f64) as u64).min(self.blocks - 1)
     }
 
-    /// Returns the sum of the words of a pass. Word w of the memory holds mix(w + 1) - mix(w).
+    /// Word w of the memory holds mix(w + 1) - mix(w).
     fn pass_sum(&self, indices: &[u32]) -> u64 {
         let ends = |&index: &u32| {
             let first = u64::from(index) * self.block;
@@ -174,7 +172,7 @@ fn run(point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Returns the block numbers of a pass, which are then also in the device's memory: drawn by the host, or stored by the device as it
+/// The block numbers of a pass, which are then also in the device's memory: drawn by the host, or stored by the device as it
 /// generates them.
 fn blocks(
     device: &Device,

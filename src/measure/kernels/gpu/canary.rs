@@ -1,4 +1,4 @@
-//! The canary of a device: two kernels of fixed size before each run. If they take longer than usual, the device does other work.
+//! Two kernels of fixed size before each run. If they take longer than usual, the device does other work.
 
 use super::device::{Device, Memory};
 use crate::kernels::prelude::*;
@@ -7,24 +7,22 @@ use opencl3::program::Program;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Words that the memory kernel goes through: 64 MiB, more than the second-level cache of current GPUs.
+/// 64 MiB, more than the second-level cache of current GPUs.
 const WORDS: u64 = 8 << 20;
-/// Launches of each kernel; the shortest time counts, because interruptions only make a time longer.
+/// The shortest time counts, because interruptions only make a time longer.
 const LAUNCHES: usize = 3;
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("canary.cl"));
 
 thread_local! {
-    /// The canaries of this thread's devices, by their numbers.
+    /// Keys are the numbers of this thread's devices.
     static PREPARED: RefCell<BTreeMap<u64, Rc<Canary>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// The canary's memory on a device.
 struct Canary {
     memory: Memory<u64>,
     results: Memory<u64>,
 }
 
-/// Measures both kernels now.
 pub fn measure(device: &Device) -> Result<Facts> {
     let (program, items) = (device.program(SOURCE, &[])?, device.work_items(0));
     let earlier = PREPARED.with_borrow(|prepared| prepared.get(&device.about.number).cloned());
@@ -38,7 +36,7 @@ pub fn measure(device: &Device) -> Result<Facts> {
     Ok(Facts::default().with_fact(Fact::DeviceCanary, compute).with_fact(Fact::DeviceMemoryCanary, memory))
 }
 
-/// Allocates and fills the memory. The first launch raises the clocks, which is no part of later times.
+/// The first launch raises the clocks, which is no part of later times.
 fn prepare(device: &Device, program: &Program, items: u64) -> Result<Rc<Canary>> {
     let canary = Rc::new(Canary { memory: device.allocate(WORDS)?, results: device.allocate(items)? });
     device.run(program, "number", &[canary.memory.argument()], &[WORDS, 0], items)?;

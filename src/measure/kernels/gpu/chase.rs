@@ -32,10 +32,10 @@ const STEPS: Key<u64> = key("steps", "accesses per chase in each launch", intege
 const OUTPUTS: [Output; 7] =
     join(&super::OUTPUTS, &[output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank")]);
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("chase.cl"));
-/// Launches of a run; the last one counts.
+/// The last launch of a run counts.
 const LAUNCHES: u64 = 3;
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     [BYTES, LINE_BYTES, CHASES].into_iter().try_for_each(|key| require_power_of_two(point, key))?;
     // With fewer than 4 lines, the generator's increment has no meaning.
     if places(point) < CHASES.of(point).max(4) {

@@ -1,6 +1,5 @@
-//! A device: its memory, its programs, and launches of kernels that are timed by the device's clock.
-//!
-//! All numbers that kernels take are 64-bit words, so that no size overflows.
+//! A device: its memory, its programs, and launches that are timed by the device's clock. All numbers that kernels take are 64-bit
+//! words, so that no size overflows.
 
 use super::platforms::{Description, choose, devices};
 use crate::kernels::prelude::*;
@@ -17,20 +16,18 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Work items per compute unit that a device gets if a point leaves their number to it: as many as a multiprocessor of current GPUs
-/// holds.
+/// A multiprocessor of current GPUs holds this number.
 const ITEMS_PER_UNIT: u64 = 2048;
-/// Work items of a group.
 const GROUP: u64 = 256;
-/// Largest share by which the device's time of a launch may exceed the host's, and seconds in addition, for the steps of both clocks.
+/// Largest share by which the device's time of a launch may exceed the host's, and seconds in addition, for the steps of both
+/// clocks.
 const CLOCK_TOLERANCE: (f64, f64) = (0.02, 20e-6);
 
 thread_local! {
-    /// The devices that this thread has opened, by their numbers.
+    /// Keys are their numbers.
     static OPENED: RefCell<BTreeMap<u64, Rc<Device>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// An opened device with its queue and programs.
 pub struct Device {
     pub about: Description,
     pub context: Context,
@@ -40,16 +37,13 @@ pub struct Device {
     contradiction: Cell<Option<Times>>,
 }
 
-/// The time of a launch, in seconds.
 #[derive(Clone, Copy)]
 pub struct Times {
-    /// By the device's clock.
     pub device: f64,
-    /// By the host's clock, from its start until its end is known.
+    /// It runs until the end of the launch is known.
     pub host: f64,
 }
 
-/// Memory of the device.
 pub struct Memory<T> {
     pub buffer: Buffer<T>,
     pub count: u64,
@@ -76,17 +70,17 @@ impl Device {
         Ok(device)
     }
 
-    /// Opens a further queue, for commands that run at the same time as others.
+    /// For commands that run at the same time as others.
     pub fn another_queue(&self) -> Result<CommandQueue> {
         open_queue(&self.context, self.id).map_err(|code| failure("open a queue", &code))
     }
 
-    /// Returns the work items of a launch: `wanted`, or as many as the device holds if that is 0.
+    /// `wanted`, or the number that the device holds if that is 0.
     pub fn work_items(&self, wanted: u64) -> u64 {
         if wanted == 0 { self.about.compute_units * ITEMS_PER_UNIT } else { wanted }
     }
 
-    /// Allocates memory, whose contents are undefined.
+    /// The contents are undefined.
     pub fn allocate<T>(&self, count: u64) -> Result<Memory<T>> {
         let (name, bytes) = (&self.about.name, count.saturating_mul(size_of::<T>() as u64));
         let most = self.about.allocation_bytes;
@@ -103,7 +97,6 @@ impl Device {
         Ok(Memory { buffer: buffer.map_err(|code| failure(&operation, &code))?, count })
     }
 
-    /// Writes items from the host.
     pub fn write<T>(&self, memory: &mut Memory<T>, items: &[T]) -> Result<()> {
         assert!(items.len() as u64 <= memory.count);
         // SAFETY: the call returns when the items are copied, and they fit.
@@ -111,7 +104,6 @@ impl Device {
         done.map(drop).map_err(|code| failure("write to the device", &code))
     }
 
-    /// Reads all items.
     pub fn read<T: Copy + Default>(&self, memory: &Memory<T>) -> Result<Vec<T>> {
         let mut items = vec![T::default(); memory.count as usize];
         // SAFETY: the call returns when the items are copied, and they fit.
@@ -119,7 +111,7 @@ impl Device {
         done.map(|_| items).map_err(|code| failure("read from the device", &code))
     }
 
-    /// Returns a compiled program. `definitions` are names and values for its preprocessor. Each is compiled once.
+    /// `definitions` are names and values for its preprocessor. Each program is compiled once.
     pub fn program(&self, source: &str, definitions: &[(&str, u64)]) -> Result<Rc<Program>> {
         let options: String = definitions.iter().map(|(name, value)| format!("-D {name}={value} ")).collect();
         let key = options.clone() + source;
@@ -137,7 +129,7 @@ impl Device {
         Ok(program)
     }
 
-    /// Runs a kernel of a program and waits for it. Kernels take memories, then numbers.
+    /// Runs a kernel and waits for it. Kernels take memories, then numbers.
     pub fn run(
         &self,
         program: &Program,
@@ -151,7 +143,6 @@ impl Device {
         self.finish(&[event], start)
     }
 
-    /// Starts a kernel of a program.
     pub fn start(
         &self,
         program: &Program,
@@ -212,12 +203,11 @@ impl Description {
     }
 }
 
-fn open_queue(context: &Context, id: cl_device_id) -> std::result::Result<CommandQueue, ClError> {
+fn open_queue(context: &Context, id: cl_device_id) -> Result<CommandQueue, ClError> {
     // SAFETY: the context was made for this device.
     unsafe { CommandQueue::create(context, id, CL_QUEUE_PROFILING_ENABLE) }
 }
 
-/// Describes a failure of the driver.
 pub fn failure(operation: &str, code: &ClError) -> Error {
     Error::environment(
         format!("cannot {operation}: {code}"),

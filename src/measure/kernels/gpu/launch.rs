@@ -51,7 +51,7 @@ fn run(point: &Point, world: &World) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Queues all launches at once. Returns the time from the start of the first to the end of the last.
+/// Returns the time from the start of the first to the end of the last.
 fn queue_all(device: &Device, program: &Program, word: &Memory<u64>, launches: u64) -> Result<Times> {
     let start = Instant::now();
     let events = (0..launches).map(|_| device.start(program, "count", &[word.argument()], &[], 1));

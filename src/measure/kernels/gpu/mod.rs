@@ -1,10 +1,7 @@
-//! Kernels on GPUs and other devices of OpenCL. Each has its source for the device in the `.cl` file next to it.
-//!
-//! CLOCK: the device's own, by the events of its launches. The host's clock must not contradict it: a launch must not take longer
-//!   on the device than for the host that waits for it.
-//! WARM-UP: the first launches compile the kernel and raise the clocks. Their seconds are in the sample, but not in its time.
-//! QUIETNESS: before each run, a compute and a memory kernel of fixed size show whether the device does other work.
-//! CHECK: every word of the result or an exact sum of all, against a recomputation that shares no code with the timed kernel.
+//! Kernels on GPUs and other devices of OpenCL. Each has its source for the device in the `.cl` file next to it. Times are those of
+//! the device's clock, which the host's must not contradict: a launch must not take longer on the device than for the host that
+//! waits for it. The first launches compile the kernel and raise the clocks. Every word of the result or an exact sum of all is
+//! checked against a recomputation that shares no code with the timed kernel.
 
 pub mod apex_map;
 mod canary;
@@ -36,7 +33,6 @@ const fn region_bytes(meaning: &'static str, min: u64, default: u64) -> Key<u64>
     key("bytes", meaning, domain).in_column("region_bytes", Unit::Bytes)
 }
 
-/// The outputs of all kernels of the family.
 const OUTPUTS: [Output; 6] = [
     output("device_name", Unit::None, "the device"),
     output("device_driver", Unit::None, "platform and driver of the device"),
@@ -54,7 +50,6 @@ const OUTPUTS: [Output; 6] = [
     ),
 ];
 
-/// What kernels on devices have in common.
 const FAMILY: Kernel = Kernel {
     outputs: &OUTPUTS,
     headline: "bytes_per_second",
@@ -68,7 +63,7 @@ const FAMILY: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-/// Runs a kernel after the canary, adds the device to its outcome, and rejects times that the host's clock contradicts.
+/// Runs a kernel after the canary, and rejects times that the host's clock contradicts.
 fn run(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     let device = open(point, world)?;
     observer::add_device_canary(canary::measure(&device)?);
@@ -86,7 +81,7 @@ fn run(kernel: &Kernel, point: &Point, stream: u64, world: &mut World) -> Result
     Ok(on_transport!(world.transport, comm => combine(comm, outcome)))
 }
 
-/// Gives an outcome the time of the slowest rank, and the fault of another rank if this one has none.
+/// The time of the slowest rank, and the fault of another rank if this one has none.
 fn combine<C: Collectives>(comm: &C, mut outcome: Outcome) -> Outcome {
     let gathered = comm.gather(&[outcome.seconds.to_bits(), u64::from(outcome.verdict.is_err())]).unwrap_or_default();
     for (rank, words) in gathered.as_chunks::<2>().0.iter().enumerate() {
@@ -97,7 +92,7 @@ fn combine<C: Collectives>(comm: &C, mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// Opens this rank's device. The ranks of a node have consecutive devices.
+/// The ranks of a node have consecutive devices.
 fn open(point: &Point, world: &World) -> Result<Rc<Device>> {
     let place = on_transport!(world.transport, comm => comm.rank() % comm.ranks_on_node());
     Device::open(DEVICE.of(point) + place as u64)
@@ -107,20 +102,18 @@ fn wait_for_all(world: &World) {
     on_transport!(world.transport, comm => comm.barrier());
 }
 
-/// Passes and time of a launch, and the seconds of the launches before.
+/// `warm_up` is the time of the launches before.
 struct Timed {
     passes: u64,
     times: Times,
     warm_up: f64,
 }
 
-/// Time that the timed launch aims at, in seconds.
 const AIM: f64 = 4e-3;
-/// Largest number of passes of a launch.
 const MAX_PASSES: f64 = 65536.0;
 
-/// Times a launch of as many passes as take milliseconds, equally many on all ranks. At least one launch comes before, for compilation
-/// and clocks.
+/// A launch takes milliseconds, and has equally many passes on all ranks. At least one launch comes before, for compilation and
+/// clocks.
 fn time_passes(world: &World, mut launch: impl FnMut(u64) -> Result<Times>) -> Result<Timed> {
     let (mut passes, mut latest) = (1, launch(1)?.device);
     let mut warm_up = latest;

@@ -1,7 +1,5 @@
-//! The OpenCL devices of this machine, and the reason if there is none.
-//!
-//! A driver runs in the process that asks it. The worker asks for itself; the driver of measurements starts a process that
-//! lists the devices, which a faulty driver may crash or stop.
+//! The OpenCL devices of this machine, and the reason if there is none. A driver runs in the process that asks it. The worker asks
+//! for itself; the driver of measurements starts a process that lists the devices, which a faulty driver may crash or stop.
 
 use crate::kernels::prelude::*;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -22,20 +20,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The extension of 64-bit atomic XOR.
+/// 64-bit atomic XOR.
 const ATOMICS: &str = "cl_khr_int64_extended_atomics";
-/// The extension of floating-point numbers of 64 bits.
+/// Floating-point numbers of 64 bits.
 const DOUBLES: &str = "cl_khr_fp64";
 /// The codes of cl3 for a loader that is missing, and of OpenCL's loader for no platform.
 const NO_LOADER: i32 = -2000;
 const NO_PLATFORM: i32 = -1001;
-/// The folder of the files that name the libraries of platforms.
+/// Its files name the libraries of platforms.
 const ICD_FOLDER: &str = "/etc/OpenCL/vendors";
 
-/// What a device reports about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
-    /// Its number, GPUs first.
+    /// GPUs first.
     pub number: u64,
     /// `GPU`, `accelerator` or `CPU`.
     pub kind: String,
@@ -43,27 +40,23 @@ pub struct Description {
     pub platform: String,
     pub driver: String,
     pub memory_bytes: u64,
-    /// The largest allocation.
     pub allocation_bytes: u64,
     pub compute_units: u64,
-    /// The highest clock, if the driver tells it.
+    /// The highest clock, if the driver reports it.
     pub clock_hertz: Option<f64>,
-    /// Whether it has 64-bit atomic XOR.
+    /// 64-bit atomic XOR.
     pub has_atomics: bool,
-    /// Whether it has floating-point numbers of 64 bits.
+    /// Floating-point numbers of 64 bits.
     pub has_doubles: bool,
 }
 
-/// Returns the devices of this machine: GPUs, then accelerators, then processors, in the order of their platforms.
+/// GPUs, then accelerators, then processors, in the order of their platforms.
 pub fn devices() -> Result<Vec<(Description, cl_device_id)>> {
     let _lists = lock_lists();
     list()
 }
 
 /// Returns the device with this number from a list.
-///
-/// # Errors
-/// Fails if there is no such device.
 pub fn choose<T>(devices: Vec<T>, number: u64) -> Result<T> {
     let count = devices.len();
     devices.into_iter().nth(number as usize).ok_or_else(|| {
@@ -97,7 +90,7 @@ fn list() -> Result<Vec<(Description, cl_device_id)>> {
     Ok(numbered.map(|((_, description, id), number)| (Description { number, ..description }, id)).collect())
 }
 
-fn describe(id: cl_device_id, platform: &str, rank: usize) -> std::result::Result<Description, ClError> {
+fn describe(id: cl_device_id, platform: &str, rank: usize) -> Result<Description, ClError> {
     let device = Device::new(id);
     let extensions = device.extensions()?;
     let has = |name| extensions.split(' ').any(|extension| extension == name);
@@ -121,17 +114,15 @@ fn shorten(text: &str) -> String {
     text.trim().chars().take(MAX_NAME).collect()
 }
 
-/// Maximum characters of a name.
 const MAX_NAME: usize = 200;
-/// Longest time for a driver to list its devices.
+/// For a driver to list its devices.
 const LIST_LIMIT: Duration = Duration::from_secs(30);
-/// Maximum bytes of the list.
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
-/// The text of the process that lists devices: the devices, or the message and the help of an error.
-type Answer = std::result::Result<Vec<Description>, (String, String)>;
+/// The devices, or the message and the help of an error.
+type Answer = Result<Vec<Description>, (String, String)>;
 
-/// Returns the devices as another process lists them, within a time limit.
+/// As another process lists them, within a time limit.
 pub fn list_apart() -> Result<Vec<Description>> {
     let failed = |operation: &str, error: io::Error| Error::environment(format!("cannot {operation}: {error}"), "");
     let (output, input) = io::pipe().map_err(|e| failed("make a pipe", e))?;
@@ -155,7 +146,6 @@ pub fn list_apart() -> Result<Vec<Description>> {
     }
 }
 
-/// Describes how a driver failed, with the next step.
 fn describe_fault(is_late: bool, ended: Option<WaitStatus>) -> (String, String) {
     let fault = match ended {
         _ if is_late => format!("does not list its devices within {} s", LIST_LIMIT.as_secs()),
@@ -169,7 +159,7 @@ fn describe_fault(is_late: bool, ended: Option<WaitStatus>) -> (String, String) 
     (format!("the OpenCL driver {fault}"), format!("update or remove the driver{named}"))
 }
 
-/// Reads an answer until its end, for at most [`LIST_LIMIT`].
+/// For at most [`LIST_LIMIT`].
 fn read_answer(mut output: io::PipeReader) -> io::Result<Vec<u8>> {
     let (started, mut text, mut part) = (Instant::now(), Vec::new(), [0; 1 << 12]);
     loop {
@@ -190,7 +180,7 @@ fn read_answer(mut output: io::PipeReader) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Writes the answer and ends this process. The messages of a driver or of a crash are discarded.
+/// The messages of a driver or of a crash are discarded.
 fn answer_and_end(input: io::PipeWriter) -> ! {
     let _ = set_pdeathsig(Signal::SIGKILL);
     let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
@@ -235,7 +225,7 @@ fn vendors_folder() -> PathBuf {
     std::env::var_os("OCL_ICD_VENDORS").map_or_else(|| ICD_FOLDER.into(), PathBuf::from)
 }
 
-/// Describes the files that name the libraries of platforms; `None` if there is none.
+/// The files that name the libraries of platforms; `None` if there is none.
 fn describe_vendors(folder: &Path) -> Option<String> {
     let files: Vec<PathBuf> = match std::fs::read_dir(folder) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),

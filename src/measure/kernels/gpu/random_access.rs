@@ -1,6 +1,6 @@
-//! The definition's rules: 2^n words, half of the memory, 4 updates per word, at most 1 % of the words wrong. The
-//! look-ahead of 1024 holds for each work item, which stores one value. Every work item computes its start in HPCC's
-//! stream by jumps, as `HPCC_starts` does. The updates are undone with the index by division.
+//! The definition's rules: 2^n words, half of the memory, 4 updates per word, at most 1 % of the words wrong. The look-ahead of
+//! 1024 holds for each work item, which stores one value. Every work item computes its start in HPCC's stream by jumps, as
+//! `HPCC_starts` does. The updates are undone with the index by division.
 
 use super::device::{Device, Memory, Times};
 use super::{DEVICE, FAMILY, Timed, WORK_ITEMS, open, output, wait_for_all};
@@ -59,7 +59,7 @@ const OUTPUTS: [Output; 11] = join(
 );
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("random_access.cl"));
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let words = N_WORDS.of(point);
     if !words.is_power_of_two() {
         return Err(refusal!(
@@ -82,7 +82,6 @@ fn updates(point: &Point) -> u64 {
     (UPDATES.of(point) * N_WORDS.of(point) as f64) as u64
 }
 
-/// The table on the device, and what all kernels need.
 struct Table<'a> {
     device: &'a Device,
     program: &'a Program,
@@ -90,7 +89,6 @@ struct Table<'a> {
     updates: u64,
 }
 
-/// A division of the stream among work items.
 struct Parts {
     starts: Memory<u64>,
     items: u64,
@@ -144,14 +142,14 @@ fn run(point: &Point, world: &World) -> Result<Outcome> {
 }
 
 impl Table<'_> {
-    /// Returns the expected number of words with at least one update. Without atomics most of them may be wrong: two thirds were, on an
-    /// H200 with a table of 1 MiB.
+    /// Expected words with at least one update. Without atomics most of them may be wrong: two thirds were, on an H200 with a table
+    /// of 1 MiB.
     fn words_with_updates(&self) -> f64 {
         let words = self.table.count as f64;
         words * -(-(self.updates as f64) / words).exp_m1()
     }
 
-    /// Divides the stream among work items: each has a start and the values after it. The first ones have one value more.
+    /// Each work item has a start and the values after it. The first ones have one value more.
     fn divide(&self, items: u64) -> Result<Parts> {
         let (each, rest) = (self.updates / items, self.updates % items);
         let (leap, longer_leap) = (gf2::value_at(each), gf2::value_at(each + 1));
@@ -164,13 +162,12 @@ impl Table<'_> {
         Ok(Parts { starts: memory, items })
     }
 
-    /// Sets `T[i] = i`.
     fn number(&self) -> Result<()> {
         let (items, numbers) = (self.device.work_items(0), [self.table.count, 0]);
         self.device.run(self.program, "number", &[self.table.argument()], &numbers, items).map(drop)
     }
 
-    /// Applies all updates with a kernel. `bound` is its mask or divisor of values.
+    /// `bound` is the kernel's mask or divisor of values.
     fn apply(&self, kernel: &str, bound: u64, parts: &Parts) -> Result<Times> {
         self.run_on_values(kernel, &self.table, bound, parts)
     }
@@ -195,7 +192,7 @@ impl Table<'_> {
         Ok(self.over_table("count_unnumbered", &[self.table.count, 0])?.into_iter().sum())
     }
 
-    /// Runs a kernel over the table and returns the number that each work item found.
+    /// Returns the number that each work item found.
     fn over_table(&self, kernel: &str, numbers: &[u64]) -> Result<Vec<u64>> {
         let items = self.device.work_items(0);
         let results = self.device.allocate(items)?;

@@ -46,7 +46,7 @@ fn arrays(point: &Point) -> u64 {
     }
 }
 
-/// Returns the words of an array: pairs of words, as work items access them.
+/// Pairs of words, as work items access them.
 fn words(point: &Point) -> u64 {
     let arrays = if ACCESS.of(point) == Access::Read { 1 } else { 3 };
     BYTES.of(point) / WORD_BYTES / arrays / 2 * 2
@@ -74,7 +74,7 @@ struct Arrays<'a> {
 }
 
 impl Arrays<'_> {
-    /// Allocates an array whose words are their index plus `first`.
+    /// Words are their index plus `first`.
     fn number_words(&self, first: u64) -> Result<Memory<u64>> {
         let array = self.device.allocate(self.words)?;
         self.device.run(self.program, "number", &[array.argument()], &[self.words, first], self.items)?;

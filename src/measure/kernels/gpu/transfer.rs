@@ -1,4 +1,4 @@
-//! SOURCE: SHOC's BusSpeedDownload and BusSpeedReadback, by the same commands of OpenCL.
+//! After SHOC's BusSpeedDownload and BusSpeedReadback, by the same commands of OpenCL.
 
 use super::device::{Device, Memory, Times, failure};
 use super::{DEVICE, FAMILY, OUTPUTS, Timed, open, region_bytes, wait_for_all};
@@ -43,7 +43,7 @@ fn words(point: &Point) -> u64 {
     BYTES.of(point) / WORD_BYTES
 }
 
-/// The contents that travel to the device and to the host begin with these numbers.
+/// First words to the device and to the host.
 const FIRST: [u64; 2] = [1 << 40, 1 << 41];
 
 fn run(point: &Point, world: &World) -> Result<Outcome> {
@@ -79,7 +79,7 @@ fn run(point: &Point, world: &World) -> Result<Outcome> {
 
 struct Transfer<'a> {
     device: &'a Device,
-    /// The queue of transfers to the host.
+    /// Transfers to the host use it.
     back: CommandQueue,
     incoming: Memory<u64>,
     outgoing: Memory<u64>,
@@ -100,12 +100,11 @@ impl Transfer<'_> {
             }
         }
         self.device.queue.flush().and_then(|()| self.back.flush()).map_err(failed)?;
-        let events = events.into_iter().collect::<std::result::Result<Vec<_>, _>>().map_err(failed)?;
+        let events = events.into_iter().collect::<Result<Vec<_>, _>>().map_err(failed)?;
         self.device.finish(&events, start)
     }
 }
 
-/// An array in the host's memory.
 enum Host<'a> {
     Pageable(Vec<u64>),
     /// A buffer of the driver, mapped at this address.

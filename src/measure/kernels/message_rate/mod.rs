@@ -1,11 +1,6 @@
-//! Message rates: the code that all patterns share, in addition to the [messages](crate::kernels::shared::messages).
-//!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5 and Figures 3, 4; the OSU micro-benchmarks that it follows
-//!   (latency, bandwidth, bidirectional bandwidth, multiple pairs).
-//! PURPOSE: messages and bytes per second that leave a node, by pattern of destinations and message size.
-//! WORK: rounds of `window` messages to each destination. Bytes are the messages' content; each message counts once.
-//! DIFFERENCES from the paper: messages go only to other nodes, not to the sender's own node. Each message has its own
-//!   buffer; `buffers = "one"` gives the paper's single buffer. Every message is stamped, not only in Figure 3 (b).
+//! Message rates by pattern of destinations and message size (Underwood, Levenhagen and Brightwell, Section 5 and Figures 3, 4; the
+//! OSU micro-benchmarks). Unlike in the paper, messages go only to other nodes, not to the sender's own node; each message has its
+//! own buffer, unless `buffers = "one"`; and every message is stamped, not only in Figure 3 (b).
 
 pub mod patterns;
 pub mod ping_pong;
@@ -41,8 +36,7 @@ const fn family(pattern: Kernel) -> Kernel {
     }
 }
 
-/// Refuses a number of ranks that is not two or more nodes of `senders` ranks.
-fn refuse_uneven_nodes(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse_uneven_nodes(point: &Point) -> Result<(), Refusal> {
     let (ranks, senders) = (point.ranks as u64, SENDERS.of(point));
     if ranks % senders != 0 || ranks / senders < 2 {
         return Err(refusal!(

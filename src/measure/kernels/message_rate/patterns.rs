@@ -1,5 +1,3 @@
-//! The patterns of destinations: pairs of ranks, one node to all others, and random ranks.
-
 use super::{
     BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, ONE_WAY, OPERATION, Route, SEED,
     SENDERS, Shape, Stream, WINDOW, family, refuse_uneven_nodes, remote_nodes, run_both_directions, run_route,
@@ -14,7 +12,7 @@ pub static STREAMING: Kernel = Kernel {
     id: "message_rate.streaming",
     summary: "Message rate in one direction: windows of messages between pairs of ranks",
     place: "Section 5.1, Figure 7",
-    run: |point, _, world| on_transport!(&world.transport, comm => stream(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => stream(comm, point, world.arena)),
     ..family(ONE_WAY)
 };
 
@@ -29,7 +27,7 @@ pub static BIDIRECTIONAL: Kernel = Kernel {
     id: "message_rate.bidirectional",
     summary: "Message rate in both directions simultaneously between pairs of ranks",
     place: "Section 5.1, Figure 6",
-    run: |point, _, world| on_transport!(&world.transport, comm => run_both_directions(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run_both_directions(comm, point, world.arena)),
     ..family(BOTH_WAYS)
 };
 
@@ -40,18 +38,18 @@ pub static CYCLIC: Kernel = Kernel {
     parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     refuse: refuse_uneven_nodes,
     traffic: Traffic::AllOthers,
-    run: |point, _, world| on_transport!(&world.transport, comm => send_cyclically(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => send_cyclically(comm, point, world.arena)),
     ..family(ONE_TO_MANY)
 };
 
-/// The route of Figure 3 (a): an outer loop over the window and an inner loop over the remote nodes.
+/// Figure 3 (a): an outer loop over the window and an inner loop over the remote nodes.
 pub struct Cyclic {
     pub window: usize,
-    /// Number of remote nodes.
+    /// Remote nodes.
     pub nodes: usize,
-    /// Number of ranks per node.
+    /// Ranks per node.
     pub cores: usize,
-    /// The number of the sender in its node. Its counterparts have the same number in their nodes.
+    /// The sender's number in its node. Its counterparts have the same number in their nodes.
     pub core: usize,
 }
 
@@ -72,8 +70,8 @@ pub fn send_cyclically<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &m
     run_route(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
 }
 
-/// DIFFERENCES: the loop of Figure 4 ends one message early (`loopSize` is one `size` short); here all messages are sent. It computes
-/// the node by shift and mask, which needs powers of two; here other numbers use a division.
+/// The loop of Figure 4 ends one message early (`loopSize` is one `size` short); here all messages are sent. It computes the node
+/// by shift and mask, which needs powers of two; here other numbers use a division.
 pub static BLOCK_CYCLIC: Kernel = Kernel {
     id: "message_rate.block_cyclic",
     summary: "Message rate from one node to all other nodes in turn, in blocks",
@@ -89,7 +87,7 @@ pub static BLOCK_CYCLIC: Kernel = Kernel {
         }
         refuse_uneven_nodes(point)
     },
-    run: |point, _, world| on_transport!(&world.transport, comm => send_block_cyclically(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => send_block_cyclically(comm, point, world.arena)),
     ..family(ONE_TO_MANY)
 };
 
@@ -97,7 +95,7 @@ const BLOCK: Key<u64> =
     key("block", "block: consecutive messages per node, a divisor of the window", integers(1..=1 << 20, 8))
         .in_column("block_messages", Unit::None);
 
-/// The route of Figure 4: one loop over all data, with the node computed from the loop variable.
+/// Figure 4: one loop over all data, with the node computed from the loop variable.
 pub struct BlockCyclic {
     pub window: usize,
     pub block: usize,
@@ -131,8 +129,8 @@ pub fn send_block_cyclically<C: PointToPoint + Rma>(comm: &C, point: &Point, are
     run_route(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
 }
 
-/// DIFFERENCES: the paper does not specify the content of its vector. Here each of its `window` parts is a random permutation of the
-/// other nodes, so each node receives the same number of messages as in Figure 3 (a).
+/// The paper does not specify the content of its vector. Here each of its `window` parts is a random permutation of the other
+/// nodes, so each node receives the same number of messages as in Figure 3 (a).
 pub static INDIRECT: Kernel = Kernel {
     id: "message_rate.indirect",
     summary: "Message rate from one node to all other nodes in the order of an indirection vector",
@@ -140,11 +138,11 @@ pub static INDIRECT: Kernel = Kernel {
     parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     refuse: refuse_uneven_nodes,
     traffic: Traffic::RandomOthers,
-    run: |point, stream, world| on_transport!(&world.transport, comm => send_indirectly(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => send_indirectly(comm, point, stream, world.arena)),
     ..family(ONE_TO_MANY)
 };
 
-/// The route of Figure 3 (b).
+/// Figure 3 (b).
 pub struct Indirect {
     /// The paper's `destList`: for each message of the window, all remote nodes in random order.
     pub list: Vec<u32>,
@@ -196,18 +194,16 @@ pub static RANDOM: Kernel = Kernel {
     parameters: parameters![MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     refuse: require_two_ranks,
     traffic: Traffic::RandomOthers,
-    run: |point, stream, world| on_transport!(&world.transport, comm => send_randomly(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => send_randomly(comm, point, stream, world.arena)),
     ..family(super::RANDOM)
 };
 
-/// A route to random ranks.
 pub struct Random {
-    /// The destinations in order.
     pub list: Vec<u32>,
 }
 
 impl Random {
-    /// Draws `window` destinations from all `ranks` ranks except `own`, each with the same probability.
+    /// `window` destinations from all `ranks` ranks except `own`, each with the same probability.
     pub fn new(window: usize, ranks: usize, own: usize, random: u64) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(random);
         let mut other = || {

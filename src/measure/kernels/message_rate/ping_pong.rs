@@ -1,7 +1,5 @@
-//! SOURCE: also PingPong of the Pallas MPI benchmarks, with which the Apex-Map paper compares (Section 3.2); OSU's
-//! latency.
-//! One-sided, as in the paper: the partner polls the location of the message's last item and answers with a put when
-//! the item has arrived.
+//! Also PingPong of the Pallas MPI benchmarks, with which the Apex-Map paper compares (Section 3.2), and OSU's latency. One-sided,
+//! as in the paper: the partner polls the location of the message's last item and answers with a put when the item has arrived.
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
@@ -18,7 +16,7 @@ pub static KERNEL: Kernel = Kernel {
     parameters: parameters![MESSAGE_BYTES, ROUND_TRIP_WINDOW, ROUND_TRIPS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     method: METHOD,
     waits_for_each_message: |_| true,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..family(PING_PONG)
 };
 
@@ -36,7 +34,6 @@ const METHOD: &str = "Each rank of the first half sends a message to its partner
     measured separately and subtracted. Bytes are those of the messages' content; each \
     message is counted once, so the bandwidth of a pair is the message's length divided by half the round-trip time.";
 
-/// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (shape, me, half) = (Shape::new(point), comm.rank(), comm.size() / 2);
     let side = Side { partner: (me + half) % comm.size(), first: me < half, shape };
@@ -62,7 +59,6 @@ pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) ->
     measure(comm, point, arena, TwoSided { data, side, outgoing, incoming, wrong: 0 }, messages)
 }
 
-/// One side of a pair.
 struct Side {
     partner: usize,
     first: bool,
@@ -75,7 +71,7 @@ impl Side {
         (buffer, buffer * self.shape.stride)
     }
 
-    /// Returns the stamp of a message. With one buffer for all messages, consecutive stamps must differ.
+    /// With one buffer for all messages, consecutive stamps must differ.
     fn stamp(&self, identity: u64, round: u32, number: usize) -> u32 {
         let turn = if self.shape.one_buffer { round * self.shape.window as u32 + number as u32 } else { round };
         stamp(identity, turn)
@@ -178,9 +174,8 @@ struct OneSided<'a, C, W> {
     lost: bool,
 }
 
-/// Seconds of the transport's clock after which a put counts as lost. Puts take far less.
+/// Puts take far less.
 const PUT_TIMEOUT_SECONDS: f64 = 10.0;
-/// Turns of a waiting loop between two readings of the clock.
 const TURNS_PER_CLOCK_READING: u32 = 1 << 12;
 
 impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
@@ -235,7 +230,7 @@ impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
         }
     }
 
-    /// Stamps only: waiting for a stamp detects the message's arrival and is not a check.
+    /// Waiting for a stamp detects the message's arrival and is not a check.
     fn run_bookkeeping(&mut self, round: u32) -> u64 {
         for number in 0..self.side.shape.window {
             self.stamp(round, number);
@@ -244,7 +239,7 @@ impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
         0
     }
 
-    /// The stamps of the two sides never overlap.
+    /// As in [`TwoSided`].
     fn serial_ranks(&self) -> f64 {
         2.0
     }

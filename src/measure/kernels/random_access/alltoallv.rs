@@ -24,7 +24,7 @@ pub static KERNEL: Kernel = Kernel {
     stages: |_| Some(1),
     refuse: refuse_unusable_shift,
     buffer_bytes: |point| bytes(4 * Q.of(point) + 2 * point.ranks as u64),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -35,7 +35,6 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     measure(comm, &problem, arena, Rules::STRICT, |table| pass(&mut lists, comm, &problem, owners, table))
 }
 
-/// Generates, exchanges and applies the updates of all rounds.
 fn pass<C: Collectives>(
     lists: &mut RoundLists,
     comm: &C,

@@ -1,11 +1,7 @@
-//! SOURCE: HPC Challenge definition, "The Supplied MPI-1 RandomAccess Code", Figures 6 and 7. `sending = "immediate"`:
-//!   each update is a message of one word, sent as soon as it is generated. `"bucketed"`: the rank has a bucket per owner
-//!   and stores up to Q updates in them; when Q are stored, it sends the fullest bucket, as in the reference
-//!   implementation. `owner_by`: Blue Gene/P paper, Section 4.4.
-//! DIFFERENCES from the reference implementation: with `"bucketed"`, a rank polls for messages when its buckets are full,
-//!   not before every update. Updates of words that it owns also wait in a bucket, and are applied without a message. At the
-//!   end, the ranks add up the messages sent and received. In the reference implementation, each rank sends a last message to
-//!   all others.
+//! After the HPC Challenge definition, "The Supplied MPI-1 RandomAccess Code", Figures 6 and 7. Unlike in the reference
+//! implementation, with `"bucketed"` a rank polls for messages when its buckets are full, not before every update; updates of words
+//! that it owns also wait in a bucket, and are applied without a message; at the end, the ranks add up the messages sent and
+//! received, instead of sending a last message to all others.
 
 use super::layout::Owners;
 use super::table::Table;
@@ -33,7 +29,7 @@ pub static KERNEL: Kernel = Kernel {
         bytes(messages + 4 * Q.of(point) + 2 * point.ranks as u64)
     },
     rings: |point| vec![Rings::new(B.of(point).max(SMSG.of(point)), point.ranks as u64 - 1)],
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -84,7 +80,7 @@ struct Rank<'a, C: Mailboxes> {
 }
 
 impl<C: Mailboxes> Rank<'_, C> {
-    /// Sends each update immediately, as in Figures 6 and 7.
+    /// As in Figures 6 and 7.
     fn send_immediately(&mut self, problem: &Problem, table: &mut Table) {
         let mut generator = problem.own_generator();
         for _ in 0..problem.own_updates() {
@@ -103,7 +99,7 @@ impl<C: Mailboxes> Rank<'_, C> {
         }
     }
 
-    /// Stores up to Q updates in buckets and sends the fullest one.
+    /// Stores up to Q updates and sends the fullest bucket.
     fn send_buckets(&mut self, problem: &Problem, table: &mut Table) {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
         let mut buckets = Buckets::new(problem.owners.parts(), problem.look_ahead);
@@ -130,7 +126,7 @@ impl<C: Mailboxes> Rank<'_, C> {
         }
     }
 
-    /// Sends a message, and receives while all send handles are busy.
+    /// Receives while all send handles are busy.
     fn send(&mut self, to: usize, words: &[u64], table: &mut Table) {
         while !self.outbox.send(to, words) {
             if !self.receive(table) {
@@ -141,7 +137,7 @@ impl<C: Mailboxes> Rank<'_, C> {
         self.tally.hops += words.len() as u64;
     }
 
-    /// Applies the updates of all messages that have arrived. Returns whether any had arrived.
+    /// Returns whether any message had arrived.
     fn receive(&mut self, table: &mut Table) -> bool {
         let received_before = self.received;
         while let Some(words) = self.inbox.take(|_, words| {
@@ -202,7 +198,7 @@ impl Buckets {
         self.stored += 1;
     }
 
-    /// Moves the values of the fullest bucket to `batch`. Returns the owner of the bucket.
+    /// Moves the values of the fullest bucket to `batch`. Returns its owner.
     fn empty_fullest(&mut self, batch: &mut Vec<u64>) -> usize {
         let largest = self.counts.iter().copied().max().unwrap_or(0);
         let owner = self.counts.iter().position(|&count| count == largest).unwrap_or(0);

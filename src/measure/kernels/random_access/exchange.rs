@@ -1,9 +1,8 @@
-//! SOURCE: Plimpton et al., Section 2 and Figure 1: the ranks form a list (1d), an array (2d), a grid (3d), up to a
-//!   hypercube. In each stage a rank sends one message to every other rank in its line of that dimension. With k^d ranks it
-//!   sends L = d (k - 1) messages and V = d Q (k - 1)/k updates per round.
-//! DIFFERENCES: if P is not k^d, the grid is as equal as the prime factors of P allow. A buffer holds twice the mean
-//!   message plus 16 updates. A longer message is sent in pieces: a piece that fills the buffer is followed by another.
-//!   Empty messages are also sent.
+//! After Plimpton et al., Section 2 and Figure 1: the ranks form a list (1d), an array (2d), a grid (3d), up to a hypercube. In
+//! each stage a rank sends one message to every other rank in its line of that dimension. With k^d ranks it sends L = d (k - 1)
+//! messages and V = d Q (k - 1)/k updates per round. If P is not k^d, the grid is as equal as the prime factors of P allow. A
+//! buffer holds twice the mean message plus 16 updates. A longer message is sent in pieces: a piece that fills the buffer is
+//! followed by another.
 
 use super::grid::NodeGrid;
 use super::layout::Owners;
@@ -44,7 +43,7 @@ pub static KERNEL: Kernel = Kernel {
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
         vec![Rings::lines(SMSG.of(point), peers as u64, piece_words(&grid, Q.of(point)))]
     },
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -59,14 +58,14 @@ fn grid(point: &Point) -> NodeGrid {
     NodeGrid::from_ranks(point.ranks, STAGES.of(point) as usize)
 }
 
-/// Returns the other ranks of a rank's line, beginning with the next one: the first messages of all ranks then go to different ranks.
+/// Begins with the next rank: the first messages of all ranks then go to different ranks.
 fn peers_after(grid: &NodeGrid, rank: usize, stage: usize) -> Vec<usize> {
     let mut peers = grid.peers(rank, stage);
     peers.rotate_left(grid.coordinate(rank, stage));
     peers
 }
 
-/// Returns the maximum number of words of a message. It is computed for the shortest line, whose messages are the longest.
+/// Computed for the shortest line, whose messages are the longest.
 fn piece_words(grid: &NodeGrid, look_ahead: u64) -> usize {
     let shortest = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len() + 1).min().unwrap_or(1);
     2 * (look_ahead as usize).div_ceil(shortest) + 16
@@ -109,12 +108,10 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     outcome
 }
 
-/// One dimension of the exchange.
 struct Stage<I> {
-    /// The other ranks of this rank's line, in the order of their places in it, beginning after this rank's.
+    /// In the order of their places in the line, beginning after this rank's.
     peers: Vec<usize>,
     inboxes: Vec<I>,
-    /// For each owner, its place in the line.
     places: Vec<u32>,
     own: usize,
     /// For each peer, the range of its updates in the buckets that are not sent yet. `Some` of an empty range is an empty message.
@@ -123,18 +120,16 @@ struct Stage<I> {
     awaited: Vec<bool>,
 }
 
-/// Updates by their places in a line.
 #[derive(Default)]
 struct Buckets {
     words: Vec<u64>,
-    /// First and number of each place's updates in `words`.
     ranges: Vec<(usize, usize)>,
     counts: Vec<usize>,
 }
 
 impl Buckets {
-    /// Puts each update into the bucket of its place, of `capacity` updates. If this is too small for one of them, or would be mostly
-    /// empty, sorts the updates instead.
+    /// Puts each update into the bucket of its place, of `capacity` updates. If this is too small for one of them, or would be
+    /// mostly empty, sorts the updates instead.
     fn fill(&mut self, values: &[u64], capacity: usize, place: impl Fn(u64) -> usize) {
         let places = self.counts.len();
         if values.len() < 4 * places || !self.scatter(values, capacity, &place) {
@@ -175,10 +170,8 @@ struct Member<'a, C: Mailboxes> {
     owners: Owners,
     index: Index,
     piece: usize,
-    /// Updates for the next stage.
     held: Vec<u64>,
     buckets: Buckets,
-    /// Updates of the rank's own words.
     own: Pending,
     tally: Tally,
 }
@@ -233,7 +226,6 @@ impl<C: Mailboxes> Member<'_, C> {
         kept.extend_from_slice(&buckets.words[start..start + count]);
     }
 
-    /// Sends each peer of the line the updates for its place, and receives those for this rank's place.
     fn exchange(&mut self, stage: usize) {
         let Self { stages, outbox, buckets, held, own, tally, comm, piece, .. } = self;
         let received = if stage + 1 == stages.len() { own.list_mut() } else { held };

@@ -1,21 +1,19 @@
-//! A grid of ranks in any number of dimensions. Updates travel through it in dimension order.
-//!
-//! SOURCE: Blue Gene/P paper, Section 4.2. A grid of one dimension is an all-to-all exchange. A grid of dimensions of size
-//!   two is a hypercube.
+//! Updates travel through a grid in dimension order (Blue Gene/P paper, Section 4.2). One dimension is an all-to-all exchange;
+//! dimensions of size two are a hypercube.
 
-/// A grid of ranks. The coordinates of a rank are its digits in a mixed radix; the first dimension is the least significant digit.
+/// The coordinates of a rank are its digits in a mixed radix; the first dimension is the least significant digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeGrid {
     sizes: Vec<usize>,
 }
 
 impl NodeGrid {
-    /// Creates a grid of these dimensions. Dimensions of size one are omitted, because nothing travels along them.
+    /// Dimensions of size one are omitted, because nothing travels along them.
     pub fn new(sizes: &[usize]) -> Self {
         Self { sizes: sizes.iter().copied().filter(|&size| size > 1).collect() }
     }
 
-    /// Creates a grid of at most `dimensions` dimensions, as equal as the prime factors of `ranks` allow, the largest first.
+    /// At most `dimensions` dimensions, as equal as the prime factors of `ranks` allow, the largest first.
     pub fn from_ranks(ranks: usize, dimensions: usize) -> Self {
         let mut sizes = vec![1; dimensions];
         for prime in prime_factors(ranks).into_iter().rev() {
@@ -45,7 +43,7 @@ impl NodeGrid {
         others.map(|place| rank - own * stride + place * stride).collect()
     }
 
-    /// Returns the next hop of an update at `rank` for `owner`: the dimension and the next rank. Returns `None` if `rank` is `owner`.
+    /// Returns the dimension and the next rank of an update at `rank` for `owner`, or `None` if `rank` is `owner`.
     pub fn next_hop(&self, rank: usize, owner: usize) -> Option<(usize, usize)> {
         let mut stride = 1;
         for (dimension, &size) in self.sizes.iter().enumerate() {

@@ -1,15 +1,12 @@
-//! SOURCE: Plimpton et al., Figure 2. For numbers of ranks that are not powers of two, the recursive halving of Section 2
-//!   ([`recursive_halving`]). The optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates =
-//!   "deferred"` (Mod2), `waits = "late"` (Mod3), SMSG = 2 (Mod7). The original is "on_demand", "at_once", "early" and
-//!   SMSG = 1.
-//! DIFFERENCES: the dimensions are processed from the highest, so that powers of two are a special case of recursive
-//!   halving. A comparison with the first word of the upper half replaces the mask. We interpret Mod2 as follows: updates
-//!   that a rank generates for itself are applied after the exchange, with the received ones, instead of before. A
-//!   buffer holds 2 Q + 16 updates, or `message_words`. A longer message is sent in pieces: a piece that fills the
-//!   buffer is followed by another. With "deferred" and "late", the updates that a rank generates for itself are
-//!   applied while it waits for the last message, as in the authors' code in HPCC. The last of them, an eighth of Q
-//!   and at most 128, are prefetched and wait for that message. In a round a rank may receive more than Q updates by
-//!   chance, which the paper's footnote 1 allows: `excess_share` and `stored_max` report these updates.
+//! After Plimpton et al., Figure 2. For numbers of ranks that are not powers of two, the recursive halving of Section 2
+//! ([`recursive_halving`]). The optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates = "deferred"` (Mod2), `waits
+//! = "late"` (Mod3), SMSG = 2 (Mod7). The original is "on_demand", "at_once", "early" and SMSG = 1. Here the dimensions are
+//! processed from the highest, so that powers of two are a special case. A comparison with the first word of the upper half
+//! replaces the mask. We interpret Mod2 as follows: updates that a rank generates for itself are applied after the exchange, with
+//! the received ones. A buffer holds 2 Q + 16 updates, or `message_words`. A longer message is sent in pieces: a piece that fills
+//! the buffer is followed by another. With "deferred" and "late", the updates that a rank generates for itself are applied while it
+//! waits for the last message, as in the authors' code in HPCC. The last of them, an eighth of Q and at most 128, are prefetched
+//! and wait for that message. In a round a rank may receive more than Q updates by chance, which footnote 1 allows.
 
 use super::random_stream::Index;
 use super::table::{Pending, Placement, SpecialisedTable, Table};
@@ -44,7 +41,7 @@ pub static KERNEL: Kernel = Kernel {
         bytes(11 * Q.of(point) + (stages + SMSG.of(point)) * piece_words(point) as u64)
     },
     rings: |point| vec![Rings::lines(SMSG.of(point), u64::from(point.ranks.ilog2()) + 1, piece_words(point))],
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -126,7 +123,6 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     outcome
 }
 
-/// The updates that a rank keeps, and those that it sends to the other half of its partition.
 struct SplitLists {
     keep: Vec<u64>,
     send: Vec<u64>,
@@ -135,7 +131,6 @@ struct SplitLists {
 struct Cube<'a, C: Mailboxes> {
     comm: &'a C,
     stages: Vec<Stage>,
-    /// One inbox per stage and peer.
     inboxes: Vec<Vec<C::PeerInbox>>,
     outbox: C::PeerOutbox,
     index: Index,
@@ -145,7 +140,7 @@ struct Cube<'a, C: Mailboxes> {
     at_once: bool,
     /// The divided updates of a stage. Stage s uses element s modulo 2.
     lists: [SplitLists; 2],
-    /// Updates of the rank's own words, which are those that it keeps in the last stage.
+    /// The updates that the rank keeps in the last stage.
     own: Pending,
     tally: Tally,
 }
@@ -184,7 +179,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         Tally { buffer_bytes: bytes((words + lists + receives) as u64), ..self.tally }
     }
 
-    /// Divides updates for a stage. After the last stage, all updates are for the rank's own words.
+    /// After the last stage, all updates are for the rank's own words.
     fn divide(&mut self, values: &[u64], stage: usize) {
         let SplitLists { keep, send } = &mut self.lists[stage % 2];
         let keep = if stage + 1 >= self.stages.len() { self.own.list_mut() } else { keep };
@@ -201,7 +196,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         }
     }
 
-    /// Applies the updates of the rank's own words and moves the others to the front. Returns the number of the others.
+    /// Moves the other updates to the front and returns their number.
     fn apply_own_updates(&mut self, values: &mut [u64], table: &mut Table<impl Placement>) -> usize {
         let mut others = 0;
         for i in 0..values.len() {
@@ -218,8 +213,8 @@ impl<C: Mailboxes> Cube<'_, C> {
         others
     }
 
-    /// Runs one stage: sends the updates of the other half, receives those of the own half, and divides all that the rank then holds
-    /// for the next stage.
+    /// Sends the updates of the other half, receives those of the own half, and divides all that the rank then holds for the next
+    /// stage.
     fn exchange(&mut self, stage: usize, table: &mut Table<impl Placement>) {
         let mut swap = Swap::new(&self.stages[stage], self.lists[stage % 2].send.len());
         if stage + 1 == self.stages.len() {
@@ -244,7 +239,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         empty(self.comm, &mut self.lists[stage % 2].send);
     }
 
-    /// Processes the updates that a rank keeps in a stage: divides them for the next stage, or applies them in the last one.
+    /// Divides them for the next stage, or applies them in the last one.
     fn process_kept(&mut self, stage: usize, table: &mut Table<impl Placement>) {
         if stage + 1 == self.stages.len() {
             let applied = self.own.apply(table);
@@ -258,7 +253,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         empty(self.comm, &mut self.lists[stage % 2].keep);
     }
 
-    /// Sends unsent updates while send handles are free. Returns whether it sent any.
+    /// Sends while send handles are free. Returns whether it sent any.
     fn send(&mut self, swap: &mut Swap, stage: usize) -> bool {
         let mut progress = false;
         for (unsent, &peer) in swap.unsent.iter_mut().zip(&self.stages[stage].peers) {
@@ -275,7 +270,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         progress
     }
 
-    /// Takes the messages that have arrived. Returns whether any had arrived.
+    /// Returns whether any message had arrived.
     fn receive(&mut self, swap: &mut Swap, stage: usize) -> bool {
         let mut progress = false;
         let next = stage + 1;
@@ -303,16 +298,16 @@ impl<C: Mailboxes> Cube<'_, C> {
     }
 }
 
-/// Empties a list.
 #[inline(always)]
 fn empty(comm: &impl Comm, list: &mut Vec<u64>) {
     list.clear();
     comm.free(list);
 }
 
-/// The messages of a stage, to and from one or two peers, that are not complete yet.
+/// The messages of a stage that are not complete yet, to and from one or two peers.
 struct Swap {
-    /// For each peer, the range of the send list that is not sent yet. `Some` of an empty range is an empty message.
+    /// As in `exchange`: for each peer, the range of the send list that is not sent yet. `Some` of an empty range is an empty
+    /// message.
     unsent: [Option<(usize, usize)>; 2],
     /// For each peer, whether another piece of its message is expected.
     awaited: [bool; 2],

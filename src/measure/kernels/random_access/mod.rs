@@ -1,15 +1,7 @@
-//! RandomAccess: the code that its algorithms share (parameters, the problem, verification, timing).
-//!
-//! SOURCE: the HPC Challenge definition of RandomAccess; the papers of the algorithms.
-//! PURPOSE: the rate of updates in random order to words of a table larger than any cache.
-//! WORK: `updates` x N_words updates T[index(v)] ^= v, with v from a stream of 64-bit values; 8 bytes per update. Most
-//!   algorithms also offer the other operations of the definition, `add`, `and` and `or`.
-//! CHECK: after the run, the number of updates on each rank and a hash of index and value. Then all updates are applied
-//!   again, each sent directly to its owner, which is computed by division. This must restore `T[i] = i` ([`measure`]).
-//!   Operations other than xor are replayed on a second table.
-//! DIFFERENCES from the reference implementation: starting points have a common offset, unless `offset = "none"`, because
-//!   without it most early updates of some ranks go to one destination. Buffers are allocated before the clock starts. The
-//!   table's size is a parameter, not derived from memory (the rules: 2^n words, at most half of memory).
+//! RandomAccess: the rate of updates in random order to words of a table larger than any cache (HPC Challenge definition; the
+//! papers of the algorithms). Unlike in the reference implementation, starting points have a common offset, unless `offset =
+//! "none"`, because without it most early updates of some ranks go to one destination. Buffers are allocated before the clock
+//! starts. The table's size is a parameter, not derived from memory (the rules: 2^n words, at most half of memory).
 
 pub mod alltoallv;
 pub mod base;
@@ -150,7 +142,6 @@ const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table 
     compared with those that the streams imply. All updates were then undone, each directly at its owner, which had to \
     restore T[i] = i. Runs of another operation than xor were replayed on a second table, which had to contain the same words.";
 
-/// What algorithms of RandomAccess have in common.
 const FAMILY: Kernel = Kernel {
     outputs: OUTPUTS,
     method: METHOD,
@@ -177,7 +168,7 @@ const FAMILY: Kernel = Kernel {
     ..Kernel::DEFAULT
 };
 
-fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), Refusal> {
+fn check(kernel: &Kernel, point: &Point) -> Result<(), Refusal> {
     let words = N_WORDS.of(point);
     if !words.is_power_of_two() {
         let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
@@ -220,7 +211,7 @@ fn check(kernel: &Kernel, point: &Point) -> std::result::Result<(), Refusal> {
     Ok(())
 }
 
-/// Runs an algorithm. The number of the run is not used, because the definition's streams are the same in every run.
+/// The number of the run is not used, because the definition's streams are the same in every run.
 fn run(kernel: &Kernel, point: &Point, run: u64, world: &mut World) -> Result<Outcome> {
     let run_stored = |point: &Point, world: &mut World| match TIME_BOUND.of(point) {
         0 => (kernel.run)(point, run, world),
@@ -242,8 +233,7 @@ fn bytes(words: u64) -> u64 {
     words.saturating_mul(WORD_BYTES)
 }
 
-/// Refuses `owner_by = "shift"` if the number of ranks is not a power of two.
-fn refuse_unusable_shift(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse_unusable_shift(point: &Point) -> Result<(), Refusal> {
     if OWNER_BY.of(point) == OwnerBy::Shift && !point.ranks.is_power_of_two() {
         return Err(refusal!(
             ["owner_by", "ranks"],

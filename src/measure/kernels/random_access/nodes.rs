@@ -1,15 +1,10 @@
-//! PURPOSE: the mapping modes with one table per node, on more than one node.
-//! SOURCE: Blue Gene/P paper, Section 3.2, Table 1. The letters of a mode are table, generation and look-ahead limit, each
-//!   per core (C) or per node (N): modes 5 (NCC), 6 (NCN), 7 (NNC) and 8 (NNN). A round exchanges updates as in
-//!   Plimpton et al., Section 2.
-//! WORK: rounds. Each generating core fills a list up to its limit: Q in modes 5 and 8, an equal part of Q in mode 6, and Q
-//!   times the cores of the node in mode 7. The rank's first thread exchanges the lists with the other nodes in one
-//!   all-to-all. Then all cores apply equal parts of the received updates, by an `atomic` xor or by load, xor and store
-//!   (`unlocked`), while the next lists are filled.
-//! CHECK: the same as for all algorithms. With `unlocked`, updates may be lost, up to 1 % of the words.
-//! DIFFERENCES: mode 1 is any other kernel with a rank per core. Modes 2 to 4 are not meaningful (Section 3.2). On the
-//!   threads transport, nodes are threads of one process, each with its own team; use a number of ranks whose product with
-//!   `cores` is the number of cores.
+//! The mapping modes with one table per node, on more than one node (Blue Gene/P paper, Section 3.2, Table 1). The letters of a
+//! mode are table, generation and look-ahead limit, each per core (C) or per node (N): modes 5 (NCC), 6 (NCN), 7 (NNC) and 8 (NNN).
+//! Mode 1 is any other kernel with a rank per core; modes 2 to 4 are not meaningful. The limit of a generating core is Q in modes 5
+//! and 8, an equal part of Q in mode 6, and Q times the cores of the node in mode 7. The rank's first thread exchanges the lists
+//! with the other nodes, as in Plimpton et al., Section 2. Then all cores apply equal parts of the received updates, while the next
+//! lists are filled. With `unlocked`, up to 1 % of the words may be wrong. On the threads transport, nodes are threads of one
+//! process, each with its own team; use a number of ranks whose product with `cores` is the number of cores.
 
 use super::layout::Owners;
 use super::random_stream::Generator;
@@ -47,7 +42,7 @@ pub static KERNEL: Kernel = Kernel {
         let lists = plan.sources * (5 * plan.limit + 2 * point.ranks);
         bytes((lists + 3 * plan.sources * plan.limit + 2 * point.ranks) as u64)
     },
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -58,7 +53,7 @@ const UPDATES_BY: Key<UpdatesBy> =
     choice_key("updates_by", "update method: atomic (an atomic xor) or unlocked (unprotected load and store)");
 choice! { enum UpdatesBy { Atomic = "atomic", Unlocked = "unlocked" } }
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let (plan, look_ahead) = (Plan::new(point), Q.of(point));
     refuse_small_limit(plan.mode, plan.cores, look_ahead)?;
     let streams = (plan.sources * point.ranks) as u64;
@@ -71,14 +66,13 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     Ok(())
 }
 
-/// The division of the generation among cores.
 #[derive(Clone, Copy)]
 struct Plan {
     mode: u64,
     cores: usize,
-    /// Number of cores that generate updates.
+    /// Cores that generate updates.
     sources: usize,
-    /// Maximum number of updates in the list of one source.
+    /// Most updates in the list of one source.
     limit: usize,
 }
 
@@ -93,8 +87,8 @@ impl Plan {
         Self { mode, cores, sources, limit }
     }
 
-    /// Returns the maximum number of updates stored per core or per node, as the look-ahead limit of the mode counts them. It
-    /// considers the list and the updates received by the node.
+    /// Per core or per node, as the look-ahead limit of the mode counts updates. Considers the list and the updates received by the
+    /// node.
     fn max_stored(&self, received: usize) -> usize {
         match self.mode {
             5 => self.limit.max(received.div_ceil(self.cores)),
@@ -117,22 +111,18 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     })
 }
 
-/// The data that the threads of a node share.
 struct Node {
-    /// One list per source.
     lists: Vec<Mutex<RoundLists>>,
-    /// The updates received in a round.
     received: RwLock<Vec<u64>>,
     rounds: u64,
     cores: usize,
     owners: Owners,
 }
 
-/// The state of one thread.
 struct Core<'a> {
     number: usize,
     words: Words<'a>,
-    /// The stream that this thread generates, if any, and the number of its remaining updates.
+    /// The stream that this thread generates, and the number of its remaining updates.
     source: Option<(Generator, u64)>,
 }
 
@@ -189,7 +179,7 @@ fn pass<C: Collectives>(
 }
 
 impl Node {
-    /// Runs the rounds of a core. Returns the number of updates that it applied. All other cores wait while `exchange` runs.
+    /// Returns the number of updates that the core applied. All other cores wait while `exchange` runs.
     fn work(&self, mut core: Core, problem: &Problem, gate: &Gate, mut exchange: impl FnMut()) -> u64 {
         let mut applied = 0;
         for _ in 0..self.rounds {
@@ -210,7 +200,6 @@ impl Node {
         applied
     }
 
-    /// Fills the core's list and sorts it by owner.
     fn fill(&self, core: &mut Core, problem: &Problem) {
         let Some((generator, left)) = &mut core.source else { return };
         let mut list = self.lists[core.number].lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
-//! SOURCE: Figure 14: rounds of Q puts into a buffer that the owner keeps for each rank, barrier, scan, barrier.
-//! DIFFERENCES: the code of Figure 14 clears the entry after the one that it has read; here the entries that were read
-//! are cleared. An entry of 0 ends a buffer, so the stream must not contain 0. The LCG contains 0 and is refused.
+//! After Figure 14: rounds of Q puts into a buffer that the owner keeps for each rank, barrier, scan, barrier. The code of Figure
+//! 14 clears the entry after the one that it has read; here the entries that were read are cleared. An entry of 0 ends a buffer, so
+//! the stream must not contain 0.
 
 use super::layout::Owners;
 use super::random_stream::Generator;
@@ -35,7 +35,7 @@ pub static KERNEL: Kernel = Kernel {
         refuse_unusable_shift(point)
     },
     buffer_bytes: |point| bytes(point.ranks as u64 * (Q.of(point) + 3)),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -63,7 +63,6 @@ fn run<C: Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     })
 }
 
-/// Puts the updates into the owners' buffers in rounds, as in Figure 14.
 fn run_puts<C: Rma>(
     comm: &C,
     problem: &Problem,
@@ -104,7 +103,7 @@ fn run_puts<C: Rma>(
     tally
 }
 
-/// Applies all updates by remote atomics on the table itself. Creating the window is not timed.
+/// Remote atomics on the table itself. Creating the window is not timed.
 fn run_atomics<C: Rma>(
     comm: &C,
     problem: &Problem,
@@ -126,9 +125,8 @@ fn run_atomics<C: Rma>(
     Tally { applied: received.iter().sum(), ..tally }
 }
 
-/// Applies all updates. Also returns the number of updates sent to each rank.
-///
-/// The generator is passed by value, so that it stays in registers: the processor waits for all stores before each atomic operation.
+/// Also returns the number of updates sent to each rank. The generator is passed by value, so that it stays in registers: the
+/// processor waits for all stores before each atomic operation.
 fn apply_atomics(
     comm: &impl Rma,
     problem: &Problem,

@@ -1,5 +1,3 @@
-//! The problem of a run: the table, its owners, the streams of updates and their starting points.
-
 use super::layout::{Layout, Owners};
 use super::operation::Operation;
 use super::random_stream::{COMMON_OFFSET, Generator, Index, StreamKind};
@@ -8,7 +6,6 @@ use crate::kernels::prelude::*;
 use std::ops::Range;
 
 choice! {
-    /// The starting points of the streams.
     pub enum Starts {
         /// Equally along the cycle.
         Spaced = "spaced",
@@ -31,13 +28,12 @@ choice! {
 /// The maximum number of updates that the definition allows a process to look ahead and to store.
 pub const LOOK_AHEAD_LIMIT: usize = 1024;
 
-/// A division of the ranks into nodes of `cores` ranks each. In each node the first rank generates updates, and the last
-/// `cores - routers` ranks own parts of the table.
+/// Nodes of `cores` ranks each. In each the first rank generates updates, and the last `cores - routers` ranks own parts of the
+/// table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nodes {
     pub count: usize,
     pub cores: usize,
-    /// Ranks of each node that own no part of the table.
     pub routers: usize,
 }
 
@@ -63,24 +59,19 @@ impl Nodes {
 /// One rank's view of the problem.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// The owner of each word.
     pub owners: Layout,
     pub nodes: Nodes,
     /// The number of this rank's part in `owners`. It has no meaning if `own_words` is 0.
     pub part: usize,
-    /// Number of words of this rank's part of the table.
     pub own_words: usize,
-    /// The streams. The number of updates of stream s is proportional to the words of part s.
+    /// The number of updates of stream s is proportional to the words of part s.
     pub streams: Layout,
-    /// The streams that this rank generates.
     pub own_streams: Range<usize>,
     pub index: Index,
     /// Q in the papers.
     pub look_ahead: usize,
-    /// Number of updates of all streams.
     pub updates: u64,
     pub kind: StreamKind,
-    /// The operation of an update.
     pub operation: Operation,
     pub pages: Pages,
     starts: Starts,
@@ -111,7 +102,7 @@ impl Problem {
         Self { own_streams: rank * streams..(rank + 1) * streams, streams: whole.streams, ..distributed }
     }
 
-    /// Returns the problem of a table that one rank owns and `streams` streams update.
+    /// The problem of a table that one rank owns and `streams` streams update.
     pub fn with_local_table(point: &Point, streams: usize) -> Self {
         Self::with_parts(point, 1, streams)
     }
@@ -165,8 +156,6 @@ impl Problem {
         self.streams.parts().div_ceil(self.nodes.count)
     }
 
-    /// Returns a generator at the start of a stream.
-    ///
     /// With `spaced`, starts are at equal distances along the cycle, as the text of the definition requires. With `reference`, the
     /// start is the number of updates of all earlier streams, 4 x the first word, as in the reference implementation.
     pub fn generator(&self, stream: usize) -> Generator {
@@ -196,7 +185,6 @@ impl Problem {
         }
     }
 
-    /// Lists the rules of the definition about updates, look-ahead and stream that this problem breaks.
     pub fn rules_broken(&self) -> Vec<&'static str> {
         let kept = [
             (self.kind == StreamKind::Lfsr, "stream"),

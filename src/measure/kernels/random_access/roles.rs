@@ -1,17 +1,11 @@
-//! SOURCE: Blue Gene/P paper, Section 4.3 (generation and X, Y, Z, update: four roles), 4.3.1 (buckets), 5.1 (loads),
-//!   and the generalisation in Section 6: d dimensions over k' of k cores.
-//! WORK: a node is `cores_per_node` consecutive ranks. Its first `routers` ranks share the dimensions of the grid of
-//!   nodes, and the first of them generates the node's updates. Updates that arrive along a dimension go to the rank
-//!   of the next dimension. If an update needs none of a rank's dimensions, it goes to the rank of the next dimension that
-//!   it needs, on the same node. The other ranks own disjoint parts of the table; they only receive and update, without locks.
-//! CHECK: the same as for all algorithms. `core0_load_seconds` and so on are the busy time of a core per update of its
-//!   node, without waits for messages or room; the paper has 95, 112, 114 and 146 cycles. If ranks share a processor,
-//!   the time of the others is included. With `disabled` = n, the last n cores of each node discard the updates that they
-//!   receive; the paper measured loads in this way. Every update is then either applied or discarded, and both are counted
-//!   and hashed. With `delay_ns`, core `delayed_core` waits this time for every update that it generates or receives; the
-//!   paper confirmed loads in this way.
-//! DIFFERENCES: cores are ranks (on the threads transport, threads of one process), and local buffers are messages. The paper's
-//!   receive takes up to four packets: `packets = 4`.
+//! After the Blue Gene/P paper, Section 4.3 (generation and X, Y, Z, update: four roles), 4.3.1 (buckets), 5.1 (loads), and the
+//! generalisation in Section 6: d dimensions over k' of k cores. A node is `cores_per_node` consecutive ranks. Its first `routers`
+//! ranks share the dimensions of the grid of nodes, and the first of them generates the node's updates. Updates that arrive along a
+//! dimension go to the rank of the next dimension. If an update needs none of a rank's dimensions, it goes to the rank of the next
+//! dimension that it needs, on the same node. The other ranks own disjoint parts of the table, without locks. The loads are the
+//! busy time of a core per update of its node, without waits for messages or room; the paper has 95, 112, 114 and 146 cycles, and
+//! confirmed them with `disabled` and `delay_ns`. If ranks share a processor, the time of the others is included. Local buffers are
+//! messages here. The paper's receive takes up to four packets: `packets = 4`.
 
 mod loads;
 mod plan;
@@ -51,7 +45,7 @@ pub static KERNEL: Kernel = Kernel {
         bytes(((plan.max_buckets() + messages) * plan.capacity + point.ranks) as u64)
     },
     rings: plan::rings,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -75,7 +69,7 @@ const PACKETS: Key<u64> = key(
 )
 .in_column("receive_packets", Unit::None);
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let (ranks, cores, routers) = (point.ranks as u64, CORES.of(point), ROUTERS.of(point));
     if !ranks.is_multiple_of(cores) {
         return Err(refusal!(
@@ -126,38 +120,34 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     Ok(outcome)
 }
 
-/// A mailbox of this rank and its state.
 struct Channel<C: Mailboxes> {
     inbox: C::Inbox,
     outbox: C::Outbox,
-    /// Number of senders that have sent their last message.
+    /// Senders that have sent their last message.
     ended: usize,
     received: Vec<u64>,
 }
 
-/// The state of one rank.
 struct Member<'a, C: Mailboxes> {
     comm: &'a C,
     plan: &'a RolePlan,
     owners: Owners,
     index: Index,
-    /// The channels that this rank may use. The first has the number `first_channel`.
+    /// Those that this rank may use. The first has the number `first_channel`.
     channels: Vec<Channel<C>>,
     first_channel: usize,
     routes: Vec<Route>,
-    /// The bucket for each part of the table.
+    /// For each part of the table.
     bucket_for: Vec<u32>,
     buckets: Vec<Vec<u64>>,
     stored: usize,
     tally: Tally,
-    /// Maximum number of messages that one receive takes.
     packets: usize,
     /// Whether this rank discards the updates that it receives.
     disabled: bool,
-    /// Artificial delay in seconds per update.
+    /// In seconds per update.
     delay: f64,
     idle: Idle,
-    /// Seconds of the pass that this rank was not idle.
     busy_seconds: f64,
 }
 
@@ -233,7 +223,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.delay((problem.own_updates() % self.plan.capacity as u64) as usize);
     }
 
-    /// Charges the next updates that this rank generates, before any of them is sent. `left` updates are left.
+    /// Before any of these updates is sent. `left` updates are left.
     #[inline(always)]
     fn charge_batch(&self, left: u64) {
         let batch = left.min(self.plan.capacity as u64) as usize;
@@ -241,7 +231,6 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.comm.charge(Computation::Divide, batch);
     }
 
-    /// Applies all updates that arrive, until all senders have sent their last message.
     fn update(&mut self, table: &mut Table) {
         let (rank, dimensions) = (self.comm.rank(), self.plan.grid.dimensions());
         while self.channels[dimensions - self.first_channel].ended < self.plan.senders(rank, dimensions) {
@@ -293,8 +282,8 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.buckets[bucket] = values;
     }
 
-    /// Sends a message. While this must wait, the rank routes only updates for later dimensions. The updating ranks always empty their
-    /// mailboxes, so ranks never wait for each other in a circle.
+    /// While this must wait, the rank routes only updates for later dimensions. The updating ranks always empty their mailboxes, so
+    /// ranks never wait for each other in a circle.
     fn send(&mut self, route: Route, values: &[u64]) {
         while !self.channels[route.channel - self.first_channel].outbox.send(route.to, values) {
             if !self.serve(route.along + 1) {
@@ -360,7 +349,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         }
     }
 
-    /// Waits for the artificial delay of this number of updates. The delay counts as busy time.
+    /// The artificial delay of this number of updates counts as busy time.
     fn delay(&self, updates: usize) {
         if self.delay > 0.0 {
             self.comm.delay(self.delay * updates as f64, std::hint::spin_loop);

@@ -1,12 +1,8 @@
-//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1. The paper's division of the work among the cores of a node is in
-//!   [`super::roles`].
-//! WORK: asynchronous. A full bucket is sent. Updates received along one dimension go into the buckets of later
-//!   dimensions. At the end the dimensions are flushed one after another, each after everything has arrived along the
-//!   previous one.
-//! DIFFERENCES: as in Section 4.3.1, the look-ahead is divided among the buckets of a rank: one per rank in each of its
-//!   dimensions, B receives per dimension, and one for updates of words that it owns; `full_buckets` says how many of the first
-//!   kind are full at a time. Any number of dimensions is possible.
-//!   Without X, Y and Z, P is factored as evenly as possible.
+//! After the Blue Gene/P paper, Sections 4.2 and 4.3.1. The division of the work among the cores of a node is in [`super::roles`].
+//! A full bucket is sent. Updates received along one dimension go into the buckets of later dimensions. At the end the dimensions
+//! are flushed one after another, each after everything has arrived along the previous one. As in Section 4.3.1, the look-ahead is
+//! divided among the buckets of a rank: one per rank in each of its dimensions, B receives per dimension, and one for updates of
+//! words that it owns. Any number of dimensions is possible.
 
 use super::grid::NodeGrid;
 use super::layout::Owners;
@@ -40,7 +36,7 @@ pub static KERNEL: Kernel = Kernel {
         let receivers = |dimension| grid.peers(0, dimension).len() as u64;
         (0..grid.dimensions()).map(|dimension| Rings::new(places, receivers(dimension))).collect()
     },
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -88,13 +84,13 @@ pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
     }
 }
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     refuse_grid(point, point.ranks)?;
     refuse_unusable_shift(point)
 }
 
-/// Refuses X, Y and Z whose product is not the number of ranks or nodes.
-pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), Refusal> {
+/// The product of X, Y and Z is `ranks`, a number of ranks or nodes.
+pub(super) fn refuse_grid(point: &Point, ranks: usize) -> Result<(), Refusal> {
     let sizes = grid_sizes(point);
     let product: u128 = sizes.iter().map(|&size| size as u128).product();
     if sizes.is_empty() || product == ranks as u128 {
@@ -144,14 +140,12 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     measure(comm, &problem, arena, Rules::STRICT, |table| router.pass(&problem, table))
 }
 
-/// One dimension of the grid, seen from this rank.
 struct Dimension<C: Mailboxes> {
     inbox: C::Inbox,
     outbox: C::Outbox,
     peers: Vec<usize>,
-    /// Number of peers that have sent their last message.
+    /// Peers that have sent their last message.
     ended: usize,
-    /// Received updates that are being distributed.
     received: Vec<u64>,
 }
 
@@ -161,7 +155,7 @@ struct Router<'a, C: Mailboxes> {
     index: Index,
     capacity: usize,
     dimensions: Vec<Dimension<C>>,
-    /// The bucket for each owner. The last bucket is for this rank.
+    /// For each owner. The last bucket is for this rank.
     bucket_for: Vec<u32>,
     buckets: Vec<Vec<u64>>,
     /// The dimension and the destination of each bucket except the last.
@@ -219,7 +213,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         self.tally
     }
 
-    /// Charges the next updates, before any of them is sent. `left` updates are left.
+    /// Before any of these updates is sent. `left` updates are left.
     #[inline(always)]
     fn charge_batch(&self, left: u64) {
         let batch = left.min(self.capacity as u64) as usize;
@@ -232,7 +226,6 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         self.tally.store(self.stored);
     }
 
-    /// Puts an update into its bucket, and sends the bucket if it is then full.
     #[inline]
     fn route(&mut self, value: u64, table: &mut Table) {
         let bucket = self.bucket_for[self.owners.owner(self.index.word(value))] as usize;
@@ -242,7 +235,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         }
     }
 
-    /// Sends a bucket. Applies the updates of the last bucket.
+    /// Applies the updates of the last bucket.
     fn flush(&mut self, bucket: usize, table: &mut Table) {
         // Taken out, because sending may fill other buckets.
         let mut values = std::mem::take(&mut self.buckets[bucket]);
@@ -262,9 +255,9 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         self.buckets[bucket] = values;
     }
 
-    /// Sends a message along a dimension. While this must wait, the rank distributes only updates that arrive along this and later
-    /// dimensions. They go only into buckets of later dimensions. The last dimension is therefore always emptied, and ranks never
-    /// wait for each other in a circle.
+    /// While this must wait, the rank distributes only updates that arrive along this and later dimensions. They go only into
+    /// buckets of later dimensions. The last dimension is therefore always emptied, and ranks never wait for each other in a
+    /// circle.
     fn send(&mut self, dimension: usize, peer: usize, values: &[u64], table: &mut Table) {
         while !self.dimensions[dimension].outbox.send(peer, values) {
             if !self.serve(dimension, table) {

@@ -1,6 +1,5 @@
-//! `immediate`: the streams take turns. `look_ahead` completes each stream before it begins the next. It stores at most
-//! 1024 values and prefetches at most 128 words ahead even if Q allows more, because higher numbers do not make a core
-//! faster.
+//! `immediate`: the streams take turns. `look_ahead` completes each stream before it begins the next. It stores at most 1024 values
+//! and prefetches at most 128 words ahead even if Q allows more, because higher numbers do not make a core faster.
 
 use super::operation::{Operation, with_operation};
 use super::problem::Problem;
@@ -23,7 +22,7 @@ pub static KERNEL: Kernel = Kernel {
     simulation: None,
     refuse: refuse_many_streams,
     buffer_bytes: |point| bytes(values_stored(point) as u64 + STREAMS.of(point)),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -35,8 +34,7 @@ choice! { pub(super) enum Method { LookAhead = "look_ahead", Immediate = "immedi
 pub(super) const STREAMS: Key<u64> =
     key("streams", "independent streams per process; the reference implementation has 128", integers(1..=1 << 16, 1));
 
-/// Refuses more streams than the table has words.
-pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), Refusal> {
+pub(super) fn refuse_many_streams(point: &Point) -> Result<(), Refusal> {
     let (streams, words) = (STREAMS.of(point), N_WORDS.of(point));
     if streams > words {
         return Err(refusal!(
@@ -51,7 +49,6 @@ fn values_stored(point: &Point) -> usize {
     (Q.of(point) as usize).min(problem::LOOK_AHEAD_LIMIT)
 }
 
-/// Runs on this rank without communication. `random_access.star` calls this on every rank.
 pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::with_local_table(point, STREAMS.of(point) as usize);
     let mut streams: Vec<_> =
@@ -75,7 +72,7 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) ->
 
 type Stream = (random_stream::Generator, u64);
 
-/// Applies each update immediately, as in Figures 4 and 5.
+/// As in Figures 4 and 5.
 fn apply_immediately(mut table: Table<impl Placement>, streams: &mut [Stream]) -> Tally {
     let tally = Tally { stored: streams.len() as u64, buffer_bytes: bytes(streams.len() as u64), ..Tally::default() };
     if let [(generator, left)] = streams {
@@ -97,7 +94,7 @@ fn apply_immediately(mut table: Table<impl Placement>, streams: &mut [Stream]) -
     Tally { applied: streams.iter().map(|(_, left)| *left).sum(), ..tally }
 }
 
-/// Applies updates from a buffer of generated values. The words of the last `ahead` values are prefetched while the others are applied.
+/// The words of the last `ahead` values are prefetched while the others are applied.
 fn apply_with_look_ahead(mut table: Table<impl Placement>, streams: &mut [Stream], values: &mut [u64]) -> Tally {
     let mut tally = Tally { stored: values.len() as u64, buffer_bytes: bytes(values.len() as u64), ..Tally::default() };
     let ahead = (values.len() / 2).min(FAR_DISTANCE);
@@ -118,7 +115,7 @@ fn apply_with_look_ahead(mut table: Table<impl Placement>, streams: &mut [Stream
     tally
 }
 
-/// Everything is as in [`KERNEL`], on every rank at the same time.
+/// As [`KERNEL`], on every rank at the same time.
 pub static STAR: Kernel = Kernel {
     id: "random_access.star",
     summary: "RandomAccess on all processes simultaneously, each with its own table",
@@ -131,6 +128,6 @@ pub static STAR: Kernel = Kernel {
     division: Division::EachRank,
     work: |point| work(problem::updates(point) as f64 * point.ranks as f64),
     arena_words: |point| N_WORDS.of(point),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..KERNEL
 };

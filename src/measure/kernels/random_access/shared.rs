@@ -1,18 +1,12 @@
-//! PURPOSE: the costs and gains of a shared table: errors of unprotected updates, and the cost of locks.
-//! SOURCE: Blue Gene/P paper, Section 3.2 (mapping modes, Table 1) and Section 3.3 (errors and locks, Table 2).
-//! WORK: `mode` assigns table, generation and look-ahead limit to each core (C) or to the node (N): 1 CCC, 5 NCC, 6
-//!   NCN, 7 NNC, 8 NNN. If cores generate, each core applies the updates that it generates. If the node generates, the
-//!   first core generates and all cores share the updates. The values of `updates_by` are: `unlocked`: load, xor and store,
-//!   which may overwrite another core's update; `locks`: the same under one of several locks; `atomic`: an atomic xor;
-//!   `partitioned`: each core alone updates its part of the table, and receives the updates for it from the others.
-//! CHECK: the same as for all algorithms. With `unlocked`, updates may be lost, up to 1 % of the words; `errors` and
-//!   `error_fraction` report the wrong words. With the other methods no update may be lost.
-//! DIFFERENCES: the paper does not specify the words of a lock; here each lock protects a contiguous part of the table.
-//!   Mode 1 is one process per core in the paper. Here it is modelled within one process: a core's table is the part that
-//!   only this core accesses. With `partitioned`, modes 1 and 5 therefore differ only in name. Updates are handed over in
-//!   steps of half the limit: one half is generated while the other is applied. Loads and stores are relaxed atomics, so
-//!   that the races are defined behaviour; on today's processors these are plain moves. If a launcher binds the rank to one
-//!   core, its threads share this core (see the column `hardware_threads`); use the threads transport.
+//! The costs and gains of a shared table (Blue Gene/P paper, Sections 3.2 and 3.3, Tables 1 and 2). `mode` assigns table,
+//! generation and look-ahead limit to each core (C) or to the node (N): 1 CCC, 5 NCC, 6 NCN, 7 NNC, 8 NNN. If cores generate, each
+//! core applies the updates that it generates. If the node generates, the first core generates and all cores share the updates.
+//! With `unlocked`, up to 1 % of the words may be wrong. The paper does not specify the words of a lock; here each lock protects a
+//! contiguous part of the table. Mode 1 is one process per core in the paper; here a core's table is the part that only this core
+//! accesses. With `partitioned`, modes 1 and 5 therefore differ only in name. Updates are handed over in steps of half the limit:
+//! one half is generated while the other is applied. Loads and stores are relaxed atomics, so that the races are defined behaviour;
+//! on today's processors these are plain moves. If a launcher binds the rank to one core, its threads share this core (see the
+//! column `hardware_threads`); use the threads transport.
 
 pub mod team;
 pub(super) mod words;
@@ -47,7 +41,7 @@ pub static KERNEL: Kernel = Kernel {
     simulation: None,
     refuse,
     buffer_bytes: |point| bytes(NodePlan::new(point).buffers(point)),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -77,7 +71,7 @@ choice! {
 }
 const LOCKS: Key<u64> = key("locks", "number of locks of the table, if updates use locks", integers(1..=1 << 20, 16));
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let (words, NodePlan { mode, cores, partitioned, .. }) = (N_WORDS.of(point), NodePlan::new(point));
     let (locks, look_ahead) = (LOCKS.of(point), Q.of(point));
     if (2..=4).contains(&mode) {
@@ -108,7 +102,7 @@ fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
     refuse_small_limit(mode, cores, look_ahead)
 }
 
-pub(super) fn refuse_small_limit(mode: u64, cores: usize, look_ahead: u64) -> std::result::Result<(), Refusal> {
+pub(super) fn refuse_small_limit(mode: u64, cores: usize, look_ahead: u64) -> Result<(), Refusal> {
     if mode == 6 && (cores as u64) > look_ahead {
         return Err(refusal!(
             ["Q", "cores", "mode"],
@@ -129,15 +123,14 @@ pub(super) fn sources(mode: u64, cores: usize, look_ahead: usize) -> (usize, usi
     }
 }
 
-/// The division of generation and storage among the cores of a node.
 #[derive(Clone, Copy)]
 struct NodePlan {
     mode: u64,
     cores: usize,
     partitioned: bool,
-    /// Number of cores that generate updates, one stream each.
+    /// Cores that generate updates, one stream each.
     sources: usize,
-    /// Maximum number of updates that each source stores.
+    /// Most updates that each source stores.
     limit: usize,
 }
 
@@ -156,7 +149,7 @@ impl NodePlan {
         self.partitioned || self.sources < self.cores
     }
 
-    /// Returns the number of lists per source. With two lists, one is filled while the other is emptied; a limit of 1 allows only one.
+    /// Lists per source. With two, one is filled while the other is emptied; a limit of 1 allows only one.
     fn slots(&self) -> usize {
         if self.hands_over() { self.limit.min(2) } else { 1 }
     }
@@ -165,7 +158,7 @@ impl NodePlan {
         self.limit / self.slots()
     }
 
-    /// Returns the maximum number of updates stored per core or per node, as the look-ahead limit of the mode counts them.
+    /// Per core or per node, as the look-ahead limit of the mode counts updates.
     fn max_stored(&self, largest_share: usize) -> usize {
         match self.mode {
             6 => self.slots() * self.size() * self.cores,
@@ -227,7 +220,6 @@ pub(super) fn measure_team<C: Collectives>(
     Ok(outcome)
 }
 
-/// Applies all updates on all cores.
 fn pass<C: Collectives>(
     plan: &NodePlan,
     problem: &Problem,
@@ -259,18 +251,16 @@ fn pass<C: Collectives>(
     Ok(Tally { applied, stored: plan.max_stored(largest_share) as u64, ..Tally::default() })
 }
 
-/// The state of one thread.
 struct Core<'a> {
     number: usize,
     words: Words<'a>,
-    /// The stream that this thread generates, if any, and the number of its remaining updates.
+    /// The stream that this thread generates, and the number of its remaining updates.
     source: Option<(Generator, u64)>,
     applied: u64,
-    /// Maximum number of updates that this thread received at once.
+    /// Most updates that this thread received at once.
     largest_share: usize,
 }
 
-/// The results of one core.
 struct CoreTotals {
     applied: u64,
     largest_share: usize,
@@ -288,7 +278,7 @@ impl Core<'_> {
         }
     }
 
-    /// Writes the next updates of the core's stream to `values`. Returns their number.
+    /// Returns the number of new values.
     fn generate(&mut self, values: &mut [u64]) -> usize {
         let Some((generator, left)) = &mut self.source else { return 0 };
         let size = (*left).min(values.len() as u64) as usize;
@@ -303,12 +293,11 @@ impl Core<'_> {
     }
 }
 
-/// Lists of updates. The sources fill them and all cores empty them.
+/// The sources fill the lists and all cores empty them.
 struct Rounds {
-    /// One list per slot and source.
     lists: Vec<Vec<RwLock<RoundLists>>>,
     rounds: u64,
-    /// The owner of each word, if only the owner applies an update.
+    /// If only the owner applies an update.
     owners: Option<Owners>,
     index: Index,
 }
@@ -324,8 +313,7 @@ impl Rounds {
         }
     }
 
-    /// Runs the rounds of a core. With two slots, one list is filled while the other is emptied. With one slot, all cores wait between
-    /// filling and emptying.
+    /// With two slots, one list is filled while the other is emptied. With one slot, all cores wait between filling and emptying.
     fn work(&self, mut core: Core, gate: &Gate) -> CoreTotals {
         let slots = self.lists.len() as u64;
         let slot = |round: u64| &self.lists[(round % slots) as usize];

@@ -4,11 +4,9 @@
 use super::{N_WORDS, UPDATES};
 use crate::kernels::prelude::*;
 
-/// Maximum number of words that a simulated rank stores.
 const MAX_WORDS_PER_RANK: u64 = 256;
 
-/// Returns the point with a table of at most [`MAX_WORDS_PER_RANK`] words per rank and the same number of updates. `parts` is the
-/// number of parts of the table.
+/// The number of updates stays the same. `parts` is the number of parts of the table.
 pub(super) fn shrink(point: &Point, parts: usize) -> Point {
     let words = N_WORDS.of(point);
     let stored = words.min(MAX_WORDS_PER_RANK * parts.next_power_of_two() as u64);
@@ -17,7 +15,7 @@ pub(super) fn shrink(point: &Point, parts: usize) -> Point {
     point.clone().with_parameter("N_words", stored).with_parameter("updates", updates)
 }
 
-/// Removes what a simulation does not show: the share of a node's memory, and whether a run would follow the rules.
+/// A simulation does not show the share of a node's memory, nor whether a run would follow the rules.
 pub(super) fn restrict_outputs(outcome: &mut Outcome) {
     outcome.outputs.remove("memory_share");
     outcome.outputs.insert("conformant", Value::Integer(0));

@@ -1,17 +1,15 @@
-//! Runs with a time bound.
-
 use super::{N_WORDS, UPDATES, problem};
 use crate::kernels::prelude::*;
 
-/// Planned fraction of the time bound. It is below 1 because rates vary between runs.
+/// Below 1, because rates vary between runs.
 const MARGIN: f64 = 0.9;
-/// Smallest duration, as a fraction of the time bound, of a trial whose rate counts as that of the run.
+/// A trial that takes this fraction of the time bound has the rate of the run.
 const MIN_TRIAL_FRACTION: f64 = 0.05;
-/// Ratio of the requested updates to those of the first trial.
+/// The first trial has this fraction of the updates.
 const FIRST_TRIAL_DIVISOR: f64 = 1024.0;
 
-/// Runs the point with the number of updates that fits into `seconds`, at most the requested number. Shorter runs estimate it first.
-/// Every run is verified; the result is that of the last run. Collective.
+/// Runs the point with the number of updates that fits into `seconds`, at most the requested number. Shorter runs estimate it
+/// first. Every run is verified; the result is that of the last run. Collective.
 pub(super) fn run(
     run: fn(&Point, u64, &mut World) -> Result<Outcome>,
     point: &Point,
@@ -26,7 +24,7 @@ pub(super) fn run(
         let outcome = run(&part, 0, world)?;
         // All ranks use the time of rank 0, so that they decide in the same way.
         let mut shared = [outcome.seconds.to_bits(), u64::from(outcome.verdict.is_err())];
-        on_transport!(&world.transport, comm => comm.broadcast(&mut shared));
+        on_transport!(world.transport, comm => comm.broadcast(&mut shared));
         let (time, wrong) = (f64::from_bits(shared[0]), shared[1] != 0);
         if updates >= requested || wrong {
             return Ok(outcome);

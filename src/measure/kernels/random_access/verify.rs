@@ -1,7 +1,5 @@
-//! Measures a run: fills the table, runs the algorithm between two clock readings, and verifies the result.
-//!
-//! After the run, the number of updates and a hash of the table must match those that the streams imply. Then all updates are
-//! applied again by a different method, which must restore `T[i] = i`.
+//! Measures a run and verifies it. The number of updates and a hash of the table must match those that the streams imply. Then all
+//! updates are applied again by a different method, which must restore `T[i] = i`.
 
 mod hash;
 mod repeat;
@@ -21,29 +19,26 @@ use repeat::{replay, undo};
 use reports::Report;
 use std::ops::Range;
 
-/// Counts of one rank in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Updates applied to the rank's part of the table.
+    /// To the rank's part of the table.
     pub applied: u64,
     pub messages: u64,
     /// Messages through memory that ranks share; `None` for algorithms without a choice.
     pub in_memory: Option<u64>,
-    /// Updates sent. An update counts each time it is sent.
+    /// An update counts each time it is sent.
     pub hops: u64,
     /// Maximum number of updates stored at the same time.
     pub stored: u64,
     /// Sum over rounds of the updates that exceed the look-ahead; `None` for algorithms without rounds.
     pub excess: Option<u64>,
     pub buffer_bytes: u64,
-    /// Updates that the rank discarded, as the point requests.
+    /// As the point requests.
     pub discarded: u64,
-    /// Hash of the discarded updates.
     pub discarded_hash: u64,
 }
 
 impl Tally {
-    /// Counts a message of this many updates.
     #[inline]
     pub fn count_message(&mut self, updates: usize, path: Path) {
         self.messages += 1;
@@ -60,7 +55,6 @@ impl Tally {
         *self.excess.get_or_insert(0) += made.saturating_sub(look_ahead) as u64;
     }
 
-    /// Counts and hashes an update that is discarded.
     #[inline]
     pub fn discard(&mut self, word: u64, value: u64) {
         self.discarded += 1;
@@ -68,12 +62,11 @@ impl Tally {
     }
 }
 
-/// The rules for the verification of an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Whether updates may be lost, so that at most 1 % of the words are wrong.
+    /// At most 1 % of the words are wrong.
     pub races: bool,
-    /// Whether updates may be discarded, if they are counted and hashed.
+    /// If they are counted and hashed.
     pub discards: bool,
     /// Whether the algorithm itself follows the rules of the definition.
     pub conformant: bool,
@@ -98,7 +91,6 @@ impl<C: Collectives> Clock<'_, C> {
         self.started = self.comm.wall_time();
     }
 
-    /// Ends the interval.
     pub fn stop(&mut self) {
         self.stopped = Some(self.comm.wall_time());
         observer::clock_stops();
@@ -116,7 +108,7 @@ pub fn measure<C: Collectives>(
     measure_timed(comm, problem, arena, rules, |table, _| pass(table))
 }
 
-/// Does the same as [`measure`] for algorithms that prepare something with the table before the clock starts. Collective.
+/// For algorithms that prepare something with the table before the clock starts. Collective.
 pub fn measure_timed<C: Collectives>(
     comm: &C,
     problem: &Problem,
@@ -175,12 +167,12 @@ pub fn measure_timed<C: Collectives>(
 
 /// Fraction of a verification, roughly, that is complete when undoing the updates begins.
 const UNDO_START: f64 = 0.1;
-/// Fraction of a verification, roughly, that is complete when all updates are undone.
+/// When all updates are undone.
 const UNDO_END: f64 = 0.9;
 
 fn report(shares: Range<f64>) -> impl Fn(f64) {
     move |share| progress::report_share(Phase::Verifying, shares.start + (shares.end - shares.start) * share)
 }
 
-/// Words that the verification needs in addition to the table.
+/// In addition to the table.
 pub(super) const VERIFICATION_WORDS: u64 = 6 * repeat::CHUNK as u64;

@@ -1,6 +1,5 @@
-//! Code that several families of kernels share. A change here makes the samples of all families stale.
-//!
-//! A family imports from here and from the modules below `kernels`, never from another family.
+//! Code that several families of kernels share. A change here makes the samples of all families stale. A family never imports from
+//! another family.
 
 pub mod accesses;
 pub mod messages;

@@ -1,33 +1,25 @@
-//! Parameters and outputs of kernels of several families.
-
 use crate::kernels::prelude::*;
 pub const PAGES: Key<Pages> =
     choice_key("pages", "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted");
 
-/// The outputs of kernels that traverse memory: the pages that the system provided.
-pub(in crate::kernels) const PAGE_BYTES: Output =
+pub(crate) const PAGE_BYTES: Output =
     output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown");
-pub(in crate::kernels) const HUGE_SHARE: Output =
-    output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages");
+pub(crate) const HUGE_SHARE: Output = output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages");
 
-/// Adds the bytes that travel in a run to its outputs.
-pub(in crate::kernels) fn add_traffic(outcome: &mut Outcome, bytes: f64) {
+pub(crate) fn add_traffic(outcome: &mut Outcome, bytes: f64) {
     outcome.outputs.insert(TRAFFIC[0].column, Value::Real(bytes));
     outcome.outputs.insert(TRAFFIC[1].column, Value::Real(bytes / outcome.seconds));
 }
 
-/// A seed. Its meaning says what is random.
-pub(in crate::kernels) const fn seed(meaning: &'static str) -> Key<u64> {
+pub(crate) const fn seed(meaning: &'static str) -> Key<u64> {
     key("seed", meaning, integers(0..=u64::MAX, 1))
 }
 
-/// A number of receive buffers. Its meaning says what a buffer receives.
-pub(in crate::kernels) const fn receive_buffers(meaning: &'static str) -> Key<u64> {
+pub(crate) const fn receive_buffers(meaning: &'static str) -> Key<u64> {
     key("B", meaning, HANDLES).in_column("receive_buffers", Unit::None)
 }
 
-/// A number of send handles.
-pub(in crate::kernels) const fn send_handles(meaning: &'static str) -> Key<u64> {
+pub(crate) const fn send_handles(meaning: &'static str) -> Key<u64> {
     key("SMSG", meaning, HANDLES).in_column("send_handles", Unit::None)
 }
 

@@ -1,5 +1,3 @@
-//! A rank's waiting: for its turn, for changes, and for conditions.
-
 use super::{MAX_FAILED_POLLS, Member, RankState, SHORT_POLLS, State};
 use crate::comm::simulated::machine::{Time, check_time};
 use std::cell::RefMut;
@@ -14,13 +12,12 @@ impl Member {
         self.state().clock
     }
 
-    /// Spends time on a computation.
     pub fn advance(&self, time: Time) {
         let mut state = self.state();
         state.clock = check_time(state.clock.saturating_add(time));
     }
 
-    /// Spends time on a computation. Polls before it and after it are not in a row.
+    /// Polls before the computation and after it are not in a row.
     pub fn compute(&self, time: Time) {
         let mut state = self.state();
         state.clock = check_time(state.clock.saturating_add(time));
@@ -57,7 +54,6 @@ impl Member {
         }
     }
 
-    /// Records that this rank has made progress.
     pub fn progress(&self) {
         let mut state = self.state();
         state.failing_since = None;
@@ -74,7 +70,7 @@ impl Member {
         self.fail_after(self.world.machine.poll, polled_at, reason);
     }
 
-    /// As [`Member::fail`], for a poll that takes this time.
+    /// For a poll that takes this time.
     pub fn fail_after(&self, poll: Time, polled_at: Time, reason: &'static str) {
         {
             let State { polling, ranks, .. } = &mut *self.world.state.borrow_mut();
@@ -142,7 +138,7 @@ impl Member {
         self.state().waits_for = None;
     }
 
-    /// Waits until a condition holds. Each call of `is_met` gets the clock, when no other rank acts before it.
+    /// Each call of `is_met` gets the clock, when no other rank acts before it.
     pub fn wait_until(&self, reason: &'static str, mut is_met: impl FnMut(Time) -> bool) {
         loop {
             let now = self.synchronize();

@@ -5,7 +5,7 @@ use crate::kernels::prelude::*;
 use crate::kernels::shared::accesses::draw::potential;
 use crate::kernels::shared::sums::sum_all;
 
-/// Words of a message: 4 KiB.
+/// 4 KiB.
 pub(super) const MESSAGE_WORDS: usize = 512;
 /// Consecutive words that a neighbour reads before it checks whether rank 0 has finished.
 const CHUNK_WORDS: usize = (64 << 10) / 8;
@@ -16,11 +16,11 @@ pub(super) struct Neighbour<'a, C> {
     comm: &'a C,
     memory: &'a [u64],
     draw: u64,
-    /// Bytes that were read or received.
+    /// Read or received.
     pub(super) bytes: u64,
-    /// Number of wrong sums.
+    /// Sums.
     pub(super) wrong: u64,
-    /// Number of messages of the previous neighbour that were lost, or that it never sent.
+    /// Messages of the previous neighbour that were lost, or that it never sent.
     pub(super) lost: u64,
 }
 
@@ -34,7 +34,7 @@ impl<'a, C: Collectives> Neighbour<'a, C> {
         self.bytes += words as u64 * WORD_BYTES;
     }
 
-    /// Repeats `work` until rank 0 has finished, but at least once.
+    /// Calls `work` at least once.
     fn repeat_until_done(&mut self, mut work: impl FnMut(&mut Self)) {
         let mut barrier = self.comm.ibarrier();
         loop {
@@ -124,7 +124,6 @@ fn sum_between(from: usize, to: usize) -> u64 {
     potential(0, to as u64).wrapping_sub(potential(0, from as u64))
 }
 
-/// A communicator of one rank that uses the clock of another communicator.
 pub(super) struct SingleRank<'a, C>(pub(super) &'a C);
 
 impl<C: Comm> Comm for SingleRank<'_, C> {

@@ -33,7 +33,7 @@ pub static KERNEL: Kernel = Kernel {
     },
     arena_words: region_words,
     buffer_bytes: |point| batch_size(point) * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 
@@ -41,8 +41,8 @@ const BLOCK: Key<u64> =
     key("L", "words of a block, a power of two", integers(1..=1 << 37, 64)).in_column("block_words", Unit::Words);
 const READS: Key<u64> = key("reads", "blocks per run, in whole batches", integers(1..=1 << 40, 1 << 14));
 
-/// Blocks between two readings of the clock: 1 MiB of them, at most 16384. In the first-level cache, 16384 blocks take a hundred
-/// times as long as reading the clock.
+/// 1 MiB between two readings of the clock, at most 16384 blocks. In the first-level cache, these take a hundred times as long as
+/// reading the clock.
 fn batch_size(point: &Point) -> u64 {
     ((1 << 17) / BLOCK.of(point)).clamp(1, 1 << 14)
 }
@@ -51,7 +51,6 @@ fn batch_count(point: &Point) -> u64 {
     READS.of(point).div_ceil(batch_size(point))
 }
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let (words, block) = (region_words(point), BLOCK.of(point));

@@ -1,7 +1,6 @@
-//! A region whose lines each begin with the address of another line, and the loop that follows these addresses.
-//!
-//! The place of a line is the index of its first word in the region. The loop adds no index to the value that it has read: on
-//! many processors, an access whose address is only a register takes one cycle less.
+//! A region whose lines each begin with the address of another line. The place of a line is the index of its first word. The loop
+//! adds no index to the value that it has read: on many processors, an access whose address is only a register takes one cycle
+//! less.
 
 use crate::hardware::line_words;
 use crate::kernels::prelude::*;
@@ -13,8 +12,7 @@ pub struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// Checks the first word of each line. Returns `None` if one does not hold the address of a line, or if the words are not
-    /// whole lines.
+    /// Returns `None` if a line does not hold the address of a line, or if the words are not whole lines.
     pub fn new(words: &'a [u64]) -> Option<Self> {
         let first = words.as_ptr().expose_provenance() as u64;
         let bytes = words.len() as u64 * WORD_BYTES;
@@ -27,10 +25,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Runs one chase per place, each for `steps` steps from its place. The number of chases is a power of two up to 64. `places`
-    /// holds the end of each chase afterwards.
-    ///
-    /// # Panics
-    /// Panics if a place is not that of a line.
+    /// holds the end of each chase afterwards. Panics if a place is not that of a line.
     pub fn follow(self, places: &mut [u64], steps: u64) {
         match places.len() {
             1 => self.follow_chases::<1>(places, steps),

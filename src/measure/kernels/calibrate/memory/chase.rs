@@ -1,6 +1,5 @@
-//! The cycle through the lines has the order of a linear congruential generator of full period. Each part of a run
-//! begins where the previous one ended. An operation is one step of all chases, so its time is the latency under the
-//! load of the outstanding accesses of all ranks.
+//! The cycle through the lines has the order of a linear congruential generator of full period. An operation is one step of all
+//! chases, so its time is the latency under the load of the outstanding accesses of all ranks.
 
 use super::chain::Chain;
 use super::parts::{self, Parts};
@@ -35,7 +34,7 @@ pub static KERNEL: Kernel = Kernel {
         work_per_rank(point, accesses, "access", 8 * line_words() as u64, "one cache line per access")
     },
     arena_words: region_words,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -43,8 +42,8 @@ const CHASES: Key<u64> = key("chases", "concurrent pointer chases per rank, a po
 const STEPS: Key<u64> = key("steps", "accesses per chase in each part of a run", integers(1..=1 << 32, 1 << 20));
 const OUTPUTS: [Output; 5] =
     [MEMORY_OUTPUTS[0], parts::OUTPUTS[0], parts::OUTPUTS[1], MEMORY_OUTPUTS[1], MEMORY_OUTPUTS[2]];
-/// The parameters of a generator modulo a power of two that visits all numbers (Knuth, 3.2.1.2, Theorem A): the multiplier is 1
-/// modulo 4, the increment odd.
+/// A generator modulo a power of two that visits all numbers (Knuth, 3.2.1.2, Theorem A): the multiplier is 1 modulo 4, the
+/// increment odd.
 const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 const INCREMENT: u64 = 0x1405_7b7e_f767_814f;
 
@@ -66,7 +65,6 @@ pub fn jump(line: u64, mut steps: u64, lines: u64) -> u64 {
     line.wrapping_mul(factor).wrapping_add(summand) & (lines - 1)
 }
 
-/// The cycle through the lines of a point's region.
 #[derive(Clone, Copy)]
 pub struct Cycle {
     lines: u64,
@@ -81,7 +79,7 @@ impl Cycle {
         jump(line, steps, self.lines) * line_words() as u64
     }
 
-    /// Returns the region; the first word of each line holds the address of the next line.
+    /// The first word of each line holds the address of the next line.
     pub fn chain<'a>(self, point: &Point, arena: &'a mut Arena) -> Result<(Chain<'a>, &'a [u64])> {
         let contents = seed(&[u64::from_be_bytes(*b"chain   "), self.lines]);
         let content = |first: usize, place: usize| match place % line_words() {
@@ -100,7 +98,6 @@ impl Cycle {
     }
 }
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cycle, steps, chases) = (Cycle::from_point(point), STEPS.of(point), CHASES.of(point));
     let (chain, words) = cycle.chain(point, arena)?;

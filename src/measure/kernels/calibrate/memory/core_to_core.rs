@@ -1,5 +1,4 @@
-//! An operation is a handover, half of a round. Both ranks spin on the line without a pause; all others wait. The
-//! launch decides which cores they run on.
+//! An operation is a handover, half of a round. Both ranks spin on the line without a pause; all others wait.
 
 use super::FAMILY;
 use super::parts::{self, Parts};
@@ -57,20 +56,17 @@ const SECOND: Key<u64> =
 const ROUNDS: Key<u64> = key("rounds", "rounds of two handovers in each part of a run", integers(8..=1 << 32, 1 << 14))
     .in_column("rounds_asked", Unit::None);
 
-/// Minimum duration of the parts in the first run of a launch, in seconds: the cores may have been idle before. Later they are
-/// not, because waiting ranks spin.
+/// The cores may have been idle before the first run of a launch. Later they are not, because waiting ranks spin.
 const WARM_UP_SECONDS: f64 = 0.75;
 
 thread_local! {
-    /// Whether this rank has had a run.
     static HAS_RUN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A line, alone in its pair of lines, because some processors fetch lines in pairs.
+/// Alone in its pair of lines, because some processors fetch lines in pairs.
 #[repr(align(256))]
 struct Line(AtomicU64);
 
-/// The two sides of the handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     First,
@@ -87,7 +83,7 @@ fn run(point: &Point, world: &mut World) -> Result<Outcome> {
     }
 }
 
-/// Makes one run with the loop `hand_over` on each side. Collective.
+/// One run with this loop on each side. Collective.
 pub fn run_between(
     comm: &ThreadComm,
     point: &Point,
@@ -143,17 +139,15 @@ pub fn run_between(
     outcome
 }
 
-/// Returns the wrapping sum of the numbers that a side reads in these rounds: the second side reads 2 k + 1, the first 2 k + 2.
+/// The second side reads 2 k + 1, the first 2 k + 2.
 fn sum_for_side(side: Side, rounds: std::ops::Range<u64>) -> u64 {
     let sum_before = |count: u64| u128::from(count) * (u128::from(count) + if side == Side::First { 1 } else { 0 });
     (sum_before(rounds.end) - sum_before(rounds.start)) as u64
 }
 
-/// The timed loop of one side. Returns the sum of the numbers that it read.
-///
-/// A processor that renames memory (AMD's Zen) expects a load to return the value that was last stored through the same address
-/// register. Here it never does, and each wrong prediction costs half a handover: 41 ns instead of 26 ns. So loads and stores use
-/// different registers.
+/// The timed loop of one side. Returns the sum of the numbers that it read. A processor that renames memory (AMD's Zen) expects a
+/// load to return the value that was last stored through the same address register. Here it never does, and each wrong prediction
+/// costs half a handover: 41 ns instead of 26 ns. So loads and stores use different registers.
 pub fn hand_over<C: Comm>(comm: &C, line: &AtomicU64, side: Side, rounds: std::ops::Range<u64>) -> u64 {
     let read_line = std::hint::black_box(line);
     let mut sum = 0u64;
@@ -170,8 +164,7 @@ pub fn hand_over<C: Comm>(comm: &C, line: &AtomicU64, side: Side, rounds: std::o
     sum
 }
 
-/// Spins without a pause, because a pause would add to the latency, but yields now and then in case the other side needs this
-/// core.
+/// Without a pause, which would add to the latency, but yields now and then in case the other side needs this core.
 #[inline(always)]
 fn wait_for<C: Comm>(comm: &C, line: &AtomicU64, expected: u64) -> u64 {
     const POLLS_PER_YIELD: u32 = 1 << 12;

@@ -1,5 +1,5 @@
-//! A single process draws each array while the clock is stopped. During this time, other users of the machine evict
-//! lines from shared caches, so models need the time of a draw.
+//! A single process draws each array while the clock is stopped. Meanwhile other users of the machine evict lines from shared
+//! caches, so models need the time of a draw.
 
 use crate::kernels::calibrate::{FAMILY, gather_outcome};
 use crate::kernels::prelude::*;
@@ -20,7 +20,7 @@ pub static KERNEL: Kernel = Kernel {
     refuse: check,
     work: |point| Work::new(address_count(point) as f64 * point.ranks as f64, "place", 8.0, "8 per place"),
     buffer_bytes: |point| I.of(point) * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream)),
     ..FAMILY
 };
 
@@ -28,7 +28,6 @@ fn address_count(point: &Point) -> u64 {
     I.of(point).saturating_mul(N.of(point))
 }
 
-/// Runs the kernel on all ranks. Collective.
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64) -> Result<Outcome> {
     let new_draws = |purpose| Draws::new(point, comm.rank(), stream, purpose);
     let sum =

@@ -1,8 +1,6 @@
-//! SOURCE: the loaded latency of Intel's Memory Latency Checker and of multichase; the Mess paper, whose curves of
-//! latency over bandwidth have a parameter for the ratio of reads to writes.
-//! The other ranks pause after every 64 KiB. With a `write_share` they read the first half of their region and write
-//! the second. A written line travels twice, because it is read first: with 100 per cent of writes, equally many lines
-//! are read and written.
+//! After the loaded latency of Intel's Memory Latency Checker and of multichase, and the Mess paper, whose curves of latency over
+//! bandwidth have a parameter for the ratio of reads to writes. The other ranks pause after every 64 KiB. With a `write_share` they
+//! read the first half of their region and write the second. A written line travels twice, because it is read first.
 
 use super::read::{Places, follow_differences, prepare};
 use super::stream::{fill, sum};
@@ -28,7 +26,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| Work::new(READS.of(point) as f64, "read", 8.0, "8 per read of rank 0"),
     arena_words: region_words,
     buffer_bytes: |point| READS.of(point) * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 
@@ -57,15 +55,14 @@ const WRITE_SHARE: Key<u64> = key(
 )
 .in_column("write_per_cent", Unit::None);
 const READS: Key<u64> = key("reads", "reads by rank 0 in one run", integers(1..=1 << 30, 1 << 16));
-/// Words between two pauses.
+/// Between two pauses.
 const CHUNK_WORDS: usize = (64 << 10) / 8;
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     run_with(comm, point, stream, arena, fill)
 }
 
-/// Runs the kernel with `write` as the function that writes a chunk. Collective.
+/// With `write` as the function that writes a chunk. Collective.
 pub fn run_with<C: Collectives>(
     comm: &C,
     point: &Point,
@@ -115,18 +112,17 @@ pub fn run_with<C: Collectives>(
     Ok(Outcome { seconds, outputs, verdict })
 }
 
-/// The reads and writes of one rank.
 #[derive(Clone, Copy, Default)]
 struct BackgroundLoad {
     seconds: f64,
-    /// Bytes read and written.
+    /// Read and written.
     bytes: u64,
     written: u64,
-    /// Number of chunks with wrong contents.
+    /// Chunks with wrong contents.
     wrong: u64,
 }
 
-/// Reads and writes the memory from end to end until rank 0 has finished, then checks the written words and restores them.
+/// Works until rank 0 has finished, then checks the written words and restores them.
 fn run_background<C: Collectives>(
     comm: &C,
     memory: &mut [u64],
@@ -183,7 +179,7 @@ fn run_background<C: Collectives>(
     load
 }
 
-/// Returns the value that write number `write`, from 1, stores. It differs from every index of a word.
+/// The value differs from every index of a word. Writes count from 1.
 fn value_of_write(write: usize) -> u64 {
     !(write as u64)
 }

@@ -1,5 +1,5 @@
-//! The source does not define the order of the mixture. Here a sequence begins where the previous one ended, and the
-//! lengths of the sequences differ by at most one.
+//! The source does not define the order of the mixture. Here a sequence begins where the previous one ended, and the lengths of the
+//! sequences differ by at most one.
 
 use super::read::{Places, prepare};
 use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
@@ -34,7 +34,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| work_per_rank(point, ACCESSES.of(point), "access", 8, "8 per access"),
     arena_words: region_words,
     buffer_bytes: |point| 2 * batch(point) as u64 * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 
@@ -45,7 +45,6 @@ const SHARE: Key<f64> = key(
 );
 const ACCESSES: Key<u64> =
     key("accesses", "words read per run", integers(1 << 10..=1 << 40, 1 << 22)).in_column("mixed_accesses", Unit::None);
-/// Random addresses drawn per batch.
 const BATCH: u64 = 1 << 14;
 
 fn random_count(point: &Point) -> u64 {
@@ -56,14 +55,12 @@ fn batch(point: &Point) -> usize {
     random_count(point).min(BATCH) as usize
 }
 
-/// The position of the consecutive reads, and their distribution over the random accesses.
 #[derive(Clone, Copy)]
 struct ConsecutiveReads {
     random: u64,
     consecutive: u64,
-    /// Number of random accesses so far.
+    /// Random accesses so far.
     done: u64,
-    /// Index of the word where the next sequence begins.
     next_start: u64,
 }
 
@@ -80,7 +77,7 @@ impl ConsecutiveReads {
         words_before(self.done) - words_before(self.done - 1)
     }
 
-    /// Returns where a sequence of this length begins: at the start of the region if it does not fit before the end.
+    /// At the start of the region if the sequence does not fit before the end.
     fn begin_sequence(&mut self, length: u64, words: u64) -> u64 {
         let start = if self.next_start + length > words { 0 } else { self.next_start };
         self.next_start = start + length;
@@ -88,7 +85,6 @@ impl ConsecutiveReads {
     }
 }
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let words = region_words(point);
@@ -125,7 +121,6 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     Ok(gather_outcome(comm, seconds, accesses, wrong, "sums differ from the sum of the words in memory"))
 }
 
-/// Returns the sum of the words at random places and in the sequences after them.
 #[multiversion::multiversion(targets("x86_64+avx2"))]
 fn sum_mixed(memory: &[u64], places: &[u64], lengths: &[u64], mut start: u64) -> u64 {
     if lengths.iter().all(|length| *length == 0) {

@@ -1,7 +1,5 @@
-//! The cost of computation and memory on one core: latency, bandwidth, and the parts of an update.
-//!
-//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): tg, tu; the dependent chase of
-//!   lmbench's lat_mem_rd; McCalpin's STREAM.
+//! The cost of computation and memory on one core, after Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): tg,
+//! tu; lmbench's lat_mem_rd; McCalpin's STREAM.
 
 pub mod blocks;
 pub mod chain;
@@ -29,18 +27,17 @@ const BYTES: Key<u64> =
 const PAGES: Key<Pages> = choice_key("pages", "page size requested: huge (2 MiB on x86_64) or base (4 KiB)");
 const VALUES: Key<u64> =
     key("values", "values of the random stream in one run, in batches of 1024", integers(1024..=1 << 40, 1 << 22));
-/// Values generated per batch, as in RandomAccess.
+/// As in RandomAccess.
 const BATCH: usize = 1024;
 
 const FAMILY: Kernel = Kernel { outputs: MEMORY_OUTPUTS, ..super::FAMILY };
 
-/// Requires a region of a power of two of bytes.
-fn check_region(point: &Point) -> std::result::Result<(), Refusal> {
+fn check_region(point: &Point) -> Result<(), Refusal> {
     require_power_of_two(point, BYTES)
 }
 
-/// Returns the identity of contents where each word holds its index, like the tables of RandomAccess before a run. All of these
-/// kernels share them, so memory is filled once.
+/// The identity of contents where each word holds its index, like the tables of RandomAccess before a run. All of these kernels
+/// share them, so memory is filled once.
 fn index_contents() -> u64 {
     seed(&[u64::from_be_bytes(*b"T[i] = i"), 0])
 }

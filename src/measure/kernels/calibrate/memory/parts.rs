@@ -1,16 +1,12 @@
-//! Repetition of short timed loops: a loop of microseconds is timed in parts until two consecutive parts take the same time. The
-//! last part counts.
-//!
-//! The first part of a run is often slower: the core's clock is still rising, and caches and predictors have not adapted to the
-//! loop.
+//! A loop of microseconds is timed in parts until two consecutive parts take the same time. The last part counts. The first is
+//! often slower: the core's clock is still rising, and caches and predictors have not adapted to the loop.
 
 use crate::kernels::prelude::*;
-/// Two parts take the same time if they differ by at most this fraction.
+/// Two parts that differ by at most this fraction take the same time.
 pub const MAX_DIFFERENCE: f64 = 0.02;
-/// Maximum time for further parts after the minimum time, in seconds.
+/// For further parts after the minimum time.
 pub const MAX_EXTRA_SECONDS: f64 = 0.1;
 
-/// Additional outputs of a run in parts.
 pub(super) const OUTPUTS: [Output; 2] = [
     output("parts", Unit::None, "number of timed parts; the last one counts"),
     output(
@@ -20,7 +16,6 @@ pub(super) const OUTPUTS: [Output; 2] = [
     ),
 ];
 
-/// The parts of a run so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
     /// Minimum duration of all parts together, in seconds. Early parts serve as warm-up.
@@ -33,12 +28,11 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Creates the state of a run whose parts take at least `min_seconds` together.
     pub fn new(min_seconds: f64) -> Self {
         Self { min_seconds, total_seconds: 0.0, count: 0, previous: None, converged: None }
     }
 
-    /// Records a part: `seconds` is its timed duration, `total_seconds` its total duration. Returns whether another part follows.
+    /// `seconds` is the timed duration of a part, `total_seconds` its total duration. Returns whether another part follows.
     pub fn record_part(&mut self, seconds: f64, total_seconds: f64) -> bool {
         self.count += 1;
         self.total_seconds += total_seconds;
@@ -48,7 +42,7 @@ impl Parts {
             || (self.converged != Some(true) && self.total_seconds < self.min_seconds + MAX_EXTRA_SECONDS)
     }
 
-    /// Records a part like `record_part`, with the mean times of all ranks, so that all ranks decide equally. Collective.
+    /// Like `record_part`, with the mean times of all ranks, so that all decide equally. Collective.
     pub fn record_part_on_all<C: Collectives>(&mut self, comm: &C, seconds: f64, total_seconds: f64) -> bool {
         // The sum uses whole picoseconds, which are negligible relative to a part.
         let mean = |seconds: f64| comm.all_reduce_sum((seconds * 1e12) as u64) as f64 * 1e-12 / comm.size() as f64;

@@ -1,7 +1,5 @@
-//! `prefetched`: each read is prefetched 16 reads ahead into the first-level cache and 128 ahead into the second, which
-//! tracks more outstanding misses. `spread = "pages"` draws from one word per page, each on a different line of its
-//! page: the same number of lines as in a region 1/64 of the size (lines of 64 B, pages of 4 KiB), but each needs a
-//! separate address translation.
+//! With `spread = "pages"` a region has the same number of lines as one of 1/64 of the size (lines of 64 B, pages of 4 KiB), each
+//! on a different line of its page, but each needs a separate address translation.
 
 use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
 use crate::hardware::{base_page_bytes, huge_page_bytes, line_words};
@@ -24,7 +22,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH), "read", 8, "8 per read"),
     arena_words: region_words,
     buffer_bytes: |_| 2 * BATCH * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 
@@ -38,15 +36,14 @@ const SPREAD: Key<Spread> =
 choice! { enum Spread { Words = "words", Pages = "pages" } }
 pub(super) const READS: Key<u64> =
     key("reads", "reads in one run, in batches of 16384", integers(1..=1 << 40, 1 << 18));
-/// Reads between two readings of the clock, which take less than a hundredth of the time of the reads even in the first-level
-/// cache.
+/// Between two readings of the clock, which take less than a hundredth of the time of these reads even in the first-level cache.
 pub(super) const BATCH: u64 = 1 << 14;
 
 pub(super) fn batch_count(point: &Point) -> u64 {
     READS.of(point).div_ceil(BATCH)
 }
 
-fn refuse(point: &Point) -> std::result::Result<(), Refusal> {
+fn refuse(point: &Point) -> Result<(), Refusal> {
     let bytes = BYTES.of(point);
     if ORDER.of(point) == Order::Prefetched {
         check_region(point)?;
@@ -72,17 +69,14 @@ fn page_bytes(point: &Point) -> u64 {
     }
 }
 
-/// Converts a random draw to the index of a word in the region.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
-    /// Number of words in the region.
     words: u64,
-    /// Words per page, if one word of each page is read.
+    /// If one word of each page is read.
     page: Option<u64>,
 }
 
 impl Places {
-    /// Draws from all words of a region.
     pub(super) fn anywhere(words: u64) -> Self {
         Self { words, page: None }
     }
@@ -92,7 +86,7 @@ impl Places {
         self.spread_over_pages(((u128::from(draw) * u128::from(self.words)) >> 64) as u64)
     }
 
-    /// Returns the place of a draw like `place`, but faster, for a region whose number of words is a power of two.
+    /// Like `place`, but faster, for a region whose number of words is a power of two.
     #[inline(always)]
     fn place_in_power_of_two(self, draw: u64) -> u64 {
         self.spread_over_pages(draw >> (u64::BITS - self.words.ilog2()))
@@ -112,7 +106,6 @@ impl Places {
     }
 }
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let page = (SPREAD.of(point) == Spread::Pages).then(|| page_bytes(point) / WORD_BYTES);
@@ -129,8 +122,8 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     Ok(gather_outcome(comm, seconds, count as f64, wrong, "sums differ from the sum of the words in memory"))
 }
 
-/// Times `batches` batches of `size` places, after an untimed one. `fill` draws the places while the clock is stopped, and
-/// returns the expected sum of `read`. Returns the seconds and the number of wrong batches.
+/// Times `batches` batches of `size` places, after an untimed one. `fill` draws the places while the clock is stopped, and returns
+/// the expected sum of `read`. Returns the seconds and the number of wrong batches.
 pub(super) fn time_batches<C: Collectives>(
     comm: &C,
     size: u64,
@@ -149,8 +142,8 @@ pub(super) fn time_batches<C: Collectives>(
     (seconds, wrong)
 }
 
-/// Draws each place three times, when it is needed: to prefetch it early, to prefetch it soon, and to read it. So the loop
-/// accesses only the region and never waits for a stored address.
+/// Draws each place three times, when it is needed: to prefetch it early, to prefetch it soon, and to read it. So the loop accesses
+/// only the region and never waits for a stored address.
 fn run_prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
     let draw_ahead = |steps: usize| (0..steps).fold(first, |draw, _| next_draw(draw));
     let (mut far_draw, mut near_draw, mut current_draw, mut sum) =
@@ -190,7 +183,7 @@ fn run_dependent<C: Collectives>(comm: &C, memory: &[u64], places: Places, first
     (seconds, wrong)
 }
 
-/// Returns the sum of `count` places drawn from `first` on.
+/// The places are drawn from `first` on.
 fn sum_of_places(places: Places, first: u64, count: u64) -> u64 {
     let (mut sum, mut draw) = (0u64, first);
     for _ in 0..count {
@@ -200,13 +193,13 @@ fn sum_of_places(places: Places, first: u64, count: u64) -> u64 {
     sum
 }
 
-/// Advances a linear congruential generator (Knuth's MMIX). Draws use its upper bits.
+/// Knuth's MMIX. Draws use the upper bits.
 #[inline(always)]
 pub(super) fn next_draw(draw: u64) -> u64 {
     draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 
-/// Draws places and returns their sum. For dependent reads, each entry is the difference from the previous place (0 at first).
+/// Returns the sum of the places. For dependent reads, each entry is the difference from the previous place (0 at first).
 pub(super) fn prepare(batch: &mut [u64], places: Places, draw: &mut u64, dependent: bool) -> u64 {
     let (mut sum, mut previous) = (0u64, 0);
     for slot in batch {
@@ -219,7 +212,7 @@ pub(super) fn prepare(batch: &mut [u64], places: Places, draw: &mut u64, depende
     sum
 }
 
-/// Follows the differences: each word holds its place, from which the next place is computed.
+/// Each word holds its place, from which the next place is computed.
 pub(super) fn follow_differences(memory: &[u64], differences: &[u64]) -> u64 {
     let (mut sum, mut word) = (0u64, 0u64);
     for difference in differences {

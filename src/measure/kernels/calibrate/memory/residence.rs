@@ -1,5 +1,5 @@
-//! Other users of the machine, and the operating system, evict lines from a cache even if it has room for them. The
-//! latency after a wait shows how many lines were evicted.
+//! Other users of the machine, and the operating system, evict lines from a cache even if it has room for them. The latency after a
+//! wait shows how many.
 
 use super::chase::{Cycle, lines};
 use super::{BYTES, FAMILY, PAGES, check_region, prime, region_words, work_per_rank};
@@ -21,7 +21,7 @@ pub static KERNEL: Kernel = Kernel {
         work_per_rank(point, lap_steps(point), "access", 8 * line_words() as u64, "one cache line per access")
     },
     arena_words: region_words,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -35,14 +35,13 @@ const OUTPUTS: [Output; 4] = [
     MEMORY_OUTPUTS[2],
 ];
 
-/// Laps before the wait, which fill the caches.
+/// Before the wait. They fill the caches.
 const LAPS: u64 = 2;
 
 fn lap_steps(point: &Point) -> u64 {
     lines(point) - 1
 }
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cycle, steps) = (Cycle::from_point(point), lap_steps(point));
     let (chain, words) = cycle.chain(point, arena)?;

@@ -1,5 +1,4 @@
-//! A miss among many hits costs its full latency; a miss among other misses costs a part of it. The cost as a function
-//! of the share shows how far misses overlap.
+//! A miss among many hits costs its full latency; a miss among other misses costs a part of it.
 
 use super::read::{BATCH, READS, batch_count, next_draw, time_batches};
 use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
@@ -30,7 +29,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| work_per_rank(point, batch_count(point).saturating_mul(BATCH), "read", 8, "8 per read"),
     arena_words: region_words,
     buffer_bytes: |_| BATCH * WORD_BYTES,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 
@@ -40,10 +39,9 @@ const SHARE: Key<f64> = key(
     Domain::Real { exclusive_min: 0.0, max: 1.0, default: 0.1 },
 );
 
-/// Number of words at the start of the region that receive most reads. The first-level cache holds them, so only the others miss.
+/// At the start of the region. They receive most reads. The first-level cache holds them, so only the others miss.
 const NEAR_WORDS: u64 = 2048 / WORD_BYTES;
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let words = region_words(point);

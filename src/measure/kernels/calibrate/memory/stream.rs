@@ -1,5 +1,5 @@
-//! Most processors also read the result's line before they store to it; separate outputs include these bytes. Unlike
-//! STREAM's, words are integers. Stores do not bypass the caches, unlike those of memcpy with long arrays.
+//! Most processors also read the result's line before they store to it; separate outputs include these bytes. Unlike STREAM's,
+//! words are integers. Stores do not bypass the caches.
 
 use super::{BYTES, FAMILY, PAGES, check_region, index_contents, region_words, work_per_rank};
 use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
@@ -33,7 +33,7 @@ pub static KERNEL: Kernel = Kernel {
         )
     },
     arena_words: region_words,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
 
@@ -49,12 +49,10 @@ fn words_per_array(point: &Point) -> usize {
     (region_words(point) / 3 / 8 * 8) as usize
 }
 
-/// A loop that writes the result from two sources.
 type Pass = fn(&mut [u64], &[u64], &[u64]);
 
-/// An operation of STREAM on each word of the result.
 struct Operation {
-    /// Number of arrays that it reads or writes, each once.
+    /// That it reads or writes, each once.
     arrays: u64,
     run: Pass,
     expected: fn(u64, u64) -> u64,
@@ -77,7 +75,6 @@ impl Operation {
     }
 }
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let operation = operation(point);
     let (seconds, wrong, fault_name) = if operation.arrays == 1 {
@@ -107,8 +104,7 @@ fn run_read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Resul
     Ok((seconds, u64::from(found_sum != sum_per_pass.wrapping_mul(passes))))
 }
 
-/// Runs `pass` as the timed loop. Returns the seconds, and the number of words that differ from `expected` of their sources.
-/// Collective.
+/// Returns the seconds, and the number of words that differ from `expected` of their sources. Collective.
 pub fn run_write<C: Collectives>(
     comm: &C,
     point: &Point,
@@ -130,12 +126,11 @@ pub fn run_write<C: Collectives>(
     Ok((seconds, result.iter().zip(b.iter().zip(c)).filter(is_wrong).count() as u64))
 }
 
-/// Returns the sum of all words, with Apex-Map's loop over blocks, so that a bound of reading is that of the fastest loop.
+/// With Apex-Map's loop over blocks, so that a bound of reading is that of the fastest loop.
 pub(super) fn sum(words: &[u64]) -> u64 {
     if words.is_empty() { 0 } else { sum_all(words, &[0], words.len()) }
 }
 
-/// Writes a number into all words.
 pub fn fill(words: &mut [u64], number: u64) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512f") {
@@ -150,22 +145,19 @@ pub fn fill(words: &mut [u64], number: u64) {
     words.fill(number);
 }
 
-/// Makes a pass of scale.
 pub fn scale(result: &mut [u64], b: &[u64], _c: &[u64]) {
     scale_and_add::<SCALE>(result, b, b, 0);
 }
 
-/// Makes a pass of add.
 pub fn add(result: &mut [u64], b: &[u64], c: &[u64]) {
     scale_and_add::<ADD>(result, b, c, 0);
 }
 
-/// Makes a pass of triad.
 pub fn triad(result: &mut [u64], b: &[u64], c: &[u64]) {
     scale_and_add::<TRIAD>(result, b, c, 0);
 }
 
-/// Makes a pass of copy. A zero that the compiler does not know prevents a call of memcpy.
+/// A zero that the compiler does not know prevents a call of memcpy.
 pub fn copy(result: &mut [u64], b: &[u64], _c: &[u64]) {
     scale_and_add::<COPY>(result, b, b, black_box(0));
 }
@@ -175,7 +167,7 @@ const SCALE: u8 = 1;
 const ADD: u8 = 2;
 const TRIAD: u8 = 3;
 
-/// Applies STREAM's operation to a word; `zero` is 0.
+/// `zero` is 0.
 fn apply<const OPERATION: u8>(b: u64, c: u64, zero: u64) -> u64 {
     match OPERATION {
         COPY => b.wrapping_add(zero),

@@ -31,7 +31,7 @@ pub static KERNEL: Kernel = Kernel {
         work_per_rank(point, pass_count(point).saturating_mul(reads_per_pass(point)), "read", WORD_BYTES, "8 per read")
     },
     arena_words: region_words,
-    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+    run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };
 
@@ -48,7 +48,6 @@ fn pass_count(point: &Point) -> u64 {
     READS.of(point).div_ceil(reads_per_pass(point))
 }
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, _) = prepare_region(comm, point, stream, arena)?;
     let (stride, passes) = (STRIDE.of(point), pass_count(point));
@@ -66,7 +65,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     Ok(outcome)
 }
 
-/// The timed loop: returns the wrapping sum of every `stride`-th word, from four independent partial sums.
+/// The timed loop: the wrapping sum of every `stride`-th word, from four independent partial sums.
 pub fn sum_strided(words: &[u64], stride: usize) -> u64 {
     if stride == 1 {
         return sum(words);

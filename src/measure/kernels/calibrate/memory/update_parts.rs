@@ -1,5 +1,4 @@
-//! The parts of an update of RandomAccess: to generate its value, to compute its index, to find its owner, to divide it among ranks,
-//! and to apply it to a table.
+//! The parts of an update of RandomAccess.
 
 use super::{BATCH, BYTES, FAMILY, PAGES, VALUES, check_region, index_contents, region_words, work_per_rank};
 use crate::kernels::calibrate::gather_outcome;
@@ -12,7 +11,7 @@ use crate::kernels::shared::updates::round_lists::RoundLists;
 use crate::kernels::shared::updates::table::Table;
 use crate::numerics::gf2;
 
-/// Size of the table, which exists only in [`UPDATE`], as a power of two of words.
+/// The table exists only in [`UPDATE`].
 const TABLE_BITS: u32 = 30;
 const OWNERS: Key<u64> =
     key("owners", "number of owners that divide the table of 2^30 words", integers(1..=1 << 20, 96));
@@ -33,7 +32,7 @@ pub static GENERATE: Kernel = Kernel {
     method: "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest rank. \
         The last value was compared with a jump to its position in the stream.",
     work: |point| work_per_rank(point, value_count(point), "value", 8, "8 per value"),
-    run: |point, _, world| on_transport!(&world.transport, comm => generate(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => generate(comm, point)),
     ..FAMILY
 };
 
@@ -59,7 +58,7 @@ pub static LOOP: Kernel = Kernel {
         accessed, 1024 values between two clock readings; the time is that of the slowest rank. The sum of all \
         indices was compared with that of another loop.",
     work: |point| work_per_rank(point, value_count(point), "value", 8, "8 per value"),
-    run: |point, _, world| on_transport!(&world.transport, comm => compute_indices(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => compute_indices(comm, point)),
     ..FAMILY
 };
 
@@ -95,7 +94,7 @@ pub static OWNER: Kernel = Kernel {
         _ => Ok(()),
     },
     work: |point| work_per_rank(point, value_count(point), "owner", 8, "8 per value"),
-    run: |point, _, world| on_transport!(&world.transport, comm => find_owners(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => find_owners(comm, point)),
     ..FAMILY
 };
 
@@ -140,7 +139,7 @@ pub static DIVIDE: Kernel = Kernel {
         rank. The lists had to hold all values, each in the right list.",
     work: |point| work_per_rank(point, value_count(point), "update", 8, "8 per update"),
     buffer_bytes: |point| 16 * OWNERS.of(point),
-    run: |point, _, world| on_transport!(&world.transport, comm => divide_updates(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => divide_updates(comm, point)),
     ..FAMILY
 };
 
@@ -186,7 +185,6 @@ fn divide_between_partners<C: Collectives>(comm: &C, point: &Point, index: Index
     (seconds, wrong)
 }
 
-/// As [`divide_between_partners`], for a sort by owner.
 fn sort_by_owner<C: Collectives>(comm: &C, point: &Point, index: Index) -> (f64, u64) {
     let layout = Layout::new(TABLE_BITS, OWNERS.of(point) as usize);
     let owners = Owners::cheapest(layout);
@@ -219,7 +217,7 @@ pub static UPDATE: Kernel = Kernel {
     refuse: check_region,
     work: |point| work_per_rank(point, value_count(point), "update", 8, "8 per update"),
     arena_words: region_words,
-    run: |point, _, world| on_transport!(&world.transport, comm => update(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => update(comm, point, world.arena)),
     ..FAMILY
 };
 

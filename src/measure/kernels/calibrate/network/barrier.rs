@@ -18,17 +18,16 @@ pub static KERNEL: Kernel = Kernel {
     refuse: require_two_ranks,
     work: |point| Work::new(BARRIERS.of(point) as f64, "barrier", 0.0, "none"),
     buffer_bytes: |point| 128 * point.ranks as u64,
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 
 const BARRIERS: Key<u64> = key("barriers", "barriers in one run", integers(1..=1 << 32, 1024));
-/// Delay of the late rank, by its own clock. Barriers and puts take far less, so a rank that leaves early finds the old value.
+/// The late rank's own clock counts. Barriers and puts take far less, so a rank that leaves early finds the old value.
 const LATE_SECONDS: f64 = 200e-6;
-/// Items per rank, so that each rank's item is alone on its cache line of at most 256 bytes.
+/// So that each rank's item is alone on its cache line of at most 256 bytes.
 const ITEMS_PER_LINE: usize = 64;
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     let barriers = BARRIERS.of(point);
     (0..barriers.div_ceil(4)).for_each(|_| comm.barrier());

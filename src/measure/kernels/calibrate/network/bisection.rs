@@ -30,7 +30,7 @@ pub static KERNEL: Kernel = Kernel {
             ..both_work
         }
     },
-    run: |point, _, world| on_transport!(&world.transport, comm => run_both_directions(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(world.transport, comm => run_both_directions(comm, point, world.arena)),
     ..BOTH_WAYS
 };
 

@@ -17,7 +17,7 @@ pub static KERNEL: Kernel = Kernel {
         Work::new(operations, "copy", COPY_BYTES.of(point) as f64, "bytes copied, counted once")
     },
     buffer_bytes: |point| 2 * BLOCKS as u64 * COPY_BYTES.of(point).next_multiple_of(WORD_BYTES),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 
@@ -25,10 +25,8 @@ const COPY_BYTES: Key<u64> = key("copy_bytes", "bytes per block, rounded up to w
     .in_column("copy_bytes", Unit::Bytes);
 const COPIES: Key<u64> =
     key("copies", "blocks that each rank copies per run, at least 16", integers(BLOCKS as u64..=1 << 32, 1 << 14));
-/// Blocks per buffer.
 const BLOCKS: usize = 16;
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let block = COPY_BYTES.of(point).div_ceil(WORD_BYTES) as usize;
     let source: Vec<u64> = (0..(BLOCKS * block) as u64).map(mix).collect();
@@ -45,7 +43,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     Ok(gather_outcome(comm, seconds, copies as f64, wrong, "blocks were not copied"))
 }
 
-/// Copies block after block, and starts again after the last.
+/// Starts again after the last block.
 pub fn copy_blocks(source: &[u64], target: &mut [u64], block: usize, copies: usize) {
     let blocks = source.len() / block;
     for copy in 0..copies {

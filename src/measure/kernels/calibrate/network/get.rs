@@ -17,7 +17,7 @@ pub static KERNEL: Kernel = Kernel {
     refuse: |point| require_pairs(point, WORD_BYTES),
     work: |point| work_per_rank(point, "get", "bytes fetched"),
     buffer_bytes: |point| (WINDOW.of(point) + BLOCKS) * BYTES.of(point),
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 
@@ -25,10 +25,9 @@ const BYTES: Key<u64> = mailbox::BYTES.with_meaning("bytes per get, a multiple o
 const GETS: Key<u64> = mailbox::MESSAGES.with_meaning("gets per rank in one run");
 const WINDOW: Key<u64> =
     pair::WINDOW.with_meaning("maximum outstanding gets per rank").with_domain(integers(1..=1 << 16, 16));
-/// Number of adjacent blocks that are fetched in turn. Caches hold so few, so that the time is that of gets and not of memory.
+/// Adjacent blocks that are fetched in turn. Caches hold so few, so that the time is that of gets and not of memory.
 const BLOCKS: u64 = 4;
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     let (gets, words) = (GETS.of(point), (BYTES.of(point) / WORD_BYTES) as usize);
     let partner = partner(comm);

@@ -1,5 +1,3 @@
-//! A mailbox carries requests, replies and buckets of updates.
-
 use super::{FAMILY, contents, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
 use crate::comm::{Inbox, Outbox};
 use crate::kernels::calibrate::gather_outcome;
@@ -20,7 +18,7 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| work_per_rank(point, "message", "content of the messages, each counted once"),
     buffer_bytes: |point| (2 * HANDLES as u64 + 1) * BYTES.of(point),
     rings: |_| vec![Rings::new(HANDLES as u64, 1)],
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 
@@ -29,10 +27,9 @@ pub(super) const BYTES: Key<u64> = messages::MESSAGE_BYTES
     .with_domain(integers(WORD_BYTES..=1 << 24, WORD_BYTES));
 pub(super) const MESSAGES: Key<u64> =
     messages::MESSAGES.with_meaning("messages sent per rank in one run").with_domain(integers(1..=1 << 32, 1 << 14));
-/// Number of posted receives, and of send handles.
+/// Posted receives, and sends.
 const HANDLES: usize = 64;
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     let (messages, words) = (MESSAGES.of(point), (BYTES.of(point) / WORD_BYTES) as usize);
     let partner = partner(comm);

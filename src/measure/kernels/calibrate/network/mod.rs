@@ -1,9 +1,7 @@
-//! The cost of messages: the network inputs of the models.
-//!
-//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): ts and tr, "the average send and
-//!   receive time per update", top, the "additional overhead involved in performing the send/receive operations", and
-//!   B, the bisection bandwidth in one direction; Plimpton and others, Section 3: the copy costs in T_C.
-//! `message_rate.ping_pong` and `message_rate.streaming` measure latency, bandwidth and message rate.
+//! The network inputs of the models, after Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): ts and tr, "the
+//! average send and receive time per update", top, the "additional overhead involved in performing the send/receive operations",
+//! and B, the bisection bandwidth in one direction; Plimpton and others, Section 3: the copy costs in T_C. `message_rate.ping_pong`
+//! and `message_rate.streaming` measure latency, bandwidth and message rate.
 
 pub mod barrier;
 pub mod bisection;
@@ -19,8 +17,8 @@ use crate::kernels::prelude::*;
 use crate::kernels::shared::messages::{MESSAGE_BYTES, MESSAGES};
 use crate::observer;
 
-/// Requires an even number of ranks, and messages of whole items of `item` bytes.
-fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), Refusal> {
+/// Messages have whole items of `item` bytes.
+fn require_pairs(point: &Point, item: u64) -> Result<(), Refusal> {
     require_even_ranks(point)?;
     match MESSAGE_BYTES.of(point) {
         bytes if bytes % item != 0 => {
@@ -51,8 +49,7 @@ fn wrapping_sum(words: &[u64]) -> u64 {
     words.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))
 }
 
-/// Times a pass of `count` operations from a common start, after half a pass as warm-up. Returns the result of the pass and its
-/// seconds. Collective.
+/// Times a pass of `count` operations from a common start, after half a pass as warm-up. Collective.
 fn time_pass<C: Collectives, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T) -> (T, f64) {
     pass(count.div_ceil(2));
     observer::clock_starts();

@@ -1,4 +1,4 @@
-//! Pairs of ranks for one-sided costs: each rank of the first half sends windows of messages to its partner in the second half.
+//! One-sided costs: each rank of the first half sends windows of messages to its partner in the second half.
 
 use super::{FAMILY, require_pairs};
 use crate::comm::{Messages, UNEXPECTED_MESSAGES};
@@ -37,11 +37,10 @@ pub static SEND: Kernel = Kernel {
     method: "Pairs of ranks: receives are posted, then one side sends a window of messages, repeatedly. The time is \
         that of the calls that start the sends, without the wait for their completion, on the slowest sender. All \
         messages were compared with those sent.",
-    run: |point, _, world| on_transport!(&world.transport, comm => send(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => send(comm, point)),
     ..PAIRS
 };
 
-/// Runs [`SEND`] on all ranks. Collective.
 pub fn send<C: PointToPoint>(comm: &C, point: &Point) -> Result<Outcome> {
     run(comm, point, |pair| {
         if !pair.is_sender {
@@ -67,11 +66,10 @@ pub static RECEIVE: Kernel = Kernel {
     method: "Pairs of ranks: one side sends a window of messages, all ranks meet at a barrier, and then the other side \
         receives the messages, repeatedly. The time is that of the slowest receiver, from its first receive until it \
         has all messages. All messages were compared with those sent.",
-    run: |point, _, world| on_transport!(&world.transport, comm => receive(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => receive(comm, point)),
     ..PAIRS
 };
 
-/// Runs [`RECEIVE`] on all ranks. Collective.
 pub fn receive<C: PointToPoint>(comm: &C, point: &Point) -> Result<Outcome> {
     run(comm, point, |pair| {
         if pair.is_sender {
@@ -92,7 +90,6 @@ fn operations(point: &Point) -> f64 {
     WINDOW.of(point) as f64 * ROUNDS.of(point) as f64
 }
 
-/// One end of a pair.
 pub struct PairEnd<'a, C: PointToPoint + 'a> {
     pub comm: &'a C,
     pub is_sender: bool,
@@ -100,7 +97,6 @@ pub struct PairEnd<'a, C: PointToPoint + 'a> {
     partner: usize,
     items: usize,
     stride: usize,
-    /// The identities of the messages of a round.
     identities: Vec<u64>,
     pub wrong: u64,
 }
@@ -150,7 +146,6 @@ impl<'a, C: PointToPoint> PairEnd<'a, C> {
         self.data.wait_all();
     }
 
-    /// Checks all messages received in a round.
     pub fn verify(&mut self, round: u32) {
         if self.is_sender {
             return;
@@ -162,8 +157,7 @@ impl<'a, C: PointToPoint> PairEnd<'a, C> {
     }
 }
 
-/// Runs the rounds, after untimed ones of half their number. `round` returns the seconds of one round, which are summed.
-/// Collective.
+/// Runs the rounds, after untimed ones of half their number. `round` returns its seconds. Collective.
 fn run<C: PointToPoint>(comm: &C, point: &Point, mut round: impl FnMut(&mut PairEnd<C>) -> f64) -> Result<Outcome> {
     let mut pair_end = PairEnd::new(comm, point)?;
     let rounds = ROUNDS.of(point) as u32;

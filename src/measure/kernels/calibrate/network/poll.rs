@@ -16,15 +16,14 @@ pub static KERNEL: Kernel = Kernel {
     work: |point| Work::new(LOOKS.of(point) as f64 * point.ranks as f64, "look", 0.0, "none"),
     buffer_bytes: |_| 2 * HANDLES as u64 * 8,
     rings: |_| vec![Rings::new(HANDLES as u64, 1)],
-    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(world.transport, comm => run(comm, point)),
     ..FAMILY
 };
 
 const LOOKS: Key<u64> = key("looks", "polls per rank in one run", integers(1..=1 << 32, 1 << 16));
-/// Number of posted receives, and of send handles: the defaults of kernels that serve others.
+/// Posted receives, and sends: the defaults of kernels that serve others.
 const HANDLES: usize = 16;
 
-/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     let polls = LOOKS.of(point);
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, 1);

@@ -1,6 +1,5 @@
-//! Apex-Map's protocols without its distribution of addresses. A remote access among local ones costs a whole exchange;
-//! one among other remote ones costs a part of it. The cost as a function of the share shows how far they overlap. If
-//! M/P fits into a cache, the time is that of the protocol.
+//! Apex-Map's protocols without its distribution of addresses. A remote access among local ones costs a whole exchange; one among
+//! other remote ones costs a part of it. If M/P fits into a cache, the time is that of the protocol.
 
 use super::FAMILY;
 use crate::kernels::prelude::*;
@@ -47,9 +46,9 @@ pub static KERNEL: Kernel = Kernel {
     },
     rings: two_sided::rings,
     run: |point, stream, world| {
-        on_transport!(&world.transport, comm => match BY.of(point) {
-            RemoteAccess::Gets => one_sided::run(*comm, point, stream, world.arena),
-            RemoteAccess::Messages => two_sided::run(*comm, point, stream, world.arena),
+        on_transport!(world.transport, comm => match BY.of(point) {
+            RemoteAccess::Gets => one_sided::run(comm, point, stream, world.arena),
+            RemoteAccess::Messages => two_sided::run(comm, point, stream, world.arena),
         })
     },
     ..FAMILY

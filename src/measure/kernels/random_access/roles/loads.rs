@@ -1,9 +1,7 @@
-//! The load of each core: its columns, the parameters that change it, and the time in which a core has none.
-
 use crate::kernels::prelude::*;
 use crate::kernels::random_access::OUTPUTS;
 
-/// Number of cores whose load has a column.
+/// Whose load has a column.
 pub const MAX_CORES: usize = 8;
 pub const LOADS: [Output; MAX_CORES] = [
     load("core0_load_seconds"),
@@ -39,7 +37,7 @@ pub const DELAYED: Key<u64> = key(
     integers(0..=MAX_CORES as u64 - 1, 0),
 );
 
-/// The idle time of a rank: it waits for messages or for room.
+/// The time while a rank waits for messages or for room.
 #[derive(Default)]
 pub struct Idle {
     since: Option<f64>,
@@ -53,7 +51,6 @@ impl Idle {
         }
     }
 
-    /// Ends an idle interval, if one has begun.
     pub fn end(&mut self, comm: &impl Comm) {
         if let Some(since) = self.since.take() {
             self.seconds += comm.wall_time() - since;

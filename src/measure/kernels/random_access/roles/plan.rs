@@ -1,5 +1,3 @@
-//! The role of each core of a node and its destinations.
-
 use super::{BUFFERS, CORES, ROUTERS, SMSG};
 use crate::kernels::prelude::*;
 use crate::kernels::random_access::grid::NodeGrid;
@@ -7,7 +5,6 @@ use crate::kernels::random_access::problem::Nodes;
 use crate::kernels::random_access::routed::{bucket_capacity, grid};
 use std::ops::Range;
 
-/// The destination of a bucket: a rank, and the mailbox of that rank.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Route {
     /// The dimension of this hop. For a hop within the node, the number of dimensions.
@@ -17,11 +14,10 @@ pub struct Route {
     pub to: usize,
 }
 
-/// The division of a node's work among its cores.
 pub struct RolePlan {
     pub grid: NodeGrid,
     pub nodes: Nodes,
-    /// Number of updates that a bucket holds.
+    /// Most updates in a bucket.
     pub capacity: usize,
 }
 
@@ -47,7 +43,7 @@ impl RolePlan {
         (0..self.nodes.routers).map(|core| self.routes(core).len()).max().unwrap_or(0)
     }
 
-    /// Returns the core that routes along a dimension. After the last dimension, returns the first core that updates.
+    /// After the last dimension, the first core that updates.
     fn core(&self, dimension: usize) -> usize {
         let dimensions = self.grid.dimensions();
         if dimension == dimensions {
@@ -63,13 +59,12 @@ impl RolePlan {
         first..dimensions.clone().find(|&dimension| self.core(dimension) > core).unwrap_or(dimensions.end)
     }
 
-    /// Returns the ranks of a node that receive updates for the mailbox `channel`.
     fn receivers(&self, node: usize, channel: usize) -> Range<usize> {
         let first = node * self.nodes.cores + self.core(channel);
         first..if channel == self.grid.dimensions() { (node + 1) * self.nodes.cores } else { first + 1 }
     }
 
-    /// Returns all routes of a routing rank, in the order of dimensions. Routes within its node are last.
+    /// For a routing rank, in the order of dimensions. Routes within its node are last.
     pub fn routes(&self, rank: usize) -> Vec<Route> {
         let (node, core) = (rank / self.nodes.cores, rank % self.nodes.cores);
         let (own, dimensions) = (self.dimensions(core), self.grid.dimensions());
@@ -98,7 +93,7 @@ impl RolePlan {
         }
     }
 
-    /// Returns the number of ranks that send to a rank's mailbox: one rank of each peer node, and all earlier routers of the same node.
+    /// Returns the number of ranks that send to a rank's mailbox: one of each peer node, and all earlier routers of its node.
     pub fn senders(&self, rank: usize, channel: usize) -> usize {
         let peers = channel.checked_sub(1).map_or(0, |along| self.grid.peers(rank / self.nodes.cores, along).len());
         peers + self.core(channel)

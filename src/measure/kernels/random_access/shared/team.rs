@@ -8,17 +8,16 @@ use crate::kernels::random_access::verify::Clock;
 use apexmap_base::crash::describe_panic;
 use std::thread::{Builder, panicking};
 
-/// A barrier of all members of a team.
 pub struct Gate {
     barrier: Barrier,
-    /// Set if a member has failed; then no member waits any more.
+    /// After the failure of a member, no other waits any more.
     failure: Failure,
     /// Whether every member has its own processor, so that waiting members may spin.
     spin: bool,
 }
 
 impl Gate {
-    /// Waits for all members. Returns `false` if a member has failed.
+    /// Returns `false` if a member has failed.
     #[must_use]
     pub fn pass(&self) -> bool {
         let mut turns = 0;
@@ -41,10 +40,9 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Runs `work` once for each of `members`, all at the same time and the first on this thread. Returns the results.
-///
-/// The clock starts when all members are ready to begin, and stops when all have ended. If the transport has pinned this thread,
-/// the other threads are pinned to the remaining processors in the order of `place`, one each if there are enough.
+/// Runs `work` once for each of `members`, all at the same time and the first on this thread. The clock starts when all are ready
+/// to begin, and stops when all have ended. If the transport has pinned this thread, the other threads are pinned to the remaining
+/// processors in the order of `place`, one each if there are enough.
 pub fn run<C: Collectives, M: Send, R: Send>(
     clock: &mut Clock<C>,
     members: Vec<M>,
@@ -53,7 +51,7 @@ pub fn run<C: Collectives, M: Send, R: Send>(
     run_led(clock, members, |first, gate| work(first, gate), &work)
 }
 
-/// Does the same as [`run`], except that the first member runs `lead`, which never leaves this thread.
+/// As [`run`], but the first member runs `lead`, which never leaves this thread.
 pub fn run_led<C: Collectives, M: Send, R: Send>(
     clock: &mut Clock<C>,
     members: Vec<M>,

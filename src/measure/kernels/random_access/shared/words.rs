@@ -1,5 +1,3 @@
-//! The words that the threads update: one part per thread, or one table for all.
-
 use crate::kernels::shared::updates::layout::Layout;
 use crate::kernels::shared::updates::operation::{Operation, with_operation};
 use crate::kernels::shared::updates::random_stream::Index;
@@ -9,7 +7,6 @@ use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Divides a table into one part for each core.
 pub fn divide(mut words: &mut [u64], parts: Layout, index: Index, operation: Operation) -> Vec<Words<'_>> {
     let part = |part| {
         let (own, others) = std::mem::take(&mut words).split_at_mut(parts.count(part) as usize);
@@ -19,7 +16,7 @@ pub fn divide(mut words: &mut [u64], parts: Layout, index: Index, operation: Ope
     (0..parts.parts()).map(part).collect()
 }
 
-/// A lock that does not share its cache lines with other data.
+/// Shares its cache lines with no other data.
 #[derive(Default)]
 // The longest cache lines of Arm processors have 256 bytes.
 #[repr(align(256))]
@@ -33,7 +30,6 @@ pub enum Locking<'a> {
     Atomic,
 }
 
-/// The words that a core updates.
 pub enum Words<'a> {
     /// A part of the table that no other core accesses.
     Own(Table<'a>),
@@ -63,7 +59,7 @@ impl Words<'_> {
     }
 }
 
-/// Calls `update` for each value in order. It prefetches each word some updates before it is needed.
+/// Prefetches each word some updates before it is needed.
 #[inline(always)]
 fn for_each_word(words: &[AtomicU64], first: u64, index: Index, values: &[u64], update: impl Fn(u64, &AtomicU64, u64)) {
     let place = |value: u64| index.word(value).wrapping_sub(first);
@@ -79,7 +75,7 @@ fn for_each_word(words: &[AtomicU64], first: u64, index: Index, values: &[u64], 
     }
 }
 
-/// Applies an update by a load and a store. If another core stores to the word between the two, its update is lost.
+/// If another core stores to the word between load and store, its update is lost.
 #[inline(always)]
 fn load_and_store(operation: Operation, word: &AtomicU64, value: u64) {
     word.store(operation.apply(word.load(Ordering::Relaxed), value), Ordering::Relaxed);

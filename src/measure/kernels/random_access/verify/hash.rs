@@ -7,11 +7,10 @@ use crate::kernels::shared::updates::table::Table;
 use multiversion::multiversion;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words of the table that one thread processes at once.
+/// That one thread processes at once.
 const BLOCK: usize = 1 << 20;
 
-/// Returns the hash of a table after all updates. `first` is the number of its first word. Calls `note` with the fraction that is
-/// complete.
+/// `first` is the number of the table's first word. Calls `note` with the fraction that is complete.
 pub fn table_hash(crew: &Crew, table: &Table, first: u64, note: impl Fn(f64)) -> u64 {
     let hash = AtomicU64::new(0);
     // Relaxed: the order of xors does not matter, and the crew ends before the hash is read.
@@ -20,7 +19,7 @@ pub fn table_hash(crew: &Crew, table: &Table, first: u64, note: impl Fn(f64)) ->
     hash.into_inner()
 }
 
-/// Returns the number of words that differ from their value before the run, as [`table_hash`] does.
+/// Counts words that differ from their value before the run, as [`table_hash`] does.
 pub fn wrong_words(crew: &Crew, table: &Table, first: u64, note: impl Fn(f64)) -> u64 {
     let wrong = AtomicU64::new(0);
     let add = |words: &[u64], first| _ = wrong.fetch_add(count_wrong(words, first), Ordering::Relaxed);
@@ -28,16 +27,13 @@ pub fn wrong_words(crew: &Crew, table: &Table, first: u64, note: impl Fn(f64)) -
     wrong.into_inner()
 }
 
-/// Calls `work` with each block of the table and the number of its first word, on all threads of the crew.
 fn for_each_block(crew: &Crew, table: &Table, first: u64, work: impl Fn(&[u64], u64) + Sync, note: impl Fn(f64)) {
     let blocks = table.words.chunks(BLOCK).zip((first..).step_by(BLOCK));
     crew.for_each(table.words.len().div_ceil(BLOCK), blocks, |(words, first)| work(words, first), note);
 }
 
-/// Returns the contribution of a value at a word to the hash.
-///
-/// The map is linear over GF(2), so the hash of the table follows from the updates in any order. It differs from word to word, so
-/// the hash changes if an update reaches a wrong word.
+/// The contribution of a value at a word to the hash. The map is linear over GF(2), so the hash of the table follows from the
+/// updates in any order. It differs from word to word, so the hash changes if an update reaches a wrong word.
 #[inline(always)]
 pub fn update_hash(word: u64, value: u64) -> u64 {
     let turns = mix(word);

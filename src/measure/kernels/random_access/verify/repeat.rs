@@ -1,5 +1,5 @@
-//! Applies all updates again by a method different from the algorithm's: each update is sent directly from its generator to the owner
-//! of its word.
+//! Applies all updates again by a method different from the algorithm's: each update is sent directly from its generator to the
+//! owner of its word.
 
 use super::hash::{hash_updates, table_hash};
 use super::{UNDO_END, report};
@@ -12,7 +12,7 @@ use crate::kernels::shared::updates::table::{Table, as_atomic_words};
 use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The correct results for a rank's part of the table, computed from the streams.
+/// For a rank's part of the table, computed from the streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Demand {
     pub updates: u64,
@@ -28,23 +28,22 @@ impl Demand {
     }
 }
 
-/// Number of updates that a rank generates and sends in one round. Their lists take less than a MiB.
+/// Updates that a rank generates and sends in one round. Their lists take less than a MiB.
 pub const CHUNK: usize = 1 << 14;
-/// Number of updates that all simulated ranks together send in one round, because they share one memory.
+/// Updates that all simulated ranks together send in one round, because they share one memory.
 const SIMULATED_CHUNKS: usize = 1 << 21;
-/// Minimum number of updates that a simulated rank sends in one round.
+/// Updates that a simulated rank sends in one round, at least.
 const MIN_CHUNK: usize = 64;
-/// Number of updates that a thread generates and applies at once.
+/// Updates that a thread generates and applies at once.
 const OWN_CHUNK: usize = 1 << 11;
-/// Number of updates in a piece of a stream, the unit of work of a thread. Jumping to its start takes far less time than its updates.
+/// Updates in a piece of a stream, the unit of work of a thread. Jumping to its start takes far less time than its updates.
 const SEGMENT: u64 = 1 << 22;
-/// Distance in updates of prefetches into the first-level cache.
+/// Distance of prefetches into the first-level cache, in updates.
 const NEAR: usize = 16;
-/// Distance in updates of prefetches into the second-level cache.
+/// Distance of prefetches into the second-level cache.
 const EARLY: usize = 128;
 
-/// Applies all updates to the table, which undoes them, because they are xors. Calls `note` with the fraction that is complete.
-/// Collective.
+/// Applies all updates to the table again: they are xors. Calls `note` with the fraction that is complete. Collective.
 pub fn undo<C: Collectives>(comm: &C, problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn(f64)) -> Demand {
     if problem.nodes.ranks() == 1 {
         return undo_locally(problem, crew, table, note);
@@ -56,8 +55,6 @@ pub fn undo<C: Collectives>(comm: &C, problem: &Problem, crew: &Crew, table: &mu
     })
 }
 
-/// Applies all updates to a second table. Returns the demand and the number of wrong words on this rank. Collective.
-///
 /// Operations other than xor cannot be undone, because the new word does not determine the old one.
 pub fn replay<C: Collectives>(
     comm: &C,
@@ -77,7 +74,7 @@ pub fn replay<C: Collectives>(
     (Demand { hash: table_hash(crew, &table, first, report(UNDO_END..1.0)), ..demand }, wrong as u64)
 }
 
-/// Applies all updates if there is only one rank. Threads take segments of the streams; any two threads may update the same word.
+/// For only one rank. Threads take segments of the streams; any two threads may update the same word.
 fn undo_locally(problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn(f64)) -> Demand {
     let part = RankPart::new(problem, table, crew.threads() == 1);
     let (updates, hash) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -96,7 +93,6 @@ fn undo_locally(problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn
     Demand { updates: updates.into_inner(), hash: hash.into_inner(), fullest: 0 }
 }
 
-/// A rank's part of the table, for one of its threads.
 struct RankPart<'a> {
     words: &'a [AtomicU64],
     first: u64,
@@ -128,10 +124,7 @@ impl<'a> RankPart<'a> {
         self.problem.index.word(value).wrapping_sub(self.first) as usize
     }
 
-    /// Applies the updates in order. It prefetches each word some updates before it is needed.
-    ///
-    /// # Panics
-    /// If a word is not in this part.
+    /// Prefetches each word some updates before it is needed. Panics if a word is not in this part.
     fn apply(&self, values: &[u64]) {
         let word = |value: u64| self.words.as_ptr().wrapping_add(self.place(value)).cast();
         values.iter().take(EARLY).for_each(|&value| prefetch::prefetch_far(word(value)));
@@ -199,8 +192,8 @@ fn deliver<C: Collectives>(comm: &C, problem: &Problem, mut receive: impl FnMut(
     })
 }
 
-/// Generates the updates of this rank's streams in rounds of at most `chunk`. Calls `send` in every round with its updates and with the
-/// fraction that is then sent. The number of rounds is the same on all ranks. Returns [`Demand::fullest`].
+/// Generates the updates of this rank's streams in rounds of at most `chunk`. Calls `send` in every round with its updates and with
+/// the fraction that is then sent. The number of rounds is the same on all ranks. Returns [`Demand::fullest`].
 fn generate(problem: &Problem, chunk: usize, mut send: impl FnMut(&mut Vec<u64>, f64)) -> u64 {
     let (streams, rounds) = (problem.streams_per_rank(), problem.rounds(chunk));
     let (mut values, mut fullest) = (Vec::new(), 0);
@@ -219,7 +212,7 @@ fn generate(problem: &Problem, chunk: usize, mut send: impl FnMut(&mut Vec<u64>,
     fullest
 }
 
-/// Replaces `values` by the next `most` updates of a stream, or by all that are left. Ranks without a stream have none.
+/// The next `most` updates of a stream, or all that are left. Ranks without a stream have none.
 fn take_next(source: &mut Option<(Generator, u64)>, most: usize, values: &mut Vec<u64>) {
     let Some((generator, left)) = source else { return values.clear() };
     values.resize((*left).min(most as u64) as usize, 0);

@@ -1,13 +1,10 @@
-//! The reports of all ranks after a run, and the verdict.
-
 use super::{Rules, Tally};
 use crate::kernels::prelude::*;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
 
-/// Returns the expected value of `fullest_destination` if all destinations are equally likely.
-///
-/// Each of `parts` ranks sends its first `updates` updates to `parts` destinations. The result is the mean plus the tail of a Poisson
-/// distribution that one of parts^2 draws reaches (leading terms).
+/// The expected value of `fullest_destination` if all destinations are equally likely: each of `parts` ranks sends its first
+/// `updates` updates to `parts` destinations. The result is the mean plus the tail of a Poisson distribution that one of parts^2
+/// draws reaches (leading terms).
 fn fair_fullest(updates: f64, parts: f64) -> f64 {
     if parts == 1.0 {
         return updates;
@@ -16,16 +13,15 @@ fn fair_fullest(updates: f64, parts: f64) -> f64 {
     mean + (2.0 * mean * tail).sqrt() + tail / 3.0
 }
 
-/// The report of one rank.
 #[derive(Clone, Copy)]
 pub struct Report {
     /// The bits of the time as `f64`.
     pub seconds: u64,
     pub tally: Tally,
-    /// Number of updates of this rank's words, from the streams.
+    /// Updates of this rank's words, from the streams.
     pub demanded: u64,
     pub generated: u64,
-    /// Hash of this rank's part of the table, from the streams.
+    /// Computed from the streams.
     pub demanded_hash: u64,
     pub errors: u64,
     pub words: u64,
@@ -63,7 +59,6 @@ impl Report {
     }
 }
 
-/// The reports of all ranks.
 pub struct Reports(Vec<Report>);
 
 impl Reports {
@@ -75,7 +70,7 @@ impl Reports {
         self.0.iter().map(value).max().unwrap_or(0)
     }
 
-    /// Combines the reports into an outcome. `memory` is that of all nodes, in words.
+    /// `memory` is that of all nodes, in words.
     pub fn outcome(&self, problem: &Problem, rules: Rules, granted: GrantedPages, memory: u64) -> Outcome {
         let mut seconds: Vec<f64> = self.0.iter().map(|rank| f64::from_bits(rank.seconds)).collect();
         seconds.sort_by(f64::total_cmp);
@@ -125,7 +120,6 @@ impl Reports {
         Outcome { seconds: slowest, outputs, verdict: self.verdict(rules, error_fraction) }
     }
 
-    /// Compares the destinations of the first updates with equally likely destinations.
     fn skew(&self, problem: &Problem) -> Vec<(&'static str, Value)> {
         let parts = problem.owners.parts();
         if parts == 1 {
@@ -142,8 +136,8 @@ impl Reports {
         ]
     }
 
-    /// Checks that every update was either applied to its word or discarded, exactly once.
-    fn verdict_of_discards(&self) -> std::result::Result<(), String> {
+    /// Every update was either applied to its word or discarded, exactly once.
+    fn verdict_of_discards(&self) -> Result<(), String> {
         let (applied, discarded) = (self.sum(|rank| rank.tally.applied), self.sum(|rank| rank.tally.discarded));
         let generated = self.sum(|rank| rank.generated);
         if applied + discarded != generated {
@@ -159,7 +153,7 @@ impl Reports {
         Ok(())
     }
 
-    fn verdict(&self, rules: Rules, error_fraction: f64) -> std::result::Result<(), String> {
+    fn verdict(&self, rules: Rules, error_fraction: f64) -> Result<(), String> {
         if rules.discards {
             return self.verdict_of_discards();
         }
@@ -188,5 +182,5 @@ impl Reports {
     }
 }
 
-/// Maximum fraction of wrong words. The definition allows 1 %; the reference implementation counts words of the table.
+/// The definition allows 1 %; the reference implementation counts words of the table.
 const MAX_ERROR_FRACTION: f64 = 0.01;

@@ -1,33 +1,29 @@
-//! Chooses the number of index arrays of a run if the point does not set N.
-
 use super::{ALPHA, I, L};
 use crate::kernels::prelude::*;
 use crate::numerics::power_law::remote_share;
 
-/// Smallest duration of a run in seconds, computed with the costs below. These costs are lower bounds: runs almost always take longer.
+/// In seconds, computed with the costs below. These are lower bounds: runs almost always take longer.
 const MIN_SECONDS: f64 = 1e-3;
-/// Seconds per access whose words are in the first-level cache.
+/// For an access whose words are in the first-level cache.
 const LOCAL_SECONDS: f64 = 0.5e-9;
-/// Additional seconds per word of an access.
+/// Additional, per word of an access.
 const WORD_SECONDS: f64 = 0.025e-9;
-/// Additional seconds per access to another rank's memory.
+/// Additional, per access to another rank's memory.
 const REMOTE_SECONDS: f64 = 100e-9;
-/// Smallest expected number of remote accesses per rank. With this number the busiest of hundreds of ranks has few more than the mean.
+/// With this expected number the busiest of hundreds of ranks has few more than the mean.
 const MIN_REMOTE_ACCESSES: f64 = 400.0;
-/// Largest number of accesses per rank. They are drawn for each run and kept in memory.
+/// Per rank. They are drawn for each run and kept in memory.
 const MAX_ACCESSES: f64 = (1 << 22) as f64;
-/// Largest number of words that the accesses of a rank read.
+/// Read by the accesses of a rank.
 const MAX_WORDS: f64 = (1 << 27) as f64;
 
 /// Returns the default of N. A run then lasts long enough for the clock and has enough remote accesses to average out, within
-/// limits of time and memory.
-///
-/// The number is a power of two, so that the last digit of the computed remote share does not change it.
-pub(in crate::kernels) fn count(point: &Point) -> u64 {
+/// limits of time and memory. It is a power of two, so that the last digit of the computed remote share does not change it.
+pub(crate) fn count(point: &Point) -> u64 {
     count_for_share(point, remote_share(point.ranks, ALPHA.of(point)))
 }
 
-pub(in crate::kernels) fn count_for_share(point: &Point, remote: f64) -> u64 {
+pub(crate) fn count_for_share(point: &Point, remote: f64) -> u64 {
     let (indices, block) = (I.of(point) as f64, L.of(point) as f64);
     let access = LOCAL_SECONDS + WORD_SECONDS * block + REMOTE_SECONDS * remote;
     let accesses_for_remote = if remote > 0.0 { MIN_REMOTE_ACCESSES / remote } else { 0.0 };

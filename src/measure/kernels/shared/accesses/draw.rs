@@ -7,48 +7,48 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
 
-/// The target of an access. The upper 24 bits hold the distance from the reading rank to the owner, modulo P. The lower 40 bits hold
-/// the word offset in the owner's memory. A location in the reader's own memory is therefore equal to its offset.
+/// The target of an access. The upper 24 bits hold the distance from the reading rank to the owner, modulo P; the lower 40 bits the
+/// word offset in the owner's memory. A location in the reader's own memory is therefore equal to its offset.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(in crate::kernels) struct Location(u64);
+pub(crate) struct Location(u64);
 
 impl Location {
-    pub(in crate::kernels) const OFFSET_BITS: u32 = 40;
+    pub(crate) const OFFSET_BITS: u32 = 40;
 
     fn new(distance: u64, offset: u64) -> Self {
         Self(distance << Self::OFFSET_BITS | offset)
     }
 
-    pub(in crate::kernels) fn offsets(locations: &[Self]) -> &[u64] {
+    pub(crate) fn offsets(locations: &[Self]) -> &[u64] {
         // SAFETY: `Location` is transparent over u64.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
     }
 
     #[inline]
-    pub(in crate::kernels) fn is_own(self) -> bool {
+    pub(crate) fn is_own(self) -> bool {
         self.0 >> Self::OFFSET_BITS == 0
     }
 
-    /// Returns the rank whose memory holds the location. `comm` is the reader's.
+    /// `comm` is the reader's.
     #[inline]
-    pub(in crate::kernels) fn owner(self, comm: &impl Comm) -> usize {
+    pub(crate) fn owner(self, comm: &impl Comm) -> usize {
         let owner = comm.rank() + (self.0 >> Self::OFFSET_BITS) as usize;
         if owner < comm.size() { owner } else { owner - comm.size() }
     }
 
     #[inline]
-    pub(in crate::kernels) fn offset(self) -> usize {
+    pub(crate) fn offset(self) -> usize {
         (self.0 & ((1 << Self::OFFSET_BITS) - 1)) as usize
     }
 }
 
-/// Returns a hash of a rank and a word. The content of each word is the difference of two consecutive values.
-pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
+/// A hash. The content of each word is the difference of two consecutive values.
+pub(crate) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
-/// The parameter of kernels whose accesses follow no power law.
+/// For kernels whose accesses follow no power law.
 pub const GIVEN_REMOTE_SHARE: Key<f64> = key(
     "given_remote_share",
     "fraction of the accesses that goes to the memory of other ranks",
@@ -58,10 +58,13 @@ pub const GIVEN_REMOTE_SHARE: Key<f64> = key(
 /// The distribution of the blocks that a rank reads. Block 0 is the first in the rank's memory.
 #[derive(Clone, Copy)]
 enum Law {
-    /// The power law of Apex-Map.
     Power(PowerLaw),
-    /// A given fraction of the accesses goes to other ranks. Own and remote blocks are each drawn uniformly.
-    RemoteShare { remote: f64, own: u64, blocks: u64 },
+    /// Own and remote blocks are each drawn uniformly.
+    RemoteShare {
+        remote: f64,
+        own: u64,
+        blocks: u64,
+    },
 }
 
 impl Law {
@@ -86,8 +89,7 @@ impl Law {
     }
 }
 
-/// An endless random sequence of accesses of one rank.
-pub(in crate::kernels) struct Draws {
+pub(crate) struct Draws {
     law: Law,
     random: Pcg64Mcg,
     block: u64,
@@ -100,8 +102,8 @@ pub(in crate::kernels) struct Draws {
 }
 
 impl Draws {
-    /// Starts the sequence of a rank. Each combination of rank, stream and purpose has a different sequence.
-    pub(in crate::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
+    /// Each combination of rank, stream and purpose has a different sequence.
+    pub(crate) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
         let (block, local) = (L.of(point), local_words(point));
         Self {
             law: Law::from_point(point),
@@ -115,12 +117,11 @@ impl Draws {
     }
 
     /// Lets all accesses go to the words that each rank stores, which its memory repeats.
-    pub(in crate::kernels) fn with_stored_words(self, words: usize) -> Self {
+    pub(crate) fn with_stored_words(self, words: usize) -> Self {
         Self { stored: words as u64, ..self }
     }
 
-    /// Fills an index array with the next accesses.
-    pub(in crate::kernels) fn fill(&mut self, array: &mut [Location]) {
+    pub(crate) fn fill(&mut self, array: &mut [Location]) {
         array.fill_with(|| {
             let word = self.law.sample(&mut self.random) * self.block;
             // Word 0 of the power law is the most frequent; it is the first word of the rank's own memory.
@@ -135,13 +136,13 @@ impl Draws {
         }
     }
 
-    pub(in crate::kernels) fn array(&mut self, accesses: usize) -> Vec<Location> {
+    pub(crate) fn array(&mut self, accesses: usize) -> Vec<Location> {
         let mut array = vec![Location(0); accesses];
         self.fill(&mut array);
         array
     }
 
-    pub(in crate::kernels) fn expected_sum(&self, array: &[Location]) -> u64 {
+    pub(crate) fn expected_sum(&self, array: &[Location]) -> u64 {
         let block_sum = |location: &Location| {
             let distance = location.0 >> Location::OFFSET_BITS;
             let (owner, first) = ((self.rank + distance) % self.ranks, location.offset() as u64);

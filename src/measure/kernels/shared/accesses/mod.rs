@@ -1,9 +1,6 @@
-//! The accesses of Apex-Map: parameters, memory, addresses, verification, timing, and the two protocols for remote blocks.
-//!
-//! SOURCE: Strohmaier and Shan, Sections 2 and 2.1, Table 1.
-//! CHECK: on every rank, the sum of all words read is compared with the sum that the drawn addresses imply. The memory
-//!   holds differences of a mixing function. The sum of a block therefore follows from the block's two ends, without
-//!   reading memory.
+//! The accesses of Apex-Map and their verification, and the two protocols for remote blocks (Strohmaier and Shan, Sections 2 and
+//! 2.1, Table 1). The memory holds differences of a mixing function. The sum of a block therefore follows from the block's two
+//! ends, without reading memory.
 
 pub mod arrays;
 pub mod draw;
@@ -14,7 +11,7 @@ pub mod two_sided;
 pub mod warm_up;
 
 use crate::kernels::prelude::*;
-pub(in crate::kernels) use crate::kernels::shared::parameters::PAGES;
+pub(crate) use crate::kernels::shared::parameters::PAGES;
 use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, receive_buffers, seed, send_handles};
 use apexmap_base::units::size_of_words;
 use draw::{Location, potential};
@@ -54,9 +51,9 @@ pub const NSER: Key<u64> = key(
 .in_column("serve_limit", Unit::None);
 
 /// The z-axis of the paper's figures: "the achieved bandwidth per processes" (Section 3.3).
-pub(in crate::kernels) const HEADLINE: &str = "bytes_per_second_per_rank";
+pub(crate) const HEADLINE: &str = "bytes_per_second_per_rank";
 
-pub(in crate::kernels) const OUTPUTS: &[Output] = &[
+pub(crate) const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time until the first rank has all of its data"),
     output("rank_seconds_median", Unit::Seconds, "time until the median rank has all of its data"),
     output("rank_seconds_mean", Unit::Seconds, "mean time until a rank has all of its data"),
@@ -89,44 +86,38 @@ pub(in crate::kernels) const OUTPUTS: &[Output] = &[
     HUGE_SHARE,
 ];
 
-/// Returns the words of the global memory per rank, M/P.
-pub(in crate::kernels) fn local_words(point: &Point) -> u64 {
+/// M/P.
+pub(crate) fn local_words(point: &Point) -> u64 {
     M.of(point) / point.ranks as u64
 }
 
-/// Largest number of words that a simulated rank stores, if a block is not longer.
+/// If a block is not longer.
 const SIMULATED_WORDS: u64 = 1 << 10;
 
 /// Returns the words that a simulated rank stores. Its memory repeats them, because contents take memory but no virtual time: the
 /// driver charges the reads of the whole memory. They are whole blocks, so that no block straddles two repetitions.
-pub(in crate::kernels) fn simulated_words(point: &Point) -> u64 {
+pub(crate) fn simulated_words(point: &Point) -> u64 {
     let block = L.of(point);
     local_words(point).min((SIMULATED_WORDS / block).max(1) * block)
 }
 
-/// Returns the words that a rank needs in addition to its share of the global memory: `drawn` index arrays, one index array for
-/// the warm-up, and `blocks` blocks.
-pub(in crate::kernels) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -> u64 {
+/// Returns the words in addition to the share of the global memory, with one index array for the warm-up.
+pub(crate) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -> u64 {
     let indices = I.of(point).saturating_mul(drawn.saturating_add(1));
     indices.saturating_add(L.of(point).saturating_mul(blocks))
 }
 
-pub(in crate::kernels) fn memory<'a>(
-    point: &Point,
-    rank: usize,
-    arena: &'a mut Arena,
-) -> Result<(&'a [u64], GrantedPages)> {
+pub(crate) fn memory<'a>(point: &Point, rank: usize, arena: &'a mut Arena) -> Result<(&'a [u64], GrantedPages)> {
     let pages = PAGES.of(point);
     let words = if arena.is_simulated() { simulated_words(point) } else { local_words(point) };
     arena.words(pages, words as usize, rank as u64, |word| contents(rank as u64, word as u64))
 }
 
-pub(in crate::kernels) fn contents(rank: u64, word: u64) -> u64 {
+pub(crate) fn contents(rank: u64, word: u64) -> u64 {
     potential(rank, word + 1).wrapping_sub(potential(rank, word))
 }
 
-/// Refuses points that no kernel of Apex-Map can run.
-pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), Refusal> {
+pub(crate) fn check(point: &Point) -> Result<(), Refusal> {
     let (memory, block, ranks) = (M.of(point), L.of(point), point.ranks as u64);
     if memory % ranks != 0 {
         return Err(refusal!(

@@ -1,8 +1,6 @@
-//! Remote blocks by gets from a window. No rank serves another.
-//!
-//! SOURCE: Strohmaier and Shan, Section 4, which announces an implementation in one-sided models (SHMEM, UPC), and
-//!   Table 1 (left column). This implementation uses MPI windows. Up to B gets are outstanding. Blocks are summed in the
-//!   order of their arrival. A rank looks for arrived blocks after each get, and after at most 64 own accesses.
+//! Remote blocks by gets from a window. No rank serves another (Strohmaier and Shan, Section 4, which announces one-sided models,
+//! and Table 1, left column). Up to B gets are outstanding. Blocks are summed in the order of their arrival. A rank looks for
+//! arrived blocks after each get, and after at most 64 own accesses.
 
 use super::draw::Location;
 use super::tally::PassTally;
@@ -12,7 +10,7 @@ use crate::comm::GetWindow;
 use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::Accumulator;
 
-pub(in crate::kernels) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub(crate) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let block = L.of(point) as usize;
     Ok(comm.get_window(memory, B.of(point) as usize, block, |window| {
@@ -21,10 +19,8 @@ pub(in crate::kernels) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, aren
     }))
 }
 
-/// Maximum number of consecutive own accesses before a rank looks for arrived blocks.
 const MAX_OWN_RUN: usize = 64;
 
-/// The state of one rank in a pass.
 struct Rank<'a, C, W> {
     comm: &'a C,
     memory: &'a [u64],
@@ -37,7 +33,7 @@ struct Rank<'a, C, W> {
 }
 
 impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
-    /// Runs the left column of Table 1 for all index arrays.
+    /// The left column of Table 1 for all index arrays.
     fn pass(&mut self, locations: &[Location]) -> PassTally {
         self.sum.clear();
         self.remote = 0;
@@ -82,7 +78,6 @@ impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
         self.remote += 1;
     }
 
-    /// Performs one turn of a waiting loop: sums a block if one has arrived.
     fn wait(&mut self) {
         let sum = &mut self.sum;
         match self.window.take(|words| sum.add(words)) {

@@ -7,19 +7,18 @@ use crate::kernels::prelude::*;
 use crate::numerics::statistics::{Summary, median};
 use crate::observer;
 
-/// Largest relative difference between the times of the first and the last quarter of a steady run.
+/// Between the times of the first and the last quarter of a steady run, relative.
 pub const STEADY: f64 = 0.1;
 
 /// The order of drawing index arrays and running the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::kernels) enum Arrays {
+pub(crate) enum Arrays {
     /// N times: one buffer is filled while the clock does not run, then the clock runs over its accesses (Table 1).
     OneByOne,
     /// All N arrays are drawn before the clock runs, because a rank that draws does not serve the others.
     AllBefore,
 }
 
-/// The time of some of the accesses.
 #[derive(Clone, Copy, Default)]
 struct TimedPart {
     seconds: f64,
@@ -33,7 +32,7 @@ impl TimedPart {
     }
 }
 
-/// Times and counts of one rank, summed over all passes of a run.
+/// Summed over all passes of a run.
 #[derive(Default)]
 struct RankTotals {
     /// Time until no other rank needed this rank any more.
@@ -54,15 +53,14 @@ impl RankTotals {
     }
 }
 
-/// Measures the cost of reading the clock: the median time between two consecutive readings, in seconds.
+/// The median time between two consecutive readings.
 fn clock_seconds(comm: &impl Comm) -> f64 {
     let readings: Vec<f64> = (0..64).map(|_| comm.wall_time()).collect();
     median(&readings.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()).unwrap_or(0.0)
 }
 
-/// Runs the accesses and returns the clock's readings after the first quarter and before the last. Returns `None` for fewer than
-/// four accesses.
-pub(in crate::kernels) fn run_quarters(
+/// Returns the clock's readings after the first quarter and before the last; `None` for fewer than four accesses.
+pub(crate) fn run_quarters(
     comm: &impl Comm,
     locations: &[Location],
     mut run: impl FnMut(&[Location]),
@@ -78,7 +76,6 @@ pub(in crate::kernels) fn run_quarters(
     (quarter > 0).then_some((first_end, last_start))
 }
 
-/// A rank that only reads its memory.
 struct Reads<'a, F> {
     memory: &'a [u64],
     pass: F,
@@ -94,8 +91,7 @@ impl<F: FnMut(&[Location]) -> PassTally> TimedRank for Reads<'_, F> {
     }
 }
 
-/// Does the same as [`time_accesses`] for ranks that only read.
-pub(in crate::kernels) fn time<C: Collectives>(
+pub(crate) fn time<C: Collectives>(
     comm: &C,
     run: (&Point, u64),
     (memory, granted): (&[u64], GrantedPages),
@@ -105,10 +101,8 @@ pub(in crate::kernels) fn time<C: Collectives>(
     time_accesses(comm, run, granted, arrays, &mut Reads { memory, pass })
 }
 
-/// Returns the accesses per pass, the number of passes, and the number of parts per pass.
-///
-/// The clock is read between parts. With arrays drawn one by one, a run has at least four parts in total, so that the first
-/// quarter can be compared with the last.
+/// Returns the accesses per pass, the number of passes, and the parts per pass, between which the clock is read. With arrays drawn
+/// one by one, a run has at least four parts in total, so that the first quarter can be compared with the last.
 fn shape(point: &Point, arrays: Arrays) -> (usize, usize, usize) {
     let count = |key: Key<u64>| key.of(point) as usize;
     match arrays {
@@ -117,9 +111,8 @@ fn shape(point: &Point, arrays: Arrays) -> (usize, usize, usize) {
     }
 }
 
-/// Passes all accesses of a run of one rank to `pass` again, in the same parts: first the `warm_up` accesses of the warm-up, then
-/// the timed ones.
-pub(in crate::kernels) fn replay((point, stream): (&Point, u64), warm_up: u64, mut pass: impl FnMut(&[Location])) {
+/// Passes all accesses of a run of one rank to `pass` again, in the same parts, with those of the warm-up first.
+pub(crate) fn replay((point, stream): (&Point, u64), warm_up: u64, mut pass: impl FnMut(&[Location])) {
     let draws = |purpose| Draws::new(point, 0, stream, purpose);
     let (length, passes, parts) = shape(point, Arrays::OneByOne);
     warm_up::replay(draws(1), point, warm_up, &mut pass);
@@ -134,7 +127,7 @@ pub(in crate::kernels) fn replay((point, stream): (&Point, u64), warm_up: u64, m
 }
 
 /// Warms up, times a run, checks it, and gathers the results of all ranks. Collective.
-pub(in crate::kernels) fn time_accesses<C: Collectives>(
+pub(crate) fn time_accesses<C: Collectives>(
     comm: &C,
     (point, stream): (&Point, u64),
     granted: GrantedPages,
@@ -185,7 +178,7 @@ pub(in crate::kernels) fn time_accesses<C: Collectives>(
     outcome(comm, &totals, totals.sum == expected, accesses, warm_up, granted)
 }
 
-/// Combines the clocks of all ranks into an outcome. `accesses` is the total over all ranks.
+/// `accesses` is the total over all ranks.
 fn outcome<C: Collectives>(
     comm: &C,
     totals: &RankTotals,

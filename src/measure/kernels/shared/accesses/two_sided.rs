@@ -1,11 +1,7 @@
-//! Remote blocks by request and reply. Every rank serves the others between its own accesses.
-//!
-//! SOURCE: Strohmaier and Shan, Section 2.1 and Table 1 (right column).
-//! Requests are not aggregated: each remote access is a separate message. Up to B requests are outstanding. Replies are
-//! summed in the order of their arrival.
-//! DIFFERENCES from the paper: SMSG limits requests and replies separately, 2 SMSG sends in total; the paper has one
-//!   limit for both. A rank looks for replies only while some are outstanding. MPI sends a reply directly from the
-//!   rank's memory; threads copy it once, like an eager send.
+//! Remote blocks by request and reply (Strohmaier and Shan, Section 2.1 and Table 1, right column). Each remote access is a
+//! separate message. Replies are summed in the order of their arrival. Unlike in the paper, SMSG limits requests and replies
+//! separately, 2 SMSG sends in total, and a rank looks for replies only while some are outstanding. MPI sends a reply directly from
+//! the rank's memory; threads copy it once, like an eager send.
 
 use super::draw::Location;
 use super::tally::PassTally;
@@ -22,17 +18,12 @@ pub const POLL_EVERY: Key<u64> = key(
     integers(1..=1 << 32, 1),
 );
 
-pub(in crate::kernels) fn rings(point: &Point) -> Vec<Rings> {
+pub(crate) fn rings(point: &Point) -> Vec<Rings> {
     let places = B.of(point).max(SMSG.of(point));
     vec![Rings::new(places, point.ranks as u64 - 1); 2]
 }
 
-pub(in crate::kernels) fn run<C: Mailboxes>(
-    comm: &C,
-    point: &Point,
-    stream: u64,
-    arena: &mut Arena,
-) -> Result<Outcome> {
+pub(crate) fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let count = |key: Key<u64>| key.of(point) as usize;
     let (block, buffers, handles) = (count(L), count(B), count(SMSG));
@@ -66,7 +57,6 @@ pub(in crate::kernels) fn run<C: Mailboxes>(
     }))
 }
 
-/// The state of one rank in a pass.
 struct Rank<'a, 'm, C: Mailboxes> {
     comm: &'a C,
     memory: &'a [u64],
@@ -78,7 +68,6 @@ struct Rank<'a, 'm, C: Mailboxes> {
     buffers: usize,
     serve_limit: usize,
     poll_every: u64,
-    /// Own accesses until the next poll.
     until_poll: u64,
     /// Requests whose replies have not arrived, at most B, so that every reply has a posted buffer.
     outstanding: usize,
@@ -89,7 +78,7 @@ struct Rank<'a, 'm, C: Mailboxes> {
 }
 
 impl<C: Mailboxes> Rank<'_, '_, C> {
-    /// Measures the time of a poll that finds no request. Collective.
+    /// The time of a poll that finds no request. Collective.
     fn poll_seconds(&mut self) -> f64 {
         // A reading of the clock takes longer than a poll, so many polls share two readings.
         const POLLS: usize = 100;
@@ -106,7 +95,7 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
         median(&times).unwrap_or(0.0)
     }
 
-    /// Runs the right column of Table 1 for all index arrays, including its "wait for finish".
+    /// The right column of Table 1 for all index arrays, including its "wait for finish".
     fn pass(&mut self, locations: &[Location]) -> PassTally {
         self.sum.clear();
         (self.remote, self.served, self.polls) = (0, 0, 0);
@@ -147,7 +136,6 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
         }
     }
 
-    /// Performs one turn of a waiting loop.
     #[inline]
     fn make_progress(&mut self) {
         let served = self.serve();
@@ -175,7 +163,7 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
         true
     }
 
-    /// Sums the replies that have arrived. Returns whether any had arrived.
+    /// Returns whether any had arrived.
     #[inline]
     fn process_replies(&mut self) -> bool {
         let (before, sum) = (self.outstanding, &mut self.sum);

@@ -5,10 +5,8 @@ use super::tally::TimedRank;
 use super::{I, L};
 use crate::kernels::prelude::*;
 
-/// Decides how long the warm-up runs.
-///
-/// The number of index arrays doubles from group to group, until two consecutive groups take the same time per array. Groups
-/// grow because a cache of n lines needs a number of accesses proportional to n before its hit rate settles.
+/// The number of index arrays doubles from group to group, until two consecutive groups take the same time per array. Groups grow
+/// because a cache of n lines needs a number of accesses proportional to n before its hit rate settles.
 #[derive(Debug)]
 pub struct WarmUp {
     arrays: u64,
@@ -18,18 +16,18 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
-    /// Largest relative difference of the times of two groups that count as equal.
+    /// Times of two groups that differ by this fraction count as equal.
     pub const TOLERANCE: f64 = 0.05;
-    /// Shortest duration of the warm-up in seconds, including draws. Two groups with equal times may still be part of a slow decrease.
+    /// Including draws. Two groups with equal times may still be part of a slow decrease.
     pub const MIN_SECONDS: f64 = 0.008;
-    /// Time in seconds, including draws, after which no further group begins.
+    /// Including draws. No further group begins after it.
     pub const MAX_SECONDS: f64 = 0.025;
 
     pub fn next_group(&self) -> Option<u64> {
         (!self.done).then_some(self.arrays)
     }
 
-    /// Records a group: `seconds` is the time of its accesses, `spent` its time including draws. If `may_end` is set, the warm-up ends
+    /// Records a group: `seconds` is the time of its accesses, `spent` its time including draws. With `may_end`, the warm-up ends
     /// as soon as two consecutive groups are equal.
     pub fn record(&mut self, seconds: f64, spent: f64, may_end: bool) {
         let seconds_per_array = seconds / self.arrays as f64;
@@ -48,12 +46,11 @@ impl Default for WarmUp {
     }
 }
 
-/// Maximum number of words of the rank's own memory that are read first: 64 MiB.
+/// Words of the rank's own memory that are read first, at most: 64 MiB.
 const PRIMED_WORDS: usize = 8 << 20;
-/// Time in seconds for which they are read again and again, at least once. Several passes are needed because a cache keeps some of
-/// its previous data for several passes. If ranks share a core, one pass suffices, because no rank keeps its caches.
+/// They are read again and again for this time. Several passes are needed because a cache keeps some of its previous data for
+/// several passes. If ranks share a core, one pass suffices, because no rank keeps its caches.
 const PRIMING_SECONDS: f64 = 0.008;
-/// Maximum number of words that an index array of the warm-up reads.
 const MAX_ARRAY_WORDS: usize = 4 << 20;
 
 fn array_length(point: &Point) -> usize {
@@ -61,7 +58,7 @@ fn array_length(point: &Point) -> usize {
     count(I).min((MAX_ARRAY_WORDS / count(L)).max(1))
 }
 
-/// Fills the caches: reads one word of each cache line. The hot end comes last, because caches keep the lines that were read last.
+/// Reads one word of each cache line. The hot end comes last, because caches keep the lines that were read last.
 pub fn prime(comm: &impl Comm, memory: &[u64]) {
     let start = comm.wall_time();
     loop {
@@ -73,14 +70,9 @@ pub fn prime(comm: &impl Comm, memory: &[u64]) {
     }
 }
 
-/// Warms up all ranks with the same number of arrays. Returns the number of accesses of this rank: none if ranks are simulated,
-/// because they have no caches. Collective.
-pub(in crate::kernels) fn run<C: Collectives>(
-    comm: &C,
-    point: &Point,
-    mut draws: Draws,
-    rank: &mut impl TimedRank,
-) -> u64 {
+/// Warms up all ranks with the same number of arrays. Returns the accesses of this rank: none if ranks are simulated, because they
+/// have no caches. Collective.
+pub(crate) fn run<C: Collectives>(comm: &C, point: &Point, mut draws: Draws, rank: &mut impl TimedRank) -> u64 {
     if comm.simulated_rank().is_some() {
         return 0;
     }
@@ -108,8 +100,8 @@ pub(in crate::kernels) fn run<C: Collectives>(
     accesses
 }
 
-/// Passes the arrays of a warm-up of `accesses` accesses to `pass` again.
-pub(in crate::kernels) fn replay(mut draws: Draws, point: &Point, accesses: u64, pass: &mut impl FnMut(&[Location])) {
+/// Passes the arrays of a warm-up to `pass` again.
+pub(crate) fn replay(mut draws: Draws, point: &Point, accesses: u64, pass: &mut impl FnMut(&[Location])) {
     let mut array = draws.array(array_length(point));
     for _ in 0..accesses / array.len() as u64 {
         draws.fill(&mut array);

@@ -1,17 +1,15 @@
-//! The content of messages. It identifies each message.
-
 use crate::kernels::prelude::*;
 pub fn identity(sender: usize, receiver: usize, number: usize) -> u64 {
     seed(&[sender as u64, receiver as u64, number as u64])
 }
 
-/// Returns the last item of a message: 4 bytes that differ between messages and between rounds.
+/// The last item of a message, which differs between messages and between rounds.
 #[inline]
 pub fn stamp(identity: u64, round: u32) -> u32 {
     (identity as u32).wrapping_add(round)
 }
 
-/// Fills a message, except its stamp.
+/// Leaves the stamp.
 pub fn fill(message: &mut [u32], identity: u64) {
     let body = message.len().saturating_sub(1);
     for (i, item) in message[..body].iter_mut().enumerate() {

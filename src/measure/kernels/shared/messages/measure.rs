@@ -5,18 +5,17 @@ use crate::kernels::prelude::*;
 use crate::numerics::statistics::quantile;
 use crate::observer;
 
-/// Maximum number of parts in the warm-up. They take as long as four runs.
+/// They take as long as four runs.
 const MAX_PARTS: usize = 16;
 /// A part counts as faster if it takes less than this fraction of the fastest earlier part.
 const FASTER_FRACTION: f64 = 0.95;
-/// Seed of the memory that is read to evict messages from the caches.
 const EVICTION_SEED: u64 = u64::from_be_bytes(*b"other\0\0\0");
 
 /// One rank's part of a pattern.
 pub trait Exchange {
     /// Erases the messages received so far, and the count of wrong ones. Collective.
     fn clear(&mut self);
-    /// Runs one round. Its messages are stamped with its number.
+    /// Stamps its messages with its number.
     fn run_round(&mut self, round: u32);
     /// Performs the stamps and checks of a round without its messages. The result depends on all of them, so that the compiler
     /// cannot remove them.
@@ -24,11 +23,11 @@ pub trait Exchange {
     fn serial_ranks(&self) -> f64 {
         1.0
     }
-    /// Returns the number of messages that did not arrive as sent, after all ranks have run `rounds` rounds. Collective.
+    /// Returns the number of messages that did not arrive as sent in all rounds. Collective.
     fn count_wrong(&mut self, rounds: u32) -> u64;
 }
 
-/// Warms up, runs all rounds and verifies them. `messages` is the number of messages per round on this rank. Collective.
+/// `messages` is the number per round on this rank. Collective.
 pub fn measure<C: Collectives>(
     comm: &C,
     point: &Point,
@@ -80,8 +79,7 @@ fn unknown_caches() -> Error {
     )
 }
 
-/// Runs parts until a part is not faster than all earlier ones on any rank. Returns the number of rounds and whether they became
-/// steady.
+/// Runs parts until a part is not faster than all earlier ones on any rank. Returns the rounds and whether they became steady.
 fn warm_up<C: Collectives>(
     comm: &C,
     exchange: &mut impl Exchange,
@@ -101,12 +99,12 @@ fn warm_up<C: Collectives>(
     (MAX_PARTS * part, false)
 }
 
-/// Repetitions of the bookkeeping. The fastest counts, because an interruption would subtract too much from the rounds.
+/// The fastest counts, because an interruption would subtract too much from the rounds.
 const TRIES: usize = 3;
-/// Largest fraction of a round that counts as bookkeeping. Otherwise noise could leave nothing of a short round.
+/// Otherwise noise could leave nothing of a short round.
 const MAX_BOOKKEEPING_FRACTION: f64 = 0.5;
 
-/// Measures the stamps and checks of a round on this rank without messages, in seconds.
+/// In seconds per round on this rank.
 fn measure_bookkeeping<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize) -> f64 {
     let rounds = rounds.div_ceil(4) as u32;
     let mut try_once = || {
@@ -119,7 +117,6 @@ fn measure_bookkeeping<C: Collectives>(comm: &C, exchange: &mut impl Exchange, r
     (0..TRIES).map(|_| try_once()).fold(f64::INFINITY, f64::min)
 }
 
-/// The times of a pass on this rank, in seconds.
 struct RoundTimes {
     seconds: f64,
     rounds: Vec<f64>,
@@ -136,7 +133,7 @@ impl RoundTimes {
     }
 }
 
-/// Times rounds from a common start to this rank's end. If `eviction_memory` is read before each round, only the rounds count.
+/// If `eviction_memory` is read before each round, only the rounds count.
 fn time_rounds<C: Collectives>(
     comm: &C,
     exchange: &mut impl Exchange,

@@ -1,12 +1,7 @@
-//! Messages in rounds: parameters, shape of a run, work, checks, and the two ways to send a round.
-//!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.
-//! CHECK: every message carries its sender, receiver, number and round. The last item of each message is checked after
-//!   each round, and its whole content after the run. Puts are checked only after the run; there each message has its own
-//!   target location.
-//! The time of stamps and checks is measured separately, before the clock starts, and subtracted (`stamping_seconds`). It
-//!   is measured on lines in a cache. If a network writes to memory, the check of such a line takes longer, and this
-//!   additional time remains in the results.
+//! Messages in rounds (Underwood, Levenhagen and Brightwell, Section 5). Every message carries its sender, receiver, number and
+//! round. Its last item is checked after each round, and its whole content after the run. Puts are checked only after the run. The
+//! time of stamps and checks is measured separately, before the clock starts, on lines in a cache. If a network writes to memory,
+//! the check of such a line takes longer, and this additional time remains in the results.
 
 pub mod content;
 pub mod measure;
@@ -58,11 +53,11 @@ pub const SENDERS: Key<u64> = key(
     integers(1..=1 << 16, 1),
 )
 .in_column("senders_per_node", Unit::None);
-pub(in crate::kernels) const SEED: Key<u64> = seed("seed of the random destinations");
+pub(crate) const SEED: Key<u64> = seed("seed of the random destinations");
 
-/// Bytes of an item of a message, an `int` of the paper.
+/// An `int` of the paper.
 const ITEM_BYTES: u64 = 4;
-/// Items of the longest cache line of this architecture. Each message begins on its own cache line.
+/// Each message begins on its own cache line. Some architectures have longer lines.
 const LINE_ITEMS: usize = if cfg!(target_arch = "aarch64") {
     64
 } else if cfg!(target_arch = "powerpc64") {
@@ -123,12 +118,11 @@ macro_rules! kernel {
     };
 }
 
-/// What kernels of the same pattern have in common.
-pub(in crate::kernels) const PING_PONG: Kernel = kernel!(Pattern::PingPong, require_even_ranks);
-pub(in crate::kernels) const ONE_WAY: Kernel = kernel!(Pattern::OneWay, require_even_ranks);
-pub(in crate::kernels) const BOTH_WAYS: Kernel = kernel!(Pattern::BothWays, require_even_ranks);
-pub(in crate::kernels) const ONE_TO_MANY: Kernel = kernel!(Pattern::OneToMany, |_| Ok(()));
-pub(in crate::kernels) const RANDOM: Kernel = kernel!(Pattern::Random, |_| Ok(()));
+pub(crate) const PING_PONG: Kernel = kernel!(Pattern::PingPong, require_even_ranks);
+pub(crate) const ONE_WAY: Kernel = kernel!(Pattern::OneWay, require_even_ranks);
+pub(crate) const BOTH_WAYS: Kernel = kernel!(Pattern::BothWays, require_even_ranks);
+pub(crate) const ONE_TO_MANY: Kernel = kernel!(Pattern::OneToMany, |_| Ok(()));
+pub(crate) const RANDOM: Kernel = kernel!(Pattern::Random, |_| Ok(()));
 
 fn fan_out(pattern: Pattern, point: &Point) -> (u64, u64) {
     let ranks = point.ranks as u64;
@@ -139,12 +133,12 @@ fn fan_out(pattern: Pattern, point: &Point) -> (u64, u64) {
     }
 }
 
-/// Returns the number of nodes except the senders' own, the paper's `numNids`; 0 for a damaged point with too few ranks.
-pub(in crate::kernels) fn remote_nodes(point: &Point) -> u64 {
+/// The paper's `numNids`; 0 for a damaged point with too few ranks.
+pub(crate) fn remote_nodes(point: &Point) -> u64 {
     (point.ranks as u64 / SENDERS.of(point)).saturating_sub(1)
 }
 
-fn check(point: &Point) -> std::result::Result<(), Refusal> {
+fn check(point: &Point) -> Result<(), Refusal> {
     let (bytes, window, messages) = (MESSAGE_BYTES.of(point), WINDOW.of(point), MESSAGES.of(point));
     if bytes % ITEM_BYTES != 0 {
         let (below, above) = (bytes / ITEM_BYTES * ITEM_BYTES, bytes.next_multiple_of(ITEM_BYTES));
@@ -181,15 +175,15 @@ fn work(pattern: Pattern, point: &Point) -> Work {
     )
 }
 
-/// Returns the bytes of a rank that sends and receives. With random destinations a rank may receive more than its share.
+/// For a rank that sends and receives. With random destinations a rank may receive more than its share.
 fn buffer_bytes(pattern: Pattern, point: &Point) -> u64 {
     let sent = WINDOW.of(point).saturating_mul(fan_out(pattern, point).1);
     let buffers = if has_one_buffer(point) { 2 } else { sent.saturating_add(kept(point)) };
     buffers.saturating_mul(stride_bytes(point))
 }
 
-/// Returns the bytes of all ranks together. Each message occupies memory at both ends. If few ranks send to all others, the total
-/// is less than P times the memory of a sender.
+/// Each message occupies memory at both ends. If few ranks send to all others, the total is less than P times the memory of a
+/// sender.
 fn total_memory(pattern: Pattern, point: &Point) -> u64 {
     let ((senders, receivers), ranks) = (fan_out(pattern, point), point.ranks as u64);
     let pairs = senders.saturating_mul(receivers);
@@ -206,7 +200,7 @@ fn stride_bytes(point: &Point) -> u64 {
     (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES)
 }
 
-/// Returns the number of received messages per sender that have their own place.
+/// Received messages per sender that have their own place.
 fn kept(point: &Point) -> u64 {
     if is_put(point) { MESSAGES.of(point) } else { WINDOW.of(point) }
 }
@@ -229,7 +223,7 @@ fn rings(pattern: Pattern, point: &Point) -> Vec<Rings> {
     vec![Rings::for_messages(mean); 2]
 }
 
-pub(in crate::kernels) fn is_put(point: &Point) -> bool {
+pub(crate) fn is_put(point: &Point) -> bool {
     OPERATION.of(point) == Operation::Put
 }
 
@@ -245,12 +239,11 @@ fn invalidated_bytes(point: &Point) -> Option<u64> {
     }
 }
 
-/// The dimensions of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Length of a message in items.
+    /// Length of a message.
     pub items: usize,
-    /// Distance between the starts of consecutive messages in items.
+    /// Distance between the starts of consecutive messages, in items.
     pub stride: usize,
     pub window: usize,
     pub rounds: usize,
@@ -272,8 +265,8 @@ impl Shape {
     }
 }
 
-/// Runs a pattern with the point's operation, send or put. Ranks that do not send have no route. Collective.
-pub(in crate::kernels) fn run_route<C: PointToPoint + Rma, R: Route>(
+/// Runs a pattern with the point's operation. Ranks that do not send have no route. Collective.
+pub(crate) fn run_route<C: PointToPoint + Rma, R: Route>(
     comm: &C,
     point: &Point,
     arena: &mut Arena,

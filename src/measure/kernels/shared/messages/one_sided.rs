@@ -13,11 +13,9 @@ struct Rounds<'a, W, R> {
     peers: Peers,
     rank: usize,
     shape: Shape,
-    /// Identity of the message in each outgoing buffer.
     outgoing: Vec<u64>,
     /// For each target rank, the item in its memory where this rank's first message of a run goes.
     first_offsets: Vec<usize>,
-    /// For each target rank, the item in its memory where this rank's next message goes.
     next_offsets: Vec<usize>,
 }
 
@@ -25,8 +23,7 @@ fn messages_stored(shape: Shape, count: usize) -> usize {
     if shape.one_buffer { 1 } else { count * shape.rounds }
 }
 
-/// Runs a pattern with puts. Every message of a run has its own target location, because messages are checked only after the run.
-/// Collective.
+/// Every message of a run has its own target location, because messages are checked only after the run. Collective.
 pub fn run<C: Rma, R: Route>(comm: &C, point: &Point, arena: &mut Arena, route: Option<&R>) -> Result<Outcome> {
     let (shape, peers) = (Shape::new(point), Peers::from_route(comm, route));
     let mut outgoing = route.map_or(Vec::new(), |route| identities(comm.rank(), comm.size(), route));
@@ -84,7 +81,7 @@ impl<W: RmaWindow<u32>, R: Route> Exchange for Rounds<'_, W, R> {
         window.flush();
     }
 
-    /// Stamps only: received messages are checked after the run.
+    /// Received messages are checked after the run.
     fn run_bookkeeping(&mut self, round: u32) -> u64 {
         self.stamp_all(round);
         black_box(self.window.origin()).len() as u64

@@ -1,9 +1,6 @@
-//! The senders and destinations of a round.
-
 use crate::kernels::prelude::*;
 /// The destinations of a sender. They are computed while the clock runs, as in the paper's loops.
 pub trait Route {
-    /// Calls `to` with the destination of each message of a round, in order.
     fn for_each_destination(&self, to: impl FnMut(usize));
 }
 
@@ -22,17 +19,15 @@ impl Route for Stream {
     }
 }
 
-/// The ranks with which one rank exchanges messages in a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peers {
-    /// Destination ranks, each with the number of messages to it.
+    /// Each with the number of messages to it.
     pub destinations: Vec<(usize, usize)>,
-    /// Source ranks, each with the number of messages from it.
     pub sources: Vec<(usize, usize)>,
 }
 
 impl Peers {
-    /// Determines the peers of this rank. Ranks that do not send have no route. Collective.
+    /// Ranks that do not send have no route. Collective.
     pub fn from_route<C: Collectives>(comm: &C, route: Option<&impl Route>) -> Self {
         let mut counts = BTreeMap::new();
         if let Some(route) = route {

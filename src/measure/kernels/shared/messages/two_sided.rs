@@ -7,7 +7,7 @@ use super::route::{Peers, Route, identities};
 use crate::comm::Messages;
 use crate::kernels::prelude::*;
 
-/// Distance between acknowledgements in items: each has its own cache line.
+/// Between acknowledgements, in items: each has its own cache line.
 const LINE: usize = super::LINE_ITEMS;
 
 struct Rounds<'a, C: PointToPoint + 'a, R> {
@@ -17,14 +17,12 @@ struct Rounds<'a, C: PointToPoint + 'a, R> {
     route: Option<&'a R>,
     peers: Peers,
     shape: Shape,
-    /// Identity of the message in each outgoing buffer.
+    /// Identity of the message in each buffer.
     outgoing: Vec<u64>,
-    /// Identity of the message in each incoming buffer.
     incoming: Vec<u64>,
     wrong: u64,
 }
 
-/// Runs a pattern with sends and receives. Collective.
 pub fn run<C: PointToPoint, R: Route>(
     comm: &C,
     point: &Point,
@@ -119,7 +117,6 @@ impl<C: PointToPoint, R: Route> Exchange for Rounds<'_, C, R> {
         self.wrong_stamps(round)
     }
 
-    /// Checks the content that the last round brought. Stamps were checked in each round.
     fn count_wrong(&mut self, rounds: u32) -> u64 {
         let items = self.shape.items;
         let received = self.data.incoming().chunks_exact(self.shape.stride).zip(&self.incoming);

@@ -23,7 +23,7 @@ const ANY: u8 = 7;
 
 /// A running sum in registers. It exists only if the processor has the vector's instructions, as [`Lanes::begin`] requires.
 #[derive(Clone, Copy)]
-pub(in crate::kernels) struct Lanes<V: Vector> {
+pub(crate) struct Lanes<V: Vector> {
     lanes: [V; LANES],
     /// A block consists of `turns` times `LANES` vectors, then `singles` vectors, then `rest` words.
     turns: usize,
@@ -36,7 +36,7 @@ impl<V: Vector> Lanes<V> {
     /// # Safety
     /// The processor has the vector's instructions.
     #[inline(always)]
-    pub(in crate::kernels) unsafe fn begin(sum: &Sum) -> Self {
+    pub(crate) unsafe fn begin(sum: &Sum) -> Self {
         let (vectors, rest) = (sum.block / V::WORDS, sum.block % V::WORDS);
         let [a, b, c, d] = &sum.lanes;
         // SAFETY: the caller ensures the instructions, and each of the sum's lanes has `WIDEST` words.
@@ -45,19 +45,17 @@ impl<V: Vector> Lanes<V> {
     }
 
     #[inline(always)]
-    pub(in crate::kernels) fn end(self, sum: &mut Sum) {
+    pub(crate) fn end(self, sum: &mut Sum) {
         for (lane, to) in self.lanes.into_iter().zip(&mut sum.lanes) {
             // SAFETY: `begin` required the instructions, and each of the sum's lanes has `WIDEST` words.
             unsafe { lane.store(to.as_mut_ptr()) };
         }
     }
 
-    /// Adds a block of any length.
-    ///
     /// # Safety
     /// A block can be read at `address`. Its length is the block length of the sum given to [`Self::begin`].
     #[inline(always)]
-    pub(in crate::kernels) unsafe fn block(&mut self, address: *const u64) {
+    pub(crate) unsafe fn block(&mut self, address: *const u64) {
         // SAFETY: the caller ensures a readable block, and every length has the shape `ANY`.
         unsafe { self.add_block_of_shape::<ANY>(address, 0) }
     }
@@ -69,7 +67,7 @@ impl<V: Vector> Lanes<V> {
         self.lanes[lane % LANES] = unsafe { self.lanes[lane % LANES].wrapping_add(words) };
     }
 
-    /// Adds a block of one shape. Its first vector goes to lane `first`.
+    /// Its first vector goes to lane `first`.
     ///
     /// # Safety
     /// The same as for [`Self::block`]. In addition, the block's length has this shape.
@@ -109,8 +107,6 @@ impl<V: Vector> Lanes<V> {
         }
     }
 
-    /// Adds the blocks at `offsets`, all of one shape.
-    ///
     /// # Safety
     /// A block can be read at each word of the memory from the first up to and including word `last`. Its length has this shape.
     #[inline(always)]
@@ -170,10 +166,7 @@ unsafe fn add_one<V: Vector, const SHAPE: u8>(sum: &mut Sum, words: &[u64]) {
     lanes.end(sum);
 }
 
-/// Returns the same sum as [`super::sum_all()`], computed with the instructions of `kind`.
-///
-/// # Panics
-/// If a block is not inside `memory`.
+/// The same as [`super::sum_all()`] with the instructions of `kind`.
 pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     let mut sum = Sum::new(block);
     // SAFETY: the sum and the adder have the same block length.

@@ -1,12 +1,8 @@
-//! Sums of blocks, computed with the widest vector instructions of this processor.
-//!
-//! The computation of Table 1: the wrapping sum of all words read.
-//!
-//! The number of outstanding reads of a core is limited by its instruction window and its load buffer. The loops therefore use
-//! few instructions and few loads per block: the widest loads of the processor, a separate loop for each length of blocks, and
-//! one bounds check for four offsets. Words are added into lanes that persist from block to block. The lanes are independent, so
-//! each addition waits only for the previous one in the same lane. The machine code of such a loop differs between versions of the
-//! compiler; on x86-64 with AVX2 or AVX-512 the code therefore uses intrinsics.
+//! Sums of blocks, computed with the widest vector instructions of this processor. The number of outstanding reads of a core is
+//! limited by its instruction window and its load buffer. The loops therefore use few instructions and few loads per block: the
+//! widest loads, a separate loop for each length of blocks, and one bounds check for four offsets. Words are added into independent
+//! lanes that persist from block to block, so each addition waits only for the previous one in its lane. The machine code of such a
+//! loop differs between versions of the compiler; on x86-64 with AVX2 or AVX-512 the code therefore uses intrinsics.
 
 pub mod lanes;
 #[cfg(target_arch = "aarch64")]
@@ -18,96 +14,85 @@ pub mod vectors;
 mod x86;
 
 #[cfg(target_arch = "aarch64")]
-pub(in crate::kernels) use neon::Plain;
+pub(crate) use neon::Plain;
 #[cfg(not(target_arch = "aarch64"))]
-pub(in crate::kernels) use plain::Plain;
+pub(crate) use plain::Plain;
 
-/// A running sum and the functions that add to it.
-pub(in crate::kernels) struct Accumulator {
+pub(crate) struct Accumulator {
     sum: Sum,
-    /// Has the block length of `sum`.
     adder: Adder,
 }
 
 impl Accumulator {
-    /// Starts a sum of blocks of `block` words; `block` is at least 1.
-    pub(in crate::kernels) fn new(block: usize) -> Self {
+    /// `block` is at least 1.
+    pub(crate) fn new(block: usize) -> Self {
         Self { sum: Sum::new(block), adder: lanes::adder(vectors::Kind::best(), block) }
     }
 
-    pub(in crate::kernels) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.sum = Sum::new(self.sum.block);
     }
 
-    pub(in crate::kernels) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.sum.total()
     }
 
-    /// Adds a block. Its length is the one given to [`Self::new`].
+    /// A block has the length given to [`Self::new`].
     #[inline(always)]
-    pub(in crate::kernels) fn add(&mut self, words: &[u64]) {
+    pub(crate) fn add(&mut self, words: &[u64]) {
         // SAFETY: `new` created the adder for the sum's block length, which never changes.
         unsafe { (self.adder.one)(&mut self.sum, words) };
     }
 
-    /// Adds the blocks of `memory` that start at `offsets`.
     #[inline(always)]
-    pub(in crate::kernels) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
+    pub(crate) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
         // SAFETY: `new` created the adder for the sum's block length, which never changes.
         unsafe { (self.adder.all)(&mut self.sum, memory, offsets) };
     }
 }
 
-/// Returns the wrapping sum of the `block` words at each of `offsets`. This is the timed loop of one rank.
-///
-/// # Panics
-/// If a block is not inside `memory`.
+/// Returns the wrapping sum of the `block` words at each of `offsets`, and panics if a block is not inside `memory`. This is the
+/// timed loop of one rank.
 pub fn sum_all(memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     lanes::sum_all(vectors::Kind::best(), memory, offsets, block)
 }
 
-/// Number of independent lanes.
 pub(super) const LANES: usize = 4;
 /// Words of the widest vector.
 pub(super) const WIDEST: usize = 8;
 
-/// A running sum of blocks of one length.
-pub(in crate::kernels) struct Sum {
+pub(crate) struct Sum {
     pub(super) lanes: [[u64; WIDEST]; LANES],
-    pub(in crate::kernels) block: usize,
+    pub(crate) block: usize,
 }
 
-/// The functions that add blocks of one length on this processor. They are chosen once, before the clock runs.
+/// Chosen once, before the clock runs.
 pub(super) struct Adder {
-    /// Adds a block to a sum of blocks of this length.
-    ///
     /// # Safety
     /// The block length of the sum is the one that this adder was created for.
     pub(super) one: unsafe fn(&mut Sum, &[u64]),
-    /// Adds the blocks of a memory that start at these offsets.
-    ///
     /// # Safety
     /// The same as for `one`.
     pub(super) all: unsafe fn(&mut Sum, &[u64], &[u64]),
 }
 
 impl Sum {
-    /// Starts a sum of blocks of `block` words; `block` is at least 1.
-    pub(in crate::kernels) fn new(block: usize) -> Self {
+    /// `block` is at least 1.
+    pub(crate) fn new(block: usize) -> Self {
         Self { lanes: [[0; WIDEST]; LANES], block }
     }
 
-    pub(in crate::kernels) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.lanes.as_flattened().iter().fold(0, |sum, &lane| sum.wrapping_add(lane))
     }
 
-    /// Adds one word, or the sum of several.
-    pub(in crate::kernels) fn add_word(&mut self, word: u64) {
+    /// A word may be the sum of several.
+    pub(crate) fn add_word(&mut self, word: u64) {
         self.lanes[0][0] = self.lanes[0][0].wrapping_add(word);
     }
 
-    /// Adds a block. Its length is the one given to [`Self::new`].
-    pub(in crate::kernels) fn add(&mut self, words: &[u64]) {
+    /// A block has the length given to [`Self::new`].
+    pub(crate) fn add(&mut self, words: &[u64]) {
         let (vectors, rest) = words.as_chunks::<WIDEST>();
         for (number, vector) in vectors.iter().enumerate() {
             let lane = &mut self.lanes[number % LANES];

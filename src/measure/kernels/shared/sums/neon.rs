@@ -6,7 +6,7 @@ use std::arch::aarch64::{
 };
 
 #[derive(Clone, Copy)]
-pub(in crate::kernels) struct Plain(uint64x2_t, uint64x2_t);
+pub(crate) struct Plain(uint64x2_t, uint64x2_t);
 
 impl Vector for Plain {
     const WORDS: usize = 4;
@@ -72,8 +72,6 @@ impl Vector for Plain {
     }
 }
 
-/// Returns a word and a zero.
-///
 /// # Safety
 /// A word can be read at `address`.
 #[inline(always)]

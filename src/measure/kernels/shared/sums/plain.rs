@@ -1,10 +1,10 @@
-//! Vectors of 4 words for processors without vector instructions that this program knows.
+//! Vectors for processors without vector instructions that this program knows.
 
 use super::vectors::{Vector, store_past_caches};
 
-/// Four words in four registers. No closures: the compiler does not always inline them here.
+/// No closures: the compiler does not always inline them here.
 #[derive(Clone, Copy)]
-pub(in crate::kernels) struct Plain([u64; 4]);
+pub(crate) struct Plain([u64; 4]);
 
 impl Vector for Plain {
     const WORDS: usize = 4;

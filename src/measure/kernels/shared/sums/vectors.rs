@@ -1,11 +1,11 @@
-//! Vectors of words. Each kind has the instructions of some processors; `Plain` is for all that have none of them.
+//! Vectors of words. `Plain` is for processors with none of the instructions.
 
 /// Proof that this processor has certain vector instructions. Only their detection creates a `Kind`, so its holder may run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(Width);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::kernels) enum Width {
+pub(crate) enum Width {
     Plain,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -14,7 +14,7 @@ pub(in crate::kernels) enum Width {
 }
 
 impl Kind {
-    /// Lists the kinds that this processor has, the widest first.
+    /// The widest first.
     pub fn detect() -> impl Iterator<Item = Self> {
         let has = |width: &Width| match width {
             Width::Plain => true,
@@ -34,32 +34,29 @@ impl Kind {
         Self::detect().next().unwrap_or(Self(Width::Plain))
     }
 
-    pub(in crate::kernels) fn width(self) -> Width {
+    pub(crate) fn width(self) -> Width {
         self.0
     }
 }
 
-/// A vector register of words.
-pub(in crate::kernels) trait Vector: Copy {
+pub(crate) trait Vector: Copy {
     const WORDS: usize;
     type Mask: Copy;
-    /// Returns the mask of a vector's first `words` words. `words` is less than `WORDS`.
+    /// `words` is less than `WORDS`.
     fn mask(words: usize) -> Self::Mask;
     /// # Safety
     /// The processor has the instructions, and a whole vector of words can be read at `address`.
     unsafe fn load(address: *const u64) -> Self;
-    /// Loads 1, 2 or 4 words and sets the others to zero. This is faster than a load with a mask.
+    /// The other words are zero. This is faster than a load with a mask.
     ///
     /// # Safety
     /// The processor has the instructions, `WORDS` is 1, 2 or 4, and `WORDS` words can be read at `address`.
     unsafe fn load_first<const WORDS: usize>(address: *const u64) -> Self;
-    /// Loads the words of the mask. The others are zero and are not read.
+    /// The other words are zero and are not read.
     ///
     /// # Safety
     /// The processor has the instructions, and the words of the mask can be read at `address`.
     unsafe fn load_masked(address: *const u64, mask: Self::Mask) -> Self;
-    /// Returns a vector whose words are all `number`.
-    ///
     /// # Safety
     /// The processor has the instructions.
     unsafe fn splat(number: u64) -> Self;
@@ -75,9 +72,9 @@ pub(in crate::kernels) trait Vector: Copy {
     unsafe fn store_past_caches(self, to: *mut u64);
 }
 
-/// Stores a word past the caches on x86_64, and normally on other processors.
+/// On processors other than x86_64, a normal store.
 #[inline(always)]
-pub(in crate::kernels) fn store_past_caches(word: &mut u64, value: u64) {
+pub(crate) fn store_past_caches(word: &mut u64, value: u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a reference is aligned and can be written; SSE2, which has the instruction, is part of x86_64.
     unsafe {

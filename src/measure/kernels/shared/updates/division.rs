@@ -25,17 +25,16 @@ pub fn divide(values: &[u64], index: Index, stage: &Stage, keep: &mut Vec<u64>, 
     }
 }
 
-/// Number of values that are written at once.
 const LANES: usize = 4;
 
-/// Pointers to the ends of the two lists, where the next values are written.
+/// The ends of the two lists, where the next values are written.
 struct Ends {
     keep: *mut u64,
     send: *mut u64,
 }
 
-/// Divides values one by one. Each value is written to both lists, and then one of the two ends advances. This avoids a branch that
-/// would be mispredicted half of the time. Returns the number of kept values.
+/// Each value is written to both lists, and then one of the two ends advances. This avoids a branch that would be mispredicted half
+/// of the time. Returns the number of kept values.
 ///
 /// # Safety
 /// Both lists have room for all values after their end.

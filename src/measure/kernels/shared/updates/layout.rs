@@ -1,5 +1,3 @@
-//! The distribution of the table's words over their owners.
-
 /// The distribution of 2^`bits` words over `parts` owners. Each of the first `rem` owners has `small` + 1 words, each of the others
 /// `small` (Blue Gene/P paper, Section 4.4, where `small` is called mlts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +9,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Divides 2^`bits` words into `parts` parts. The caller ensures that `parts` is between 1 and 2^`bits`.
+    /// `parts` is between 1 and 2^`bits`.
     pub fn new(bits: u32, parts: usize) -> Self {
         let (words, parts) = (1u64 << bits, parts as u64);
         debug_assert!(parts > 0 && parts <= words);
@@ -26,7 +24,7 @@ impl Layout {
         self.parts as usize
     }
 
-    /// Returns the first word of a part. For part number `parts` this is the end of the table.
+    /// For part number `parts` this is the end of the table.
     #[inline(always)]
     pub fn first(&self, part: usize) -> u64 {
         let part = part as u64;
@@ -37,7 +35,7 @@ impl Layout {
         self.small + u64::from((part as u64) < self.rem)
     }
 
-    /// Returns the owner of a word, computed by integer division as in the reference implementation.
+    /// As in the reference implementation.
     #[inline(always)]
     pub fn owner_by_division(&self, word: u64) -> usize {
         let larger = self.rem * (self.small + 1);
@@ -45,16 +43,14 @@ impl Layout {
         part as usize
     }
 
-    /// Returns floor(word x parts / words), a first estimate of the owner. [`Layout::owner_by_prediction`] corrects it.
-    ///
-    /// The estimate is never below the owner. It is at most one above the owner if parts < words / parts (Blue Gene/P paper,
-    /// Theorem 4.1).
+    /// Returns floor(word x parts / words), an estimate that is never below the owner. It is at most one above the owner if parts <
+    /// words / parts (Blue Gene/P paper, Theorem 4.1).
     #[inline(always)]
     pub fn predict_owner(&self, word: u64) -> usize {
         ((u128::from(word) * u128::from(self.parts)) >> self.bits) as usize
     }
 
-    /// Returns the owner of a word without a division, for any number of parts.
+    /// Needs no division, for any number of parts.
     #[inline(always)]
     pub fn owner_by_prediction(&self, word: u64) -> usize {
         let mut part = self.predict_owner(word);

@@ -1,5 +1,3 @@
-//! The integer operation of an update, one of those that the benchmark's definition allows.
-
 use crate::kernels::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +8,7 @@ pub const OPERATION: Key<Operation> = choice_key(
 );
 
 choice! {
-    /// An integer operation. The order of a word's updates does not change the result. It is xor for kernels without this parameter.
+    /// The order of a word's updates does not change the result. It is xor for kernels without this parameter.
     pub enum Operation {
         Xor = "xor",
         Add = "add",
@@ -69,4 +67,4 @@ macro_rules! with_operation {
         }
     };
 }
-pub(in crate::kernels) use with_operation;
+pub(crate) use with_operation;

@@ -1,5 +1,3 @@
-//! The streams of random values and the mapping from a value to the index of a word.
-
 use crate::kernels::prelude::*;
 use crate::numerics::gf2::{self, lcg};
 use multiversion::multiversion;

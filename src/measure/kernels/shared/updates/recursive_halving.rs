@@ -1,25 +1,23 @@
-//! The recursive halving of a set of ranks. It determines the partners of a rank in each stage.
-//!
-//! SOURCE: Plimpton et al., Section 2: Figure 2 for powers of two, and the text after it for any number of ranks.
+//! The partners of a rank in each stage (Plimpton et al., Section 2: Figure 2 for powers of two, and the text after it for any
+//! number of ranks).
 
 use super::layout::Layout;
 
-/// One stage of a rank. The rank's partition is divided into a lower and an upper half, and updates for the other half are sent
-/// there. In an odd partition of 2 n + 1 ranks the lower half has n + 1 ranks.
+/// The rank's partition is divided into a lower and an upper half, and updates for the other half are sent there. In an odd
+/// partition of 2 n + 1 ranks the lower half has n + 1 ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// First word of the upper half.
     pub boundary: u64,
-    /// Whether the rank is in the upper half.
     pub upper: bool,
-    /// One or two ranks of the other half that exchange updates with this rank.
+    /// One or two ranks of the other half.
     pub peers: Vec<usize>,
     /// The fraction (numerator, denominator) of the updates for the other half that the first of two peers receives.
     pub first_share: (usize, usize),
 }
 
 impl Stage {
-    /// Returns the number of updates that go to the first peer, if `count` updates are for the other half.
+    /// `count` updates are for the other half.
     pub fn first_peer_updates(&self, count: usize) -> usize {
         if self.peers.len() == 1 { count } else { count * self.first_share.0 / self.first_share.1 }
     }
@@ -30,7 +28,7 @@ impl Stage {
     }
 }
 
-/// Returns the stages of a rank: ceil(log2 P) stages, or one less for some ranks of odd partitions.
+/// ceil(log2 P) stages, or one less for some ranks of odd partitions.
 pub fn stages(layout: &Layout, rank: usize) -> Vec<Stage> {
     let (mut low, mut high) = (0, layout.parts());
     let mut stages = Vec::new();
@@ -49,10 +47,9 @@ pub fn stages(layout: &Layout, rank: usize) -> Vec<Stage> {
     stages
 }
 
-/// Returns the peers and the first share of a rank in an odd partition, with n + 1 ranks from `low` and n ranks from `middle`.
-///
-/// Upper rank i exchanges updates with the lower ranks i and i + 1. With these shares, all ranks of a half receive equal numbers of
-/// updates if all ranks of the other half send equal numbers.
+/// For an odd partition, with n + 1 ranks from `low` and n ranks from `middle`. Upper rank i exchanges updates with the lower ranks
+/// i and i + 1. With these shares, all ranks of a half receive equal numbers of updates if all ranks of the other half send equal
+/// numbers.
 fn partners(rank: usize, low: usize, middle: usize, n: usize) -> (Vec<usize>, (usize, usize)) {
     if rank >= middle {
         let i = rank - middle;

@@ -1,10 +1,7 @@
-//! The updates of a round, sorted by the owners of their words.
-
 /// The updates of a round.
 pub struct RoundLists {
     pub values: Vec<u64>,
     pub owners: Vec<u32>,
-    /// The values, sorted by owner.
     pub sorted: Vec<u64>,
     pub received: Vec<u64>,
     /// Number of values of each owner.
@@ -13,7 +10,7 @@ pub struct RoundLists {
 }
 
 impl RoundLists {
-    /// Creates lists for `size` updates of `parts` owners.
+    /// For `size` updates of `parts` owners.
     pub fn new(size: usize, parts: usize) -> Self {
         Self {
             values: vec![0; size],
@@ -25,7 +22,7 @@ impl RoundLists {
         }
     }
 
-    /// Sorts the first `size` values by owner. The sort is stable.
+    /// The sort is stable.
     pub fn sort(&mut self, size: usize, owner: impl Fn(u64) -> usize) {
         self.counts.fill(0);
         for (&value, slot) in self.values[..size].iter().zip(&mut self.owners) {

@@ -1,5 +1,3 @@
-//! A rank's part of the table, and its updates.
-
 use super::operation::{Operation, with_operation};
 use super::random_stream::Index;
 use crate::kernels::prelude::*;
@@ -8,12 +6,11 @@ use std::sync::atomic::AtomicU64;
 
 /// A mapping from a value to an index into the words of a part.
 pub trait Placement: Copy {
-    /// Returns the index of the value's word. If the word belongs to another part, [`AnyPart`] returns `words` or more; [`LowBits`] and
-    /// [`HighBits`] return an arbitrary index below `words`.
+    /// If the word belongs to another part, [`AnyPart`] returns `words` or more; [`LowBits`] and [`HighBits`] an arbitrary index
+    /// below `words`.
     fn position(self, value: u64, words: usize) -> usize;
 }
 
-/// The mapping for any part of a table.
 #[derive(Clone, Copy)]
 pub struct AnyPart {
     first: u64,
@@ -27,7 +24,7 @@ impl Placement for AnyPart {
     }
 }
 
-/// The mapping by the lowest bits, for a part of 2^n words that begins at a multiple of 2^n. A whole table is such a part.
+/// For a part of 2^n words that begins at a multiple of 2^n. A whole table is such a part.
 #[derive(Clone, Copy)]
 pub struct LowBits;
 
@@ -38,7 +35,7 @@ impl Placement for LowBits {
     }
 }
 
-/// The mapping by higher bits, for such a part. The field is the number of bits below them.
+/// For such a part. The field is the number of bits below the index.
 #[derive(Clone, Copy)]
 pub struct HighBits(u32);
 
@@ -49,25 +46,24 @@ impl Placement for HighBits {
     }
 }
 
-/// A part of the table: the words `first` to `first + words.len() - 1`.
+/// The words `first` to `first + words.len() - 1`.
 pub struct Table<'a, P = AnyPart> {
     pub words: &'a mut [u64],
     placement: P,
     operation: Operation,
 }
 
-/// A part of the table with the cheapest mapping from values to words.
 pub enum SpecialisedTable<'a> {
     LowBits(Table<'a, LowBits>),
     HighBits(Table<'a, HighBits>),
     AnyPart(Table<'a, AnyPart>),
 }
 
-/// Distance of prefetches into the first-level cache: number of updates between the present one and the one whose word is prefetched.
+/// Distance of prefetches into the first-level cache, in updates.
 pub const NEAR_DISTANCE: usize = 16;
-/// Distance of prefetches into the second-level cache, which supports more outstanding lines. Both prefetches together give 1.3 to
-/// 1.6 times the updates per second of either alone (Sapphire Rapids, 2^24 and 2^26 words on huge pages). Distances between 64 and
-/// 256 give the same rate.
+/// Distance for the second-level cache, which supports more outstanding lines. Both prefetches together give 1.3 to 1.6 times the
+/// updates per second of either alone (Sapphire Rapids, 2^24 and 2^26 words on huge pages). Distances between 64 and 256 give the
+/// same rate.
 pub const FAR_DISTANCE: usize = 128;
 
 impl<'a> Table<'a> {
@@ -75,14 +71,11 @@ impl<'a> Table<'a> {
         Self { words, placement: AnyPart { first, index }, operation: Operation::Xor }
     }
 
-    /// Sets the operation of the updates.
     pub fn with_operation(self, operation: Operation) -> Self {
         Self { operation, ..self }
     }
 
-    /// Selects the cheapest mapping for this part. A loop that is compiled for one mapping needs no shift by zero bits and no check
-    /// that the size of the part already guarantees. A value that belongs to another part then updates an arbitrary word of this one.
-    ///
+    /// Selects the cheapest mapping for this part. A value that belongs to another part then updates an arbitrary word of this one.
     /// On base pages, page table walks limit the rate, and requests that follow each other too closely slow them down. There the
     /// longer computation of [`AnyPart`] gives 1.2 times the updates per second of the cheaper mappings; on huge pages it gives 0.8
     /// times (EPYC Milan, two ranks, 2^24 and 2^26 words).
@@ -105,16 +98,13 @@ impl<P: Placement> Table<'_, P> {
         self.placement.position(value, self.words.len())
     }
 
-    /// Applies one update.
-    ///
-    /// # Panics
-    /// If the word is not in this part.
+    /// Panics if the word is not in this part.
     #[inline(always)]
     pub fn update(&mut self, value: u64) {
         self.update_with(self.operation, value);
     }
 
-    /// Applies one update with `operation`, which is a constant in compiled loops.
+    /// `operation` is a constant in compiled loops.
     #[inline(always)]
     pub fn update_with(&mut self, operation: Operation, value: u64) {
         let place = self.position(value);
@@ -125,19 +115,17 @@ impl<P: Placement> Table<'_, P> {
         self.operation
     }
 
-    /// Prefetches the value's word into the first-level cache.
     #[inline(always)]
     pub fn prefetch(&self, value: u64) {
         prefetch::prefetch_near(self.words.as_ptr().wrapping_add(self.position(value)));
     }
 
-    /// Prefetches the value's word into the second-level cache.
     #[inline(always)]
     pub fn prefetch_early(&self, value: u64) {
         prefetch::prefetch_far(self.words.as_ptr().wrapping_add(self.position(value)));
     }
 
-    /// Applies the updates in order. It prefetches each word some updates before it is needed.
+    /// Applies the updates in order, and prefetches each word some updates before it is needed.
     pub fn apply(&mut self, values: &[u64]) {
         let far = values.len().min(FAR_DISTANCE);
         values[..far].iter().for_each(|&value| self.prefetch_early(value));
@@ -145,7 +133,7 @@ impl<P: Placement> Table<'_, P> {
         self.finish(&values[values.len() - far..]);
     }
 
-    /// Applies all updates except the last `far`, whose words it prefetches.
+    /// Prefetches the words of the last `far` updates instead.
     pub fn apply_all_but(&mut self, values: &[u64], far: usize) {
         let Some(later) = values.get(far..) else { return };
         let values = values.iter().zip(&values[far.min(NEAR_DISTANCE)..]).zip(later);
@@ -158,7 +146,7 @@ impl<P: Placement> Table<'_, P> {
         });
     }
 
-    /// Applies updates whose words were prefetched early.
+    /// The words were prefetched early.
     pub fn finish(&mut self, values: &[u64]) {
         let near = values.len().min(NEAR_DISTANCE);
         with_operation!(self.operation, BY => {
@@ -171,7 +159,7 @@ impl<P: Placement> Table<'_, P> {
     }
 }
 
-/// Returns the same words as atomics, so that several threads can update them.
+/// The same words, which several threads can update.
 pub fn as_atomic_words(words: &mut [u64]) -> &[AtomicU64] {
     const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
     // SAFETY: an AtomicU64 has the size and the bits of a u64, and the assertion above checks its alignment. The words are borrowed
@@ -179,7 +167,7 @@ pub fn as_atomic_words(words: &mut [u64]) -> &[AtomicU64] {
     unsafe { &*(std::ptr::from_mut(words) as *const [AtomicU64]) }
 }
 
-/// Updates of a part that wait to be applied, in order. The words of the first ones may already be prefetched.
+/// Updates that wait to be applied, in order. The words of the first ones may already be prefetched.
 pub struct Pending {
     values: Vec<u64>,
     /// Number of updates whose words were prefetched early.
@@ -189,8 +177,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Creates an empty list with memory for `capacity` updates. An eighth of the look-ahead stays in the list, at most
-    /// [`FAR_DISTANCE`].
+    /// An eighth of the look-ahead stays in the list, at most [`FAR_DISTANCE`].
     pub fn new(look_ahead: usize, capacity: usize) -> Self {
         Self { values: Vec::with_capacity(capacity), prefetched: 0, kept: (look_ahead / 8).min(FAR_DISTANCE) }
     }
@@ -207,19 +194,18 @@ impl Pending {
         &mut self.values
     }
 
-    /// Prefetches the words of the first updates.
     pub fn prefetch_early(&mut self, table: &Table<impl Placement>) {
         let far = self.values.len().min(FAR_DISTANCE);
         self.values[self.prefetched.min(far)..far].iter().for_each(|&value| table.prefetch_early(value));
         self.prefetched = far;
     }
 
-    /// Applies the updates, except for some that stay in the list. Returns the number of updates applied.
+    /// Applies all but `kept` updates. Returns their number.
     pub fn apply(&mut self, table: &mut Table<impl Placement>) -> u64 {
         self.apply_all_but(self.kept, table)
     }
 
-    /// Applies all updates. Returns their number.
+    /// Returns the number of updates.
     pub fn apply_all(&mut self, table: &mut Table<impl Placement>) -> u64 {
         self.apply_all_but(0, table)
     }
