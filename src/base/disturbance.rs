@@ -14,7 +14,6 @@ pub enum Reduction {
     Sum,
 }
 
-/// The description of a fact: its column, its unit, its meaning, and how the values of ranks combine.
 #[derive(Clone, Copy, Debug)]
 pub struct FactInfo {
     pub column: &'static str,

@@ -80,7 +80,6 @@ pub fn look_up<'a>(kind: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Re
     Err(Error::input(format!("there is no {kind} and no family \"{name}\""), help))
 }
 
-/// Returns the part of an id before its first dot.
 fn family(id: &str) -> &str {
     id.split('.').next().unwrap_or(id)
 }

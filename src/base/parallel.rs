@@ -6,7 +6,6 @@ use std::thread::{Builder, Scope, available_parallelism, scope};
 /// More threads would only wait for the one that takes the results.
 const MAX_THREADS: usize = 8;
 
-/// Maximum number of items that a thread holds.
 const MAX_ITEMS_PER_THREAD: usize = 2;
 
 /// The channels of a worker thread: items to it, results from it.
@@ -50,7 +49,6 @@ pub fn map_in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
     })
 }
 
-/// Starts a thread. Returns `None` if the system refuses one.
 fn start_thread<'scope, T: Send + 'scope, R: Send + 'scope, W: FnMut(T) -> R>(
     scope: &'scope Scope<'scope, '_>,
     new_worker: &'scope (impl Fn() -> W + Sync),

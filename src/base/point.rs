@@ -103,11 +103,8 @@ pub type NodeName = ArrayString<MAX_NODE_NAME>;
 /// The number of ranks of a launch and their distribution over nodes. The launcher decides the absent values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LaunchSize {
-    /// Number of all ranks.
     pub ranks: usize,
-    /// Number of nodes.
     pub nodes: Option<usize>,
-    /// Ranks per node.
     pub ranks_per_node: Option<usize>,
     /// The node that runs the launch alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,9 +149,6 @@ impl Point {
     }
 
     /// Returns a parameter, in its base unit. Code that knows the parameter reads it with its key, `kernels::Key`.
-    ///
-    /// # Errors
-    /// If the point has no such parameter.
     pub fn parameter(&self, name: &str) -> error::Result<&Value> {
         self.params.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.params.keys().map(String::as_str).collect();

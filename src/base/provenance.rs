@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The build of the measuring program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Build {
     pub version: String,
     /// Fingerprint of the measuring code of all kernels.
@@ -61,7 +61,6 @@ impl Build {
 pub struct Cache {
     pub level: u32,
     pub bytes: u64,
-    /// Hardware threads that share it.
     pub shared_by: u32,
 }
 
@@ -91,7 +90,7 @@ pub struct PlainNode {
 }
 
 /// A machine, as the operating system reports it. Values that it does not report are absent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub name: String,
     pub cpu_model: String,
@@ -247,7 +246,6 @@ pub struct Placement {
     pub package: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
-    /// Memory of the node that programs may use, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_memory_bytes: Option<u64>,
     /// Whether the rank may run only on this core.

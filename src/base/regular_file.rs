@@ -39,7 +39,6 @@ pub fn open_with(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<F
     }
 }
 
-/// Opens a file for reading that has at most this number of MiB.
 pub fn open_limited(path: &Path, most_mib: u64) -> Result<File> {
     let file = open(path)?;
     match file.metadata()?.len() {
@@ -61,7 +60,6 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     read_limited(path, 128)
 }
 
-/// Reads a whole text file.
 pub fn read_text(path: &Path) -> Result<String> {
     to_text(read(path)?)
 }

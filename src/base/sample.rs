@@ -80,7 +80,6 @@ pub struct Launch {
     /// Id of the launcher that started the worker.
     pub launcher: String,
     pub ranks: usize,
-    /// Host of rank 0.
     pub host: Host,
     /// Environment variables of the driver and of the launch that affect how messages are sent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -202,10 +201,8 @@ pub enum Event {
     },
 }
 
-/// Maximum number of characters of a stored message.
 const MAX_MESSAGE_CHARACTERS: usize = 2000;
 
-/// Shortens a message to the maximum length.
 pub fn shorten_message(mut message: String) -> String {
     if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARACTERS) {
         message.truncate(end);
@@ -215,7 +212,6 @@ pub fn shorten_message(mut message: String) -> String {
 }
 
 impl Event {
-    /// Shortens the messages of this event.
     pub fn with_short_message(mut self) -> Self {
         match &mut self {
             Event::Sample(sample) => sample.message = shorten_message(std::mem::take(&mut sample.message)),

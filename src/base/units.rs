@@ -10,59 +10,36 @@ pub const BASE_PAGE_BYTES: u64 = 4 << 10;
 /// Bytes of a huge page on x86_64.
 pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
 
-/// The unit of a parameter or column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A pure number or count.
-    None,
-    /// 8-byte words.
-    Words,
-    /// Bytes. Also parsed from `kB`, `MB`, `GB` (powers of ten), `KiB` to `TiB` (powers of two) or `words` (8 bytes).
-    Bytes,
-    /// Seconds. Also parsed from `ns`, `us`, `ms`, `min` or `h`.
-    Seconds,
-    /// Hertz, for clocks. Also parsed from `MHz` or `GHz`.
-    Hertz,
-    /// Clock cycles.
-    Cycles,
-    /// Bytes per second. Also parsed from `MB/s`, `GB/s` or `TB/s` (powers of ten).
-    BytesPerSecond,
-    /// Operations per second: accesses, updates, messages.
-    PerSecond,
-    /// RandomAccess updates per second, printed in GUPS: 10^9 updates per second.
-    UpdatesPerSecond,
-    /// Seconds per byte: the inverse of a bandwidth. Also parsed from `ns/B`.
-    SecondsPerByte,
+crate::words! {
+    /// The unit of a parameter or column. Its word is the symbol on an axis or in a table head.
+    pub enum Unit {
+        /// A pure number or count.
+        None = "",
+        /// 8-byte words.
+        Words = "words",
+        /// Bytes. Also parsed from `kB`, `MB`, `GB` (powers of ten), `KiB` to `TiB` (powers of two) or `words` (8 bytes).
+        Bytes = "B",
+        /// Seconds. Also parsed from `ns`, `us`, `ms`, `min` or `h`.
+        Seconds = "s",
+        /// Hertz, for clocks. Also parsed from `MHz` or `GHz`.
+        Hertz = "Hz",
+        /// Clock cycles.
+        Cycles = "cycles",
+        /// Bytes per second. Also parsed from `MB/s`, `GB/s` or `TB/s` (powers of ten).
+        BytesPerSecond = "B/s",
+        /// Operations per second: accesses, updates, messages.
+        PerSecond = "1/s",
+        /// RandomAccess updates per second, printed in GUPS: 10^9 updates per second.
+        UpdatesPerSecond = "GUPS",
+        /// Seconds per byte: the inverse of a bandwidth. Also parsed from `ns/B`.
+        SecondsPerByte = "s/B",
+    }
 }
 
 impl Unit {
-    pub const ALL: [Self; 10] = [
-        Self::None,
-        Self::Words,
-        Self::Bytes,
-        Self::Seconds,
-        Self::Hertz,
-        Self::Cycles,
-        Self::BytesPerSecond,
-        Self::PerSecond,
-        Self::UpdatesPerSecond,
-        Self::SecondsPerByte,
-    ];
-
     /// Returns the unit as written on an axis or in a table head.
     pub fn symbol(self) -> &'static str {
-        match self {
-            Unit::None => "",
-            Unit::Words => "words",
-            Unit::Bytes => "B",
-            Unit::Seconds => "s",
-            Unit::Hertz => "Hz",
-            Unit::Cycles => "cycles",
-            Unit::BytesPerSecond => "B/s",
-            Unit::PerSecond => "1/s",
-            Unit::UpdatesPerSecond => "GUPS",
-            Unit::SecondsPerByte => "s/B",
-        }
+        self.name()
     }
 }
 
@@ -189,7 +166,6 @@ pub fn size_of_words(count: u64) -> String {
     count.checked_mul(WORD_BYTES).map_or_else(|| format!("{count} words"), exact_bytes)
 }
 
-/// Formats a count with its noun: `1 point`, `2 points`.
 pub fn plural(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
@@ -198,7 +174,6 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
-/// Formats a number of seconds: `12.3 us`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
         v if !v.is_finite() => "-".into(),
@@ -252,7 +227,6 @@ pub fn quantity_with_interval(value: f64, ends: (f64, f64), unit: Unit) -> Strin
     format!("{text} ({})", ends.strip_suffix(unit_of_value).unwrap_or(&ends).trim_end())
 }
 
-/// Joins the ends of a range, with one unit if both have the same.
 pub fn join_ends(low: &str, high: &str) -> String {
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, low)), Some((_, high_unit))) if low == high_unit => format!("{number} to {high}"),
@@ -260,7 +234,6 @@ pub fn join_ends(low: &str, high: &str) -> String {
     }
 }
 
-/// Formats a value with any unit.
 pub fn amount(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => seconds(value),
@@ -271,7 +244,6 @@ pub fn amount(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Capitalizes the first letter.
 pub fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
@@ -283,10 +255,10 @@ pub fn si_number(value: f64) -> String {
     text.replace(' ', "")
 }
 
-fn format_with_prefix(value: f64, base: f64, prefixes: &[&str]) -> String {
-    let mut value = value;
+fn format_with_prefix(mut value: f64, base: f64, prefixes: &[&str]) -> String {
     let mut index = 0;
-    while value.abs() >= base && index + 1 < prefixes.len() {
+    // As rounded in the text: 999.99 M is 1 G.
+    while value.abs().round() >= base && index + 1 < prefixes.len() {
         value /= base;
         index += 1;
     }
@@ -366,7 +338,6 @@ fn trim_zeros(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Inserts thousands separators: `12345` becomes `12,345`.
 fn insert_separators(digits: &str) -> String {
     let mut text = String::new();
     for (k, digit) in digits.chars().enumerate() {

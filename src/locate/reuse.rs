@@ -9,7 +9,6 @@ use std::collections::HashMap;
 
 /// Lines in the list before the tree. Most accesses of programs find their line here. The tool has the same list.
 pub const YOUNGEST: usize = 8;
-/// Times for which there is room at first: those of a group.
 const FIRST_ROOM: usize = 1 << 12;
 /// Instead of the time of a line that is among the youngest.
 const YOUNG: u32 = u32::MAX;
@@ -34,7 +33,6 @@ pub enum Found {
 pub struct Displaced {
     /// Number of the youngest lines before.
     pub young: u64,
-    /// The line that no longer is one of them.
     pub line: Option<u64>,
 }
 
@@ -54,7 +52,6 @@ impl Youngest {
         Displaced { young, line: is_full.then_some(self.lines[YOUNGEST - 1]) }
     }
 
-    /// Forgets all other lines.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
         let kept: Vec<u64> = self.lines[..self.count].iter().copied().filter(|line| keep(*line)).collect();
         self.lines[..kept.len()].copy_from_slice(&kept);
@@ -92,12 +89,10 @@ impl Tree {
         self.times.len()
     }
 
-    /// Returns whether no line was accessed.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
 
-    /// Forgets all other lines.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
         self.times.retain(|line, _| keep(*line));
         self.compact(keep);
@@ -176,7 +171,6 @@ impl Marks {
         self.count -= 1;
     }
 
-    /// Adds `value`, modulo 2^32.
     fn add_to_group(&mut self, group: usize, value: u32) {
         let mut node = group + 1;
         while node < self.groups.len() {
@@ -244,7 +238,6 @@ impl Histogram {
         (BINS * octave + (distance >> octave)) as usize
     }
 
-    /// Returns the smallest distance of a bin.
     fn start(bin: usize) -> f64 {
         let bin = bin as u64;
         if bin < 2 * BINS {

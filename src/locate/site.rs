@@ -4,7 +4,6 @@ use crate::reuse::{Displaced, YOUNGEST};
 
 /// Bytes of a cache line. The tool counts in such lines on every machine.
 pub const LINE_BYTES: u64 = 64;
-/// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
 /// The largest number of different lines whose accesses are all kept. Beyond, the rate of sampling halves. The tool also halves it after
 /// some million messages, down to 2^13 lines.
@@ -36,7 +35,6 @@ pub struct SiteName {
     pub inlined: Vec<Frame>,
 }
 
-/// A function and a line in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frame {
     pub function: String,

@@ -16,14 +16,12 @@ const LONGEST_LINE: u64 = 4096;
 /// A site takes 2 to 7 KB, most of them for its sketch of distinct lines.
 const MOST_SITES: usize = 1 << 15;
 
-/// The sites of a text trace.
 pub struct TextTrace {
     pub sites: Vec<Site>,
     pub accesses: u64,
     pub notes: Vec<String>,
 }
 
-/// An access as a line states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
     Instruction(u64),

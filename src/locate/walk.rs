@@ -12,7 +12,6 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Counts an access of `size` bytes.
     pub fn access(&mut self, address: u64, size: u32) {
         self.counters.accesses += 1;
         let Some(last) = self.last.replace(address) else {

@@ -31,7 +31,6 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use toml::Spanned;
 
-/// The known codes, as TOML text.
 const KNOWN: &str = include_str!("data/codes.toml");
 
 /// Maximum number of characters of a name, which is a label in figures.
@@ -50,10 +49,8 @@ pub enum Accesses {
     Dependent,
 }
 
-/// A code as a point of the map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code {
-    /// Name, as the label of the point.
     pub name: String,
     /// Temporal locality, above 0 and at most 1.
     pub alpha: f64,
@@ -80,7 +77,6 @@ struct File {
     code: Vec<Entry>,
 }
 
-/// A code as written in a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -117,7 +113,6 @@ pub fn add_to_known(own: Vec<Code>) -> Vec<Code> {
     codes
 }
 
-/// Reads codes from the text of the file `path`.
 pub fn parse(text: &str, path: &Path) -> Result<Vec<Code>> {
     let page = TomlSource { path, text, examples: "models/" };
     let file: File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;

@@ -40,7 +40,6 @@ impl fmt::Display for Kind {
 pub struct CodeSite {
     pub line: String,
     pub kind: Kind,
-    /// Share of the accesses of the code.
     pub share: f64,
     /// `None` if Apex-Map has no such miss ratios.
     pub alpha: Option<f64>,

@@ -41,7 +41,6 @@ enum Step {
     Number(f64),
     Word(String),
     Truth(bool),
-    /// Index into `names`.
     Name(usize),
     Negate,
     Not,
@@ -49,7 +48,6 @@ enum Step {
     Call(&'static Function),
 }
 
-/// A function of formulas.
 #[derive(Debug)]
 struct Function {
     name: &'static str,
@@ -114,11 +112,7 @@ const OPERATORS: &[Operator] = &[
 ];
 
 impl Condition {
-    /// Parses a condition over the known names.
-    ///
-    /// # Errors
-    /// Fails on syntax errors, unknown names (the error suggests the nearest known one), operands of a wrong type, words that a
-    /// name never takes, and conditions that are neither true nor false. The error's place is a span of `text`.
+    /// Parses a condition over the known names. The place of an error is a span of `text`.
     pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
         parse::parse(text, 0, known_names, Type::Truth, None)
     }
@@ -193,7 +187,6 @@ pub fn join(conditions: &[String]) -> String {
 pub struct Formula(Condition);
 
 impl Formula {
-    /// Parses a formula over the known names.
     pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
         parse::parse(text, 0, known_names, Type::Number, None).map(Self)
     }
@@ -209,12 +202,10 @@ impl Formula {
         parse::parse(text, start, known_names, Type::Number, Some(advise)).map(Self)
     }
 
-    /// Returns each name in the formula once.
     pub fn names(&self) -> &[String] {
         &self.0.names
     }
 
-    /// Evaluates the formula. Returns `None` if `lookup` has no number for one of the names.
     pub fn evaluate(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
         let values: Option<Vec<f64>> = self.names().iter().map(|name| lookup(name)?.as_f64()).collect();
         let values = values?;

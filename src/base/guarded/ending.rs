@@ -45,7 +45,6 @@ pub fn end_all(root: Pid, program: Pid, mark: &str, wait: &mut dyn FnMut(Duratio
     }
 }
 
-/// Returns the processes of the list from which this one descends.
 fn ancestors<'a>(processes: &'a [Live], process: &Live) -> impl Iterator<Item = &'a Live> {
     let parent = |process: &Live| processes.iter().find(|other| other.id == process.parent);
     std::iter::successors(parent(process), move |process| parent(process))

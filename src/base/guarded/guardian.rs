@@ -18,7 +18,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The inputs of the guardian.
 pub struct Guardian {
     /// Whether the program gets its own session, without a terminal. Otherwise a terminal's Ctrl-C reaches it.
     pub own_session: bool,
@@ -186,7 +185,6 @@ fn exit() -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Reads and discards output for this time.
 fn drain(outputs: &mut Vec<RawFd>, time: Duration) {
     let begun_at = Instant::now();
     while let Some(left) = time.checked_sub(begun_at.elapsed()).filter(|left| !left.is_zero()) {
@@ -204,7 +202,6 @@ fn drain(outputs: &mut Vec<RawFd>, time: Duration) {
     }
 }
 
-/// Closes all files with these numbers.
 fn close_between(first: RawFd, last: RawFd) {
     if first > last {
         return;

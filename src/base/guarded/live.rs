@@ -40,7 +40,6 @@ impl Live {
     }
 }
 
-/// Returns those of the processes that descend from `root`.
 pub fn descendants(processes: &[Live], root: Pid) -> Vec<Live> {
     let (mut below, mut next) = (Vec::new(), vec![root]);
     while let Some(parent) = next.pop() {

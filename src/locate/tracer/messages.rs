@@ -5,10 +5,8 @@ use crate::site::{Counters, Frame, Sink, Site, SiteName};
 use apexmap_base::error::{Error, Result};
 use std::io::Read;
 
-/// Why a trace ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The program ended.
     Ended,
     /// The program replaced itself by another one.
     Replaced,
@@ -30,7 +28,6 @@ const MOST_SITES: u64 = 1 << 20;
 const SITE_NUMBERS: usize = 13;
 
 impl Messages {
-    /// Reads messages until the socket is closed.
     pub fn receive(&mut self, socket: &mut impl Read, sink: &mut dyn Sink) -> Result<()> {
         let mut payload = vec![0; MOST_BYTES];
         loop {

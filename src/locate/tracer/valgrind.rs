@@ -26,7 +26,6 @@ const LOAD_ADDRESS: &str = "0x58000000";
 const PREFIX: &str = "locate-valgrind-";
 const TEMPORARY_PREFIX: &str = ".locate-";
 
-/// The tool, ready to start.
 pub struct Tool {
     pub path: PathBuf,
     /// The folder of valgrind's own parts.
@@ -119,14 +118,12 @@ fn remove_old(cache: &Path, name: &str) {
     }
 }
 
-/// `$XDG_CACHE_HOME/apexmap`, or `~/.cache/apexmap`.
 fn cache_folder() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(folder.join("apexmap"))
 }
 
-/// The folders of an installed valgrind.
 struct Installation {
     headers: PathBuf,
     libraries: PathBuf,

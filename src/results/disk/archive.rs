@@ -30,7 +30,6 @@ const MAX_HEADER: u64 = 64 << 10;
 const MAX_MEMBERS: u32 = 100_000;
 const MAX_DEPTH: usize = 16;
 
-/// The contents of an archive.
 pub struct Archived {
     /// The folder in the archive that holds all files.
     pub name: String,
@@ -219,7 +218,6 @@ fn list_files(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<()
     Ok(())
 }
 
-/// Checks that a link leads to a file of the same result.
 fn check_link(root: &Path, path: &Path) -> Result<()> {
     let target = fs::canonicalize(path).map_err(|e| Error::file("follow the link", path, e))?;
     if target.starts_with(root) && target.is_file() {
@@ -268,7 +266,6 @@ impl Read for HashingReader {
     }
 }
 
-/// Returns the program, host and time of an archive as JSON.
 fn describe_origin() -> Result<String> {
     let origin = serde_json::json!({
         "program": provenance::build(),

@@ -30,7 +30,6 @@ pub struct Compaction {
 }
 
 impl Content {
-    /// Reads a file in a folder; `None` if it does not exist.
     pub fn from_file(folder: &Folder, path: &Path) -> Result<Option<Self>> {
         let wrong = |e| Error::file("read", path, e);
         let file = match regular_file::open(path) {
@@ -55,8 +54,7 @@ impl Content {
     /// Returns whether the file still has this content. Compares the length first.
     fn holds(&self, folder: &Folder) -> Result<bool> {
         let path = folder.path.join(&self.file);
-        let same = |length: u64| length == self.bytes;
-        if !std::fs::metadata(&path).is_ok_and(|about| same(about.len())) {
+        if !std::fs::metadata(&path).is_ok_and(|about| about.len() == self.bytes) {
             return Ok(false);
         }
         Ok(Self::from_file(folder, &path)?.as_ref() == Some(self))
@@ -96,7 +94,6 @@ impl Compaction {
         }
     }
 
-    /// Returns whether `samples.parquet` is the file that was written.
     pub fn is_whole(&self, folder: &Folder) -> Result<bool> {
         self.samples.holds(folder)
     }

@@ -62,7 +62,6 @@ impl Folder {
         self.path.join("journals")
     }
 
-    /// Returns the folder of the figures, `figures`.
     pub fn figures(&self) -> PathBuf {
         self.path.join("figures")
     }
@@ -286,7 +285,6 @@ impl Folder {
         serde_json::from_str(&text).map(Some).map_err(damaged)
     }
 
-    /// Writes such a file.
     pub(super) fn replace_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
         let text = serde_json::to_string_pretty(value).map_err(|e| Error::internal(e.to_string()))?;
         self.replace_text(&self.path.join(name), &text)

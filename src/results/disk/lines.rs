@@ -24,20 +24,16 @@ use std::path::Path;
 /// shorter.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// Minimum bytes of a part.
 const MIN_PART_BYTES: usize = 1 << 16;
 
-/// Maximum number of points that a parser caches.
 const MAX_CACHED_POINTS: usize = 4096;
 
 /// Text after the point and the key. A quote within a word follows a backslash, so this text is always a name.
 const AFTER_POINT: &str = ",\"block\":";
 
-/// Consecutive lines of a journal.
 #[derive(Default)]
 pub struct Part {
     lines: Vec<u8>,
-    /// Number of further lines that are too long.
     too_long: usize,
 }
 
@@ -69,7 +65,6 @@ pub fn parts(path: &Path) -> impl Iterator<Item = Result<Part>> {
 /// Identity of a sample: hash of its key, block, repetition, and time.
 pub type Identity = (u64, u32, u32, u64);
 
-/// A parsed line.
 pub enum Line<K> {
     Sample(K, Identity),
     Other(Event),
@@ -125,11 +120,9 @@ impl KeptSample for SampleOutcome {
     }
 }
 
-/// The beginning of a sample's line.
 pub struct SampleHead {
     point: Point,
     key: String,
-    /// Hash of the key.
     hash: u64,
 }
 
@@ -156,7 +149,6 @@ struct Head {
     key: String,
 }
 
-/// The rest of a sample's line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SampleRest<F, O> {
@@ -175,7 +167,6 @@ pub struct SampleRest<F, O> {
     outputs: O,
 }
 
-/// Parses lines.
 #[derive(Default)]
 pub struct Parser {
     heads: HashMap<String, SampleHead, RandomState>,
@@ -226,7 +217,6 @@ impl Parser {
     }
 }
 
-/// Checks a sample; `None` if it is invalid.
 fn check_sample<K: KeptSample>(mut sample: Sample) -> Option<Line<K>> {
     // No repetition can follow the largest number.
     if !is_time_valid(sample.status, sample.seconds) || sample.point.ranks == 0 || sample.repetition == u32::MAX {

@@ -21,10 +21,8 @@ use std::time::Duration;
 /// A result without a new line in its journals for this time is not being measured.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Samples loaded from a folder.
 pub struct LoadedSamples {
     pub table: Table,
-    /// Damage of the journals.
     pub damages: Vec<Damage>,
     /// Reason for reading the journals although a `samples.parquet` should hold their samples.
     pub fallback: Option<String>,
@@ -82,7 +80,6 @@ impl Folder {
         times.max().map(|time| time.elapsed().unwrap_or_default())
     }
 
-    /// Reads the Parquet file if it is unchanged.
     fn read_compacted(&self, compaction: &Compaction, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
         if !compaction.is_whole(self)? {
             let message = format!("{} does not match its checksum in manifest.json", self.samples().display());

@@ -33,7 +33,6 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     Exclusive,
-    /// With other shared ones.
     Shared,
 }
 
@@ -189,7 +188,6 @@ impl Drop for HolderFile {
 const EXCLUSIVE: &str = "exclusive";
 const SHARED: &str = "shared";
 
-/// Returns the beginning of the names of the holders' files.
 fn prefix(lock: &Path) -> String {
     format!("{}.by-", lock.file_name().unwrap_or_default().to_string_lossy())
 }

@@ -31,7 +31,6 @@ impl Folder {
         }
     }
 
-    /// Records that launches of this result use this component.
     pub fn keep_one_sided_by_messages(&self) -> Result<()> {
         self.replace_json(FILE, &ChosenComponent { component: BY_MESSAGES.to_owned() })
     }

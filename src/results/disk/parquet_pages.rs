@@ -9,7 +9,6 @@ use std::ops::Range;
 
 /// Contiguous values of a column.
 pub struct Chunk {
-    /// Byte range in the file.
     pub bytes: Range<u64>,
     pub values: i64,
 }

@@ -73,7 +73,6 @@ pub struct Tabulation {
     bound_by: ColumnHandle,
     /// Columns of each kernel's parameters and of its outputs, in their order.
     kernels: HashMap<String, [Names; 2]>,
-    /// Limits from the machine's card.
     limits: Option<Limits>,
     references: References,
 }
@@ -136,7 +135,6 @@ impl Tabulation {
         }
     }
 
-    /// Completes the table with the columns about disturbance.
     pub fn finish(self) -> Table {
         let mut table = self.builder.finish();
         disturbance_columns::add_columns(&mut table, self.references);

@@ -41,7 +41,6 @@ impl Trial {
 }
 
 impl Folder {
-    /// Reads the trial measurements, `trial.json`; `None` if no trial was made.
     pub fn trial(&self) -> Result<Option<Trial>> {
         self.read_json("trial.json", "delete it: only the check of the card's network is lost")
     }

@@ -65,14 +65,12 @@ fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
     csv.into_inner().map_err(IntoInnerError::into_error)
 }
 
-/// Returns the path of the description of a CSV file.
 pub fn metadata_path(csv: &Path) -> PathBuf {
     let mut name = csv.as_os_str().to_owned();
     name.push("-metadata.json");
     name.into()
 }
 
-/// Describes a CSV file with these columns, as JSON.
 pub fn describe(chosen: &[(&str, &Column)], csv: &Path, title: &str) -> String {
     let text = json!({
         "@context": "http://www.w3.org/ns/csvw",

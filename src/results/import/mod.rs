@@ -26,7 +26,6 @@ pub struct Reader {
     read: fn(&str) -> Result<Values, String>,
 }
 
-/// The readers.
 pub const READERS: [Reader; 4] = [
     Reader {
         name: "HPCC (HPC Challenge)",
@@ -43,7 +42,6 @@ pub const READERS: [Reader; 4] = [
 ];
 
 impl Reader {
-    /// Returns the reader of a text, from its beginning or the whole of it.
     pub fn find(text: &str) -> Option<&'static Reader> {
         READERS.iter().find(|reader| reader.marks.iter().any(|mark| text.contains(mark)))
     }

@@ -8,15 +8,13 @@ use crate::disk::manifest::{Import, Manifest};
 use crate::disk::{Folder, parquet};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
-use apexmap_base::provenance::{Granularity, Host, Processors};
+use apexmap_base::provenance::{Host, Processors};
 use apexmap_base::sample::Status;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Maximum bytes of a file.
 const MAX_BYTES: u64 = 64 << 20;
-/// The folder of the copies.
 const COPIES: &str = "imported";
 
 /// Imports files into a new result, and returns its manifest. Each file is a launch. `machine` is the name of the machine; without
@@ -86,7 +84,6 @@ fn make_folder(folder: &Path) -> Result<PathBuf> {
     Ok(copies)
 }
 
-/// Reads the text of a file by the reader of its program.
 fn read(path: &Path, text: &str) -> Result<Values> {
     let Some(reader) = Reader::find(text) else {
         let names = READERS.iter().map(|reader| reader.name).collect::<Vec<_>>().join(", ");
@@ -105,20 +102,8 @@ fn read(path: &Path, text: &str) -> Result<Values> {
 fn unknown_host(name: String, cores: Option<u32>) -> Host {
     Host {
         name,
-        cpu_model: String::new(),
         processors: Processors { cores, ..Processors::default() },
-        memory_bytes: 0,
-        caches: Vec::new(),
-        last_cache_seen_bytes: None,
-        memory_side_cache_bytes: None,
-        granularity: Granularity::default(),
-        tlb_entries_4k: None,
-        tlb_entries_2m: None,
-        cycle_hertz: None,
         cycle_source: "unknown".into(),
-        kernel: String::new(),
-        governor: None,
-        huge_pages: None,
-        load: None,
+        ..Host::default()
     }
 }

@@ -52,7 +52,6 @@ fn table(groups: &QueryGroups, narrow: bool) -> String {
     table.to_string()
 }
 
-/// Maximum length of a line of a broken head.
 const MAX_HEAD: usize = 12;
 
 /// Breaks a name into lines that end with underscores, each as long as [`MAX_HEAD`] allows.
@@ -67,7 +66,6 @@ fn broken_at_underscores(name: &str) -> String {
     lines.join("\n")
 }
 
-/// Explains the basis of the intervals.
 fn footer(groups: &QueryGroups) -> String {
     let has_basis = |basis: Basis| {
         let group_has_basis =
@@ -139,7 +137,6 @@ fn format_value(value: &Value) -> String {
     }
 }
 
-/// Suffixes of the columns of a selected column.
 const PARTS: [&str; 8] = ["n", "median", "low", "high", "min", "max", "launches", "basis"];
 
 /// Formats one line per group: the grouping columns, the numbers of good and failed samples, and columns for each selected

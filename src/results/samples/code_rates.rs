@@ -10,12 +10,11 @@
 use crate::samples::Samples;
 use crate::samples::cells::single_points;
 use crate::samples::groups::SampleGroup;
-use crate::samples::sized_rates::{Ends, Rate, at_size, rate};
 use crate::table::columns::{ALPHA, BLOCK};
 use apexmap_base::error::Result;
-use apexmap_base::units::WORD_BYTES;
+use apexmap_base::units::{Unit, WORD_BYTES, is_informative, quantity, quantity_with_interval};
 use apexmap_theory::codes::{Accesses, Code};
-use apexmap_theory::places::{CodeSite, Kind, NoRate, interpolate, position};
+use apexmap_theory::places::{CodeSite, Kind, NoRate, interpolate, position, sizes_around};
 use std::collections::BTreeMap;
 
 const MEMORY: &str = "memory_words";
@@ -110,7 +109,6 @@ impl Map {
         Ok([end(0)?, low, high])
     }
 
-    /// Returns whether the values of its key other than the pages are the same.
     fn is_like(&self, other: &Self) -> bool {
         let key =
             |map: &Self| map.group.key.iter().filter(|(column, _)| column != "pages").cloned().collect::<Vec<_>>();
@@ -120,7 +118,6 @@ impl Map {
     }
 }
 
-/// The maps of a result.
 pub struct CodeRates {
     maps: Vec<Map>,
 }
@@ -130,7 +127,6 @@ pub struct CodeRates {
 pub struct RateColumn<'a>(&'a Map);
 
 impl<'a> RateColumn<'a> {
-    /// Its group, without its size.
     pub fn group(&self) -> &'a SampleGroup {
         &self.0.group
     }
@@ -140,7 +136,6 @@ impl<'a> RateColumn<'a> {
     }
 }
 
-/// The rate of a code, and its parts without a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeRate {
     /// An upper bound if parts are missing, too; `None` if all are.
@@ -211,7 +206,6 @@ impl CodeRates {
         CodeRate { rate: value.is_finite().then_some(Rate { value, interval, read_at, is_bound }), missing }
     }
 
-    /// Returns the rate of a site per rank.
     pub fn site(&self, column: RateColumn, site: &CodeSite) -> std::result::Result<Rate, NoRate> {
         let role = match site.kind {
             Kind::Sweep | Kind::Strided => {
@@ -332,4 +326,50 @@ impl Map {
         let values = row.map_or(&[][..], |row| &self.values[row * ys.len()..(row + 1) * ys.len()]);
         ys.iter().copied().zip(values.iter().copied()).filter(|(_, ends)| ends[0].is_finite())
     }
+}
+
+/// A rate in bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    pub value: f64,
+    /// 95 %, if all points around the place have one.
+    pub interval: Option<(f64, f64)>,
+    /// The measured size in bytes that stands for another one.
+    pub read_at: Option<f64>,
+    /// Whether it is an upper bound: a sweep through caches is as fast as its instructions, and the map has the fastest ones.
+    pub is_bound: bool,
+}
+
+impl Rate {
+    #[must_use]
+    pub fn times(self, ranks: f64) -> Self {
+        let interval = self.interval.map(|(low, high)| (low * ranks, high * ranks));
+        Self { value: self.value * ranks, interval, ..self }
+    }
+
+    /// Returns the rate with its interval, for people: `< 112 GB/s (91 to 138)`.
+    pub fn words(&self) -> String {
+        let unit = Unit::BytesPerSecond;
+        let ends = self.interval.filter(|ends| is_informative(*ends));
+        let words =
+            ends.map_or_else(|| quantity(self.value, unit), |ends| quantity_with_interval(self.value, ends, unit));
+        if self.is_bound { format!("< {words}") } else { words }
+    }
+}
+
+/// Median, low and high end of a point or a place; NaN where unknown.
+pub type Ends = [f64; 3];
+
+/// Returns the rate at a size from those at measured sizes, which ascend. Between sizes, the logarithm of the rate is linear in that of the
+/// size.
+pub fn at_size(rates: &[(f64, Ends)], size: f64) -> std::result::Result<Rate, NoRate> {
+    let sizes: Vec<f64> = rates.iter().map(|(size, _)| *size).collect();
+    let around = sizes_around(&sizes, size).ok_or(NoRate::Size(size))?;
+    let end = |end: usize| around.iter().map(|(index, weight)| weight * rates[*index].1[end].ln()).sum::<f64>().exp();
+    let alone = Some(sizes[around[0].0]).filter(|measured| around.len() == 1 && *measured != size);
+    Ok(rate([0, 1, 2].map(end), alone))
+}
+
+pub fn rate([value, low, high]: Ends, read_at: Option<f64>) -> Rate {
+    Rate { value, interval: (low.is_finite() && high.is_finite()).then_some((low, high)), read_at, is_bound: false }
 }

@@ -11,7 +11,6 @@ pub struct Design<'a> {
 }
 
 impl<'a> Design<'a> {
-    /// Adds a column: one code per point, equal for equal values of this column.
     pub fn add(&mut self, name: &'a str, codes: Vec<Option<u64>>) {
         self.names.push(name);
         self.codes.push(codes);

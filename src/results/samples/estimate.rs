@@ -27,18 +27,15 @@ use apexmap_theory::statistics::{Summary, median};
 use foldhash::fast::RandomState;
 use std::collections::{BTreeMap, HashSet};
 
-/// Values of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchValues {
     /// Block of the launch: its index among the launches of its rank count.
     pub block: Option<u64>,
-    /// The values, at least one.
     pub values: Vec<f64>,
     /// Error of the logarithms that more values do not reduce ([`Samples::systematic_error`]).
     pub systematic: f64,
 }
 
-/// A mean and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     pub value: f64,
@@ -62,7 +59,6 @@ impl Mean {
         Some(Self { value, variance: squares / (n - 1.0) / n, freedom: n - 1.0, systematic: 0.0 })
     }
 
-    /// Returns a mean without uncertainty.
     pub fn from_exact(value: f64) -> Self {
         Self { value, variance: 0.0, freedom: f64::INFINITY, systematic: 0.0 }
     }
@@ -83,12 +79,10 @@ impl Mean {
         Self { value, variance, freedom, systematic }
     }
 
-    /// Returns `self - other`.
     pub fn subtract(&self, other: &Mean) -> Self {
         Self::sum(&[(1.0, *self), (-1.0, *other)])
     }
 
-    /// Returns the 95 % interval.
     pub fn interval(&self) -> (f64, f64) {
         let random = if self.variance > 0.0 { t_quantile(self.freedom, 0.975) * self.variance.sqrt() } else { 0.0 };
         let half = random + self.systematic;
@@ -209,7 +203,6 @@ pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -
 pub const METHOD_COLUMNS: [&str; 9] =
     ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds", IMPORTED_FROM, STATISTIC];
 
-/// Estimates.
 impl Samples {
     /// Returns median, interval and extremes of a column; `None` if no sample has a value. All tables and figures use this
     /// summary.
@@ -305,7 +298,6 @@ impl Samples {
         text
     }
 
-    /// Returns the values of a column by launch.
     pub fn launch_values(&self, name: &str) -> Vec<LaunchValues> {
         let systematic = if is_rate_or_time(name) { self.systematic_error() } else { 0.0 };
         let launch_values = |samples: Samples| LaunchValues {
@@ -322,7 +314,6 @@ impl Samples {
     }
 }
 
-/// Returns whether a column is a time or follows from it.
 fn is_rate_or_time(name: &str) -> bool {
     (name.ends_with("seconds") || name.contains("_per_")) && !name.starts_with("simulation_")
 }
@@ -335,7 +326,6 @@ fn have_same_points<'a>(parts: impl IntoIterator<Item = &'a Samples>) -> bool {
     parts.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// Computes the autocorrelation of the current good samples of a table.
 fn correlation(samples: &Samples) -> Option<Autocorrelation> {
     let good = samples.current().good();
     let time = good.column("seconds")?;

@@ -21,9 +21,7 @@ type CauseCounts = BTreeMap<String, usize>;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
     verdicts: Vec<Quietness>,
-    /// Causes of disturbed samples.
     causes: CauseCounts,
-    /// Causes that cost no time.
     conditions: CauseCounts,
     /// Number of disturbed samples by cause in plain words. Several causes may have the same words.
     plain_causes: BTreeMap<&'static str, usize>,
@@ -43,7 +41,6 @@ pub struct Slowing {
 }
 
 impl Slowing {
-    /// Of samples that nothing disturbs, such as those of a card.
     pub const NONE: Self = Self { disturbed: 0, samples: 0, cost: 1.0 };
 
     /// Returns the samples of both together, for a mean over them.
@@ -92,12 +89,10 @@ impl Health {
         health
     }
 
-    /// Counts measured samples; `None` if they have no verdict.
     pub fn from_judged(samples: &Samples) -> Option<Self> {
         samples.has(QUIETNESS).then(|| Self::from_samples(samples))
     }
 
-    /// Counts one more sample.
     pub fn add<'a>(&mut self, verdict: Quietness, causes: impl IntoIterator<Item = &'a str>) {
         self.verdicts.push(verdict);
         let mut words = BTreeSet::new();
@@ -108,17 +103,14 @@ impl Health {
         words.into_iter().for_each(|words| *self.plain_causes.entry(words).or_default() += 1);
     }
 
-    /// Returns the verdict about all samples together.
     pub fn verdict(&self) -> Quietness {
         overall_verdict(&self.verdicts)
     }
 
-    /// Returns the number of samples.
     pub fn sample_count(&self) -> usize {
         self.verdicts.len()
     }
 
-    /// Returns the number of disturbed samples.
     pub fn disturbed_count(&self) -> usize {
         self.verdicts.iter().filter(|&&verdict| verdict == Quietness::Disturbed).count()
     }
@@ -185,7 +177,6 @@ impl Health {
         }
     }
 
-    /// Returns what the disturbance cost: `they were 9 % slower (6 to 13)`.
     fn cost(&self) -> String {
         let percent = |log_ratio: f64| format!("{:.0}", 100.0 * log_ratio.exp_m1());
         let Some((median, (low, high))) = self.log_cost() else {
@@ -239,7 +230,6 @@ impl Health {
         })
     }
 
-    /// Returns a sentence about the most frequent cause in plain words.
     fn main_cause(&self) -> String {
         let most = self.plain_causes.iter().max_by_key(|(words, count)| (**count, std::cmp::Reverse(**words)));
         match most {

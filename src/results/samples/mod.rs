@@ -26,13 +26,10 @@ pub mod estimate;
 #[cfg(feature = "polars")]
 mod frame;
 pub mod groups;
-mod headlines;
 pub mod health;
-pub mod node_types;
 pub mod plain_names;
 pub mod remarks;
 mod selection;
-pub mod sized_rates;
 pub mod stamp;
 
 use crate::samples::design::Design;
@@ -93,7 +90,6 @@ pub struct Mixture {
     pub choice: String,
 }
 
-/// Selection of samples.
 impl Samples {
     /// Returns the table with all its rows.
     pub fn table(&self) -> &Table {
@@ -205,7 +201,6 @@ impl Samples {
     }
 }
 
-/// Columns and values.
 impl Samples {
     /// Returns the column of this name, with the values of all rows of the table; `None` if the table does not have it.
     pub fn column(&self, name: &str) -> Option<&Column> {
@@ -309,7 +304,6 @@ impl Samples {
 
 /// Parameters that distinguish points.
 impl Samples {
-    /// Returns the columns that identify a point, and their values at each point.
     fn design(&self) -> Design<'_> {
         let columns = columns::point_columns(&self.table).into_iter();
         let names: Vec<&str> = columns.filter(|name| !self.is_constant(name)).collect();
@@ -359,10 +353,7 @@ impl Samples {
         names.into_iter().filter(move |name| !by.contains(name) && !self.is_constant(name))
     }
 
-    /// Checks that the samples belong to one point, for given values of the columns `by`.
-    ///
-    /// # Errors
-    /// The first other column of points that differs.
+    /// Checks that the samples belong to one point, for given values of the columns `by`; else names another column that differs.
     pub fn single_point(&self, by: &[&str]) -> std::result::Result<(), Mixture> {
         match self.mixed_columns(by).next() {
             Some(name) => Err(self.mixture(name)),

@@ -8,11 +8,9 @@ use apexmap_base::provenance::{Granularity, PlainNode};
 use apexmap_base::units::{bytes, plural};
 use apexmap_measure::kernels;
 
-/// The family of kernels that run on devices.
 pub const DEVICE_FAMILY: &str = "gpu";
 
 impl Samples {
-    /// Returns whether all kernels of the samples run on devices.
     pub fn is_on_device(&self) -> bool {
         let kernels = self.kernels();
         !kernels.is_empty() && kernels.iter().all(|(kernel, _)| kernels::family(kernel.id) == DEVICE_FAMILY)

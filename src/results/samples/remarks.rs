@@ -45,7 +45,6 @@ impl Samples {
         (self.relative_clock_step() + trend) / 2.0
     }
 
-    /// Returns the times of a point in each launch, in their order.
     fn times_by_launch(&self) -> Vec<Vec<f64>> {
         self.launches().values().map(|launch| launch.numbers("seconds")).collect()
     }

@@ -11,7 +11,6 @@ pub enum Stamp {
         disturbed: usize,
         samples: usize,
     },
-    /// The machine of simulated ranks.
     Simulated(String),
     /// The programs that measured imported values.
     Imported(String),

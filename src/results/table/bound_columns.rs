@@ -1,5 +1,4 @@
-//! Columns of bounds for results with a machine card: the maximum rate of the machine, the limit that binds, and the fraction
-//! reached.
+//! Columns of bounds for results with a machine card: the maximum rate, the limit that binds, and the fraction reached.
 
 use crate::table::Table;
 use crate::table::derived_columns::{self, BOUNDS};

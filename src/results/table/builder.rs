@@ -10,14 +10,13 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnHandle(usize);
 
-/// A table under construction.
+/// A table under construction. A cell before the first row, or of another builder's column, is a panic.
 #[derive(Clone, Debug, Default)]
 pub struct TableBuilder {
     rows: usize,
     /// Column names; values after the first one is set.
     columns: Vec<(String, Option<ColumnBuilder>)>,
     handles: HashMap<String, ColumnHandle, RandomState>,
-    /// Columns with values, in the order of their first value.
     order: Vec<ColumnHandle>,
 }
 
@@ -45,9 +44,6 @@ impl TableBuilder {
 
     /// Sets a cell of the last row. The first value of a column sets its type. Whole numbers become reals when a real is
     /// added. A word in a column of numbers counts as missing.
-    ///
-    /// # Panics
-    /// If no row was begun.
     pub fn set(&mut self, name: &str, value: &Value) {
         let column = self.column(name);
         self.set_value(column, value);
@@ -63,9 +59,6 @@ impl TableBuilder {
     }
 
     /// Sets a cell to a whole number, as [`TableBuilder::set`] does.
-    ///
-    /// # Panics
-    /// If no row was begun, or the handle belongs to another builder.
     pub fn set_integer(&mut self, column: ColumnHandle, value: u64) {
         self.cells(column, Kind::Whole).push_integer(value);
     }

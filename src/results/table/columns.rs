@@ -27,7 +27,6 @@ pub const STATISTIC: &str = "statistic";
 /// The column with the number of nodes on which the ranks of a launch ran.
 pub const USED_NODES: &str = "used_nodes";
 
-/// Meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Identifies the point, together with the kernel.
@@ -42,7 +41,6 @@ pub enum Role {
     Sample,
     /// Describes the launch: host, transport, library, build.
     Launch,
-    /// Not a column of this program.
     Unknown,
 }
 
@@ -281,7 +279,6 @@ pub fn rank(column: &str) -> usize {
     parameters().position(|parameter| parameter.column == column).map_or(0, |position| position + 1)
 }
 
-/// Maximum characters of a word in a caption.
 const MAX_CAPTION_CHARS: usize = 200;
 
 /// Shortens a word for captions. A word from a journal or from another program can have any length. The specification of a command is shown

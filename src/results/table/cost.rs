@@ -55,12 +55,10 @@ pub fn judge(log_ratios: &[f64]) -> Verdict {
     }
 }
 
-/// The causes of one run.
 #[derive(Clone, Copy)]
 pub struct Signs {
     /// Step of each cause: 0 up to its limit, 1 up to twice the limit, 2 up to four times.
     levels: [u8; CAUSES],
-    /// Causes that were certainly absent.
     absent: CauseFlags,
 }
 
@@ -75,7 +73,6 @@ impl Signs {
         Self { levels: Cause::ALL.map(level), absent: Cause::ALL.map(is_absent) }
     }
 
-    /// Returns the causes above their limits.
     pub fn present(&self) -> CauseFlags {
         self.levels.map(|level| level > 0)
     }
@@ -152,7 +149,6 @@ fn cost_nothing_together(log_ratios: &[f64]) -> bool {
     judge(log_ratios) == Verdict::CostsNothing && mean + 2.0 * error < NO_COST.ln()
 }
 
-/// Pairs samples with a cause, at each step of its amount, with samples without it.
 fn pair_samples(table: &Table, signs: &[Option<Signs>], cause: usize) -> [Vec<Pair>; STEPS] {
     let mut pairs: [Vec<Pair>; STEPS] = Default::default();
     let seconds = |row: usize| table.number("seconds", row);

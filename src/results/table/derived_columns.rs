@@ -4,12 +4,10 @@ use apexmap_base::sample::Sample;
 use apexmap_base::units::Unit;
 use apexmap_measure::kernels;
 
-/// A derived column.
 #[derive(Clone, Copy, Debug)]
 pub struct DerivedColumn {
     pub column: &'static str,
     pub unit: Unit,
-    /// Label on an axis.
     pub label: &'static str,
 }
 
@@ -47,7 +45,6 @@ pub const BOUNDS: [DerivedColumn; 6] = [
     derived_column(ATTAINED, Unit::None, "fraction of the prediction"),
 ];
 
-/// Returns the column with the bound of a rate; `None` if it has none.
 pub fn bound_column(column: &str) -> Option<&'static str> {
     BOUNDS.iter().map(|bound| bound.column).find(|bound| bound.strip_prefix("bound_") == Some(column))
 }

@@ -16,7 +16,6 @@ const SYNONYMS: [(&str, &[&str]); 8] = [
     ("processes", &["ranks"]),
 ];
 
-/// Maximum number of columns to suggest.
 const MAX_SUGGESTIONS: usize = 2;
 
 /// Returns the advice about an unknown column: the columns among `names` that the user may mean, and the command that lists the rest.
@@ -56,7 +55,6 @@ fn similar<'a>(given: &str, names: &'a [String]) -> Vec<&'a str> {
     .unwrap_or_default()
 }
 
-/// Returns the place of a column among suggestions: rates first.
 fn importance(role: Role) -> usize {
     [Role::Rate, Role::Output, Role::Parameter, Role::Bound, Role::Sample, Role::Launch]
         .iter()

@@ -29,9 +29,7 @@ pub struct Limits {
     /// Smallest part of its memory that the device reads, in bytes.
     pub sector: Option<f64>,
     carrier: Option<(String, String)>,
-    /// Cores of a node.
     pub cores: Option<f64>,
-    /// Bytes of a cache line.
     pub line_bytes: f64,
     /// Sizes of the caches in bytes, from the first level on, up to the first unknown one.
     pub caches: Vec<f64>,
@@ -84,7 +82,6 @@ pub struct Messages {
     pub bisection: Option<(f64, usize)>,
 }
 
-/// Costs of one operation on one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Costs {
     /// Seconds per message, each in a separate buffer.
@@ -121,8 +118,7 @@ impl Limits {
         self.host.as_ref() == Some(&host.name) && self.cpu_model.as_ref() == Some(&host.cpu_model)
     }
 
-    /// Returns whether the card holds for this host: it was measured there or on a host with the same processor that was accepted, or
-    /// the user requested it for any host.
+    /// Returns whether the card holds for this host: measured there, accepted by its name and processor, or by force.
     pub fn apply_to(&self, host: &Host) -> bool {
         match self.accepted.as_deref() {
             Some(Self::BY_NAME) => self.cpu_model.as_ref() == Some(&host.cpu_model),

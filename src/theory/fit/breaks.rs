@@ -12,7 +12,6 @@ use crate::models::{Break, Model};
 use crate::statistics::distributions::{f_quantile_beyond, t_quantile_beyond};
 use apexmap_base::error::{Error, Result};
 
-/// Minimum number of distinct values of the variable on each side of a break.
 const MIN_VALUES_PER_SIDE: usize = 3;
 
 /// Returns the parameter that is a break and is to be fitted, and its variable, both as indices.
@@ -116,7 +115,6 @@ fn excess_losses(tasks: &[Task]) -> Option<Vec<f64>> {
     Some(losses.into_iter().map(|loss| (loss - min_loss) / unit).collect())
 }
 
-/// Fits the model without a break.
 fn fit_without_break(
     model: &dyn Model,
     data: &[Observation],

@@ -14,9 +14,6 @@ use nalgebra::DMatrix;
 impl Fit {
     /// Returns the parameters as a machine card, for `apexmap predict`. `domain` is that of the observations. The card of a fit
     /// to simulated or imported rates says so.
-    ///
-    /// # Errors
-    /// If a parameter is not in the catalogue of machine cards, which is an error of the model.
     pub fn card(&self, name: &str, source: &str, domain: &Domain) -> Result<Card> {
         let words = RateWords::new(self.simulated.as_deref());
         let mut card = Card::new(name, &format!("parameters of {} fitted to a {}", self.model, words.source), source);
@@ -107,7 +104,6 @@ impl Fit {
     }
 }
 
-/// Returns the covariance in the form that a card stores.
 pub fn joint_fit(task: &Task, optimum: &Optimum, covariance: &DMatrix<f64>) -> JointFit {
     let about = task.model.about();
     let numbers = task.free.iter().map(|&index| about.parameters[index].number.to_owned()).collect();

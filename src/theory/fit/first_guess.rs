@@ -13,10 +13,8 @@ const STARTS: [i32; 8] = [-24, -18, -12, -6, 0, 6, 12, 18];
 /// Maximum number of rounds over the parameters from one start. A few suffice.
 const MAX_ROUNDS: usize = 20;
 
-/// Maximum number of points that a search looks at.
 const MAX_POINTS: usize = 64;
 
-/// First guesses of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FirstGuess {
     /// A value for each parameter of the model, in base units.
@@ -62,7 +60,6 @@ pub fn search(model: &dyn Model, data: &[Observation], roles: &[Role]) -> Result
     Ok(FirstGuess { linear: is_linear_itself || is_affine(f64::recip), is_linear_itself, values })
 }
 
-/// Returns the value that a role gives to a parameter, or else the author's guess.
 fn initial_value(role: &Role, parameter: &Parameter) -> f64 {
     match role {
         Role::Hold(value)

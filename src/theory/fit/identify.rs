@@ -56,8 +56,7 @@ pub fn hold_unidentifiable(task: &mut Task, points: usize) {
     }
 }
 
-/// Holds the least identified of the parameters that may be held, if it is not identified or `too_many` is set. Returns
-/// whether it held one.
+/// Holds the least identified of the parameters that may be held, if it is not identified or `too_many` is set.
 fn hold_worst(task: &mut Task, errors: &[f64], too_many: bool) -> bool {
     let error = |free_index: &usize| if errors[*free_index].is_nan() { f64::INFINITY } else { errors[*free_index] };
     let values = (0..task.free.len()).filter_map(|free_index| Some((free_index, task.or_hold[task.free[free_index]]?)));
@@ -97,7 +96,6 @@ fn hide_smaller(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
     false
 }
 
-/// Rejects data that cannot identify a parameter.
 pub fn require_identified(task: &Task, optimum: &Optimum) -> Result<()> {
     let unclear = unclear_parameters(task, optimum, optimum.scale);
     if unclear.is_empty() {

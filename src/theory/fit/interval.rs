@@ -30,7 +30,6 @@ fn corrected_variance(square: f64, task: &Task, optimum: &Optimum) -> f64 {
     correction * correction * square * points / freedom / (inside * inside)
 }
 
-/// Returns the share of residuals with full weight: mean psi'.
 pub fn full_weight_share(optimum: &Optimum) -> f64 {
     let inside = optimum.residuals.iter().filter(|r| r.abs() <= optimum.limit).count();
     inside as f64 / optimum.residuals.len() as f64
@@ -213,9 +212,8 @@ fn find_crossing(
     outer
 }
 
-/// Accounts for kernels that disagree about a parameter: if a model explains several kernels together, each kernel alone may fit well
-/// with a different value. Widens the intervals to include the estimates without the points of each word of a variable, if they differ by more than
-/// their noise.
+/// Accounts for kernels that a model explains together but that disagree: widens the intervals to include the estimates without
+/// the points of each word of a variable, if they differ by more than their noise.
 pub fn widen(task: &Task, optimum: &Optimum, estimates: &mut [Estimate]) {
     for (variable, _) in task.model.about().variables.iter().enumerate().filter(|(_, v)| !v.words.is_empty()) {
         let mut words: Vec<f64> = task.data.iter().map(|observation| observation.x[variable]).collect();
@@ -232,8 +230,7 @@ pub fn widen(task: &Task, optimum: &Optimum, estimates: &mut [Estimate]) {
     }
 }
 
-/// Fits all points except those of one word. Returns index and value of the parameters that differ from those of the fit to
-/// all points by more than the noise of the remaining points.
+/// Returns index and value of the parameters that differ by more than the noise from a fit without the points of a word.
 fn differing_parameters(task: &Task, optimum: &Optimum, variable: usize, word: f64) -> Vec<(usize, f64)> {
     let mut rest = task.clone();
     rest.data.retain(|observation| observation.x[variable] != word);

@@ -131,10 +131,8 @@ impl Fit {
     }
 }
 
-/// The beginning of the origin of imported rates.
 const IMPORTED: &str = "imported";
 
-/// Words for rates and their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateWords {
     /// `measured`, `simulated` or `imported`.
@@ -144,7 +142,6 @@ pub struct RateWords {
 }
 
 impl RateWords {
-    /// Returns the words for rates of this origin, or for measured ones.
     pub fn new(origin: Option<&str>) -> Self {
         match origin {
             Some(origin) if origin.starts_with(IMPORTED) => {
@@ -336,7 +333,6 @@ fn distinct_points<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&
     data.into_iter().map(|observation| observation.x.as_slice()).filter(|x| seen.insert(bits(x))).collect()
 }
 
-/// Converts a point to a key for maps.
 fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|value| value.to_bits()).collect()
 }

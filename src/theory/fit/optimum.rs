@@ -56,7 +56,6 @@ struct HuberProblem<'t, 'a> {
 }
 
 impl<'t, 'a> HuberProblem<'t, 'a> {
-    /// Returns the root of the loss for a residual, with its sign.
     fn root(&self, residual: f64) -> f64 {
         if residual.abs() <= self.limit { residual } else { self.loss(residual).sqrt().copysign(residual) }
     }
@@ -92,7 +91,6 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for HuberProblem<'_, '_> {
     }
 }
 
-/// A minimum of the loss.
 #[derive(Clone, Debug)]
 pub struct Optimum {
     /// Logarithms of the free parameters.
@@ -149,7 +147,6 @@ fn minimise_from(task: &Task, start: &[f64], search: Search) -> Option<Optimum> 
     Some(Optimum { deviance: deviance(&residuals, limit), theta, residuals, scale, limit, steps, is_settled })
 }
 
-/// Result of one minimisation with a given scale.
 struct Solution {
     theta: Vec<f64>,
     residuals: DVector<f64>,
@@ -202,7 +199,6 @@ fn loss(residual: f64, limit: f64) -> f64 {
     if size <= limit { size * size } else { limit * (2.0 * size - limit) }
 }
 
-/// Returns the sum of the losses.
 fn deviance(residuals: &DVector<f64>, limit: f64) -> f64 {
     residuals.iter().map(|&residual| loss(residual, limit)).sum()
 }

@@ -41,13 +41,11 @@ pub struct Quality {
 /// Error of the points with each value of a variable, predicted from the points with its other values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LinesLeftOut {
-    /// Index of the variable.
     pub variable: usize,
     /// SMAPE over all values of the variable, from 0 to 2.
     pub smape: f64,
 }
 
-/// Returns the mean of 2 |y - f| / (y + f).
 pub fn smape(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     let errors: Vec<f64> = pairs.map(|(y, f)| 2.0 * (y - f).abs() / (y.abs() + f.abs())).collect();
     errors.iter().sum::<f64>() / errors.len() as f64
@@ -72,7 +70,6 @@ pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
     })
 }
 
-/// Computes the goodness of fit. `points` are all measured points with their predictions.
 pub fn assess(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> Quality {
     let launches: HashSet<u32> = points.iter().map(|point| point.launch).collect();
     let distinct: HashSet<Vec<u64>> = points.iter().map(|point| bits(&point.x)).collect();
@@ -109,7 +106,6 @@ fn fit_leaving_out<'a>(
     Some((rest, refit))
 }
 
-/// Returns pairs of measured and predicted rates at the observations that are `out`.
 fn predict_pairs(task: &Task, parameters: &[f64], out: impl Fn(&Observation) -> bool) -> Vec<(f64, f64)> {
     let gone = task.data.iter().filter(|observation| out(observation));
     gone.map(|observation| (observation.y, task.model.predict(&observation.x, parameters).value)).collect()

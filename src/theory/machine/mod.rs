@@ -105,7 +105,6 @@ pub struct Card {
     numbers: BTreeMap<String, Number>,
 }
 
-/// Format of a card file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -121,7 +120,6 @@ struct File {
     numbers: BTreeMap<Spanned<String>, Spanned<Number>>,
 }
 
-/// Returns whether a published machine has this name.
 pub fn is_published(name: &str) -> bool {
     PUBLISHED.iter().any(|(published, _)| *published == name)
 }
@@ -260,7 +258,6 @@ impl Card {
         })
     }
 
-    /// Returns one error that names all numbers missing on the card.
     pub fn missing_error(&self, names: &[&str]) -> Error {
         if let [name] = names
             && let Err(error) = self.require(name)
@@ -279,7 +276,6 @@ impl Card {
         own(name).or_else(|| own(&inverse(name)?)).or(self.domain.as_ref())
     }
 
-    /// Returns the names of the numbers with this base and a qualifier.
     pub fn variants(&self, base: &str) -> Vec<NumberName> {
         let names = self.numbers.keys().filter(|name| name::split(name).0 == base);
         names.filter_map(|name| NumberName::parse(name).ok()).filter(|name| !name.qualifier.is_empty()).collect()
@@ -307,7 +303,6 @@ pub fn unit_of(name: &str) -> Option<Unit> {
     })
 }
 
-/// Returns the meaning of a number or of the inverse of a number in the catalogue.
 pub fn meaning_of(name: &str) -> Option<String> {
     match entry_of(name) {
         Some(entry) => Some(entry.meaning.to_owned()),
@@ -315,7 +310,6 @@ pub fn meaning_of(name: &str) -> Option<String> {
     }
 }
 
-/// Returns the name of the inverse of a number; `None` if it has none.
 pub fn inverse(name: &str) -> Option<String> {
     const PAIR: [&str; 2] = ["_seconds_per_byte", "_bandwidth_bytes_per_second"];
     let (base, qualifier) = name::split(name);

@@ -106,7 +106,6 @@ pub fn conversion(unit: Unit, name: &str) -> Option<Conversion> {
     }
 }
 
-/// Checks whether a number is valid on a card. `clocked`: the card has `clock_hz`.
 pub fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
     let entry = NumberName::parse(name)?.entry;
     match conversion(entry.unit, &number.unit) {

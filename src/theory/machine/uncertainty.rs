@@ -134,7 +134,6 @@ impl JointFit {
         }
     }
 
-    /// Rejects values that no fit gives.
     pub(super) fn check(&self, card: &Card) -> Result<()> {
         let square = self.covariance.len() == self.numbers.len()
             && self.covariance.iter().all(|row| row.len() == self.numbers.len());

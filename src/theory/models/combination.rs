@@ -54,7 +54,6 @@ impl Combination<'_> {
         self.about.variable_index(name).map(|index| self.x[index])
     }
 
-    /// Replaces the value of a variable above `most`.
     fn reduce(&mut self, name: &'static str, most: f64, value: f64) {
         let Some(index) = self.about.variable_index(name).filter(|&index| self.x[index] > most) else { return };
         let ranks = self.get(RANKS.name).unwrap_or(f64::NAN);

@@ -10,7 +10,6 @@ use apexmap_base::point::Value;
 use apexmap_base::units::exact_number;
 use serde::Serialize;
 
-/// The domain of a number of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberDomain {
     /// Symbol of the number in the paper.

@@ -21,14 +21,12 @@ const ODD_STAGE: f64 = 7.0 / 33.0;
 /// Stages that halve a set of ranks until each rank is alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stages {
-    /// Number of all stages.
     pub total: f64,
     /// Number of stages of odd sets, where all ranks but two send two messages.
     pub odd: f64,
 }
 
 impl Stages {
-    /// Returns the time in units of an even stage.
     fn times(self) -> f64 {
         self.total + ODD_STAGE * self.odd
     }

@@ -31,7 +31,6 @@ use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
 use variables::variable_value;
 
-/// All models of the program.
 pub const ALL: &[&dyn Model] = &[
     &hypercube::Hypercube,
     &hypercube::AllToAll,
@@ -172,7 +171,6 @@ impl Parameter {
     }
 }
 
-/// Returns a number with its symbol: `round_seconds (T_1)`.
 pub fn label(number: &str, symbol: &str) -> String {
     if number == symbol { number.to_owned() } else { format!("{number} ({symbol})") }
 }

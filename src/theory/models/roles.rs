@@ -31,7 +31,6 @@ const RECEIVED_PACKETS: usize = 4;
 const MAX_DIMENSIONS: usize = 64;
 
 impl Division {
-    /// The division of the paper.
     pub const PAPER: Self = Self { cores: 4, routers: 3, dimensions: 3 };
 
     /// Returns `None` unless some cores route and some update.

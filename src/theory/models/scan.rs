@@ -40,7 +40,6 @@ pub enum BandBasis {
 }
 
 impl BandBasis {
-    /// Returns the head of a column of bands.
     pub fn head(self) -> &'static str {
         match self {
             BandBasis::Fit | BandBasis::TestedError => "95 %",
@@ -69,9 +68,7 @@ impl fmt::Display for BandBasis {
 pub struct JointNumbers {
     /// Their indices among the model's parameters.
     pub places: Vec<usize>,
-    /// Covariance of their logarithms.
     pub covariance: Vec<Vec<f64>>,
-    /// Student's t of the fit.
     pub t: f64,
     /// Variance of the logarithm of measured / predicted; 0 if another model was fitted.
     pub noise: f64,
@@ -154,7 +151,6 @@ impl Numbers {
         Ok(self)
     }
 
-    /// Returns what bands of these numbers cover.
     pub fn band_basis(&self) -> BandBasis {
         match &self.joint {
             Some(joint) if joint.noise > 0.0 => BandBasis::Fit,

@@ -49,15 +49,12 @@ pub struct Test {
     pub near: Option<(f64, f64)>,
     /// Smallest and largest ratio of predicted and measured rates; `None` if they are not known.
     pub ratios: Option<(f64, f64)>,
-    /// Whether bands include it.
     pub is_banded: bool,
     /// Half the width of its band, in logarithms.
     pub width: f64,
-    /// Conditions of the test.
     pub what: String,
 }
 
-/// All tests.
 pub static TESTS: LazyLock<Vec<Test>> = LazyLock::new(|| {
     let rows = table("tested-errors").expect("the table is a part of the program");
     let test = |row: usize| {

@@ -19,14 +19,12 @@ pub const HIGH: f64 = 0.1;
 /// Correlation above which no interval is given: the correction itself then covers less than 94 % (tests/intervals.rs).
 pub const TOO_HIGH: f64 = 0.7;
 
-/// Minimum number of pairs of successive samples.
 const MIN_PAIRS: usize = 30;
 
 /// Minimum number of samples of a point in a launch. Fewer show hardly any correlation: two samples always have equal
 /// distances from their mean.
 const MIN_SAMPLES_PER_LAUNCH: usize = 4;
 
-/// Autocorrelation of the samples of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Autocorrelation {
     /// Correlation of a sample with the next of the same point in the same launch, from -1 to 1. `None` with fewer than 30
@@ -79,7 +77,6 @@ impl Autocorrelation {
         }
     }
 
-    /// Describes the correlation and its consequence.
     pub fn sentence(&self) -> String {
         let neighbours = apexmap_base::units::short_number(self.neighbours);
         let Some(r) = self.successive else {

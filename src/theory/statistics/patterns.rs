@@ -55,7 +55,6 @@ pub fn trend(series: &[Vec<f64>]) -> Option<Trend> {
 
 /// Minimum number of values for two modes. With fewer, chance leaves such gaps.
 pub const MIN_MODE_VALUES: usize = 12;
-/// Smallest share of the values at a mode.
 const MIN_MODE_SHARE: f64 = 0.2;
 /// Smallest gap between two modes, relative to the wider one without its tenths at both ends. A normal distribution of twelve values
 /// shows such a gap in 0.5 % of cases.

@@ -9,7 +9,6 @@ use apexmap_measure::kernels::apex_map::{one_sided, sequential, two_sided};
 use apexmap_measure::kernels::{self, Ranks};
 use apexmap_measure::numerics::power_law::remote_share;
 
-/// A model with two to five parameters, all from fits.
 pub struct Compact {
     pub about: &'static About,
     /// Numbers in ascending order, see [`Model::ascending_numbers`].
@@ -18,8 +17,7 @@ pub struct Compact {
     pub predict: fn(&[f64], &[f64]) -> Prediction,
 }
 
-/// Common description of the compact models. They explain kernels on one core and on several ranks, for reads and writes.
-/// Each kind has separate parameter values.
+/// Common description of the compact models. Reads and writes, on one core or on several ranks, each have their own values.
 pub const ABOUT: About = About {
     id: "",
     summary: "",

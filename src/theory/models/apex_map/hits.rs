@@ -73,7 +73,6 @@ pub struct PointHits {
 }
 
 impl PointHits {
-    /// Returns the hit ratios at a point for the power law of Apex-Map.
     pub fn find(place: SurfacePoint, sizes: Sizes) -> Rc<Self> {
         let SurfacePoint { alpha, memory, block, ranks, page } = place;
         let [l1, l2, l3] = sizes.caches;

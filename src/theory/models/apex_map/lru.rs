@@ -14,7 +14,6 @@ pub struct AccessPattern {
     pub alpha: f64,
     /// Lines of the rank's memory, at least 1.
     pub lines: f64,
-    /// Number of ranks, each with the same number of lines.
     pub ranks: f64,
     /// Lines of a block, at least 1: a shorter block shares its line with others.
     pub block: f64,
@@ -39,12 +38,9 @@ pub struct Ratios {
     pub served: BlockHits,
 }
 
-/// Hit ratios of lines and of whole blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlockHits {
-    /// Share of the lines.
     pub lines: f64,
-    /// Share of the blocks that are completely in the cache.
     pub whole: f64,
 }
 
@@ -53,7 +49,6 @@ impl BlockHits {
     const ALL: Self = Self { lines: 1.0, whole: 1.0 };
 }
 
-/// Blocks with similar probabilities.
 struct Class {
     count: f64,
     /// Probability that an access of a rank goes to one of these blocks: for the rank's own accesses, and for those of
@@ -172,7 +167,6 @@ impl Class {
     }
 }
 
-/// Sum of accesses and of their hits.
 #[derive(Default)]
 struct HitSum {
     total: f64,

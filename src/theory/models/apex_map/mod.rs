@@ -13,15 +13,12 @@ mod costs;
 mod device;
 pub mod hits;
 pub mod lru;
-mod own_blocks;
 mod reads;
 mod requests;
-mod senders;
 
 pub use compact::{LINEAR, TWO_LEVEL, TWO_LEVEL_LINEAR};
 pub use device::DeviceSurface;
-pub use own_blocks::{BlockSeconds, missing_memory_numbers, own_block_seconds};
-pub use reads::Reads;
+pub use reads::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
 pub use requests::Requests;
 
 use crate::machine::Entry;
@@ -31,9 +28,8 @@ use apexmap_measure::kernels::apex_map::{one_sided, sequential, two_sided};
 use apexmap_measure::kernels::{self, Windows};
 use apexmap_measure::numerics::join;
 use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
-use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
+use costs::{Budget, MEMORY, Memory, REMOTE, Remote, SENDERS, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
-use senders::SENDERS;
 use std::rc::Rc;
 
 /// Bandwidth of a process: 8 L divided by the time of an access. This time is the sum of issue, misses by level, address
@@ -63,7 +59,6 @@ const ACCESS: Variable = Variable {
 };
 const READ: f64 = 0.0;
 
-/// Variables of a point, in the order of [`Surface`].
 struct Variables {
     alpha: f64,
     block: f64,
@@ -94,7 +89,6 @@ const SIZES: [Parameter; 7] = [
     Parameter::new_rare(catalogue::L3_DISPLACEMENTS_PER_SECOND.name, "d", 1e9),
     Parameter::new_rare(catalogue::DRAW_SECONDS.name, "i", 1e-3),
 ];
-/// Values of [`SIZES`].
 struct GivenNumbers {
     sizes: [f64; 3],
     cores: f64,
@@ -110,7 +104,6 @@ impl From<&[f64]> for GivenNumbers {
     }
 }
 
-/// Limits that ranks share.
 const SHARED: [Parameter; 2] = [
     Parameter::new_given(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "BN", 1e6, 1e16, 1e11)
         .with_value_if_missing(f64::NAN),
@@ -243,14 +236,13 @@ impl Served {
         served(foreign_lines(p, place.sizes.caches[2], drawing, |lines| served(lines).terms(x, p).iter().sum()))
     }
 
-    /// Returns the seconds of each of [`TERMS`] in an access.
     fn terms(&self, x: &[f64], p: &[f64]) -> Budget {
         let Variables { block, ranks, by, .. } = Variables::from(x);
         let (core, remote) = (Memory(&p[SIZES.len()..MEMORY_END]), Remote::from_way(by, &p[MEMORY_END..RANKS_END]));
         let shares = (&self.shares.own, &self.shares.served);
         let mut budget = costs::access_budget(core, remote, block, shares, self.remote, ranks);
         if by == BY_MESSAGES {
-            senders::add_further(&mut budget, &p[SHARED_END..], self.on_node, (self.remote, remote));
+            costs::add_further_senders(&mut budget, &p[SHARED_END..], self.on_node, (self.remote, remote));
         }
         budget
     }

@@ -21,7 +21,6 @@ use std::path::Path;
 /// Id of formulas on the command line. That of a formula in a file is the name of the file.
 pub const ID: &str = "formula";
 
-/// Name of the bytes of a word in formulas.
 const WORD: &str = "word_bytes";
 
 /// Bounds of a parameter, in multiples of its first guess.
@@ -29,7 +28,6 @@ const BOUNDS: (f64, f64) = (1e-12, 1e12);
 
 const OWN: Source = Source { authors: "the user", title: "own formula", short: "own formula" };
 
-/// The names that a formula may have.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// Columns that identify points, with their units. `None` if the unit is not known.
@@ -48,12 +46,10 @@ impl Names {
     }
 }
 
-/// A model that a user wrote as a formula.
 #[derive(Clone, Debug)]
 pub struct FormulaModel {
     about: &'static About,
     formula: Formula,
-    /// The meaning of each name of the formula.
     inputs: Vec<Input>,
     text: String,
     is_linear_itself: bool,
