@@ -11,8 +11,8 @@ extern "C" fn store_signal(signal: nix::libc::c_int) {
     RECEIVED_SIGNAL.store(signal, Ordering::Relaxed);
 }
 
-/// Records SIGINT, SIGTERM and SIGHUP while it exists. A second SIGINT ends the program and its launch at once. A second SIGTERM
-/// or SIGHUP does not, because batch systems and closing terminals may send them twice.
+/// Records SIGINT, SIGTERM and SIGHUP while it exists. Only a second SIGINT ends the program at once: the others may come
+/// twice.
 pub struct Interrupt {
     old_actions: Vec<(Signal, SigAction)>,
 }

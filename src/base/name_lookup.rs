@@ -2,8 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// Returns the known name that is most similar to `name`, if one is similar enough. `hypercube` matches
-/// `random_access.hypercube`.
+/// Returns the most similar known name, if one is similar enough. `hypercube` matches `random_access.hypercube`.
 pub fn nearest_name<'a>(
     name: &str,
     known_names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,

@@ -42,8 +42,7 @@ impl OtherOutput {
         Self { causes, ..counts.finish() }
     }
 
-    /// Describes the lines: `the launches printed 6617 lines besides their samples, most often (6600 times) "Read -1"`. Each known
-    /// cause has a further sentence.
+    /// Describes the lines: `the launches printed 6617 lines besides their samples, most often ...`, and each known cause.
     pub fn sentences(&self) -> Vec<String> {
         if self.is_empty() {
             return Vec::new();

@@ -11,9 +11,8 @@ const MAX_ITEMS_PER_THREAD: usize = 2;
 /// The channels of a worker thread: items to it, results from it.
 type Thread<T, R> = (SyncSender<T>, Receiver<R>);
 
-/// Applies a worker's function to each item in parallel. The calling thread creates the items and takes the results, both in
-/// order. At most two items per thread are in memory. `new_worker` creates one worker per thread.
-/// Returns the first error of `take_result`; the results after it are dropped.
+/// Applies a worker's function to items in parallel, with at most two items per thread in memory. The calling thread creates
+/// the items and takes the results, both in order, until `take_result` fails.
 pub fn map_in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
     items: impl IntoIterator<Item = T>,
     new_worker: impl Fn() -> W + Sync,

@@ -122,9 +122,7 @@ impl fmt::Display for LaunchSize {
     }
 }
 
-/// One point of a sweep: a kernel, a number of ranks and the kernel's parameters.
-///
-/// A point of a plan holds every parameter of its kernel, in the parameter's base unit.
+/// One point of a sweep: a kernel, a number of ranks and parameters; in a plan, every parameter of the kernel in its base unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[must_use]
 pub struct Point {

@@ -1,5 +1,4 @@
-//! Runs a program next to this one. Its output is read as it arrives. The program and everything that it started end with this
-//! process.
+//! Runs a program next to this one, and reads its output as it arrives. What it started ends with this process.
 
 use crate::error::{Error, Result};
 use crate::guarded::{Guarded, Terms};

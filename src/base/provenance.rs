@@ -64,8 +64,7 @@ pub struct Cache {
     pub shared_by: u32,
 }
 
-/// Sizes of cache lines and pages in bytes. The default is that of x86-64, the only machines of the
-/// versions that recorded none.
+/// Sizes of lines and pages in bytes. The default is that of x86-64, the only machines of versions that recorded none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Granularity {
@@ -175,8 +174,8 @@ fn plain_model(cpu_model: &str) -> String {
     model.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Rounds memory up to 1, 1.25, 1.5 or 1.75 times a power of two. The system reports a few per cent less than a node has, and not
-/// the same on all nodes.
+/// Rounds memory up to 1, 1.25, 1.5 or 1.75 times a power of two, because nodes report a few per cent less, in different
+/// numbers.
 fn memory_class(bytes: u64) -> u64 {
     let step = (bytes.checked_next_power_of_two().unwrap_or(1 << 63) / 8).max(1);
     bytes.div_ceil(step).saturating_mul(step)

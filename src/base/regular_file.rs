@@ -1,5 +1,4 @@
-//! Opens the files of a result for reading and appending. A result may come from another person, so a pipe or a device in place
-//! of a file is rejected at once. A plain open would wait for the other end of the pipe.
+//! Opens the files of a result. A pipe or a device of another person is rejected at once: a plain open would wait for its end.
 
 use nix::errno::Errno;
 use nix::libc::{O_NOCTTY, O_NOFOLLOW, O_NONBLOCK};

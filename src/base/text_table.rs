@@ -41,8 +41,7 @@ impl TextTable {
         Self { indent: spaces, ..self }
     }
 
-    /// Wraps the text of the last column between words so that lines fit into `width`, such as [`crate::terminal::terminal_width`]. Other
-    /// columns are never wrapped.
+    /// Wraps the text of the last column between words, so that lines fit. Other columns are never wrapped.
     pub fn with_width(self, width: Option<usize>) -> Self {
         Self { width, ..self }
     }

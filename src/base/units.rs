@@ -49,8 +49,7 @@ const KIBI: f64 = 1024.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     Times(f64),
-    /// Division, for negative powers of ten. 1e-9 is not representable as a double but 1e9 is, so `7 ns` becomes the double
-    /// nearest to 7e-9.
+    /// For negative powers of ten: 1e9 is a double and 1e-9 is not, so `7 ns` becomes the double nearest to 7e-9.
     Per(f64),
 }
 
@@ -187,8 +186,7 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// Formats a rate, count or time with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`, `82 ns`. GUPS take no prefix: `0.0182 GUPS`.
-/// Prefixes of words are binary, as in sweeps: 1 kword = 1024 words.
+/// Formats with an SI prefix, but `0.0182 GUPS`, and binary prefixes of words: `935 MB/s`, `45.2 M/s`, `82 ns`, `1 kwords`.
 pub fn quantity(value: f64, unit: Unit) -> String {
     match unit {
         Unit::UpdatesPerSecond => return format!("{} GUPS", short_number(value / 1e9)),
@@ -204,8 +202,7 @@ pub fn quantity(value: f64, unit: Unit) -> String {
 /// An interval is useless if its upper end is this factor above its lower end, or more.
 pub const MAX_INTERVAL_RATIO: f64 = 30.0;
 
-/// Returns whether an interval is narrow enough to be useful. Tables, axes and bounds use this test. An interval that reaches 0
-/// or below counts as useful, because its upper end limits the value.
+/// Returns whether an interval is narrow enough to be useful. One that reaches 0 is, because its upper end limits the value.
 pub fn is_informative((low, high): (f64, f64)) -> bool {
     low <= 0.0 || high < MAX_INTERVAL_RATIO * low
 }

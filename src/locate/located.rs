@@ -86,8 +86,7 @@ impl Located {
         Self { lines, functions, program: totals.part(&whole, true), caches, miss_ratios, level, growth }
     }
 
-    /// Returns whether no line dominates: the five largest have less than 40 % of the accesses and of the misses. Code without line
-    /// numbers has no such lines.
+    /// Returns whether no line dominates: the five largest have less than 40 % of the accesses and of the misses.
     pub fn is_flat(&self) -> bool {
         let lines = || self.lines.iter().filter(|part| part.is_line);
         let sum = |share: &dyn Fn(&Part) -> f64| lines().take(5).map(share).sum::<f64>();

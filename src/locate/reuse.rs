@@ -76,8 +76,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// Accesses a line that is not among the youngest. Returns the number of different lines since its last access, or `None` for its
-    /// first access.
+    /// Accesses an older or new line. Returns the number of different lines since its last access; `None` for its first.
     pub fn access(&mut self, line: u64, displaced: Displaced) -> Option<u64> {
         let distance = self.take(line).map(|above| above + displaced.young);
         displaced.line.into_iter().for_each(|line| self.push(line));
@@ -192,8 +191,7 @@ impl Marks {
     }
 }
 
-/// Bins per doubling of the distance. Powers of two, and 5/4, 6/4 and 7/4 of them, are ends of bins, so that misses of caches of such
-/// sizes are exact.
+/// Bins per doubling of the distance, so that the misses of caches of 4, 5, 6 or 7 times a power of two are exact.
 const BINS: u64 = 4;
 
 /// Numbers of accesses by their stack distance. Distances below 8 have their own bins.
@@ -247,8 +245,7 @@ impl Histogram {
         ((BINS + bin % BINS) as f64) * (octave as f64).exp2()
     }
 
-    /// Returns the number of accesses, without first ones, at this distance or farther: those that miss in a fully associative LRU
-    /// cache of `distance` lines. Within a bin, distances are taken as evenly spread.
+    /// Returns the accesses at this distance or farther, without first ones. Within a bin, distances are evenly spread.
     pub fn reused_beyond(&self, distance: f64) -> f64 {
         let part = |(bin, count): (usize, &u64)| {
             let (start, end) = (Self::start(bin), Self::start(bin + 1));

@@ -12,8 +12,7 @@ use std::io::{BufRead, Read};
 
 /// Bytes of the longest line. Longer ones are no text.
 const LONGEST_LINE: u64 = 4096;
-/// The largest number of separate sites. Further sites are joined by size and direction.
-/// A site takes 2 to 7 KB, most of them for its sketch of distinct lines.
+/// The largest number of separate sites, of 2 to 7 KB each. Further ones are joined by size and direction.
 const MOST_SITES: usize = 1 << 15;
 
 pub struct TextTrace {

@@ -114,8 +114,7 @@ impl Equations {
 }
 
 impl Formula {
-    /// Checks the units of the formula, whose value is a `left`, and returns the dimension of each of its names: that of
-    /// `dimension_of`, or the one that makes the sides agree. `None` if any dimension does.
+    /// Checks the units, and returns the dimension of each name: the given one, or the only one with which both sides agree.
     pub fn dimensions(
         &self,
         text: &str,

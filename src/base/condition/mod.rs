@@ -1,9 +1,8 @@
 //! Conditions on points, such as `L * P <= M` or `kernel == "apex_map.two_sided" && alpha > 0.5`.
 //!
-//! Operators, from the highest precedence: `^` (left-associative), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`, `&&`,
-//! `||`. Parentheses group. Numbers are reals in the base units of the parameters (words, bytes, seconds); a number compared
-//! with a column of a result may have a unit (`M == 256 MiB`). Words are written in double quotes. The parser checks types. It
-//! stores a condition in postfix order, so evaluation needs no recursion and a long condition cannot overflow the stack.
+//! Operators, from the highest precedence: `^` (left-associative), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`,
+//! `&&`, `||`. Numbers are in base units (words, bytes, seconds), or have a unit if they are compared with a column (`M ==
+//! 256 MiB`); words are in double quotes. Conditions are stored in postfix order, so a long one cannot overflow the stack.
 
 mod dimensions;
 mod parse;
@@ -117,8 +116,7 @@ impl Condition {
         parse::parse(text, 0, known_names, Type::Truth, None)
     }
 
-    /// Parses like [`Condition::parse`]. `advise` returns the help about an unknown name, because a list of all known names
-    /// may be long.
+    /// Parses like [`Condition::parse`]. `advise` replaces the list of all known names in the help about an unknown one.
     pub fn parse_with_advice(
         text: &str,
         known_names: &[(&str, NameType)],
@@ -132,10 +130,8 @@ impl Condition {
         &self.names
     }
 
-    /// Returns whether the condition is true for the point whose parameters `lookup` returns.
-    ///
-    /// Returns `None` if that depends on a parameter that the point does not have, or has with another type: the condition does not
-    /// apply to this point. `kernel == "gpu.chase" || L > 4` is true for each point of that kernel.
+    /// Returns whether the condition is true for a point. `None` if that depends on a parameter that the point does not have,
+    /// or has with another type: `kernel == "gpu.chase" || L > 4` is true for each point of that kernel.
     pub fn is_true_for(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
         self.evaluate(lookup, |operand| if let Operand::Truth(truth) = operand { Some(truth) } else { None })
     }
@@ -191,8 +187,7 @@ impl Formula {
         parse::parse(text, 0, known_names, Type::Number, None).map(Self)
     }
 
-    /// Parses the part of an equation from the byte `start` on. Places in errors are those in the whole text. `advise` is that of
-    /// [`Condition::parse_with_advice`].
+    /// Parses the part of an equation from the byte `start` on. Places in errors are those in the whole text.
     pub fn parse_from(
         text: &str,
         start: usize,

@@ -1,5 +1,4 @@
-//! Programs that end with this process, together with everything that they started: children of children, daemons in sessions of their
-//! own, and processes with other environments, however this process ends. Every command that starts a program starts it here.
+//! Programs that end with this process, however it ends, with everything that they started. All commands start programs here.
 
 mod ending;
 mod guardian;
@@ -31,8 +30,8 @@ pub struct Guarded {
     leash: PipeWriter,
     statuses: PipeReader,
     program: Pid,
-    /// The value of `APEXMAP_LAUNCH` in the environment of the program and its descendants. It finds those that a service started, such as
-    /// ranks on this machine that were started through `ssh`.
+    /// The value of [`LAUNCH_VARIABLE`]. It finds descendants that a service started, such as ranks through `ssh` to this
+    /// machine.
     mark: String,
     status: Option<ExitStatus>,
     is_over: bool,
@@ -40,8 +39,8 @@ pub struct Guarded {
 
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    /// Whether it stays in this process's session and group, so that a terminal's keys reach it and it can read the terminal. It then
-    /// has no mark in its environment, which stays the user's.
+    /// Whether it stays in this session and group, where a terminal's keys reach it. It then has no mark in the user's
+    /// environment.
     pub shares_terminal: bool,
     pub outputs: Option<[RawFd; 2]>,
 }

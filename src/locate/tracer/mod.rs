@@ -66,8 +66,8 @@ pub struct Traced {
 /// Bytes of valgrind's messages that are read: its last ones matter.
 const LOG_BYTES: u64 = 64 << 10;
 
-/// Runs a program under the tool until it ends, and passes sampled accesses on as they come. The program's input, output, exit
-/// code and signals are its own. Addresses of sampled accesses are those of their lines.
+/// Runs a program under the tool, and passes sampled accesses on as they come. Input, output, exit code and signals are its
+/// own.
 pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) -> Result<Traced> {
     let name = program.first().ok_or_else(|| Error::input("there is no program to trace", "name one after --"))?;
     program::check(name)?;

@@ -1,5 +1,4 @@
-//! Checksums of `samples.parquet` and of its sources, kept in the manifest. They show whether the file is complete and up to
-//! date. Time stamps are not used.
+//! Checksums of `samples.parquet` and of its sources in the manifest, without time stamps: is the file complete and up to date?
 
 use crate::disk::folder::Folder;
 use crate::disk::record::Damage;

@@ -132,8 +132,7 @@ impl Folder {
         self.path.join("report.html")
     }
 
-    /// Returns the path of a launch's journal. The launch's job and its error output have the same name with other
-    /// extensions.
+    /// Returns the path of a launch's journal. Its job and its error output have the same name with other extensions.
     pub fn journal(&self, launch: &str) -> PathBuf {
         self.journals().join(format!("{launch}.jsonl"))
     }
@@ -170,8 +169,8 @@ impl Folder {
         Reader::default().read_outcomes(&self.journal_files()?)
     }
 
-    /// Creates the journal of the next launch and returns it with the launch's name, such as `0003`. No other driver gets
-    /// this name: drivers of several jobs may write to one folder.
+    /// Creates the journal of the next launch, and returns it with a name such as `0003` that no other driver of this folder
+    /// gets.
     pub fn begin_launch(&self) -> Result<(String, Journal)> {
         loop {
             let launch = self.next_launch()?;
@@ -187,14 +186,12 @@ impl Folder {
         Ok(format!("{:04}", last + 1))
     }
 
-    /// Locks the folder against a second driver, as long as the returned lock lives. The system releases the lock of a killed
-    /// driver.
+    /// Locks the folder against a second driver while the lock lives. The system releases the lock of a killed driver.
     pub fn lock(&self) -> Result<Lock> {
         self.acquire_lock(Sharing::Exclusive)
     }
 
-    /// Locks the folder as [`Folder::lock`] does, but shares it with the other jobs of a sweep and with the programs that
-    /// follow them.
+    /// Locks as [`Folder::lock`] does, but shares the folder with the other jobs of a sweep and the programs that follow them.
     pub fn share(&self) -> Result<Lock> {
         self.acquire_lock(Sharing::Shared)
     }
@@ -245,8 +242,7 @@ impl Folder {
         Ok(self.each_plan_line(|line| lines.push(line))?.then_some(lines))
     }
 
-    /// Reads the plan line by line, because a plan of others may have hundreds of MiB. Equal lines are one point. Returns false without
-    /// a plan.
+    /// Reads the plan line by line: it may have hundreds of MiB. Equal lines are one point. Returns false without a plan.
     fn each_plan_line<T: DeserializeOwned>(&self, mut take: impl FnMut(T)) -> Result<bool> {
         let path = self.points();
         let failed = |error| Error::file("read", &path, error);

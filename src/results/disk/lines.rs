@@ -1,7 +1,5 @@
-//! Lines of a journal: parts of the file, which threads read in parallel, and the events of a part.
-//!
-//! A sample's line begins with its point and its key, and a result has many samples per point. The parsed beginnings are
-//! therefore cached. Other lines and unusual ones are read as an [`Event`].
+//! Lines of a journal, which threads read in parts. The parsed beginnings of samples, their points and keys, are cached,
+//! because a result has many samples per point. Unusual lines are read as an [`Event`].
 
 use crate::disk::record::SampleOutcome;
 use apexmap_base::disturbance::Facts;
@@ -20,8 +18,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// Maximum bytes of a line; longer lines count as unreadable. The first line of a launch of a hundred thousand ranks is
-/// shorter.
+/// Maximum bytes of a readable line. The first line of a launch of a hundred thousand ranks is shorter.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
 const MIN_PART_BYTES: usize = 1 << 16;

@@ -45,8 +45,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks a file; returns `None` if another process holds the lock. Waits for [`SILENCE_LIMIT`] if a process on another host
-    /// has left its file behind.
+    /// Locks a file; `None` if another process holds the lock. Waits up to [`SILENCE_LIMIT`] for signs of life of other hosts.
     pub fn acquire(path: &Path, sharing: Sharing) -> Result<Option<Self>> {
         let flock = match flock(path, sharing)? {
             Ok(flock) => Some(flock),
@@ -244,8 +243,8 @@ fn read_sign(path: &Path) -> Option<Metadata> {
     fs::symlink_metadata(path).ok()
 }
 
-/// Returns true if another process holds the lock: its heart beats while this one watches. Removes the files of others. Of several
-/// processes that look for others at the same time, the one whose file has the first name takes the lock.
+/// Returns true if the heart of another holder beats while this one watches. Removes the files of others. Of several processes
+/// that look for others at the same time, the one whose file has the first name takes the lock.
 fn is_held_by_others(lock: &Path, sharing: Sharing, own_path: Option<&Path>) -> bool {
     let is_other = |holder: &Holder| Some(holder.path.as_path()) != own_path && holder.conflicts_with(sharing);
     let first_sign = |holder: Holder| Some((read_sign(&holder.path)?, holder));

@@ -141,8 +141,7 @@ impl Manifest {
         self.launches.first().map_or(&self.driver_host, |end| &end.launch.host)
     }
 
-    /// Returns the facts for plain names about the node on which the ranks of all launches ran. Its cores are unknown if ranks
-    /// of a launch ran on several nodes.
+    /// Returns the facts for plain names about the node of all launches. Its cores are unknown if a launch had several nodes.
     pub fn plain_node(&self) -> PlainNode {
         // `None` is the smallest.
         let cores = self.launches.iter().map(|end| end.launch.plain_node().cores).min().flatten();
@@ -169,8 +168,7 @@ impl Manifest {
         self.is_measured() && self.command.get(1).is_some_and(|command| command == "run")
     }
 
-    /// Returns the host of rank 0 of a launch, or the driver's host if it has no such launch. Simulated ranks and imported results
-    /// have no host.
+    /// Returns the host of rank 0 of a launch, or else of the driver; `None` for simulated ranks and imported results.
     pub fn host_of(&self, launch: &str) -> Option<&Host> {
         let end = self.launches.iter().find(|end| end.launch.launch == launch);
         self.is_measured().then(|| end.map_or(&self.driver_host, |end| &end.launch.host))

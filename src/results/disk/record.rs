@@ -23,8 +23,7 @@ pub struct Record<S = Sample> {
     pub output: OtherOutput,
     /// Number of lines that are not events or hold an invalid sample: the incomplete last line of a killed driver, or damage.
     pub unreadable: usize,
-    /// Number of samples that occurred before, in this journal or an earlier one, because lines or journals were copied. They
-    /// count once.
+    /// Number of samples that occurred before, in this or an earlier journal, as in copies. They count once.
     pub repeated: usize,
     /// Number of samples of a launch with inconsistent lines. They do not count.
     pub doubtful: usize,

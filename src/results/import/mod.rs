@@ -1,8 +1,8 @@
 //! Outputs of other benchmark programs as results. Each reader is one file, and one line in [`READERS`].
 //!
-//! An imported result has no journals: its `samples.parquet` holds one row per value, and a copy of each file is next to it. The
-//! kernel, its parameters and the units are apexmap's where apexmap has the quantity; otherwise the kernel is named after the
-//! program, as in `osu.allreduce`. A parameter that the file does not give stays absent.
+//! The `samples.parquet` of an imported result holds one row per value, and a copy of each file is next to it. Kernels,
+//! parameters and units are apexmap's where it has the quantity; other kernels are named after the program, as in
+//! `osu.allreduce`. A parameter that the file does not give stays absent.
 
 mod hpcc;
 mod mlc;

@@ -95,9 +95,7 @@ impl Row {
     }
 }
 
-/// Makes the table of files, each with its name. Each file counts as a launch.
-///
-/// Columns before [`IMPORTED_FROM`] identify the point, also those that no kernel of apexmap has.
+/// Makes the table of files, each with its name and as a launch. Columns before [`IMPORTED_FROM`] identify the point.
 pub fn tabulate(files: &[(String, Values)]) -> Table {
     let rows: Vec<(usize, &Row)> = files
         .iter()

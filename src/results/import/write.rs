@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: u64 = 64 << 20;
 const COPIES: &str = "imported";
 
-/// Imports files into a new result, and returns its manifest. Each file is a launch. `machine` is the name of the machine; without
-/// one it is the host that the files name, or the name of the first file. `cores`: those of the machine, if the user states them.
+/// Imports files into a new result, each as a launch. The machine is `machine`, else the host in a file, else the name of the
+/// first file. `cores`: those of the machine, if the user states them.
 pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>, cores: Option<u32>) -> Result<Manifest> {
     // All files are read before anything is written, so a file that cannot be read leaves no partial result.
     let mut read_files = Vec::new();

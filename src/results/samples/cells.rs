@@ -27,8 +27,7 @@ impl Cell {
 }
 
 impl Samples {
-    /// Groups the samples by the columns `by` and sorts the cells by their values. Samples without a value in a grouping
-    /// column are omitted.
+    /// Groups the samples by columns and sorts the cells by their values. Samples without such a value are omitted.
     pub fn cells(&self, by: &[&str]) -> Result<Vec<Cell>> {
         self.cells_with(by, None)
     }

@@ -29,7 +29,7 @@ const WORDS_PER_LINE: f64 = 8.0;
 const SAME_RATE: f64 = 1.5;
 /// Visits have one distance if 90 % come back after at most this factor times the median. Those of uniform addresses have 1.95.
 const ONE_DISTANCE: f64 = 2.0;
-/// Share of the time of a code above which sites with a bound make the sum a bound. The scalar sums of `benches/sites.c` take up to 3.4
+/// Share of the time above which sites with a bound make the sum a bound. Scalar sums (`benches/sites.c`) take up to 3.4
 /// times as long as the map in a last cache.
 const BOUND_SHARE: f64 = 0.25;
 
@@ -360,8 +360,7 @@ impl Rate {
 /// Median, low and high end of a point or a place; NaN where unknown.
 pub type Ends = [f64; 3];
 
-/// Returns the rate at a size from those at measured sizes, which ascend. Between sizes, the logarithm of the rate is linear in that of the
-/// size.
+/// Returns the rate at a size from those at ascending sizes, between which logarithms are interpolated.
 pub fn at_size(rates: &[(f64, Ends)], size: f64) -> std::result::Result<Rate, NoRate> {
     let sizes: Vec<f64> = rates.iter().map(|(size, _)| *size).collect();
     let around = sizes_around(&sizes, size).ok_or(NoRate::Size(size))?;

@@ -11,8 +11,7 @@ use apexmap_base::units::plural;
 use apexmap_measure::kernels::Kernel;
 use apexmap_theory::statistics::Summary;
 
-/// Samples of one kernel that differ only in alpha and L and in parameters that depend on them. For kernels without alpha and
-/// L: samples that differ only in numbers.
+/// Samples of one kernel that differ only in alpha, L and what depends on them; without alpha and L, only in numbers.
 #[derive(Clone, Debug)]
 pub struct SampleGroup {
     /// Values of the columns that distinguish this group from others.

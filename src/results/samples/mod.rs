@@ -1,21 +1,4 @@
 //! Samples: a table and some of its rows. All output, figures, fits, exports and comparisons start from them.
-//!
-//! ```
-//! use apexmap::Value;
-//! use apexmap::results::{Samples, TableBuilder};
-//!
-//! let mut table = TableBuilder::default();
-//! for (alpha, seconds) in [(0.1, 2.0), (0.1, 3.0), (0.1, 7.0), (1.0, 4.0)] {
-//!     table.begin_row();
-//!     table.set("alpha", &Value::Real(alpha));
-//!     table.set("seconds", &Value::Real(seconds));
-//! }
-//! let samples = Samples::from(table.finish());
-//! assert_eq!(samples.axes(), ["alpha"]);
-//! let cells = samples.cells(&["alpha"])?;
-//! assert_eq!(cells[0].summary("seconds").unwrap().median, 3.0);
-//! # Ok::<(), apexmap::Error>(())
-//! ```
 
 pub mod cells;
 pub mod code_rates;
@@ -170,16 +153,15 @@ impl Samples {
         kernels::ALL.iter().filter(is_present).map(with_samples).filter(|(_, samples)| !samples.is_empty()).collect()
     }
 
-    /// Returns the samples of each launch of the plan. A launch that was interrupted and resumed has several journals, and
-    /// counts once.
+    /// Returns the samples of each launch of the plan. One that was interrupted and resumed has several journals, and counts
+    /// once.
     pub fn launches(&self) -> BTreeMap<LaunchId, Samples> {
         let columns = if self.has("block") { &PLANNED_LAUNCH[..] } else { &["launch"] };
         let id = |row: usize| columns.iter().map(|name| self.column(name)?.bits(row)).collect();
         self.group_by(columns).into_iter().map(|part| (id(part.rows[0]), part)).collect()
     }
 
-    /// Splits the samples into groups with the same values, or missing values, in all of these columns, in order of first
-    /// appearance.
+    /// Splits the samples by the values in all of these columns, missing ones included, in order of first appearance.
     pub fn group_by(&self, names: &[&str]) -> Vec<Samples> {
         let columns: Vec<&Column> = names.iter().filter_map(|name| self.column(name)).collect();
         let mut places: HashMap<Vec<Option<u64>>, usize, RandomState> = HashMap::default();
@@ -353,7 +335,8 @@ impl Samples {
         names.into_iter().filter(move |name| !by.contains(name) && !self.is_constant(name))
     }
 
-    /// Checks that the samples belong to one point, for given values of the columns `by`; else names another column that differs.
+    /// Checks that the samples belong to one point, for given values of the columns `by`; else names another column that
+    /// differs.
     pub fn single_point(&self, by: &[&str]) -> std::result::Result<(), Mixture> {
         match self.mixed_columns(by).next() {
             Some(name) => Err(self.mixture(name)),

@@ -17,8 +17,7 @@ impl Samples {
     }
 }
 
-/// Returns the name of a group in plain words: `1 core, 2 MiB pages`, `2 cores, by messages`. `key` has the columns that
-/// distinguish the group, as [`SampleGroup::key`]. Use [`SampleGroup::label`] where the name must show the values of the columns.
+/// Returns a name in plain words for the values that distinguish a group: `1 core, 2 MiB pages`, `2 cores, by messages`.
 pub fn plain_name(key: &[(String, Value)], node: &PlainNode) -> String {
     let id = key.iter().find_map(|(column, value)| match value {
         Value::Text(id) if column == "kernel" => Some(id.as_str()),

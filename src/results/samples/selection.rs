@@ -44,8 +44,7 @@ impl Samples {
         if chosen.is_empty() { Err(current.no_match_error(condition.as_ref())) } else { Ok(chosen) }
     }
 
-    /// Returns a note if a condition on this name selects by the bytes that a run moved, but could mean the size of memory, which these
-    /// samples have too.
+    /// Returns a note if a condition selects by the bytes that a run moved, but could mean the size of memory.
     pub fn other_meaning(&self, name: &str) -> Option<String> {
         let column = self.resolve(name);
         if column != MOVED_BYTES {
@@ -84,8 +83,7 @@ impl Samples {
 }
 
 impl Samples {
-    /// Returns the headline columns of the kernels. That of an imported kernel that apexmap does not have is its first value.
-    /// `seconds` if there is none.
+    /// Returns the headline columns of the kernels: of a foreign one its first imported value, and `seconds` if there is none.
     pub fn headlines(&self) -> Vec<&str> {
         let mut headlines: Vec<&str> = Vec::new();
         for word in self.words("kernel") {

@@ -42,8 +42,8 @@ impl TableBuilder {
         self.rows += 1;
     }
 
-    /// Sets a cell of the last row. The first value of a column sets its type. Whole numbers become reals when a real is
-    /// added. A word in a column of numbers counts as missing.
+    /// Sets a cell of the last row. The first value sets the type; a real makes whole numbers reals, a word among numbers is
+    /// missing.
     pub fn set(&mut self, name: &str, value: &Value) {
         let column = self.column(name);
         self.set_value(column, value);
@@ -73,8 +73,7 @@ impl TableBuilder {
         self.cells(column, Kind::Words).push_word(Some(word));
     }
 
-    /// Returns the cells of a column, filled with missing values up to the last row. A value already set in this row is
-    /// removed.
+    /// Returns the cells of a column up to the last row. A value already set in this row is removed.
     fn cells(&mut self, column: ColumnHandle, kind: Kind) -> &mut ColumnBuilder {
         let row = self.rows - 1;
         let cells = self.columns[column.0].1.get_or_insert_with(|| {

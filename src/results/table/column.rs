@@ -92,8 +92,7 @@ impl Column {
         &self.dictionary
     }
 
-    /// Returns a code that is equal for equal values of this column, for words their index in the dictionary; `None` if the
-    /// value is missing.
+    /// Returns a code that is equal for equal values of this column: for words, their index in the dictionary.
     pub fn bits(&self, row: usize) -> Option<u64> {
         self.cells.get(row)
     }

@@ -49,8 +49,7 @@ pub fn bound_column(column: &str) -> Option<&'static str> {
     BOUNDS.iter().map(|bound| bound.column).find(|bound| bound.strip_prefix("bound_") == Some(column))
 }
 
-/// Returns the rates of a sample on processors of `hertz`. They are `None` without a time, for an unknown kernel, and for one whose values
-/// the user names.
+/// Returns the rates of a sample on processors of `hertz`; `None` without a time, and for kernels whose values the user names.
 pub fn rates(sample: &Sample, hertz: Option<f64>) -> [Option<f64>; 6] {
     let kernel = match kernels::find(&sample.point.kernel) {
         Ok(kernel) if !kernel.has_own_parameters => kernel,

@@ -21,7 +21,8 @@ use apexmap_base::sample::Status;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-/// All samples of a result, or of a [`TableBuilder`]: columns in order, all of the same length. A row that does not exist is a panic.
+/// All samples of a result, or of a [`TableBuilder`]: columns in order, all of the same length. A row that does not exist is
+/// a panic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Number of rows: the length of each column.
@@ -56,8 +57,7 @@ impl Table {
         }
     }
 
-    /// Marks runs as failed that ended well without a valid time, which another program's file may contain. In journals, such
-    /// lines count as damaged. Returns the number of these runs.
+    /// Marks runs of another program's file as failed that ended well without a valid time. Returns their number.
     pub fn fail_untimed(&mut self) -> usize {
         let Some(status) = self.column("status") else { return 0 };
         let untimed: Vec<bool> = (0..self.rows).map(|row| self.is_untimed(row)).collect();

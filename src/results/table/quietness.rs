@@ -185,8 +185,7 @@ impl ReferenceValues {
 /// The amount of each cause in one run, in the order of [`Cause::ALL`]; `None` where the system does not report it.
 pub type Amounts = [Option<f64>; Cause::ALL.len()];
 
-/// Returns the amounts of all causes in a run; `None` if it is unknown whether ranks waited. Ranks that share hardware threads
-/// wait for each other, so their waiting does not show other programs.
+/// Returns the amounts of all causes in a run; `None` if it is unknown whether ranks waited, as with shared hardware threads.
 pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Amounts> {
     let watched = facts.get(Fact::WatchedSeconds).filter(|seconds| *seconds > 0.0);
     let wait_share = facts.get(Fact::RunDelayShare).or(facts.get(Fact::OffCoreShare));
@@ -216,8 +215,7 @@ pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Op
     }))
 }
 
-/// Returns the causes above their limits, with the amounts for [`Cause::sentence`]; an empty list if there are none. Returns
-/// `None` if this is unknown.
+/// Returns the causes above their limits, with the amounts for [`Cause::sentence`]; `None` if they are unknown.
 pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let amounts = amounts(facts, reference, oversubscribed)?;
     let over = |(cause, amount): (Cause, Option<f64>)| Some((cause, amount.filter(|&is| is > cause.limit())?));
@@ -232,8 +230,7 @@ pub fn judge<C>(causes: Option<&[C]>) -> Quietness {
     }
 }
 
-/// Share of disturbed samples above which several samples together count as disturbed. Medians are robust against less than
-/// half.
+/// Share of disturbed samples above which they count together as disturbed. Medians are robust against less than half.
 pub const DISTURBED_SAMPLES: f64 = 0.25;
 
 /// Returns the verdict about several samples, such as those of a cell or of a result.
@@ -247,8 +244,8 @@ pub fn overall_verdict(verdicts: &[Quietness]) -> Quietness {
     }
 }
 
-/// Returns the causes that disturbed the machine before a run, from the facts of each of its canaries. Waits are shares of
-/// the whole time; all other facts are medians, so that one interruption per second does not count.
+/// Returns the causes before a run. Waits are shares of the whole time; other facts are medians, so that one interruption per
+/// second does not count.
 pub fn preflight_causes(canaries: &[Facts], oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let mut middle = Facts::default();
     for &fact in Fact::ALL {

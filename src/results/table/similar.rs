@@ -29,8 +29,7 @@ pub fn advise(given: &str, names: &[String]) -> String {
     }
 }
 
-/// Returns the columns that a user may mean: one with a similar name, those with this unit, those whose names or labels have
-/// the word, or those of a synonym. Parameters have the papers' names.
+/// Returns columns with a similar name, or with this unit, or with the word in name or label, or of a synonym.
 fn similar<'a>(given: &str, names: &'a [String]) -> Vec<&'a str> {
     let all_names = names.iter().flat_map(|name| [columns::short(name), name.as_str()]);
     if let Some(name) = nearest_name(given, all_names.collect::<Vec<_>>()) {

@@ -11,8 +11,7 @@ pub struct Law {
     alpha: f64,
     /// Bytes of a rank's memory.
     own: f64,
-    /// Bytes of a block. All words of a block are read, so a cache that holds part of a block holds this part of each access
-    /// to it.
+    /// Bytes of a block. All its words are read, so a cache that holds part of it holds this part of each access.
     block: f64,
     /// Share of the accesses to this memory that come from other ranks.
     remote: f64,
@@ -67,7 +66,7 @@ impl Law {
     }
 
     /// Returns the weight of the uniform components that span at most `bytes`. The law is a mixture of uniform distributions,
-    /// because hotter bytes come first; with density f, this weight is F(c) - c f(c) (integration by parts).
+    /// because hotter bytes come first; with density f, it is F(c) - c f(c) (integration by parts).
     pub fn uniform_weight(&self, bytes: f64) -> f64 {
         if bytes >= self.own {
             return 1.0;
@@ -149,8 +148,7 @@ impl Ladder {
         Self { rungs: self.rungs.iter().copied().filter(|(rung, _)| *rung >= bytes).collect() }
     }
 
-    /// Returns a lower bound of the mean cost of accesses that follow `law`. Each cost must be the mean of uniform draws
-    /// below its size.
+    /// Returns a lower bound of the mean cost of accesses, if each cost is the mean of uniform draws below its size.
     pub fn mean_cost(&self, law: &Law) -> f64 {
         let ends = self.rungs.iter().skip(1).map(|(rung, _)| *rung).chain([law.own()]);
         let inside = self.rungs.iter().zip(ends).filter(|((rung, _), _)| *rung < law.own());

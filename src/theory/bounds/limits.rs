@@ -6,8 +6,7 @@ use crate::models::Model;
 use crate::models::apex_map::Surface;
 use apexmap_base::provenance::Host;
 
-/// Maximum loads that a core starts per cycle. Current x86_64 and Arm cores start two or three, according to the makers'
-/// optimisation guides; four leaves a margin for wider cores.
+/// Maximum loads per cycle. x86_64 and Arm cores start two or three, say the makers' guides; four is a margin for wider cores.
 const MAX_LOADS_PER_CYCLE: f64 = 4.0;
 
 /// Maximum stores that a core starts per cycle. Current cores start one or two.
@@ -43,9 +42,8 @@ pub struct Limits {
     pub reads_on_base: Ladder,
     /// Random reads of regions beyond the first-level cache. Within it, reads are as fast as the loop.
     pub reads_beyond_first: Ladder,
-    /// Random reads on base pages of regions beyond the reach of their translations. A region has the cost that was measured
-    /// at half its size. The reach depends on the physical addresses of the pages, which differ between launches: near the
-    /// reach, one of eight launches was 14 % faster than all other launches and all calibrations.
+    /// Random reads on base pages beyond the reach of their translations, at twice the measured sizes. The reach depends on the
+    /// physical addresses: near it, one of eight launches was 14 % faster than all other launches and all calibrations.
     pub walks: Ladder,
     /// Latency of a line in seconds: that of dependent random reads minus that of the smallest region.
     pub latencies: Ladder,

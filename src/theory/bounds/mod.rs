@@ -1,9 +1,9 @@
 //! Bounds: the maximum rate of a kernel at a point, from the numbers that `apexmap calibrate` measured on the machine.
 //!
-//! A bound is the lowest of several limits: an operation takes at least the time that each resource alone needs for it, even if
-//! all resources overlap perfectly. Limits use the best value that a calibration measured, never medians, so shares of a bound
-//! are computed from the best runs. A limit is left out and named if the card has not all of its inputs. Without any limit there
-//! is no bound.
+//! A bound is the lowest of several limits: an operation takes at least the time that each resource alone needs for it, even
+//! if all resources overlap perfectly. Limits use the best value that a calibration measured, never medians, so shares of a
+//! bound are computed from the best runs. A limit is left out and named if the card has not all of its inputs. Without any
+//! limit there is no bound.
 
 mod apex_map;
 mod law;

@@ -75,10 +75,9 @@ fn error(points: &[PointRates], parts: &[Vec<usize>]) -> f64 {
     smape(pairs.into_iter())
 }
 
-/// Returns the rate at `x`. Each variable gives one line through the nearest points below and above `x` that have the same
-/// values of all other variables. The result is the mean of these lines in logarithms. If `x` lies outside all points along
-/// every variable, the lines through the nearest two points are extrapolated. If no other point is on a line with `x`, the
-/// result is the rate of the nearest point.
+/// Returns the rate at `x`: the mean, in logarithms, of one line per variable through the nearest points below and above with
+/// the same other variables. Outside of all points, the lines through the nearest two are extrapolated. Without lines, it is
+/// the rate of the nearest point.
 fn predict(points: &[&PointRates], x: &[f64]) -> f64 {
     let axes = varied_axes(points);
     let (mut inside, mut beyond) = (Vec::new(), Vec::new());

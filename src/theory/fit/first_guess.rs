@@ -25,8 +25,7 @@ pub struct FirstGuess {
     pub is_linear_itself: bool,
 }
 
-/// Searches first guesses of the parameters with the role [`Role::Fit`]. All others have the values of their roles. The search moves
-/// one parameter at a time, from several starts.
+/// Searches first guesses for [`Role::Fit`], one parameter at a time, from several starts. The other roles have values.
 pub fn search(model: &dyn Model, data: &[Observation], roles: &[Role]) -> Result<FirstGuess> {
     let parameters = model.about().parameters;
     let base: Vec<f64> = roles.iter().zip(parameters).map(|(role, parameter)| initial_value(role, parameter)).collect();

@@ -67,9 +67,8 @@ impl Model for Bottleneck {
         tightest_bound(&[processors, bound(4.0 * bisection / wire, "bisection")])
     }
 
-    /// A card needs the link bandwidth or the bisection bandwidth, depending on the topology. If a card has the parts of a
-    /// time, as calibrated cards do, their sum is used. Without a number for b, an update takes at least its word on the
-    /// wire.
+    /// A card needs the link bandwidth or the bisection bandwidth, depending on the topology. Parts of a time, as on
+    /// calibrated cards, are summed. Without b, an update takes at least its word on the wire.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         let either = card
             .get(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name)

@@ -1,8 +1,6 @@
-//! RandomAccess in rounds: every rank generates Q updates, all ranks exchange them, each rank applies the updates that it
-//! received.
+//! RandomAccess in rounds: every rank generates Q updates, all exchange them, and each applies those that it received.
 //!
-//! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional
-//! exchange).
+//! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional exchange).
 
 use crate::models::prelude::*;
 use apexmap_measure::kernels::random_access::{alltoallv, exchange, hypercube};
@@ -32,8 +30,7 @@ impl Stages {
     }
 }
 
-/// Returns the stages of the ranks that take longest. A set of 2 n + 1 ranks is split into n and n + 1 (paper, Section 2);
-/// powers of two have log2 P stages.
+/// Returns the stages of the slowest ranks. 2 n + 1 ranks are split into n and n + 1 (paper, Section 2).
 pub fn stages(ranks: f64) -> Stages {
     // After any number of halvings, sets of at most two sizes are left.
     let mut sets = vec![(ranks.max(1.0), Stages { total: 0.0, odd: 0.0 })];

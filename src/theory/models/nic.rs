@@ -18,8 +18,7 @@ const PATTERN: Variable = Variable {
 
 const EXPLAINS: &[&str] = &[STREAMING.id, CYCLIC.id, BLOCK_CYCLIC.id, INDIRECT.id, RANDOM.id];
 
-/// Index of the parameter with the processor time per message, by pattern: streaming, block-cyclic, and patterns with a new
-/// destination for each message.
+/// Index of the processor time per message, by pattern: streaming, block-cyclic, or a new destination for each message.
 const INJECT: [usize; EXPLAINS.len()] = [0, 8, 9, 8, 8];
 
 /// Minimum bytes of a payload on the I/O bus: "accesses to the command queue have to be 8-byte aligned" (Section 6).
@@ -75,8 +74,7 @@ impl Model for Nic {
     }
 }
 
-/// Returns the three bounds in messages per second: cores (6), I/O bus (4), link (5). Multiplied by the bytes of a message,
-/// they are the bandwidths of Equations (1) and (2).
+/// Returns the bounds in messages per second: cores (6), I/O bus (4), link (5); times the bytes, Equations (1) and (2).
 pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
     let [bytes, cores, pattern] = array(x);
     let [_, store, io, io_efficiency, command, link, link_efficiency, header, _, _] = array(p);
@@ -95,8 +93,7 @@ pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
     bytes / (bytes + IO_WORD) * efficiency * io
 }
 
-/// Returns the bytes of a message at which a node reaches half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by
-/// Equation (1).
+/// Returns the bytes of a message with half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by Equation (1).
 pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
     let bandwidth = |bytes: f64| bytes * tightest_bound(&bounds(&[bytes, cores, 0.0], p)).value;
     // So long that neither header nor injection counts.
@@ -160,9 +157,8 @@ impl Model for Rounds {
     }
 }
 
-/// Latency of a short message that a core puts into another node's memory: two crossings of the I/O bus, the routers of the
-/// path, and the rest. Figure 5 (b) varies the number of routers. The rate is the number of messages per second, one after
-/// another in one direction.
+/// Latency of a short message that a core puts into another node's memory: two crossings of the I/O bus, the routers, whose
+/// number Figure 5 (b) varies, and the rest. The rate is that of messages one after another.
 pub struct Latency;
 
 const ROUTERS: Variable =

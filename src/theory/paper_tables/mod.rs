@@ -1,8 +1,8 @@
 //! Tables of the papers, as printed: the `.csv` files in `models/`.
 //!
-//! A file begins with comment lines: paper, table, units and decisions of the transcription. One line of column names
-//! follows, then one line per row. A field that contains a comma or begins with a quotation mark is enclosed in quotation
-//! marks, and its own quotation marks are doubled. An empty field is a dash in the paper.
+//! Comment lines (paper, table, units, decisions of the transcription), one line of column names, and one line per row. A
+//! field with a comma or a leading quotation mark is quoted, and its quotation marks are doubled. An empty field is a dash in
+//! the paper.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;

@@ -108,8 +108,8 @@ pub fn block_words(x: &[f64]) -> f64 {
     block
 }
 
-/// Returns the share of the accesses that near memory serves: (c/M)^alpha on one core, or the share P^-alpha that stays on
-/// its rank. NaN for several ranks with `far = "memory"`.
+/// Returns the near share of the accesses: (c/M)^alpha on one core, P^-alpha on several ranks; NaN for these with `far =
+/// "memory"`.
 pub fn near_share(x: &[f64], near_bytes: f64) -> f64 {
     let [alpha, _, words, ranks, far] = array(x);
     match far == MEMORY {

@@ -68,8 +68,8 @@ pub type Budget = [f64; TERMS.len()];
 
 const LINE: f64 = 8.0;
 
-/// Returns the smaller of two numbers of lines, up to 8 % less where they are equal: blocks of one length do not all start prefetching
-/// at the same line. A sharp bend has no derivative, and fits whose best value lies on a measured length would not settle.
+/// Returns the smaller number of lines, up to 8 % less where they are equal: blocks of one length do not all start
+/// prefetching at the same line, and fits whose best value lies on a measured length would not settle at a sharp bend.
 fn smaller(lines: f64, startup_lines: f64) -> f64 {
     // The norm of order -8, without powers that overflow.
     lines / (1.0 + (lines / startup_lines).powi(8)).sqrt().sqrt().sqrt()
@@ -86,9 +86,8 @@ impl Memory<'_> {
         [l2 * lines, l3 * lines, memory * (lines + startup * smaller(lines, startup_lines))]
     }
 
-    /// Returns the number of accesses to blocks of `lines` lines that a core overlaps, with `poll` seconds between accesses.
-    /// An access takes the time of the first load of each pair of lines, because the processors of the measurements also
-    /// fetch the other line of the pair.
+    /// Returns the number of accesses that a core overlaps, with `poll` seconds between them. An access takes the first load
+    /// of each pair of lines: the processors of the measurements fetch the other one, too.
     fn accesses_ahead(self, lines: f64, poll: f64) -> f64 {
         let [_, _, overlap, _] = self.latencies();
         overlap / (poll + self.0[0] * (lines / 2.0).max(1.0))
@@ -99,8 +98,7 @@ impl Memory<'_> {
         array(&self.0[7..11])
     }
 
-    /// Returns the time that misses add to an access, by level, and address translation last. `poll` are the seconds between
-    /// accesses.
+    /// Returns the time that misses add to an access, by level, then address translation. `poll`: seconds between accesses.
     pub fn misses(self, shares: &Shares, block: f64, poll: f64) -> [f64; 4] {
         let [l3_alone, memory_alone, _, walk] = self.latencies();
         // The latency of L2 is hidden by other work of the core. No measurement shows it.
@@ -150,8 +148,7 @@ impl<'a> Remote<'a> {
         share * (self.0[3] - self.0[1])
     }
 
-    /// Returns the time of a remote block of `block` words if `share` of the accesses is remote: other remote accesses hide a
-    /// part of it.
+    /// Returns the time of a remote block of `block` words, of which other remote accesses hide a part.
     fn block(self, block: f64, share: f64) -> f64 {
         let [_, among_others, per_byte, alone] = *self.0 else { return f64::NAN };
         share * among_others + (1.0 - share) * alone + per_byte * WORD_BYTES as f64 * block
@@ -184,15 +181,15 @@ pub fn access_budget(
     budget
 }
 
-/// What each further rank of a process adds to an access by messages, beyond the one that the numbers of requests were measured
-/// with. Nothing here is fitted: a poll and the transfer of a line between cores are measured by other kernels, on two ranks. The
-/// numbers are 0 if messages do not travel over threads.
+/// What each further rank of a process adds to an access by messages, beyond the one of the measurements of requests. Nothing
+/// is fitted: other kernels measure polls and transfers of lines between cores, on two ranks. 0 without messages over
+/// threads.
 ///
-/// SOURCE: the transport over threads of this program (`comm::threads::mailbox`), and Table 1 of the Apex-Map paper. A rank has one
-/// ring from each other rank. A poll looks at the rings of all of them: with every access for requests, and for replies while some
-/// are outstanding. A send handle is free after its receiver has taken the message. To see that, a rank reads a line of each
-/// receiver once in SMSG sends; the receivers have written those to which it sent. Messages in one ring hide a part of each other's
-/// time, because one look at the ring finds several; with more rings, each has fewer.
+/// SOURCE: this program's transport over threads (`comm::threads::mailbox`), and Table 1 of the Apex-Map paper. A rank has
+/// one ring from each other rank. A poll looks at all rings: with every access for requests, and for replies while some are
+/// outstanding. A send handle is free after its receiver has taken the message: to see that, a rank reads a line of each
+/// receiver, which has written it, once in SMSG sends. Messages in one ring hide a part of each other's time, because one
+/// look finds several; with more rings, each has fewer.
 pub const SENDERS: [Parameter; 2] = [
     Parameter::new_rare(catalogue::SENDER_POLL_SECONDS.name, "p_s", 1e-3),
     Parameter::new_rare(catalogue::SENDER_LINE_SECONDS.name, "l_s", 1e-3),

@@ -3,10 +3,8 @@
 //! SOURCE: Apex-Map paper, Section 2 (the power law and the remote share) and Table 1 (polls, requests and replies). The sum
 //! over levels is this program's extension in the paper's terms. `costs` has the terms, `lru` the hit ratios.
 //!
-//! The numbers come from uniformly drawn reads ([`Reads`]) and from accesses with a given remote share ([`Requests`]).
-//! Neither uses the power law, so the surface is a true prediction.
-//!
-//! The compact models, [`TWO_LEVEL`], [`LINEAR`] and [`TWO_LEVEL_LINEAR`], have two to five numbers, all from fits.
+//! The numbers come from uniformly drawn reads ([`Reads`]) and from accesses with a given remote share ([`Requests`]),
+//! without the power law, so the surface is a true prediction. Those of the compact models all come from fits.
 
 mod compact;
 mod costs;
@@ -32,8 +30,8 @@ use costs::{Budget, MEMORY, Memory, REMOTE, Remote, SENDERS, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
 use std::rc::Rc;
 
-/// Bandwidth of a process: 8 L divided by the time of an access. This time is the sum of issue, misses by level, address
-/// translation, polls, and a remote block for the share of the accesses that leaves the rank.
+/// Bandwidth of a process: 8 L divided by the sum of issue, misses by level, translation, polls, and the share of remote
+/// blocks.
 pub struct Surface;
 
 const ALPHA: Variable =
@@ -150,9 +148,9 @@ const STEPS: usize = 12;
 /// Relative change of the lines at which the iteration ends. Differences of parameters by 1e-6 need this precision.
 const SETTLED_LINES: f64 = 1e-13;
 
-/// Returns the lines that others bring into the last cache per access. An access takes `seconds(lines)` plus `drawing`;
-/// others fill the whole cache in the residence time of an unused line. The iteration starts with a cache that holds nothing:
-/// a cache that others use fills only if it is read faster than they replace its lines.
+/// Returns the lines that others bring into the last cache per access of `seconds(lines)` plus `drawing`; they fill it in the
+/// residence time of an unused line. The iteration starts with a cache that holds nothing: one that others use fills only if
+/// it is read faster than they replace its lines.
 fn foreign_lines(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
     let (rate, cache_lines) = (GivenNumbers::from(p).displacements, cache / hits::LINE);
     let mut lines = if rate > 0.0 { cache_lines } else { return 0.0 };
@@ -175,8 +173,8 @@ const THIRD_LEVEL: [(&Entry, Option<&Entry>); 4] = [
     (catalogue::L3_CORES, None),
 ];
 
-/// Returns the numbers of a card. On a machine without a third level, that level has the numbers of the second and serves no
-/// access. Numbers of several ranks, and of memory beyond the caches, may be missing.
+/// Returns the numbers of a card. Without a third level, it has the numbers of the second and serves no access. Numbers of
+/// several ranks, and of memory, may be missing.
 fn card_numbers(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     let has_third_level = card.get(catalogue::L3_BYTES.name).is_some();
     let without_third_level = |number: &str| {
@@ -247,8 +245,7 @@ impl Served {
         budget
     }
 
-    /// Returns the seconds of all terms: those of an access alone, and the wait for the scarcest shared limit beyond the time
-    /// of the access.
+    /// Returns the seconds of all terms: those of an access, and the wait for the scarcest shared limit beyond them.
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let mut terms: Vec<_> = TERMS.into_iter().zip(self.terms(x, p)).collect();
         let shared = if Variables::from(x).ranks > 1.0 {

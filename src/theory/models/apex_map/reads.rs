@@ -1,4 +1,4 @@
-//! Blocks that a rank reads from its own memory: uniformly drawn ones, as measured by `calibrate.read`, `calibrate.sparse` and `calibrate.blocks`.
+//! Blocks that a rank reads from its own memory: uniformly drawn by `calibrate.read`, `calibrate.sparse`, `calibrate.blocks`.
 //!
 //! SOURCE: Apex-Map paper, Section 2, with alpha = 1. HPCC's MAPS axis is the share of random reads.
 
@@ -89,9 +89,8 @@ pub struct BlockSeconds {
     pub remote_share: f64,
 }
 
-/// Returns the seconds of a block, as in [`Surface`] without messages. `given` returns variables of that model by name.
-///
-/// The seconds are not finite if the card does not have a number of the memory: [`missing_memory_numbers`] names them.
+/// Returns the seconds of a block, as in [`Surface`] without messages, by variables of that model. They are not finite if the
+/// card lacks one of [`missing_memory_numbers`].
 pub fn own_block_seconds(card: &Card, given: &dyn Fn(&str) -> Option<f64>, poll: f64) -> Result<BlockSeconds> {
     let x = Surface.variables(given)?;
     let value = |parameter: &Parameter| card_numbers(std::slice::from_ref(parameter), card).map_or(f64::NAN, |p| p[0]);

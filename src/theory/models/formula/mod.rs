@@ -1,7 +1,7 @@
 //! Models that users write as formulas over columns: `seconds = a + b * L / memory_bandwidth_bytes_per_second`.
 //!
-//! Names are variables (columns that identify points), parameters, and numbers of machine cards. Descriptions of models are static,
-//! so the texts of a formula are leaked: a program has few formulas.
+//! Names are variables (columns that identify points), parameters, and numbers of machine cards. The few texts of a formula
+//! are leaked, because descriptions of models are static.
 
 mod saved;
 
@@ -143,8 +143,7 @@ impl FormulaModel {
         self.units.parameters.iter().find(|(name, _)| name == parameter).map(|(_, unit)| *unit)
     }
 
-    /// Sets the first guesses, in the order of the parameters, and whether the prediction itself or its reciprocal is linear in the
-    /// fitted parameters.
+    /// Sets the first guesses, and whether the prediction itself or its reciprocal is linear in the fitted parameters.
     #[must_use]
     pub fn start_from(self, guesses: &[f64], linear: bool, is_linear_itself: bool) -> Self {
         let start = |(parameter, &guess): (&Parameter, &f64)| Parameter {
