@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The result of every fallible function of the crates.
-pub type Result<T> = std::result::Result<T, Error>;
+/// The result of every fallible function of the crates; few have another error.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kind of failure; it sets the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -245,18 +245,14 @@ impl Histogram {
         ((BINS + bin % BINS) as f64) * (octave as f64).exp2()
     }
 
-    /// Returns the accesses at this distance or farther, without first ones. Within a bin, distances are evenly spread.
-    pub fn reused_beyond(&self, distance: f64) -> f64 {
+    /// Returns the misses in a fully associative LRU cache of `lines` lines, first accesses included. Within a bin, distances are
+    /// evenly spread.
+    pub fn misses(&self, lines: f64) -> f64 {
         let part = |(bin, count): (usize, &u64)| {
             let (start, end) = (Self::start(bin), Self::start(bin + 1));
-            *count as f64 * ((end - distance) / (end - start)).clamp(0.0, 1.0)
+            *count as f64 * ((end - lines) / (end - start)).clamp(0.0, 1.0)
         };
-        self.counts.iter().enumerate().map(part).sum()
-    }
-
-    /// Returns the misses in a fully associative LRU cache of `lines` lines, first accesses included.
-    pub fn misses(&self, lines: f64) -> f64 {
-        self.reused_beyond(lines) + self.first as f64
+        self.counts.iter().enumerate().map(part).sum::<f64>() + self.first as f64
     }
 
     /// Returns the distance that `accesses` of the accesses have or exceed, without first accesses; `None` if there are fewer.

@@ -190,7 +190,7 @@ impl Code {
 
     /// Returns why a map has no dot for the code. `chains`: those of its dependent accesses; `size`: its memory per rank, if
     /// known.
-    pub fn check_place(&self, chains: Option<f64>, size: Option<f64>) -> std::result::Result<(), NoRate> {
+    pub fn check_place(&self, chains: Option<f64>, size: Option<f64>) -> Result<(), NoRate> {
         let is_here = match self.accesses {
             _ if !self.sites.is_empty() => return Err(NoRate::Sites),
             Accesses::Mixed => return Err(NoRate::Mixed),

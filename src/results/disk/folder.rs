@@ -107,14 +107,9 @@ impl Folder {
         Card::parse(&text, path)
     }
 
-    /// Returns the path of the codes that its figures show besides the known ones, `codes.toml`. A user may put the file there.
-    pub fn own_codes(&self) -> PathBuf {
-        self.path.join("codes.toml")
-    }
-
-    /// Returns the known codes and those of this folder.
+    /// Returns the known codes and those of `codes.toml`, which a user may put there.
     pub fn codes(&self) -> Result<Vec<Code>> {
-        let path = self.own_codes();
+        let path = self.path.join("codes.toml");
         if !path.is_file() {
             return Ok(codes::list_known());
         }

@@ -249,7 +249,7 @@ impl<V> Default for Discarded<V> {
 }
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Discarded<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Self::default())
     }
 }
@@ -261,7 +261,7 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for Discarded<V> {
         f.write_str("a map from names to values")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
         while map.next_entry::<IgnoredAny, V>()?.is_some() {}
         Ok(self)
     }

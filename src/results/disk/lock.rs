@@ -102,7 +102,7 @@ pub fn describe_holders(path: &Path) -> String {
 }
 
 /// Takes the system's lock, or returns the reason why that is not possible.
-fn flock(path: &Path, sharing: Sharing) -> Result<std::result::Result<Flock<File>, Errno>> {
+fn flock(path: &Path, sharing: Sharing) -> Result<Result<Flock<File>, Errno>> {
     // In a folder shared with other users, the file may be anything: do not truncate it, follow it as a link, or wait for it.
     let open = |options: &mut OpenOptions| regular_file::open_with(options, O_NOFOLLOW, path);
     let file = match open(OpenOptions::new().write(true).create(true).truncate(false)) {

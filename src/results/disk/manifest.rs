@@ -163,11 +163,6 @@ impl Manifest {
         self.simulated.is_none() && self.imported.is_none()
     }
 
-    /// Returns whether `apexmap run` measured the result, which can then measure it again.
-    pub fn is_of_run(&self) -> bool {
-        self.is_measured() && self.command.get(1).is_some_and(|command| command == "run")
-    }
-
     /// Returns the host of rank 0 of a launch, or else of the driver; `None` for simulated ranks and imported results.
     pub fn host_of(&self, launch: &str) -> Option<&Host> {
         let end = self.launches.iter().find(|end| end.launch.launch == launch);

@@ -108,7 +108,7 @@ pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Ta
 /// The beginning of the problem of a file with another codec.
 const COMPRESSED: &str = "it is compressed with ";
 
-fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Result<Table, String> {
+fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> Result<Table, String> {
     let metadata = read_metadata(&mut file).map_err(|e| e.to_string())?;
     let rows = metadata.row_groups.iter().fold(0, |sum: usize, group| sum.saturating_add(group.num_rows()));
     let columns = metadata.row_groups.iter().flat_map(|group| group.parquet_columns());
@@ -142,11 +142,7 @@ fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::R
 }
 
 /// Reads the arrays of a column, at least one per group of rows.
-fn read_arrays(
-    file: &File,
-    metadata: &FileMetadata,
-    field: &Field,
-) -> std::result::Result<Vec<Box<dyn Array>>, String> {
+fn read_arrays(file: &File, metadata: &FileMetadata, field: &Field) -> Result<Vec<Box<dyn Array>>, String> {
     let mut all_arrays = Vec::new();
     for group in &metadata.row_groups {
         let is_own = |column: &&ColumnChunkMetadata| column.descriptor().path_in_schema[0] == field.name;

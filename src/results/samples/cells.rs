@@ -48,7 +48,7 @@ impl Samples {
 }
 
 /// Checks that each cell holds samples of one point. The error is the first parameter that differs within a cell.
-pub fn single_points<'a, C: IntoIterator<Item = &'a Cell>>(cells: C, by: &[&str]) -> std::result::Result<(), Mixture> {
+pub fn single_points<'a, C: IntoIterator<Item = &'a Cell>>(cells: C, by: &[&str]) -> Result<(), Mixture> {
     cells.into_iter().try_for_each(|cell| cell.samples.single_point(by))
 }
 

@@ -102,7 +102,7 @@ impl Map {
         })
     }
 
-    fn read(&self, place: [f64; 2]) -> std::result::Result<Ends, NoRate> {
+    fn read(&self, place: [f64; 2]) -> Result<Ends, NoRate> {
         let [xs, ys] = &self.axes;
         let end = |end: usize| interpolate([xs, ys], |i, j| self.values[i * ys.len() + j][end], place);
         let [low, high] = [1, 2].map(|side| end(side).unwrap_or(f64::NAN));
@@ -206,7 +206,7 @@ impl CodeRates {
         CodeRate { rate: value.is_finite().then_some(Rate { value, interval, read_at, is_bound }), missing }
     }
 
-    pub fn site(&self, column: RateColumn, site: &CodeSite) -> std::result::Result<Rate, NoRate> {
+    pub fn site(&self, column: RateColumn, site: &CodeSite) -> Result<Rate, NoRate> {
         let role = match site.kind {
             Kind::Sweep | Kind::Strided => {
                 return match (self.of(column, Role::Strided).next(), site.kind) {
@@ -222,7 +222,7 @@ impl CodeRates {
     }
 
     /// Returns the rate per rank at the place of a code without sites.
-    fn place(&self, column: RateColumn, code: &Code) -> std::result::Result<Rate, NoRate> {
+    fn place(&self, column: RateColumn, code: &Code) -> Result<Rate, NoRate> {
         let role = match code.accesses {
             Accesses::Independent => Role::Independent,
             Accesses::Dependent => Role::Dependent,
@@ -242,7 +242,7 @@ impl CodeRates {
         role: Role,
         site: &CodeSite,
         size_on: impl Fn(&[f64]) -> Option<f64>,
-    ) -> std::result::Result<Rate, NoRate> {
+    ) -> Result<Rate, NoRate> {
         let mut maps: Vec<&Map> = self.of(column, role).collect();
         let own = |map: &Map| map.pages == column.0.pages;
         maps.retain(|map| own(map) || map.bytes.is_some_and(|size| size <= ANY_PAGES_BYTES));
@@ -275,7 +275,7 @@ impl CodeRates {
     }
 
     /// Reads the map of strides at the memory between two visits. Most visits must have one rate.
-    fn strides_by_reuse(&self, column: RateColumn, site: &CodeSite) -> std::result::Result<Rate, NoRate> {
+    fn strides_by_reuse(&self, column: RateColumn, site: &CodeSite) -> Result<Rate, NoRate> {
         let ends = site.reused.unwrap_or([site.bytes; 2]);
         let [half, most] = ends.map(|size| self.strides(column, site.stride, size));
         let (half, most) = (half?, most?);
@@ -288,7 +288,7 @@ impl CodeRates {
     }
 
     /// Reads the map of strides where the lines of a pass fill `bytes`.
-    fn strides(&self, column: RateColumn, stride: f64, bytes: f64) -> std::result::Result<Rate, NoRate> {
+    fn strides(&self, column: RateColumn, stride: f64, bytes: f64) -> Result<Rate, NoRate> {
         let maps: Vec<&Map> = self.of(column, Role::Strided).collect();
         let is_own = |map: &Map| map.pages == column.0.pages || stride < ANY_PAGES_STRIDE;
         let mut strides: Vec<f64> = maps.iter().flat_map(|map| &map.axes[0]).copied().collect();
@@ -361,7 +361,7 @@ impl Rate {
 pub type Ends = [f64; 3];
 
 /// Returns the rate at a size from those at ascending sizes, between which logarithms are interpolated.
-pub fn at_size(rates: &[(f64, Ends)], size: f64) -> std::result::Result<Rate, NoRate> {
+pub fn at_size(rates: &[(f64, Ends)], size: f64) -> Result<Rate, NoRate> {
     let sizes: Vec<f64> = rates.iter().map(|(size, _)| *size).collect();
     let around = sizes_around(&sizes, size).ok_or(NoRate::Size(size))?;
     let end = |end: usize| around.iter().map(|(index, weight)| weight * rates[*index].1[end].ln()).sum::<f64>().exp();

@@ -337,7 +337,7 @@ impl Samples {
 
     /// Checks that the samples belong to one point, for given values of the columns `by`; else names another column that
     /// differs.
-    pub fn single_point(&self, by: &[&str]) -> std::result::Result<(), Mixture> {
+    pub fn single_point(&self, by: &[&str]) -> Result<(), Mixture> {
         match self.mixed_columns(by).next() {
             Some(name) => Err(self.mixture(name)),
             None => Ok(()),

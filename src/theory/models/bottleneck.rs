@@ -39,13 +39,12 @@ impl Model for Bottleneck {
                     .with_value_if_missing(WORD_BYTES as f64),
             ],
             explains: &[base::KERNEL.id, one_sided::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
             linear: true,
             design: "sending = \"immediate\" at P = 1, 2, 4 with one rank per node: large rank counts alone cannot separate the cost of \
                      an update from that of its message",
             assumes: "perfect overlap of processors and network; an even load of the links across the bisection; 8 bytes per update on the \
                       wire if the card has no number",
+            ..RATES
         };
         &ABOUT
     }

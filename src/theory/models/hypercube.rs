@@ -164,8 +164,7 @@ impl Model for AllToAll {
             bound(exchange(volume * word / bandwidth), "bandwidth"),
             bound(exchange(dimensions * look_ahead * word * copy), "copying"),
         ];
-        let total: f64 = parts.iter().map(|part| part.value).sum();
-        let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("four parts");
-        bound(ranks * look_ahead / total, longest.bottleneck)
+        let round = sum(&parts);
+        bound(ranks * look_ahead / round.value, round.bottleneck)
     }
 }

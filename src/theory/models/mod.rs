@@ -332,6 +332,12 @@ fn tightest_bound(bounds: &[Prediction]) -> Prediction {
     *bounds.iter().min_by(|a, b| a.value.total_cmp(&b.value)).expect("a model has a bound")
 }
 
+/// Adds times. The largest is the bottleneck.
+fn sum(parts: &[Prediction]) -> Prediction {
+    let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("a part");
+    bound(parts.iter().map(|part| part.value).sum(), longest.bottleneck)
+}
+
 fn bound(value: f64, bottleneck: &'static str) -> Prediction {
     Prediction { value, bottleneck }
 }

@@ -177,14 +177,12 @@ impl Model for Roles {
                 &NETWORK,
             ),
             explains: &[roles::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
-            linear: false,
             design: "several numbers of nodes with three routers of four cores, so that buckets differ; other numbers of routers are \
                      predicted from the loads of these",
             assumes: "the load of the routing cores is that of one machine size; a core that routes along several dimensions has the sum \
                       of their loads, each further one that of Z; updates are spread evenly over the cores that update; every core \
                       finds owners; no network bound if the card has no numbers of link and packets",
+            ..RATES
         };
         &ABOUT
     }
@@ -286,12 +284,11 @@ impl Model for Routed {
                 &NETWORK,
             ),
             explains: &[routed::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
             linear: true,
             design: "tori with few nodes (1, 2, 4) and with many, so that the hops per update differ",
             assumes: "a hop costs the same on any number of nodes, though buckets shrink; no network bound if the card has no numbers of \
                       link and packets",
+            ..RATES
         };
         &ABOUT
     }

@@ -44,7 +44,7 @@ pub enum ValidNumbers {
 
 impl ValidNumbers {
     /// Rejects other numbers. The error holds the requirement and the next step.
-    pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
+    pub fn check(self, value: f64) -> Result<(), (&'static str, &'static str)> {
         match self {
             _ if !value.is_finite() || value < 0.0 => Err(("finite and not negative", "correct the value")),
             ValidNumbers::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {

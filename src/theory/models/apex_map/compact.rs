@@ -120,9 +120,9 @@ pub fn near_share(x: &[f64], near_bytes: f64) -> f64 {
 }
 
 /// Returns the bytes per second if a block of L words takes the sum of these terms.
-pub fn rate(block: f64, terms: &[(f64, &'static str)]) -> Prediction {
-    let largest = terms.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |term| term.1);
-    bound(WORD_BYTES as f64 * block / terms.iter().map(|term| term.0).sum::<f64>(), largest)
+pub fn rate(block: f64, terms: &[Prediction]) -> Prediction {
+    let time = sum(terms);
+    bound(WORD_BYTES as f64 * block / time.value, time.bottleneck)
 }
 
 /// Bandwidth of a process: 8 L / (l + g (L - 1)).
@@ -148,7 +148,7 @@ fn predict_linear(x: &[f64], p: &[f64]) -> Prediction {
     let ([latency, gap], block) = (array(p), block_words(x));
     // Memory has no influence here. `near_share` only rejects several ranks with `far = "memory"`.
     let validity = if near_share(x, 1.0).is_nan() { f64::NAN } else { 1.0 };
-    rate(block, &[(validity * latency, "latency"), (gap * (block - 1.0), "gap")])
+    rate(block, &[bound(validity * latency, "latency"), bound(gap * (block - 1.0), "gap")])
 }
 
 /// Bandwidth of a process: 8 L / (L (s t_1 + (1 - s) t_2)), where near memory serves the share s of the accesses.
@@ -174,7 +174,7 @@ pub static TWO_LEVEL: Compact = Compact {
 fn predict_two_level(x: &[f64], p: &[f64]) -> Prediction {
     let [near, far, near_bytes] = array(p);
     let (share, block) = (near_share(x, near_bytes), block_words(x));
-    rate(block, &[(block * share * near, "near memory"), (block * (1.0 - share) * far, "far memory")])
+    rate(block, &[bound(block * share * near, "near memory"), bound(block * (1.0 - share) * far, "far memory")])
 }
 
 /// Bandwidth of a process: 8 L / (s (l_1 + g_1 (L - 1)) + (1 - s) (l_2 + g_2 (L - 1))), where near memory serves the share s
@@ -211,10 +211,10 @@ fn predict_two_level_linear(x: &[f64], p: &[f64]) -> Prediction {
     rate(
         block,
         &[
-            (near * near_block, "near latency"),
-            (near * near_gap * further, "near gap"),
-            (far * far_block, "far latency"),
-            (far * far_gap * further, "far gap"),
+            bound(near * near_block, "near latency"),
+            bound(near * near_gap * further, "near gap"),
+            bound(far * far_block, "far latency"),
+            bound(far * far_gap * further, "far gap"),
         ],
     )
 }
