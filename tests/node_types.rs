@@ -11,7 +11,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::tabulate::Tabulation;
 use apexmap_results::query;
 use apexmap_results::samples::Samples;
-use apexmap_results::samples::node_types::short_names;
+use apexmap_results::samples::groups::short_names;
 use apexmap_results::table::columns::NODE_TYPE;
 use apexmap_study::calibrate;
 use apexmap_study::model_fit;

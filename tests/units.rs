@@ -13,6 +13,14 @@ fn updates_per_second_are_printed_in_gups() {
 }
 
 #[test]
+fn a_number_that_is_rounded_up_to_the_next_prefix_has_it() {
+    assert_eq!(quantity(999.99e6, Unit::BytesPerSecond), "1 GB/s");
+    assert_eq!(quantity(999.4e6, Unit::PerSecond), "999 M/s");
+    assert_eq!(bytes(1023.7 * 1024.0), "1 MiB");
+    assert_eq!(si_number(-999.6), "-1k");
+}
+
+#[test]
 fn known_quantities_parse_to_their_known_values() {
     for (text, unit, value) in [
         ("64 Mwords", Unit::Words, 67_108_864.0),

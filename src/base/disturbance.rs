@@ -14,7 +14,6 @@ pub enum Reduction {
     Sum,
 }
 
-/// The description of a fact: its column, its unit, its meaning, and how the values of ranks combine.
 #[derive(Clone, Copy, Debug)]
 pub struct FactInfo {
     pub column: &'static str,
@@ -94,8 +93,7 @@ impl Facts {
         self.0[fact as usize]
     }
 
-    /// Sets a fact. Numbers that are not finite, such as the speed of work in no time of a coarse clock, say nothing and are
-    /// absent: JSON has no form for them.
+    /// Sets a fact. Numbers that are not finite, such as a speed by a coarse clock, are absent: JSON has no form for them.
     pub fn set(&mut self, fact: Fact, value: Option<f64>) {
         self.0[fact as usize] = value.filter(|value| value.is_finite());
     }

@@ -18,8 +18,7 @@ static CURRENT: AtomicI32 = AtomicI32::new(0);
 /// Bytes of the stack for handlers. The standard library's own stack is too small for resolving names.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Seconds after which an unfinished backtrace is abandoned. The fault may have happened while the allocator was locked, and a
-/// backtrace allocates memory.
+/// Seconds after which a backtrace is abandoned: it allocates, and the fault may have left the allocator locked.
 const TIMEOUT_SECONDS: u32 = 5;
 
 /// Starts to print backtraces for all threads. Call [`prepare_thread`] on each thread whose stack may overflow.

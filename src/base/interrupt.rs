@@ -4,7 +4,6 @@ use crate::error::{Error, ErrorKind, Result};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The received signal; 0 if none.
 static RECEIVED_SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn store_signal(signal: nix::libc::c_int) {
@@ -12,8 +11,8 @@ extern "C" fn store_signal(signal: nix::libc::c_int) {
     RECEIVED_SIGNAL.store(signal, Ordering::Relaxed);
 }
 
-/// Records SIGINT, SIGTERM and SIGHUP while it exists. A second SIGINT ends the program and its launch at once. A second SIGTERM
-/// or SIGHUP does not, because batch systems and closing terminals may send them twice.
+/// Records SIGINT, SIGTERM and SIGHUP while it exists. Only a second SIGINT ends the program at once: the others may come
+/// twice.
 pub struct Interrupt {
     old_actions: Vec<(Signal, SigAction)>,
 }
@@ -40,7 +39,6 @@ impl Interrupt {
         Self { old_actions }
     }
 
-    /// Checks for a signal.
     pub fn check(&self) -> Result<()> {
         match RECEIVED_SIGNAL.load(Ordering::Relaxed) {
             0 => Ok(()),

@@ -2,8 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// Returns the known name that is most similar to `name`, if one is similar enough. `hypercube` matches
-/// `random_access.hypercube`.
+/// Returns the most similar known name, if one is similar enough. `hypercube` matches `random_access.hypercube`.
 pub fn nearest_name<'a>(
     name: &str,
     known_names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
@@ -80,7 +79,6 @@ pub fn look_up<'a>(kind: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Re
     Err(Error::input(format!("there is no {kind} and no family \"{name}\""), help))
 }
 
-/// Returns the part of an id before its first dot.
 fn family(id: &str) -> &str {
     id.split('.').next().unwrap_or(id)
 }

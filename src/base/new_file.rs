@@ -1,6 +1,5 @@
-//! Atomic replacement of files: a file is written completely under a temporary name, then renamed.
-//!
-//! Other users may write to the same folder, so temporary names are never reused and links are never followed.
+//! Atomic replacement of files: written completely under a temporary name, then renamed. Names are never reused and links never
+//! followed, because other users may write to the same folder.
 
 #![expect(clippy::disallowed_methods, reason = "new files are created here; only `write_user_file` opens old ones")]
 
@@ -30,8 +29,7 @@ pub fn create_in_memory(name: &CStr) -> io::Result<File> {
 const TEMPORARY_PREFIX: &str = ".apexmap-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// A temporary file, which is removed unless it is renamed. It is locked while its writer lives: if another process can lock it,
-/// the writer is gone.
+/// A temporary file, removed unless it is renamed. Its writer locks it: if another process can lock it, the writer is gone.
 struct TemporaryFile {
     path: PathBuf,
     file: File,
@@ -98,8 +96,7 @@ pub fn replace_contents(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     replace(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
 }
 
-/// Writes to a path that the user named. If it is a link, its target is replaced. If it is a device or a pipe, the output goes
-/// there.
+/// Writes to a path that the user named. The target of a link is replaced; a device or a pipe takes the output.
 pub fn write_user_file(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let Ok(metadata) = fs::metadata(path) else { return replace(path, write) };
     if metadata.is_file() {

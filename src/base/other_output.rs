@@ -4,9 +4,7 @@ use crate::units::plural;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
-/// Number of lines to keep.
 const FREQUENT_LINES: usize = 3;
-/// Maximum number of different lines to count.
 const MAX_DIFFERENT: usize = 1000;
 /// Maximum number of characters of a line to keep.
 const MAX_CHARACTERS: usize = 160;
@@ -22,9 +20,7 @@ pub struct FrequentLine {
 /// Lines of launches that succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherOutput {
-    /// Number of lines with letters.
     pub lines: usize,
-    /// The most frequent lines.
     pub frequent: Vec<FrequentLine>,
     /// Known causes of lines, each with advice.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -36,7 +32,6 @@ impl OtherOutput {
         self.lines == 0
     }
 
-    /// Adds the lines of several launches.
     pub fn total<'a>(outputs: impl Iterator<Item = &'a Self>) -> Self {
         let (mut counts, mut causes) = (LineCounts::default(), BTreeSet::new());
         for output in outputs {
@@ -47,8 +42,7 @@ impl OtherOutput {
         Self { causes, ..counts.finish() }
     }
 
-    /// Describes the lines: `the launches printed 6617 lines besides their samples, most often (6600 times) "Read -1"`. Each known
-    /// cause has a further sentence.
+    /// Describes the lines: `the launches printed 6617 lines besides their samples, most often ...`, and each known cause.
     pub fn sentences(&self) -> Vec<String> {
         if self.is_empty() {
             return Vec::new();

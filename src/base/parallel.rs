@@ -6,15 +6,13 @@ use std::thread::{Builder, Scope, available_parallelism, scope};
 /// More threads would only wait for the one that takes the results.
 const MAX_THREADS: usize = 8;
 
-/// Maximum number of items that a thread holds.
 const MAX_ITEMS_PER_THREAD: usize = 2;
 
 /// The channels of a worker thread: items to it, results from it.
 type Thread<T, R> = (SyncSender<T>, Receiver<R>);
 
-/// Applies a worker's function to each item in parallel. The calling thread creates the items and takes the results, both in
-/// order. At most two items per thread are in memory. `new_worker` creates one worker per thread.
-/// Returns the first error of `take_result`; the results after it are dropped.
+/// Applies a worker's function to items in parallel, with at most two items per thread in memory. The calling thread creates
+/// the items and takes the results, both in order, until `take_result` fails.
 pub fn map_in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
     items: impl IntoIterator<Item = T>,
     new_worker: impl Fn() -> W + Sync,
@@ -50,7 +48,6 @@ pub fn map_in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
     })
 }
 
-/// Starts a thread. Returns `None` if the system refuses one.
 fn start_thread<'scope, T: Send + 'scope, R: Send + 'scope, W: FnMut(T) -> R>(
     scope: &'scope Scope<'scope, '_>,
     new_worker: &'scope (impl Fn() -> W + Sync),

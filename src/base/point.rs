@@ -103,11 +103,8 @@ pub type NodeName = ArrayString<MAX_NODE_NAME>;
 /// The number of ranks of a launch and their distribution over nodes. The launcher decides the absent values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LaunchSize {
-    /// Number of all ranks.
     pub ranks: usize,
-    /// Number of nodes.
     pub nodes: Option<usize>,
-    /// Ranks per node.
     pub ranks_per_node: Option<usize>,
     /// The node that runs the launch alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,9 +122,7 @@ impl fmt::Display for LaunchSize {
     }
 }
 
-/// One point of a sweep: a kernel, a number of ranks and the kernel's parameters.
-///
-/// A point of a plan holds every parameter of its kernel, in the parameter's base unit.
+/// One point of a sweep: a kernel, a number of ranks and parameters; in a plan, every parameter of the kernel in its base unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[must_use]
 pub struct Point {
@@ -152,9 +147,6 @@ impl Point {
     }
 
     /// Returns a parameter, in its base unit. Code that knows the parameter reads it with its key, `kernels::Key`.
-    ///
-    /// # Errors
-    /// If the point has no such parameter.
     pub fn parameter(&self, name: &str) -> error::Result<&Value> {
         self.params.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.params.keys().map(String::as_str).collect();

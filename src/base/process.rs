@@ -1,5 +1,4 @@
-//! Runs a program next to this one. Its output is read as it arrives. The program and everything that it started end with this
-//! process.
+//! Runs a program next to this one, and reads its output as it arrives. What it started ends with this process.
 
 use crate::error::{Error, Result};
 use crate::guarded::{Guarded, Terms};
@@ -12,7 +11,6 @@ use std::time::Duration;
 /// Bytes per read: the capacity of a pipe.
 const CHUNK: usize = 1 << 16;
 
-/// A chunk of a program's output.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output<'a> {
     Standard(&'a [u8]),
@@ -68,7 +66,6 @@ impl Process {
         self.program.has_ended(PollTimeout::ZERO)
     }
 
-    /// Ends the program with everything that it started, and returns its exit status.
     pub fn end(&mut self) -> Result<ExitStatus> {
         let Self { program, stdout, stderr, buffer } = self;
         // A launcher that cannot write ends before it has removed its files.
@@ -82,7 +79,6 @@ impl Drop for Process {
     }
 }
 
-/// Waits up to `wait` for output, and reads it.
 fn read_pipes(
     [stdout, stderr]: [&mut Option<PipeReader>; 2],
     buffer: &mut [u8],

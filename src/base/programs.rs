@@ -8,8 +8,7 @@ pub fn is_program(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
-/// Returns the program of this name: the file itself if the name has a slash, otherwise the first one in the folders of
-/// `search_path`, which has the form of `PATH`.
+/// Returns the program of this name: the file itself if it has a slash, otherwise the first one in a path such as `PATH`.
 pub fn find_program(name: impl AsRef<Path>, search_path: impl AsRef<OsStr>) -> Option<PathBuf> {
     let name = name.as_ref();
     if name.as_os_str().as_encoded_bytes().contains(&b'/') {

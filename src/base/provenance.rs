@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The build of the measuring program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Build {
     pub version: String,
     /// Fingerprint of the measuring code of all kernels.
@@ -61,12 +61,10 @@ impl Build {
 pub struct Cache {
     pub level: u32,
     pub bytes: u64,
-    /// Hardware threads that share it.
     pub shared_by: u32,
 }
 
-/// Sizes of cache lines and pages in bytes. The default is that of x86-64, the only machines of the
-/// versions that recorded none.
+/// Sizes of lines and pages in bytes. The default is that of x86-64, the only machines of versions that recorded none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Granularity {
@@ -91,7 +89,7 @@ pub struct PlainNode {
 }
 
 /// A machine, as the operating system reports it. Values that it does not report are absent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub name: String,
     pub cpu_model: String,
@@ -176,8 +174,8 @@ fn plain_model(cpu_model: &str) -> String {
     model.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Rounds memory up to 1, 1.25, 1.5 or 1.75 times a power of two. The system reports a few per cent less than a node has, and not
-/// the same on all nodes.
+/// Rounds memory up to 1, 1.25, 1.5 or 1.75 times a power of two, because nodes report a few per cent less, in different
+/// numbers.
 fn memory_class(bytes: u64) -> u64 {
     let step = (bytes.checked_next_power_of_two().unwrap_or(1 << 63) / 8).max(1);
     bytes.div_ceil(step).saturating_mul(step)
@@ -247,7 +245,6 @@ pub struct Placement {
     pub package: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
-    /// Memory of the node that programs may use, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_memory_bytes: Option<u64>,
     /// Whether the rank may run only on this core.

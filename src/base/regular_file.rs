@@ -1,5 +1,4 @@
-//! Opens the files of a result for reading and appending. A result may come from another person, so a pipe or a device in place
-//! of a file is rejected at once. A plain open would wait for the other end of the pipe.
+//! Opens the files of a result. A pipe or a device of another person is rejected at once: a plain open would wait for its end.
 
 use nix::errno::Errno;
 use nix::libc::{O_NOCTTY, O_NOFOLLOW, O_NONBLOCK};
@@ -39,7 +38,6 @@ pub fn open_with(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<F
     }
 }
 
-/// Opens a file for reading that has at most this number of MiB.
 pub fn open_limited(path: &Path, most_mib: u64) -> Result<File> {
     let file = open(path)?;
     match file.metadata()?.len() {
@@ -61,7 +59,6 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     read_limited(path, 128)
 }
 
-/// Reads a whole text file.
 pub fn read_text(path: &Path) -> Result<String> {
     to_text(read(path)?)
 }

@@ -1,5 +1,4 @@
-//! Reservations: what limits a statement. A headline, an answer, a verdict, a prediction or a dot is stated with them, in the same words
-//! on every medium.
+//! Reservations: what limits a headline, an answer, a verdict, a prediction or a dot, in the same words on every medium.
 
 use crate::units::{exact_number, plural};
 use serde::Serialize;
@@ -35,8 +34,8 @@ pub enum Reservation {
     Partial { measured: usize, planned: usize },
 }
 
-/// Returns the reservations of several statements, each once, in the order of their first occurrence, with the number of statements that
-/// have it. Ratios to another model are one reservation, with their range.
+/// Returns each reservation of several statements once, in order, with the number of statements that have it. Ratios to another
+/// model are one reservation, with their range.
 #[must_use]
 pub fn count<'a>(statements: impl Iterator<Item = &'a [Reservation]>) -> Vec<(String, usize)> {
     type Count = (String, usize, Option<(f64, f64)>);

@@ -1,6 +1,4 @@
-//! The output of a worker: the lines that rank 0 sends to the driver, which the driver keeps in the journal.
-//!
-//! Each line is one JSON object. A journal contains exactly these lines, in the order of their arrival.
+//! The lines of a worker, one JSON object each, which the driver keeps in the journal in the order of their arrival.
 
 use crate::disturbance::Facts;
 use crate::other_output::OtherOutput;
@@ -51,8 +49,8 @@ pub struct Sample {
     /// One-minute load average of rank 0's host when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// Share of the pages of a rank's memory that are not on the NUMA node where it ran, estimated from a subset of its pages:
-    /// the largest share of all ranks. Absent if the system does not report it.
+    /// Largest share of a rank's pages that are not on the NUMA node where it ran, by a subset of its pages; absent if not
+    /// reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages_elsewhere: Option<f64>,
     /// Disturbance of the run, as far as the system reports it.
@@ -80,7 +78,6 @@ pub struct Launch {
     /// Id of the launcher that started the worker.
     pub launcher: String,
     pub ranks: usize,
-    /// Host of rank 0.
     pub host: Host,
     /// Environment variables of the driver and of the launch that affect how messages are sent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -116,8 +113,8 @@ impl Launch {
         Some(nodes.len()).filter(|&count| count > 0)
     }
 
-    /// Returns the type of the nodes with ranks, or `mixed: 1 node of A; 3 nodes of B`. In launches of earlier versions, it is the
-    /// type of rank 0's host.
+    /// Returns the type of the nodes, or `mixed: 1 node of A; 3 nodes of B`; in launches of earlier versions, that of rank
+    /// 0's host.
     pub fn node_type(&self) -> Cow<'_, str> {
         let mut types = self.node_types.iter();
         match (types.next(), types.next()) {
@@ -180,8 +177,7 @@ pub enum Event {
     Preflight {
         canaries: Vec<Facts>,
     },
-    /// The worker has finished its job. `budget_spent` is true if the time ran out before every point had the requested
-    /// precision.
+    /// The worker has finished its job. `budget_spent`: before every point had the requested precision.
     Done {
         budget_spent: bool,
     },
@@ -202,10 +198,8 @@ pub enum Event {
     },
 }
 
-/// Maximum number of characters of a stored message.
 const MAX_MESSAGE_CHARACTERS: usize = 2000;
 
-/// Shortens a message to the maximum length.
 pub fn shorten_message(mut message: String) -> String {
     if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARACTERS) {
         message.truncate(end);
@@ -215,7 +209,6 @@ pub fn shorten_message(mut message: String) -> String {
 }
 
 impl Event {
-    /// Shortens the messages of this event.
     pub fn with_short_message(mut self) -> Self {
         match &mut self {
             Event::Sample(sample) => sample.message = shorten_message(std::mem::take(&mut sample.message)),

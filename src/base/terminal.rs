@@ -1,7 +1,5 @@
-//! All writing to standard output and standard error.
-//!
-//! The user's results go to standard output; a failure to write them is an error. Notes and progress go to standard error, where
-//! failures are ignored: a closed terminal, an unread pipe or a full disk ends no measurement.
+//! All writing to standard output, where a failure is an error, and of notes and progress to standard error, where failures are
+//! ignored: a closed terminal, an unread pipe or a full disk ends no measurement.
 
 use crate::error::{Error, Result};
 use crate::text_table::{Align, TextTable};
@@ -10,8 +8,7 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 
-/// Prints text for people, made printable by [`to_printable`]. On a terminal, long lines are wrapped between words. A closed pipe
-/// (`apexmap kernels | head`) is not an error.
+/// Prints text for people: printable, and wrapped on a terminal. A closed pipe (`apexmap kernels | head`) is not an error.
 pub fn print(text: &str) -> Result<()> {
     write_output(|out| out.write_all(wrap_lines(&to_printable(text), terminal_width()).as_bytes()))
 }
@@ -27,15 +24,14 @@ pub fn print_styled(text: &str) -> Result<()> {
     write_output(|out| out.write_all(text.as_bytes()))
 }
 
-/// Returns whether the user can answer a question: standard input is a terminal, and this program is not in the background, where
-/// the system stops programs that read. A terminal that does not control this program stops none.
+/// Returns whether the user can answer: standard input is a terminal, and this program is not in its background, where the
+/// system stops programs that read.
 pub fn can_answer() -> bool {
     let is_behind = || unistd::tcgetpgrp(io::stdin()).is_ok_and(|group| group != unistd::getpgrp());
     io::stdin().is_terminal() && !is_behind()
 }
 
-/// Returns whether an output is a terminal with colours and the user did not disable them with `NO_COLOR`
-/// (<https://no-color.org>).
+/// Returns whether an output is a terminal whose colours `NO_COLOR` does not disable (<https://no-color.org>).
 pub fn supports_colours(output: &impl IsTerminal) -> bool {
     output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -77,8 +73,7 @@ fn output_error(error: io::Error) -> Error {
     Error::environment(format!("cannot write to standard output: {error}"), "check where it goes")
 }
 
-/// Writes a line, made printable by [`to_printable`], to standard error. On a terminal, it is wrapped between words. Failures are
-/// ignored.
+/// Writes a line to standard error: printable, and wrapped on a terminal. Failures are ignored.
 pub fn note(line: &str) {
     note_raw(&format!("{}\n", wrap_lines(&to_printable(line), error_width())));
 }
@@ -88,8 +83,7 @@ pub fn note_raw(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Makes foreign text safe for a terminal. Characters that would move the cursor, change colours, rename the window or reverse
-/// the direction of writing become U+FFFD. Line ends and tabs remain.
+/// Replaces characters that would move the cursor, change colours, rename the window or reverse the direction of writing.
 pub fn to_printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return Cow::Borrowed(text);
@@ -126,8 +120,7 @@ fn width_of(output: impl AsFd) -> Option<usize> {
 /// Spaces before the further lines of a wrapped line, in addition to those before its first line.
 const WRAPPED_INDENT: usize = 2;
 
-/// Wraps lines longer than `width` between words. Further lines are indented. A word longer than `width` is not broken, because
-/// it may be a path or a command.
+/// Wraps lines between words, further lines with an indent. A longer word is not broken: it may be a path or a command.
 pub fn wrap_lines(text: &str, width: Option<usize>) -> Cow<'_, str> {
     let is_long = |line: &str, width: usize| textwrap::core::display_width(line) > width;
     let Some(width) = width.filter(|&width| text.lines().any(|line| is_long(line, width))) else {

@@ -27,7 +27,6 @@ pub struct TextTable {
     rows: Vec<Vec<String>>,
     /// Lines across all columns, each in place of a row whose first cell is [`HEADING`].
     headings: Vec<String>,
-    /// Spaces before each line.
     indent: usize,
     /// Maximum length of a line, if the last column may be wrapped.
     width: Option<usize>,
@@ -38,13 +37,11 @@ impl TextTable {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), headings: Vec::new(), indent: 0, width: None }
     }
 
-    /// Begins each line with this number of spaces.
     pub fn with_indent(self, spaces: usize) -> Self {
         Self { indent: spaces, ..self }
     }
 
-    /// Wraps the text of the last column between words so that lines fit into `width`, such as [`crate::terminal::terminal_width`]. Other
-    /// columns are never wrapped.
+    /// Wraps the text of the last column between words, so that lines fit. Other columns are never wrapped.
     pub fn with_width(self, width: Option<usize>) -> Self {
         Self { width, ..self }
     }

@@ -12,7 +12,6 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A file that is being parsed.
 pub struct TomlSource<'a> {
     pub path: &'a Path,
     pub text: &'a str,
@@ -20,7 +19,6 @@ pub struct TomlSource<'a> {
     pub examples: &'static str,
 }
 
-/// Reads the text of a file.
 pub fn read_text(path: &Path, file_kind: &str, help: &str) -> Result<String> {
     let bytes = read_limited(path, &format!("read the {file_kind}"))
         .map_err(|error| if error.kind == ErrorKind::Input { error } else { Error { help: help.into(), ..error } })?;
@@ -53,7 +51,6 @@ pub fn read_limited(path: &Path, operation: &str) -> Result<Vec<u8>> {
 /// Longest wait for a program that writes into a named pipe.
 const WRITER_LIMIT_MILLISECONDS: u16 = 5000;
 
-/// Opens a file that a user names.
 #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
 fn open_with_writer(path: &Path) -> io::Result<File> {
     // The open of a pipe would wait for its writer, without an end.
@@ -78,7 +75,6 @@ impl TomlSource<'_> {
         self.text[..offset].matches('\n').count() + 1
     }
 
-    /// Returns the ends of a range such as `1..4096` in the line at a byte offset.
     fn range_at(&self, offset: usize) -> Option<(&str, &str)> {
         let start = self.text.get(..offset)?.rfind('\n').map_or(0, |newline| newline + 1);
         let value = self.text[start..].lines().next()?.split_once('=')?.1.split('#').next()?;

@@ -10,59 +10,36 @@ pub const BASE_PAGE_BYTES: u64 = 4 << 10;
 /// Bytes of a huge page on x86_64.
 pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
 
-/// The unit of a parameter or column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A pure number or count.
-    None,
-    /// 8-byte words.
-    Words,
-    /// Bytes. Also parsed from `kB`, `MB`, `GB` (powers of ten), `KiB` to `TiB` (powers of two) or `words` (8 bytes).
-    Bytes,
-    /// Seconds. Also parsed from `ns`, `us`, `ms`, `min` or `h`.
-    Seconds,
-    /// Hertz, for clocks. Also parsed from `MHz` or `GHz`.
-    Hertz,
-    /// Clock cycles.
-    Cycles,
-    /// Bytes per second. Also parsed from `MB/s`, `GB/s` or `TB/s` (powers of ten).
-    BytesPerSecond,
-    /// Operations per second: accesses, updates, messages.
-    PerSecond,
-    /// RandomAccess updates per second, printed in GUPS: 10^9 updates per second.
-    UpdatesPerSecond,
-    /// Seconds per byte: the inverse of a bandwidth. Also parsed from `ns/B`.
-    SecondsPerByte,
+crate::words! {
+    /// The unit of a parameter or column. Its word is the symbol on an axis or in a table head.
+    pub enum Unit {
+        /// A pure number or count.
+        None = "",
+        /// 8-byte words.
+        Words = "words",
+        /// Bytes. Also parsed from `kB`, `MB`, `GB` (powers of ten), `KiB` to `TiB` (powers of two) or `words` (8 bytes).
+        Bytes = "B",
+        /// Seconds. Also parsed from `ns`, `us`, `ms`, `min` or `h`.
+        Seconds = "s",
+        /// Hertz, for clocks. Also parsed from `MHz` or `GHz`.
+        Hertz = "Hz",
+        /// Clock cycles.
+        Cycles = "cycles",
+        /// Bytes per second. Also parsed from `MB/s`, `GB/s` or `TB/s` (powers of ten).
+        BytesPerSecond = "B/s",
+        /// Operations per second: accesses, updates, messages.
+        PerSecond = "1/s",
+        /// RandomAccess updates per second, printed in GUPS: 10^9 updates per second.
+        UpdatesPerSecond = "GUPS",
+        /// Seconds per byte: the inverse of a bandwidth. Also parsed from `ns/B`.
+        SecondsPerByte = "s/B",
+    }
 }
 
 impl Unit {
-    pub const ALL: [Self; 10] = [
-        Self::None,
-        Self::Words,
-        Self::Bytes,
-        Self::Seconds,
-        Self::Hertz,
-        Self::Cycles,
-        Self::BytesPerSecond,
-        Self::PerSecond,
-        Self::UpdatesPerSecond,
-        Self::SecondsPerByte,
-    ];
-
     /// Returns the unit as written on an axis or in a table head.
     pub fn symbol(self) -> &'static str {
-        match self {
-            Unit::None => "",
-            Unit::Words => "words",
-            Unit::Bytes => "B",
-            Unit::Seconds => "s",
-            Unit::Hertz => "Hz",
-            Unit::Cycles => "cycles",
-            Unit::BytesPerSecond => "B/s",
-            Unit::PerSecond => "1/s",
-            Unit::UpdatesPerSecond => "GUPS",
-            Unit::SecondsPerByte => "s/B",
-        }
+        self.name()
     }
 }
 
@@ -72,8 +49,7 @@ const KIBI: f64 = 1024.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     Times(f64),
-    /// Division, for negative powers of ten. 1e-9 is not representable as a double but 1e9 is, so `7 ns` becomes the double
-    /// nearest to 7e-9.
+    /// For negative powers of ten: 1e9 is a double and 1e-9 is not, so `7 ns` becomes the double nearest to 7e-9.
     Per(f64),
 }
 
@@ -189,7 +165,6 @@ pub fn size_of_words(count: u64) -> String {
     count.checked_mul(WORD_BYTES).map_or_else(|| format!("{count} words"), exact_bytes)
 }
 
-/// Formats a count with its noun: `1 point`, `2 points`.
 pub fn plural(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
@@ -198,7 +173,6 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
-/// Formats a number of seconds: `12.3 us`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
         v if !v.is_finite() => "-".into(),
@@ -212,8 +186,7 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// Formats a rate, count or time with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`, `82 ns`. GUPS take no prefix: `0.0182 GUPS`.
-/// Prefixes of words are binary, as in sweeps: 1 kword = 1024 words.
+/// Formats with an SI prefix, but `0.0182 GUPS`, and binary prefixes of words: `935 MB/s`, `45.2 M/s`, `82 ns`, `1 kwords`.
 pub fn quantity(value: f64, unit: Unit) -> String {
     match unit {
         Unit::UpdatesPerSecond => return format!("{} GUPS", short_number(value / 1e9)),
@@ -229,8 +202,7 @@ pub fn quantity(value: f64, unit: Unit) -> String {
 /// An interval is useless if its upper end is this factor above its lower end, or more.
 pub const MAX_INTERVAL_RATIO: f64 = 30.0;
 
-/// Returns whether an interval is narrow enough to be useful. Tables, axes and bounds use this test. An interval that reaches 0
-/// or below counts as useful, because its upper end limits the value.
+/// Returns whether an interval is narrow enough to be useful. One that reaches 0 is, because its upper end limits the value.
 pub fn is_informative((low, high): (f64, f64)) -> bool {
     low <= 0.0 || high < MAX_INTERVAL_RATIO * low
 }
@@ -252,7 +224,6 @@ pub fn quantity_with_interval(value: f64, ends: (f64, f64), unit: Unit) -> Strin
     format!("{text} ({})", ends.strip_suffix(unit_of_value).unwrap_or(&ends).trim_end())
 }
 
-/// Joins the ends of a range, with one unit if both have the same.
 pub fn join_ends(low: &str, high: &str) -> String {
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, low)), Some((_, high_unit))) if low == high_unit => format!("{number} to {high}"),
@@ -260,7 +231,6 @@ pub fn join_ends(low: &str, high: &str) -> String {
     }
 }
 
-/// Formats a value with any unit.
 pub fn amount(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => seconds(value),
@@ -271,7 +241,6 @@ pub fn amount(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Capitalizes the first letter.
 pub fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
@@ -283,10 +252,10 @@ pub fn si_number(value: f64) -> String {
     text.replace(' ', "")
 }
 
-fn format_with_prefix(value: f64, base: f64, prefixes: &[&str]) -> String {
-    let mut value = value;
+fn format_with_prefix(mut value: f64, base: f64, prefixes: &[&str]) -> String {
     let mut index = 0;
-    while value.abs() >= base && index + 1 < prefixes.len() {
+    // As rounded in the text: 999.99 M is 1 G.
+    while value.abs().round() >= base && index + 1 < prefixes.len() {
         value /= base;
         index += 1;
     }
@@ -366,7 +335,6 @@ fn trim_zeros(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Inserts thousands separators: `12345` becomes `12,345`.
 fn insert_separators(digits: &str) -> String {
     let mut text = String::new();
     for (k, digit) in digits.chars().enumerate() {

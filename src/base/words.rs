@@ -19,14 +19,12 @@ macro_rules! words {
             /// All variants, in their order.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            /// Returns the word of the variant.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+
                 }
             }
 
-            /// Returns the variant with this word.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|value| value.name() == name)
             }

@@ -8,7 +8,6 @@ use crate::site::{LINE_BYTES, PAGE_BYTES, Sink, Site, is_kept};
 use crate::sketch::{Distinct, Extent};
 use serde::Serialize;
 
-/// The reuse of a site's lines.
 #[derive(Clone, Debug, Default)]
 pub struct Reuse {
     pub lines: Histogram,
@@ -56,9 +55,7 @@ impl Growth {
 /// Computes reuse from sampled accesses.
 pub struct Analysis {
     lines: Tree,
-    /// One of 2^level lines is sampled.
     level: u32,
-    /// Reuse of each site, by its index.
     sites: Vec<Reuse>,
     pub growth: Growth,
     first_lines: u64,
@@ -72,12 +69,10 @@ impl Default for Analysis {
 }
 
 impl Analysis {
-    /// Returns the present level of sampling.
     pub fn level(&self) -> u32 {
         self.level
     }
 
-    /// Returns the number of sampled lines that are known.
     pub fn count_known(&self) -> usize {
         self.lines.len()
     }

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 /// The smallest share of a site of a code; smaller ones are joined.
 const LEAST_SHARE: f64 = 0.01;
-/// Characters of the name of a code.
 const MAX_NAME: usize = 40;
 
 #[derive(Serialize)]
@@ -30,7 +29,6 @@ struct Entry {
     site: Vec<CodeSite>,
 }
 
-/// Returns the text of a file of codes with this program.
 pub fn toml(located: &Located, name: &str) -> Result<String> {
     let whole = &located.program;
     let place = place(whole);
@@ -54,12 +52,10 @@ pub fn sites(located: &Located) -> Vec<CodeSite> {
     larger.into_iter().map(|part| site(part, total)).collect()
 }
 
-/// Returns the place of a part; that of single words where it has none.
 fn place(part: &Part) -> Place {
     part.place.unwrap_or(Place { alpha: 1.0, block_words: 1.0, bytes: part.footprint.max(1.0), mismatch: 0.0 })
 }
 
-/// Returns a part as a site, with its share of `total` accesses.
 pub fn site(part: &Part, total: f64) -> CodeSite {
     let place = place(part);
     CodeSite {

@@ -18,7 +18,6 @@ pub const CODES: [(&str, &str); 6] = [
     ("list walk", "walk"),
 ];
 
-/// Compiles the codes in a folder, and returns the program.
 pub fn build(folder: &Path) -> Result<PathBuf> {
     let (source, program) = (folder.join("demo.c"), folder.join("demo"));
     new_file::replace_contents(&source, SOURCE)?;

@@ -32,9 +32,7 @@ pub struct Part {
     pub is_line: bool,
     /// Shares of the part's accesses by kind, the largest first.
     pub kinds: Vec<(Kind, f64)>,
-    /// Share of all accesses.
     pub share: f64,
-    /// Share of the misses of each cache.
     pub misses: [f64; 2],
     /// Stride in bytes of its largest site.
     pub stride: i64,
@@ -47,7 +45,6 @@ pub struct Part {
     pub accesses: u64,
 }
 
-/// A program with its parts.
 pub struct Located {
     /// Parts by line and kind, the largest share of accesses or misses first.
     pub lines: Vec<Part>,
@@ -63,7 +60,6 @@ pub struct Located {
 }
 
 impl Located {
-    /// Joins sites and their reuse. Both have the same indices.
     pub fn new(sites: &[Site], analysis: Analysis, caches: Caches) -> Self {
         let kinds = kinds(sites);
         let (level, growth) = (analysis.level(), analysis.growth.clone());
@@ -90,8 +86,7 @@ impl Located {
         Self { lines, functions, program: totals.part(&whole, true), caches, miss_ratios, level, growth }
     }
 
-    /// Returns whether no line dominates: the five largest have less than 40 % of the accesses and of the misses. Code without line
-    /// numbers has no such lines.
+    /// Returns whether no line dominates: the five largest have less than 40 % of the accesses and of the misses.
     pub fn is_flat(&self) -> bool {
         let lines = || self.lines.iter().filter(|part| part.is_line);
         let sum = |share: &dyn Fn(&Part) -> f64| lines().take(5).map(share).sum::<f64>();
@@ -100,7 +95,6 @@ impl Located {
 }
 
 impl Part {
-    /// Returns the larger of its shares of accesses and of misses.
     pub fn weight(&self) -> f64 {
         self.misses.iter().copied().fold(self.share, f64::max)
     }
@@ -120,14 +114,12 @@ struct Key {
     is_line: bool,
 }
 
-/// Joined sites.
 #[derive(Default)]
 struct Group {
     key: Key,
     counters: Counters,
     /// Accesses of the largest site, and its stride.
     largest: (u64, i64),
-    /// Bytes of all runs.
     run_bytes: f64,
     kinds: BTreeMap<Kind, u64>,
     reuse: Reuse,
@@ -198,7 +190,6 @@ fn kinds(sites: &[Site]) -> Vec<Kind> {
     sites.iter().map(kind).collect()
 }
 
-/// Sums over the program.
 struct Totals {
     accesses: f64,
     caches: Caches,

@@ -13,14 +13,12 @@ pub const LONGEST_RUN: f64 = 4096.0;
 /// The largest mismatch of a place, in points of the miss ratio.
 pub const MAX_MISMATCH: f64 = 8.0;
 const WORDS_PER_LINE: f64 = 8.0;
-/// The fewest blocks of a memory.
 const BLOCKS: f64 = 16.0;
 /// The smallest alpha, that of the quickstart. Smaller ones differ little: nearly all accesses are to the nearest words.
 const LEAST_ALPHA: f64 = 1e-3;
 /// The smallest cache that is compared, in lines. Sites that take turns displace each other's lines in smaller ones.
 const FIRST_CACHE: f64 = 8.0;
 
-/// Accesses whose place is asked for.
 #[derive(Clone, Copy)]
 pub struct Accesses<'a> {
     pub lines: &'a Histogram,
@@ -34,7 +32,6 @@ pub struct Accesses<'a> {
     pub others: f64,
 }
 
-/// A place on the map.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Place {
     pub alpha: f64,

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 
 /// Lines in the list before the tree. Most accesses of programs find their line here. The tool has the same list.
 pub const YOUNGEST: usize = 8;
-/// Times for which there is room at first: those of a group.
 const FIRST_ROOM: usize = 1 << 12;
 /// Instead of the time of a line that is among the youngest.
 const YOUNG: u32 = u32::MAX;
@@ -34,7 +33,6 @@ pub enum Found {
 pub struct Displaced {
     /// Number of the youngest lines before.
     pub young: u64,
-    /// The line that no longer is one of them.
     pub line: Option<u64>,
 }
 
@@ -54,7 +52,6 @@ impl Youngest {
         Displaced { young, line: is_full.then_some(self.lines[YOUNGEST - 1]) }
     }
 
-    /// Forgets all other lines.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
         let kept: Vec<u64> = self.lines[..self.count].iter().copied().filter(|line| keep(*line)).collect();
         self.lines[..kept.len()].copy_from_slice(&kept);
@@ -79,8 +76,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// Accesses a line that is not among the youngest. Returns the number of different lines since its last access, or `None` for its
-    /// first access.
+    /// Accesses an older or new line. Returns the number of different lines since its last access; `None` for its first.
     pub fn access(&mut self, line: u64, displaced: Displaced) -> Option<u64> {
         let distance = self.take(line).map(|above| above + displaced.young);
         displaced.line.into_iter().for_each(|line| self.push(line));
@@ -92,12 +88,10 @@ impl Tree {
         self.times.len()
     }
 
-    /// Returns whether no line was accessed.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
 
-    /// Forgets all other lines.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
         self.times.retain(|line, _| keep(*line));
         self.compact(keep);
@@ -176,7 +170,6 @@ impl Marks {
         self.count -= 1;
     }
 
-    /// Adds `value`, modulo 2^32.
     fn add_to_group(&mut self, group: usize, value: u32) {
         let mut node = group + 1;
         while node < self.groups.len() {
@@ -198,8 +191,7 @@ impl Marks {
     }
 }
 
-/// Bins per doubling of the distance. Powers of two, and 5/4, 6/4 and 7/4 of them, are ends of bins, so that misses of caches of such
-/// sizes are exact.
+/// Bins per doubling of the distance, so that the misses of caches of 4, 5, 6 or 7 times a power of two are exact.
 const BINS: u64 = 4;
 
 /// Numbers of accesses by their stack distance. Distances below 8 have their own bins.
@@ -244,7 +236,6 @@ impl Histogram {
         (BINS * octave + (distance >> octave)) as usize
     }
 
-    /// Returns the smallest distance of a bin.
     fn start(bin: usize) -> f64 {
         let bin = bin as u64;
         if bin < 2 * BINS {
@@ -254,19 +245,14 @@ impl Histogram {
         ((BINS + bin % BINS) as f64) * (octave as f64).exp2()
     }
 
-    /// Returns the number of accesses, without first ones, at this distance or farther: those that miss in a fully associative LRU
-    /// cache of `distance` lines. Within a bin, distances are taken as evenly spread.
-    pub fn reused_beyond(&self, distance: f64) -> f64 {
+    /// Returns the misses in a fully associative LRU cache of `lines` lines, first accesses included. Within a bin, distances are
+    /// evenly spread.
+    pub fn misses(&self, lines: f64) -> f64 {
         let part = |(bin, count): (usize, &u64)| {
             let (start, end) = (Self::start(bin), Self::start(bin + 1));
-            *count as f64 * ((end - distance) / (end - start)).clamp(0.0, 1.0)
+            *count as f64 * ((end - lines) / (end - start)).clamp(0.0, 1.0)
         };
-        self.counts.iter().enumerate().map(part).sum()
-    }
-
-    /// Returns the misses in a fully associative LRU cache of `lines` lines, first accesses included.
-    pub fn misses(&self, lines: f64) -> f64 {
-        self.reused_beyond(lines) + self.first as f64
+        self.counts.iter().enumerate().map(part).sum::<f64>() + self.first as f64
     }
 
     /// Returns the distance that `accesses` of the accesses have or exceed, without first accesses; `None` if there are fewer.

@@ -20,7 +20,6 @@ pub fn text(located: &Located, width: usize) -> String {
     format!("{}\n\n{table}", sentence(located))
 }
 
-/// Returns a table of the largest lines of several programs.
 pub fn programs(programs: &[(&str, Located)]) -> String {
     let aligns = [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     let mut table = TextTable::new(aligns);
@@ -73,7 +72,6 @@ pub fn sentence(located: &Located) -> String {
     format!("{share:.0} % of the lines that leave the {cache} ({}) come from {}.", bytes(size as f64), words(&part))
 }
 
-/// Returns the words for a part: its name, kind and size.
 fn words(part: &Part) -> String {
     let walk = match part.kind() {
         Kind::Sweep => "a sweep through",
@@ -171,7 +169,6 @@ fn cut_names<const N: usize>(rows: &mut [[String; N]], width: usize) {
     }
 }
 
-/// Returns the kind, with the stride of a walk that has one.
 fn kind(part: &Part) -> String {
     match part.kind() {
         kind @ (Kind::Sweep | Kind::Strided) if part.stride != 0 => {
@@ -181,7 +178,6 @@ fn kind(part: &Part) -> String {
     }
 }
 
-/// Returns alpha and L as cells.
 fn place(part: &Part) -> [String; 2] {
     match &part.place {
         None => ["".into(), "".into()],

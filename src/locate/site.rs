@@ -4,7 +4,6 @@ use crate::reuse::{Displaced, YOUNGEST};
 
 /// Bytes of a cache line. The tool counts in such lines on every machine.
 pub const LINE_BYTES: u64 = 64;
-/// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
 /// The largest number of different lines whose accesses are all kept. Beyond, the rate of sampling halves. The tool also halves it after
 /// some million messages, down to 2^13 lines.
@@ -36,7 +35,6 @@ pub struct SiteName {
     pub inlined: Vec<Frame>,
 }
 
-/// A function and a line in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frame {
     pub function: String,
@@ -62,8 +60,8 @@ pub struct Counters {
     pub runs: u64,
     /// Sum of the sizes in bytes, without signs, of all steps that continue a run.
     pub run_bytes: u64,
-    /// Accesses with another stride whose address is a constant plus 1, 4, 8, 16 or 32 times the value that the site loaded before: the
-    /// largest of the five counts.
+    /// Accesses with another stride at a constant plus 1, 4, 8, 16 or 32 times the value loaded before: the largest of the
+    /// counts.
     pub chained: u64,
     /// Accesses with another stride within 256 bytes behind one of the last eight words loaded by any site.
     pub pointed: u64,

@@ -54,7 +54,6 @@ impl Distinct {
     }
 }
 
-/// Intervals of a site.
 const INTERVALS: usize = 6;
 /// Pages closer than this belong to one interval from the beginning.
 const NEAR: u64 = 256;
@@ -103,7 +102,6 @@ impl Extent {
         filled
     }
 
-    /// Returns the interval that is nearest to its next one.
     fn nearest(&self) -> Option<usize> {
         (1..self.intervals.len()).map(|next| next - 1).min_by_key(|place| self.gap(*place))
     }

@@ -12,18 +12,15 @@ use std::io::{BufRead, Read};
 
 /// Bytes of the longest line. Longer ones are no text.
 const LONGEST_LINE: u64 = 4096;
-/// The largest number of separate sites. Further sites are joined by size and direction.
-/// A site takes 2 to 7 KB, most of them for its sketch of distinct lines.
+/// The largest number of separate sites, of 2 to 7 KB each. Further ones are joined by size and direction.
 const MOST_SITES: usize = 1 << 15;
 
-/// The sites of a text trace.
 pub struct TextTrace {
     pub sites: Vec<Site>,
     pub accesses: u64,
     pub notes: Vec<String>,
 }
 
-/// An access as a line states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
     Instruction(u64),

@@ -12,7 +12,6 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Counts an access of `size` bytes.
     pub fn access(&mut self, address: u64, size: u32) {
         self.counters.accesses += 1;
         let Some(last) = self.last.replace(address) else {
@@ -52,8 +51,7 @@ impl Counters {
     }
 }
 
-/// Returns the kind of a site. `swept` is the size in bytes of all sites of its line that have its stride and direction: compilers
-/// unroll loops, so that several sites share the words of a sweep.
+/// Returns the kind of a site. `swept`: bytes of all sites of its line with its stride and direction, as of an unrolled loop.
 pub fn kind_of(site: &Site, swept: u64) -> Kind {
     let counters = &site.counters;
     let steps = counters.accesses.saturating_sub(1).max(1) as f64;

@@ -19,17 +19,14 @@ use apexmap_base::units::{self, Unit, WORD_BYTES};
 use apexmap_measure::numerics::statistics::median;
 use std::collections::{BTreeMap, HashMap};
 
-/// The maps of a sweep.
 #[derive(Default)]
 pub struct Maps {
     pub maps: Vec<Map>,
-    /// The type of nodes whose samples the maps show.
     node_type: Option<String>,
     /// Map and cell of each point, by its key.
     places: HashMap<String, (usize, usize)>,
 }
 
-/// The map of one group of points.
 pub struct Map {
     /// Columns that distinguish the points of the map from those of others, kernel and ranks first.
     key: Vec<(String, Value)>,
@@ -49,7 +46,6 @@ pub struct MapAxis {
     pub labels: Vec<String>,
 }
 
-/// The samples of a cell so far.
 #[derive(Clone, Default)]
 struct MapCell {
     is_planned: bool,
@@ -58,14 +54,12 @@ struct MapCell {
     values_by_launch: BTreeMap<(u32, String), Vec<f64>>,
 }
 
-/// The content of a cell of a map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shown {
     /// The median of the samples, as in reports.
     Value(f64),
     Failed,
     Waiting,
-    /// The sweep has no such point.
     Unplanned,
 }
 
@@ -92,12 +86,10 @@ impl Shown {
 }
 
 impl Map {
-    /// Returns what each cell shows, row by row.
     pub fn shown(&self) -> Vec<Shown> {
         self.cells.iter().map(MapCell::shown).collect()
     }
 
-    /// Returns whether both axes have several values.
     pub fn is_surface(&self) -> bool {
         self.x.labels.len() > 1 && self.y.labels.len() > 1
     }
@@ -110,8 +102,8 @@ impl Map {
         self.cells.iter().any(|cell| !cell.values_by_launch.is_empty())
     }
 
-    /// Returns whether this map, which has a new value, is shown instead of another one: a strip does not replace a surface of the same
-    /// kernel and ranks.
+    /// Returns whether this map with a new value replaces another one: a strip does not replace a surface of its kernel and
+    /// ranks.
     pub fn replaces(&self, other: &Map) -> bool {
         let is_of_same_kernel = self.key.iter().take(2).eq(other.key.iter().take(2));
         self.has_several_cells() && !(is_of_same_kernel && other.is_surface() && !self.is_surface())
@@ -126,7 +118,6 @@ impl Maps {
         Self::from_samples(&Samples::from(table))
     }
 
-    /// Creates the maps of the plan of a result, without values; `None` without a plan.
     pub fn from_plan(folder: &Folder) -> Result<Option<Self>> {
         let Some(points) = folder.plan_lines::<Planned>()? else { return Ok(None) };
         Self::from_points(points.iter().map(|line| (line.key.as_str(), &line.point))).map(Some)
@@ -192,7 +183,6 @@ impl Maps {
         }
     }
 
-    /// Removes the samples of a launch.
     pub fn forget_launch(&mut self, launch: &str) {
         self.cells().for_each(|cell| cell.values_by_launch.retain(|(_, name), _| name != launch));
     }
@@ -201,8 +191,8 @@ impl Maps {
         self.maps.iter_mut().flat_map(|map| &mut map.cells)
     }
 
-    /// Adds a sample of a block and launch, with its value of the quantity of its map; `None` if it failed. Returns the number of the map;
-    /// `None` for a point that is not in the plan.
+    /// Adds a sample with its value of the quantity of its map; `None` if it failed. Returns the number of the map, if the
+    /// plan has the point.
     fn add(&mut self, key: &str, launch: (u32, &str), value: impl Fn(&str) -> Option<f64>) -> Option<usize> {
         let &(number, cell) = self.places.get(key)?;
         let map = &mut self.maps[number];
@@ -238,7 +228,6 @@ impl Maps {
         newest.map(|(map, _)| map)
     }
 
-    /// Adds the samples of a result's journals.
     pub fn add_journals(&mut self, folder: &Folder) -> Result<()> {
         let add = |sample: Sample, record: &mut Record<()>| {
             let launch = record.launch.as_ref();

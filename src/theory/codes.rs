@@ -1,17 +1,9 @@
 //! Known codes as points of the map: the alpha and L whose accesses resemble those of the code.
 //!
+//! `docs/codes.md` shows the format of a file. `apexmap locate` adds the parts of a code:
+//!
 //! ```toml
-//! [[code]]
-//! name = "my solver"
-//! alpha = 0.1
-//! L = 16
-//! bytes = 400000000   # optional: its memory per rank, for which alpha and L hold
-//! max_bytes = 4e9     # optional: they hold up to this size, too
-//! accesses = "mixed"  # optional: "mixed" or "dependent", what a map of independent accesses does not show
-//! weight = 3        # optional: its share of the time on the first machine of a comparison
-//! how = "..."       # optional: the origin of alpha and L
-//! source = "..."    # optional
-//! [[code.site]]     # optional: its parts, as `apexmap locate` writes them
+//! [[code.site]]
 //! line = "join.c:18"
 //! kind = "random"   # sweep, strided, chain, pointer, local or random
 //! share = 0.31      # of the accesses
@@ -31,7 +23,6 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use toml::Spanned;
 
-/// The known codes, as TOML text.
 const KNOWN: &str = include_str!("data/codes.toml");
 
 /// Maximum number of characters of a name, which is a label in figures.
@@ -50,10 +41,8 @@ pub enum Accesses {
     Dependent,
 }
 
-/// A code as a point of the map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code {
-    /// Name, as the label of the point.
     pub name: String,
     /// Temporal locality, above 0 and at most 1.
     pub alpha: f64,
@@ -80,7 +69,6 @@ struct File {
     code: Vec<Entry>,
 }
 
-/// A code as written in a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -117,7 +105,6 @@ pub fn add_to_known(own: Vec<Code>) -> Vec<Code> {
     codes
 }
 
-/// Reads codes from the text of the file `path`.
 pub fn parse(text: &str, path: &Path) -> Result<Vec<Code>> {
     let page = TomlSource { path, text, examples: "models/" };
     let file: File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
@@ -201,9 +188,9 @@ impl Code {
         sizes.iter().rfind(applies).copied().unwrap_or(bytes)
     }
 
-    /// Returns why a map at one size has no dot for the code. `chains` is the map's number of chains of dependent accesses, `None` for a
-    /// map of independent accesses, and `size` its memory per rank in bytes, `None` if unknown.
-    pub fn check_place(&self, chains: Option<f64>, size: Option<f64>) -> std::result::Result<(), NoRate> {
+    /// Returns why a map has no dot for the code. `chains`: those of its dependent accesses; `size`: its memory per rank, if
+    /// known.
+    pub fn check_place(&self, chains: Option<f64>, size: Option<f64>) -> Result<(), NoRate> {
         let is_here = match self.accesses {
             _ if !self.sites.is_empty() => return Err(NoRate::Sites),
             Accesses::Mixed => return Err(NoRate::Mixed),
@@ -221,8 +208,8 @@ impl Code {
     }
 }
 
-/// Returns the ratio of speeds of a program whose parts took these times on the first machine, from the ratios of the parts;
-/// `None` without parts. The times on the second machine are those on the first divided by the ratios.
+/// Returns the ratio of speeds of a program from the times of its parts on the first machine and their ratios; `None` without
+/// parts.
 pub fn weighted_ratio(parts: &[(f64, f64)]) -> Option<f64> {
     let first: f64 = parts.iter().map(|(weight, _)| weight).sum();
     let second: f64 = parts.iter().map(|(weight, ratio)| weight / ratio).sum();

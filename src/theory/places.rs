@@ -40,7 +40,6 @@ impl fmt::Display for Kind {
 pub struct CodeSite {
     pub line: String,
     pub kind: Kind,
-    /// Share of the accesses of the code.
     pub share: f64,
     /// `None` if Apex-Map has no such miss ratios.
     pub alpha: Option<f64>,
@@ -51,8 +50,8 @@ pub struct CodeSite {
     pub stride: f64,
     /// Size of the memory to which alpha refers.
     pub bytes: f64,
-    /// Bytes of the lines that the program reaches between two visits of a line, for half of the visits and for 90 %; `None` without a
-    /// second visit.
+    /// Bytes of the lines reached between two visits of a line, for half of the visits and for 90 %; `None` without a second
+    /// visit.
     pub reused: Option<[f64; 2]>,
 }
 
@@ -125,8 +124,7 @@ const MAX_STEP: f64 = 4.0;
 /// A map also holds for data this many times larger or smaller: a ladder of powers of two has no wider gaps. Rounded up.
 pub const SAME_SIZE: f64 = 1.4143;
 
-/// Returns the indices of the sizes from which to read the rate at `size`, with their weights in the interpolation of logarithms; `None` if
-/// no size is near enough. `sizes` ascend.
+/// Returns indices of ascending sizes from which to read a rate, with weights of their logarithms; `None` if no size is near.
 pub fn sizes_around(sizes: &[f64], size: f64) -> Option<Vec<(usize, f64)>> {
     if let Some((index, share)) = position(sizes, size) {
         if share == 0.0 {
@@ -141,8 +139,7 @@ pub fn sizes_around(sizes: &[f64], size: f64) -> Option<Vec<(usize, f64)>> {
     (distance(&nearest) <= SAME_SIZE.ln()).then(|| vec![(nearest, 1.0)])
 }
 
-/// Reads a map at (x, y). `value(i, j)` is the value at the i-th x and the j-th y, or NaN; `xs` and `ys` ascend and are positive.
-/// Between points, the logarithm of the value is linear in those of x and y (bilinear interpolation). Nothing is extrapolated.
+/// Reads a map at (x, y), linearly in all logarithms, without extrapolation. `value(i, j)` may be NaN; `xs` and `ys` ascend.
 pub fn interpolate(
     [xs, ys]: [&[f64]; 2],
     value: impl Fn(usize, usize) -> f64,
@@ -160,8 +157,7 @@ pub fn interpolate(
     if logarithm.is_finite() { Ok(logarithm.exp()) } else { Err(NoRate::Gap) }
 }
 
-/// Returns the index of the last of `values` that is at most `x`, and the share of the way to the next, in logarithms; `None`
-/// if `x` is outside.
+/// Returns the index of the last value that is at most `x`, and the share of the way to the next in logarithms.
 pub fn position(values: &[f64], x: f64) -> Option<(usize, f64)> {
     // Values such as 0.001 are rounded where they are computed from powers.
     const SAME: f64 = 1e-9;

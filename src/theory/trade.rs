@@ -62,8 +62,7 @@ pub fn trade(blocks: &[f64], bandwidths: &[Vec<f64>], level: f64) -> Trade {
     Trade { level, words: needs.iter().map(words).collect(), factor }
 }
 
-/// Returns bandwidths worth a line: the paper's 1 and 10 MB/s where the surface spans them, and values of one, two or five
-/// times a power of ten near the quarters of the logarithmic range.
+/// Returns bandwidths worth a line: the paper's 1 and 10 MB/s, and round values near the quarters of the logarithmic range.
 pub fn levels(bandwidths: &[Vec<f64>]) -> Vec<f64> {
     let values = || bandwidths.iter().flatten().copied().filter(|v| *v > 0.0);
     let (low, high) = values().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));

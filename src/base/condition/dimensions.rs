@@ -16,12 +16,10 @@ pub struct Dimension([f64; 3]);
 
 const NAMES: [&str; 3] = ["s", "B", "word"];
 
-/// Units in whose dimension a value can be printed.
 const PRINTED: [Unit; 7] =
     [Unit::None, Unit::Words, Unit::Bytes, Unit::Seconds, Unit::BytesPerSecond, Unit::PerSecond, Unit::SecondsPerByte];
 
 impl Dimension {
-    /// Bytes per word.
     pub const BYTES_PER_WORD: Self = Self([0.0, 1.0, -1.0]);
 
     pub fn from_unit(unit: Unit) -> Self {
@@ -116,8 +114,7 @@ impl Equations {
 }
 
 impl Formula {
-    /// Checks the units of the formula, whose value is a `left`, and returns the dimension of each of its names: that of
-    /// `dimension_of`, or the one that makes the sides agree. `None` if any dimension does.
+    /// Checks the units, and returns the dimension of each name: the given one, or the only one with which both sides agree.
     pub fn dimensions(
         &self,
         text: &str,

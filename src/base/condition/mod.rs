@@ -1,9 +1,8 @@
 //! Conditions on points, such as `L * P <= M` or `kernel == "apex_map.two_sided" && alpha > 0.5`.
 //!
-//! Operators, from the highest precedence: `^` (left-associative), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`, `&&`,
-//! `||`. Parentheses group. Numbers are reals in the base units of the parameters (words, bytes, seconds); a number compared
-//! with a column of a result may have a unit (`M == 256 MiB`). Words are written in double quotes. The parser checks types. It
-//! stores a condition in postfix order, so evaluation needs no recursion and a long condition cannot overflow the stack.
+//! Operators, from the highest precedence: `^` (left-associative), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`,
+//! `&&`, `||`. Numbers are in base units (words, bytes, seconds), or have a unit if they are compared with a column (`M ==
+//! 256 MiB`); words are in double quotes. Conditions are stored in postfix order, so a long one cannot overflow the stack.
 
 mod dimensions;
 mod parse;
@@ -41,7 +40,6 @@ enum Step {
     Number(f64),
     Word(String),
     Truth(bool),
-    /// Index into `names`.
     Name(usize),
     Negate,
     Not,
@@ -49,7 +47,6 @@ enum Step {
     Call(&'static Function),
 }
 
-/// A function of formulas.
 #[derive(Debug)]
 struct Function {
     name: &'static str,
@@ -114,17 +111,12 @@ const OPERATORS: &[Operator] = &[
 ];
 
 impl Condition {
-    /// Parses a condition over the known names.
-    ///
-    /// # Errors
-    /// Fails on syntax errors, unknown names (the error suggests the nearest known one), operands of a wrong type, words that a
-    /// name never takes, and conditions that are neither true nor false. The error's place is a span of `text`.
+    /// Parses a condition over the known names. The place of an error is a span of `text`.
     pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
         parse::parse(text, 0, known_names, Type::Truth, None)
     }
 
-    /// Parses like [`Condition::parse`]. `advise` returns the help about an unknown name, because a list of all known names
-    /// may be long.
+    /// Parses like [`Condition::parse`]. `advise` replaces the list of all known names in the help about an unknown one.
     pub fn parse_with_advice(
         text: &str,
         known_names: &[(&str, NameType)],
@@ -138,10 +130,8 @@ impl Condition {
         &self.names
     }
 
-    /// Returns whether the condition is true for the point whose parameters `lookup` returns.
-    ///
-    /// Returns `None` if that depends on a parameter that the point does not have, or has with another type: the condition does not
-    /// apply to this point. `kernel == "gpu.chase" || L > 4` is true for each point of that kernel.
+    /// Returns whether the condition is true for a point. `None` if that depends on a parameter that the point does not have,
+    /// or has with another type: `kernel == "gpu.chase" || L > 4` is true for each point of that kernel.
     pub fn is_true_for(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
         self.evaluate(lookup, |operand| if let Operand::Truth(truth) = operand { Some(truth) } else { None })
     }
@@ -193,13 +183,11 @@ pub fn join(conditions: &[String]) -> String {
 pub struct Formula(Condition);
 
 impl Formula {
-    /// Parses a formula over the known names.
     pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
         parse::parse(text, 0, known_names, Type::Number, None).map(Self)
     }
 
-    /// Parses the part of an equation from the byte `start` on. Places in errors are those in the whole text. `advise` is that of
-    /// [`Condition::parse_with_advice`].
+    /// Parses the part of an equation from the byte `start` on. Places in errors are those in the whole text.
     pub fn parse_from(
         text: &str,
         start: usize,
@@ -209,12 +197,10 @@ impl Formula {
         parse::parse(text, start, known_names, Type::Number, Some(advise)).map(Self)
     }
 
-    /// Returns each name in the formula once.
     pub fn names(&self) -> &[String] {
         &self.0.names
     }
 
-    /// Evaluates the formula. Returns `None` if `lookup` has no number for one of the names.
     pub fn evaluate(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
         let values: Option<Vec<f64>> = self.names().iter().map(|name| lookup(name)?.as_f64()).collect();
         let values = values?;

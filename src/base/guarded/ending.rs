@@ -16,8 +16,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// The value of [`LAUNCH_VARIABLE`] of processes that stay, such as a shared connection of `ssh`.
 const STAY: &[u8] = b"stay";
 
-/// Ends the group of a program, the descendants of `root`, and the processes with this mark, the value of [`LAUNCH_VARIABLE`]. Calls `wait` until none
-/// is left.
+/// Ends the group of a program, the descendants of `root`, and the processes with this mark. Calls `wait` until none is left.
 pub fn end_all(root: Pid, program: Pid, mark: &str, wait: &mut dyn FnMut(Duration)) {
     let (begun_at, mut asked, mut pause) = (Instant::now(), Vec::new(), Duration::from_millis(1));
     loop {
@@ -45,7 +44,6 @@ pub fn end_all(root: Pid, program: Pid, mark: &str, wait: &mut dyn FnMut(Duratio
     }
 }
 
-/// Returns the processes of the list from which this one descends.
 fn ancestors<'a>(processes: &'a [Live], process: &Live) -> impl Iterator<Item = &'a Live> {
     let parent = |process: &Live| processes.iter().find(|other| other.id == process.parent);
     std::iter::successors(parent(process), move |process| parent(process))

@@ -1,9 +1,8 @@
-//! A process between this one and a program. All descendants of the program stay its own, whatever they do: processes whose parent ends
-//! become its children, also daemons in sessions of their own and with other environments. When this process asks, or ends for any
-//! reason, it ends them all.
+//! A process between this one and a program, to which all processes below the program belong when their parents end, also
+//! daemons. When this process asks, or ends for any reason, it ends them all.
 //!
-//! It is a fork of this process that runs no other program. Memory can be allocated in it, because the C libraries of Linux keep the
-//! allocator usable after a fork. No other lock of this process is taken.
+//! It is a fork of this process that runs no other program. It may allocate memory, because the C libraries of Linux keep the
+//! allocator usable after a fork. It takes no other lock of this process.
 
 use super::ending::end_all;
 use nix::errno::Errno;
@@ -18,7 +17,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The inputs of the guardian.
 pub struct Guardian {
     /// Whether the program gets its own session, without a terminal. Otherwise a terminal's Ctrl-C reaches it.
     pub own_session: bool,
@@ -186,7 +184,6 @@ fn exit() -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Reads and discards output for this time.
 fn drain(outputs: &mut Vec<RawFd>, time: Duration) {
     let begun_at = Instant::now();
     while let Some(left) = time.checked_sub(begun_at.elapsed()).filter(|left| !left.is_zero()) {
@@ -204,7 +201,6 @@ fn drain(outputs: &mut Vec<RawFd>, time: Duration) {
     }
 }
 
-/// Closes all files with these numbers.
 fn close_between(first: RawFd, last: RawFd) {
     if first > last {
         return;

@@ -40,7 +40,6 @@ impl Live {
     }
 }
 
-/// Returns those of the processes that descend from `root`.
 pub fn descendants(processes: &[Live], root: Pid) -> Vec<Live> {
     let (mut below, mut next) = (Vec::new(), vec![root]);
     while let Some(parent) = next.pop() {
@@ -53,8 +52,7 @@ pub fn descendants(processes: &[Live], root: Pid) -> Vec<Live> {
     below
 }
 
-/// Returns a string that distinguishes a process from all others, including later ones with the same id and those of other
-/// machines.
+/// Returns a string that distinguishes a process from all others, also later ones with its id.
 pub fn process_identity(process: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name may contain any characters, so the fields are counted after it. The start time is in ticks since the machine

@@ -1,22 +1,20 @@
-//! Programs that end with this process, together with everything that they started: children of children, daemons in sessions of their
-//! own, and processes with other environments, however this process ends. Every command that starts a program starts it here.
+//! Programs that end with this process, however it ends, with everything that they started. All commands start programs here.
 
 mod ending;
-mod folder;
 mod guardian;
 mod live;
 
-pub use folder::TemporaryFolder;
 pub use live::{Live, descendants, process_identity};
 
 use crate::error::{Error, Result};
 use ending::end_all;
 use guardian::Guardian;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, mkdtemp};
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -32,25 +30,22 @@ pub struct Guarded {
     leash: PipeWriter,
     statuses: PipeReader,
     program: Pid,
-    /// The value of `APEXMAP_LAUNCH` in the environment of the program and its descendants. It finds those that a service started, such as
-    /// ranks on this machine that were started through `ssh`.
+    /// The value of [`LAUNCH_VARIABLE`]. It finds descendants that a service started, such as ranks through `ssh` to this
+    /// machine.
     mark: String,
     status: Option<ExitStatus>,
     is_over: bool,
 }
 
-/// How a program starts.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    /// Whether it stays in this process's session and group, so that a terminal's keys reach it and it can read the terminal. It then
-    /// has no mark in its environment, which stays the user's.
+    /// Whether it stays in this session and group, where a terminal's keys reach it. It then has no mark in the user's
+    /// environment.
     pub shares_terminal: bool,
-    /// The readers of its output, if they are pipes.
     pub outputs: Option<[RawFd; 2]>,
 }
 
 impl Guarded {
-    /// Starts a program.
     pub fn start(command: &mut Command, terms: Terms) -> std::io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let process_id = std::process::id();
@@ -94,9 +89,6 @@ impl Guarded {
     }
 
     /// Waits up to `wait` for the end of the program itself. Its descendants may still run. A signal ends the wait.
-    ///
-    /// # Errors
-    /// If the system does not say how it ended.
     pub fn has_ended(&mut self, wait: PollTimeout) -> Result<bool> {
         if self.status.is_some() {
             return Ok(true);
@@ -117,9 +109,6 @@ impl Guarded {
     }
 
     /// Ends the program with everything that it started, and returns its exit status. Calls `wait` meanwhile.
-    ///
-    /// # Errors
-    /// If the system cannot end it.
     pub fn end(&mut self, wait: &mut dyn FnMut(Duration)) -> Result<ExitStatus> {
         if !std::mem::replace(&mut self.is_over, true) {
             // It has ended if the program left nothing behind.
@@ -143,5 +132,40 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         let _ = self.end(&mut std::thread::sleep);
+    }
+}
+
+/// A folder that only this user can read. It is removed at the end, also if this process is killed.
+pub struct TemporaryFolder {
+    pub path: PathBuf,
+    /// A byte ends the guardian without its work.
+    leash: Option<PipeWriter>,
+}
+
+impl TemporaryFolder {
+    /// Creates a folder for temporary files. Its name begins with `apexmap-` and this text.
+    pub fn create(name: &str) -> Result<Self> {
+        Self::create_in(&std::env::temp_dir(), &format!("apexmap-{name}-"))
+    }
+
+    /// Creates a folder within another one. Its name begins with `prefix`.
+    pub fn create_in(parent: &Path, prefix: &str) -> Result<Self> {
+        let pattern = parent.join(format!("{prefix}XXXXXX"));
+        let path = mkdtemp(&pattern).map_err(|e| Error::file("create", &pattern, std::io::Error::from(e)))?;
+        // Without a guardian, which the system may refuse, a kill leaves the folder.
+        let leash = std::io::pipe().ok().and_then(|(end, leash)| {
+            guardian::remove_at_end(path.clone(), end.as_raw_fd()).ok()?;
+            Some(leash)
+        });
+        Ok(Self { path, leash })
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+        if let Some(leash) = &mut self.leash {
+            let _ = leash.write_all(b"e");
+        }
     }
 }

@@ -16,9 +16,6 @@ pub fn compiler() -> OsString {
 }
 
 /// Runs a compiler to its end, and returns its messages. It leaves its temporary files in `folder` if it is killed.
-///
-/// # Errors
-/// If it does not start, or on a signal.
 pub fn run(mut command: Command, folder: &Path) -> Result<(ExitStatus, String)> {
     command.env("TMPDIR", folder);
     let (interrupt, mut errors) = (Interrupt::catch(), Vec::new());

@@ -5,10 +5,8 @@ use crate::site::{Counters, Frame, Sink, Site, SiteName};
 use apexmap_base::error::{Error, Result};
 use std::io::Read;
 
-/// Why a trace ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The program ended.
     Ended,
     /// The program replaced itself by another one.
     Replaced,
@@ -30,7 +28,6 @@ const MOST_SITES: u64 = 1 << 20;
 const SITE_NUMBERS: usize = 13;
 
 impl Messages {
-    /// Reads messages until the socket is closed.
     pub fn receive(&mut self, socket: &mut impl Read, sink: &mut dyn Sink) -> Result<()> {
         let mut payload = vec![0; MOST_BYTES];
         loop {
@@ -157,8 +154,7 @@ const LIBRARY_PATHS: [&str; 9] = [
     "/lib/gcc/",
 ];
 
-/// Parses a name: the object's path, then lines such as `0x109317: walk (/home/me/list.c:8)`, innermost first. The first line
-/// outside of libraries names the site, its callers are `inlined`.
+/// Parses the object's path and lines of frames, innermost first. The first line outside of libraries names the site.
 fn parse_name(text: &str) -> SiteName {
     let mut lines = text.lines();
     let object = lines.next().unwrap_or_default().to_owned();
@@ -172,8 +168,7 @@ fn parse_name(text: &str) -> SiteName {
     SiteName { function, file, line, object, inlined: frames.collect() }
 }
 
-/// Parses `0x109317: walk (/home/me/list.c:8)`, `0x109317: walk (in /home/me/list)`, `0x109317: ???` and so on. Names of functions
-/// may have parentheses and colons.
+/// Parses `0x109317: walk (/home/me/list.c:8)`, `0x109317: walk (in /home/me/list)`, `0x109317: ???` and so on.
 fn parse_frame(line: &str) -> Frame {
     let line = line.split_once(": ").map_or(line, |(_, rest)| rest);
     let (function, place) = match line.rfind(" (in ").or_else(|| line.rfind(" (")) {

@@ -32,7 +32,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// The program that compiles the tool, for tests of its absence.
 pub use compiler::COMPILER_VARIABLE;
 
-/// What to trace.
 #[derive(Clone, Debug)]
 pub struct TraceOptions {
     /// The trace begins at the first call of this function.
@@ -53,7 +52,6 @@ impl Default for TraceOptions {
     }
 }
 
-/// A traced program.
 #[derive(Clone, Debug)]
 pub struct Traced {
     /// All sites, by their index in sampled accesses. Sites that were never executed have no accesses.
@@ -68,8 +66,8 @@ pub struct Traced {
 /// Bytes of valgrind's messages that are read: its last ones matter.
 const LOG_BYTES: u64 = 64 << 10;
 
-/// Runs a program under the tool until it ends, and passes sampled accesses on as they come. The program's input, output, exit
-/// code and signals are its own. Addresses of sampled accesses are those of their lines.
+/// Runs a program under the tool, and passes sampled accesses on as they come. Input, output, exit code and signals are its
+/// own.
 pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) -> Result<Traced> {
     let name = program.first().ok_or_else(|| Error::input("there is no program to trace", "name one after --"))?;
     program::check(name)?;
@@ -179,7 +177,6 @@ impl Drop for PassedOn {
     }
 }
 
-/// Returns the end of valgrind's messages.
 fn read_log(mut file: File) -> String {
     let mut bytes = Vec::new();
     let length = file.metadata().map_or(0, |metadata| metadata.len());
@@ -234,7 +231,6 @@ fn conclude(
     Ok(Traced { sites: messages.sites, exit, accesses, notes })
 }
 
-/// Returns valgrind's first message without its prefix.
 fn first_message(log: &str) -> String {
     let line = log.lines().map(|line| line.trim_start_matches("valgrind:").trim()).find(|line| !line.is_empty());
     line.unwrap_or("it printed no message").to_owned()

@@ -97,8 +97,8 @@ fn check_format(path: &Path, start: &[u8]) -> Result<()> {
     }
 }
 
-/// Returns whether a compiled tool is whole: a program at a fixed address whose last part, the table of its sections, is there. A power loss
-/// or a full disk may have cut it. SOURCE: ELF header, elf(5): the type, the place, size and number of sections.
+/// Returns whether a compiled tool ends with the table of its sections: a power loss or a full disk may have cut it. SOURCE:
+/// elf(5).
 pub fn is_whole(path: &Path) -> bool {
     let mut header = [0; 64];
     let Ok(mut file) = regular_file::open(path) else { return false };

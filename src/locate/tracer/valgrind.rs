@@ -26,7 +26,6 @@ const LOAD_ADDRESS: &str = "0x58000000";
 const PREFIX: &str = "locate-valgrind-";
 const TEMPORARY_PREFIX: &str = ".locate-";
 
-/// The tool, ready to start.
 pub struct Tool {
     pub path: PathBuf,
     /// The folder of valgrind's own parts.
@@ -36,10 +35,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Returns the tool, compiled now if it is not in the cache. Programs that do this at the same time replace each other's file
-    /// by an equal one.
-    ///
-    /// `cache` is the folder for it, or that of the user.
+    /// Returns the tool, compiled now if it is not in the cache (the user's, or `cache`). Programs that compile it at the
+    /// same time replace each other's file by an equal one.
     pub fn prepare(cache: Option<&Path>) -> Result<Self> {
         let installation = Installation::find()?;
         let name = installation.tool_name()?;
@@ -70,8 +67,7 @@ impl Tool {
         Ok(tool)
     }
 
-    /// Returns the command that starts the tool. Valgrind's launcher would do the same, but Debian's sets variables that the
-    /// traced program would see.
+    /// Returns the command that starts the tool. Valgrind's launcher on Debian sets variables that the program would see.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.env("VALGRIND_LIB", &self.parts).env("VALGRIND_LAUNCHER", &self.path);
@@ -119,14 +115,12 @@ fn remove_old(cache: &Path, name: &str) {
     }
 }
 
-/// `$XDG_CACHE_HOME/apexmap`, or `~/.cache/apexmap`.
 fn cache_folder() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(folder.join("apexmap"))
 }
 
-/// The folders of an installed valgrind.
 struct Installation {
     headers: PathBuf,
     libraries: PathBuf,

@@ -23,14 +23,12 @@ pub const CHECKSUMS: &str = "SHA256SUMS";
 const ORIGIN: &str = "archive.json";
 /// Parts of a result that are made from the others, and are not read from an archive.
 const DERIVED: [&str; 2] = ["figures", "report.html"];
-/// Maximum bytes of an archive when it is unpacked, of a name or another header in it, and maximum number of members and of folders
-/// around one. Without limits, a small archive could fill the memory or the disk.
+/// Limits of an archive when it is unpacked: without them, a small archive could fill the memory or the disk.
 const MAX_UNPACKED: u64 = 1 << 30;
 const MAX_HEADER: u64 = 64 << 10;
 const MAX_MEMBERS: u32 = 100_000;
 const MAX_DEPTH: usize = 16;
 
-/// The contents of an archive.
 pub struct Archived {
     /// The folder in the archive that holds all files.
     pub name: String,
@@ -79,8 +77,8 @@ pub fn write(result: &Folder, target: &Path) -> Result<Archived> {
     Ok(archived)
 }
 
-/// Returns a line of the checksums with `HASH` for the checksum. As in `sha256sum`, a line whose name has escaped characters
-/// begins with a backslash, so that no name forges a line.
+/// Returns a line with `HASH` for the checksum. As in `sha256sum`, a backslash marks an escaped name, so that none forges a
+/// line.
 fn checksum_name(file: &Path) -> Result<String> {
     let name = file.to_str().ok_or_else(|| {
         Error::input(format!("the name of {} is not UTF-8", file.display()), "rename or remove this file of the result")
@@ -162,8 +160,7 @@ fn read_extension(entry: &mut impl Read) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Returns the name of the next member from a PAX header.
-/// SOURCE: IEEE Std 1003.1-2017, pax, "pax Extended Header".
+/// Returns the name of the next member. SOURCE: IEEE Std 1003.1-2017, pax, "pax Extended Header".
 fn pax_name(text: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut name = None;
     for record in tar::PaxExtensions::new(text) {
@@ -219,7 +216,6 @@ fn list_files(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<()
     Ok(())
 }
 
-/// Checks that a link leads to a file of the same result.
 fn check_link(root: &Path, path: &Path) -> Result<()> {
     let target = fs::canonicalize(path).map_err(|e| Error::file("follow the link", path, e))?;
     if target.starts_with(root) && target.is_file() {
@@ -268,7 +264,6 @@ impl Read for HashingReader {
     }
 }
 
-/// Returns the program, host and time of an archive as JSON.
 fn describe_origin() -> Result<String> {
     let origin = serde_json::json!({
         "program": provenance::build(),

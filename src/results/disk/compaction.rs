@@ -1,5 +1,4 @@
-//! Checksums of `samples.parquet` and of its sources, kept in the manifest. They show whether the file is complete and up to
-//! date. Time stamps are not used.
+//! Checksums of `samples.parquet` and of its sources in the manifest, without time stamps: is the file complete and up to date?
 
 use crate::disk::folder::Folder;
 use crate::disk::record::Damage;
@@ -30,7 +29,6 @@ pub struct Compaction {
 }
 
 impl Content {
-    /// Reads a file in a folder; `None` if it does not exist.
     pub fn from_file(folder: &Folder, path: &Path) -> Result<Option<Self>> {
         let wrong = |e| Error::file("read", path, e);
         let file = match regular_file::open(path) {
@@ -55,8 +53,7 @@ impl Content {
     /// Returns whether the file still has this content. Compares the length first.
     fn holds(&self, folder: &Folder) -> Result<bool> {
         let path = folder.path.join(&self.file);
-        let same = |length: u64| length == self.bytes;
-        if !std::fs::metadata(&path).is_ok_and(|about| same(about.len())) {
+        if !std::fs::metadata(&path).is_ok_and(|about| about.len() == self.bytes) {
             return Ok(false);
         }
         Ok(Self::from_file(folder, &path)?.as_ref() == Some(self))
@@ -96,7 +93,6 @@ impl Compaction {
         }
     }
 
-    /// Returns whether `samples.parquet` is the file that was written.
     pub fn is_whole(&self, folder: &Folder) -> Result<bool> {
         self.samples.holds(folder)
     }

@@ -62,7 +62,6 @@ impl Folder {
         self.path.join("journals")
     }
 
-    /// Returns the folder of the figures, `figures`.
     pub fn figures(&self) -> PathBuf {
         self.path.join("figures")
     }
@@ -108,14 +107,9 @@ impl Folder {
         Card::parse(&text, path)
     }
 
-    /// Returns the path of the codes that its figures show besides the known ones, `codes.toml`. A user may put the file there.
-    pub fn own_codes(&self) -> PathBuf {
-        self.path.join("codes.toml")
-    }
-
-    /// Returns the known codes and those of this folder.
+    /// Returns the known codes and those of `codes.toml`, which a user may put there.
     pub fn codes(&self) -> Result<Vec<Code>> {
-        let path = self.own_codes();
+        let path = self.path.join("codes.toml");
         if !path.is_file() {
             return Ok(codes::list_known());
         }
@@ -133,8 +127,7 @@ impl Folder {
         self.path.join("report.html")
     }
 
-    /// Returns the path of a launch's journal. The launch's job and its error output have the same name with other
-    /// extensions.
+    /// Returns the path of a launch's journal. Its job and its error output have the same name with other extensions.
     pub fn journal(&self, launch: &str) -> PathBuf {
         self.journals().join(format!("{launch}.jsonl"))
     }
@@ -171,8 +164,8 @@ impl Folder {
         Reader::default().read_outcomes(&self.journal_files()?)
     }
 
-    /// Creates the journal of the next launch and returns it with the launch's name, such as `0003`. No other driver gets
-    /// this name: drivers of several jobs may write to one folder.
+    /// Creates the journal of the next launch, and returns it with a name such as `0003` that no other driver of this folder
+    /// gets.
     pub fn begin_launch(&self) -> Result<(String, Journal)> {
         loop {
             let launch = self.next_launch()?;
@@ -188,14 +181,12 @@ impl Folder {
         Ok(format!("{:04}", last + 1))
     }
 
-    /// Locks the folder against a second driver, as long as the returned lock lives. The system releases the lock of a killed
-    /// driver.
+    /// Locks the folder against a second driver while the lock lives. The system releases the lock of a killed driver.
     pub fn lock(&self) -> Result<Lock> {
         self.acquire_lock(Sharing::Exclusive)
     }
 
-    /// Locks the folder as [`Folder::lock`] does, but shares it with the other jobs of a sweep and with the programs that
-    /// follow them.
+    /// Locks as [`Folder::lock`] does, but shares the folder with the other jobs of a sweep and the programs that follow them.
     pub fn share(&self) -> Result<Lock> {
         self.acquire_lock(Sharing::Shared)
     }
@@ -246,8 +237,7 @@ impl Folder {
         Ok(self.each_plan_line(|line| lines.push(line))?.then_some(lines))
     }
 
-    /// Reads the plan line by line, because a plan of others may have hundreds of MiB. Equal lines are one point. Returns false without
-    /// a plan.
+    /// Reads the plan line by line: it may have hundreds of MiB. Equal lines are one point. Returns false without a plan.
     fn each_plan_line<T: DeserializeOwned>(&self, mut take: impl FnMut(T)) -> Result<bool> {
         let path = self.points();
         let failed = |error| Error::file("read", &path, error);
@@ -286,7 +276,6 @@ impl Folder {
         serde_json::from_str(&text).map(Some).map_err(damaged)
     }
 
-    /// Writes such a file.
     pub(super) fn replace_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
         let text = serde_json::to_string_pretty(value).map_err(|e| Error::internal(e.to_string()))?;
         self.replace_text(&self.path.join(name), &text)

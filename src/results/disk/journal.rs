@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 /// Maximum delay until lines reach the disk. They reach the kernel's page cache at once and survive this program.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 
-/// A journal that is being written.
 pub struct Journal {
     file: File,
     path: PathBuf,
@@ -26,7 +25,6 @@ impl Journal {
         Self::create_new(path)?.ok_or_else(|| Error::file("create the journal", path, "it exists"))
     }
 
-    /// Creates a journal; `None` if the file exists.
     #[expect(clippy::disallowed_methods, reason = "a new file has no other writer")]
     pub fn create_new(path: &Path) -> Result<Option<Self>> {
         match OpenOptions::new().create_new(true).append(true).open(path) {
@@ -36,7 +34,6 @@ impl Journal {
         }
     }
 
-    /// Appends one event as one line, in a single write.
     pub fn append(&mut self, event: &Event) -> Result<()> {
         let mut line =
             serde_json::to_string(event).map_err(|e| Error::internal(format!("cannot write an event: {e}")))?;
@@ -51,7 +48,6 @@ impl Journal {
         written.map_err(|e| Error::file("write the journal", &self.path, e))
     }
 
-    /// Syncs the journal to the disk.
     pub fn finish(self) -> Result<()> {
         self.file.sync_all().map_err(|e| Error::file("write the journal", &self.path, e))
     }

@@ -1,7 +1,5 @@
-//! Lines of a journal: parts of the file, which threads read in parallel, and the events of a part.
-//!
-//! A sample's line begins with its point and its key, and a result has many samples per point. The parsed beginnings are
-//! therefore cached. Other lines and unusual ones are read as an [`Event`].
+//! Lines of a journal, which threads read in parts. The parsed beginnings of samples, their points and keys, are cached,
+//! because a result has many samples per point. Unusual lines are read as an [`Event`].
 
 use crate::disk::record::SampleOutcome;
 use apexmap_base::disturbance::Facts;
@@ -20,24 +18,19 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// Maximum bytes of a line; longer lines count as unreadable. The first line of a launch of a hundred thousand ranks is
-/// shorter.
+/// Maximum bytes of a readable line. The first line of a launch of a hundred thousand ranks is shorter.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// Minimum bytes of a part.
 const MIN_PART_BYTES: usize = 1 << 16;
 
-/// Maximum number of points that a parser caches.
 const MAX_CACHED_POINTS: usize = 4096;
 
 /// Text after the point and the key. A quote within a word follows a backslash, so this text is always a name.
 const AFTER_POINT: &str = ",\"block\":";
 
-/// Consecutive lines of a journal.
 #[derive(Default)]
 pub struct Part {
     lines: Vec<u8>,
-    /// Number of further lines that are too long.
     too_long: usize,
 }
 
@@ -69,7 +62,6 @@ pub fn parts(path: &Path) -> impl Iterator<Item = Result<Part>> {
 /// Identity of a sample: hash of its key, block, repetition, and time.
 pub type Identity = (u64, u32, u32, u64);
 
-/// A parsed line.
 pub enum Line<K> {
     Sample(K, Identity),
     Other(Event),
@@ -125,11 +117,9 @@ impl KeptSample for SampleOutcome {
     }
 }
 
-/// The beginning of a sample's line.
 pub struct SampleHead {
     point: Point,
     key: String,
-    /// Hash of the key.
     hash: u64,
 }
 
@@ -156,7 +146,6 @@ struct Head {
     key: String,
 }
 
-/// The rest of a sample's line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SampleRest<F, O> {
@@ -175,7 +164,6 @@ pub struct SampleRest<F, O> {
     outputs: O,
 }
 
-/// Parses lines.
 #[derive(Default)]
 pub struct Parser {
     heads: HashMap<String, SampleHead, RandomState>,
@@ -226,7 +214,6 @@ impl Parser {
     }
 }
 
-/// Checks a sample; `None` if it is invalid.
 fn check_sample<K: KeptSample>(mut sample: Sample) -> Option<Line<K>> {
     // No repetition can follow the largest number.
     if !is_time_valid(sample.status, sample.seconds) || sample.point.ranks == 0 || sample.repetition == u32::MAX {
@@ -262,7 +249,7 @@ impl<V> Default for Discarded<V> {
 }
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Discarded<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Self::default())
     }
 }
@@ -274,7 +261,7 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for Discarded<V> {
         f.write_str("a map from names to values")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
         while map.next_entry::<IgnoredAny, V>()?.is_some() {}
         Ok(self)
     }

@@ -21,10 +21,8 @@ use std::time::Duration;
 /// A result without a new line in its journals for this time is not being measured.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Samples loaded from a folder.
 pub struct LoadedSamples {
     pub table: Table,
-    /// Damage of the journals.
     pub damages: Vec<Damage>,
     /// Reason for reading the journals although a `samples.parquet` should hold their samples.
     pub fallback: Option<String>,
@@ -33,8 +31,8 @@ pub struct LoadedSamples {
 }
 
 impl Folder {
-    /// Loads all samples. Uses the Parquet file if it is complete and was made from the present journals, plan and machine
-    /// card, according to the manifest. Otherwise reads the journals.
+    /// Loads all samples: from the Parquet file if, by the manifest, it is complete and up to date, otherwise from the
+    /// journals.
     pub fn table(&self) -> Result<Table> {
         Ok(self.load()?.table)
     }
@@ -67,8 +65,8 @@ impl Folder {
         Ok(LoadedSamples { table, damages, fallback, unchecked: false })
     }
 
-    /// Returns whether a driver or a job seems to measure the result: the journals have samples that `samples.parquet` does not
-    /// have, and the newest change is recent. A lock would not show jobs on other machines.
+    /// Returns whether the journals have newer, recent samples than `samples.parquet`. A lock would not show jobs on other
+    /// machines.
     pub fn is_being_measured(&self) -> bool {
         let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
         let is_complete = compaction.is_some_and(|compaction| compaction.is_current(self).unwrap_or(true));
@@ -82,7 +80,6 @@ impl Folder {
         times.max().map(|time| time.elapsed().unwrap_or_default())
     }
 
-    /// Reads the Parquet file if it is unchanged.
     fn read_compacted(&self, compaction: &Compaction, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
         if !compaction.is_whole(self)? {
             let message = format!("{} does not match its checksum in manifest.json", self.samples().display());
@@ -125,8 +122,8 @@ impl Folder {
         Ok((table.finish(), records.iter().filter_map(Record::damage).collect()))
     }
 
-    /// Writes `samples.parquet` from the journals, records it in the manifest, and returns its table. Only the driver that
-    /// holds the lock may call this.
+    /// Writes `samples.parquet` from the journals, records it in the manifest, and returns its table. The caller holds the
+    /// lock.
     pub fn compact(&self) -> Result<Table> {
         // Checksums first: a line that another job adds meanwhile then makes the file stale, and not wrong.
         let sources = Compaction::sources(self)?;

@@ -33,7 +33,6 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     Exclusive,
-    /// With other shared ones.
     Shared,
 }
 
@@ -46,8 +45,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks a file; returns `None` if another process holds the lock. Waits for [`SILENCE_LIMIT`] if a process on another host
-    /// has left its file behind.
+    /// Locks a file; `None` if another process holds the lock. Waits up to [`SILENCE_LIMIT`] for signs of life of other hosts.
     pub fn acquire(path: &Path, sharing: Sharing) -> Result<Option<Self>> {
         let flock = match flock(path, sharing)? {
             Ok(flock) => Some(flock),
@@ -104,7 +102,7 @@ pub fn describe_holders(path: &Path) -> String {
 }
 
 /// Takes the system's lock, or returns the reason why that is not possible.
-fn flock(path: &Path, sharing: Sharing) -> Result<std::result::Result<Flock<File>, Errno>> {
+fn flock(path: &Path, sharing: Sharing) -> Result<Result<Flock<File>, Errno>> {
     // In a folder shared with other users, the file may be anything: do not truncate it, follow it as a link, or wait for it.
     let open = |options: &mut OpenOptions| regular_file::open_with(options, O_NOFOLLOW, path);
     let file = match open(OpenOptions::new().write(true).create(true).truncate(false)) {
@@ -189,7 +187,6 @@ impl Drop for HolderFile {
 const EXCLUSIVE: &str = "exclusive";
 const SHARED: &str = "shared";
 
-/// Returns the beginning of the names of the holders' files.
 fn prefix(lock: &Path) -> String {
     format!("{}.by-", lock.file_name().unwrap_or_default().to_string_lossy())
 }
@@ -246,8 +243,8 @@ fn read_sign(path: &Path) -> Option<Metadata> {
     fs::symlink_metadata(path).ok()
 }
 
-/// Returns true if another process holds the lock: its heart beats while this one watches. Removes the files of others. Of several
-/// processes that look for others at the same time, the one whose file has the first name takes the lock.
+/// Returns true if the heart of another holder beats while this one watches. Removes the files of others. Of several processes
+/// that look for others at the same time, the one whose file has the first name takes the lock.
 fn is_held_by_others(lock: &Path, sharing: Sharing, own_path: Option<&Path>) -> bool {
     let is_other = |holder: &Holder| Some(holder.path.as_path()) != own_path && holder.conflicts_with(sharing);
     let first_sign = |holder: Holder| Some((read_sign(&holder.path)?, holder));

@@ -17,17 +17,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Contents of `manifest.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub schema: u32,
-    /// Name of the sweep.
     pub name: String,
     pub title: String,
     /// The sweep file as given; its expansion is in points.jsonl.
     pub sweep: String,
     pub seed: u64,
-    /// Name of the machine in this result.
     pub machine: String,
     /// Hosts given to the launcher; empty if it chose them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,7 +48,6 @@ pub struct Manifest {
     /// Source of the node sizes for words such as "cores", if they are not those of the driver's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sized_for: Option<String>,
-    /// The machine of simulated ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedMachine>,
     /// The other programs that measured an imported result.
@@ -65,14 +61,12 @@ pub struct Manifest {
 /// The origin of an imported result. It has no launches, and can be neither resumed nor measured into.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Import {
-    /// The programs with their versions: `hpcc 1.5.0`.
     pub programs: Vec<String>,
     /// What a reader of the values must know, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Import {
-    /// Returns `imported from hpcc 1.5.0`.
     pub fn label(&self) -> String {
         format!("imported from {}", self.programs.join(" and "))
     }
@@ -81,7 +75,6 @@ impl Import {
 /// The machine of simulated ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimulatedMachine {
-    /// Its card, as TOML text.
     pub card: String,
     /// What took the place of numbers that the card does not have, in one sentence each.
     pub assumptions: Vec<String>,
@@ -108,7 +101,6 @@ impl SimulatedMachine {
     }
 }
 
-/// A launch and its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchEnd {
     #[serde(flatten)]
@@ -134,24 +126,13 @@ impl Manifest {
             schema: SCHEMA_VERSION,
             name,
             title,
-            sweep: String::new(),
-            seed: 0,
             machine: provenance::host_name(),
-            hosts: Vec::new(),
-            points: 0,
-            blocks: 0,
-            budget_seconds: None,
             command: command_words(),
             driver: provenance::build(),
             driver_host: provenance::host(),
             worker: provenance::build(),
             unix_seconds: unix_seconds(),
-            samples: BTreeMap::new(),
-            launches: Vec::new(),
-            sized_for: None,
-            simulated: None,
-            imported: None,
-            compaction: None,
+            ..Self::default()
         }
     }
 
@@ -160,8 +141,7 @@ impl Manifest {
         self.launches.first().map_or(&self.driver_host, |end| &end.launch.host)
     }
 
-    /// Returns the facts for plain names about the node on which the ranks of all launches ran. Its cores are unknown if ranks
-    /// of a launch ran on several nodes.
+    /// Returns the facts for plain names about the node of all launches. Its cores are unknown if a launch had several nodes.
     pub fn plain_node(&self) -> PlainNode {
         // `None` is the smallest.
         let cores = self.launches.iter().map(|end| end.launch.plain_node().cores).min().flatten();
@@ -183,24 +163,16 @@ impl Manifest {
         self.simulated.is_none() && self.imported.is_none()
     }
 
-    /// Returns whether `apexmap run` measured the result, which can then measure it again.
-    pub fn is_of_run(&self) -> bool {
-        self.is_measured() && self.command.get(1).is_some_and(|command| command == "run")
-    }
-
-    /// Returns the host of rank 0 of a launch, or the driver's host if it has no such launch. Simulated ranks and imported results
-    /// have no host.
+    /// Returns the host of rank 0 of a launch, or else of the driver; `None` for simulated ranks and imported results.
     pub fn host_of(&self, launch: &str) -> Option<&Host> {
         let end = self.launches.iter().find(|end| end.launch.launch == launch);
         self.is_measured().then(|| end.map_or(&self.driver_host, |end| &end.launch.host))
     }
 
-    /// Returns the card of the machine of simulated ranks.
     pub fn simulated_card(&self) -> Result<Option<Card>> {
         self.simulated.as_ref().map(|machine| Card::parse(&machine.card, Path::new("manifest.json"))).transpose()
     }
 
-    /// Adds samples and launches from the journals.
     pub fn with_records<S: Run>(mut self, records: &[Record<S>]) -> Self {
         self.schema = SCHEMA_VERSION;
         for record in records {
@@ -222,12 +194,10 @@ impl Manifest {
         self
     }
 
-    /// Writes `manifest.json`.
     pub fn write(&self, folder: &Folder) -> Result<()> {
         folder.replace_json("manifest.json", self)
     }
 
-    /// Reads `manifest.json`.
     pub fn read(folder: &Folder) -> Result<Self> {
         let path = folder.manifest();
         let text = read_text(&path).map_err(|e| Error::file("read", &path, e))?;

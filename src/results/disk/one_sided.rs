@@ -1,5 +1,4 @@
-//! Records that the launches of a result need a one-sided component of Open MPI other than the default, which cannot use the
-//! network.
+//! Records that launches need another one-sided component of Open MPI, because the default cannot use the network.
 
 use crate::disk::folder::Folder;
 use apexmap_base::error::{Error, Result};
@@ -18,8 +17,8 @@ struct ChosenComponent {
 }
 
 impl Folder {
-    /// Returns whether launches of this result use the component that needs only messages, according to `one-sided.json`. A file
-    /// that names another one is an error: a result must not set arbitrary variables of programs.
+    /// Returns whether launches use the component for messages. A file with another one is an error: a result sets no
+    /// variables.
     pub fn is_one_sided_by_messages(&self) -> Result<bool> {
         let help = "delete it: the next launch that needs it detects this again";
         match self.read_json::<ChosenComponent>(FILE, help)? {
@@ -31,7 +30,6 @@ impl Folder {
         }
     }
 
-    /// Records that launches of this result use this component.
     pub fn keep_one_sided_by_messages(&self) -> Result<()> {
         self.replace_json(FILE, &ChosenComponent { component: BY_MESSAGES.to_owned() })
     }

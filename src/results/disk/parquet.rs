@@ -1,6 +1,4 @@
 //! Reads and writes tables as Parquet, part by part, so that memory holds little more than the table.
-//!
-//! Uses the codec of polars without its data frames.
 
 use crate::disk::parquet_pages::{self, Chunk};
 use crate::table::Table;
@@ -29,16 +27,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows per written group.
 const ROWS_PER_GROUP: usize = 1 << 16;
-
-fn file_error(doing: &str, path: &Path, cause: impl std::fmt::Display) -> Error {
-    Error::file(doing, path, cause)
-}
 
 /// Writes the table. `path` is the final path of the file, for errors.
 pub fn write(file: &mut File, path: &Path, table: &Table) -> Result<()> {
-    write_groups(file, table).map_err(|e| file_error("write", path, e))
+    write_groups(file, table).map_err(|e| Error::file("write", path, e))
 }
 
 fn write_groups(file: &mut File, table: &Table) -> PolarsResult<()> {
@@ -96,7 +89,7 @@ pub fn read(path: &Path) -> Result<Table> {
 
 /// Reads a file as [`read`] does, but only the columns with `wanted` names.
 pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
-    let file = regular_file::open(path).map_err(|e| file_error("read", path, e))?;
+    let file = regular_file::open(path).map_err(|e| Error::file("read", path, e))?;
     // Polars panics on some damaged files.
     let read = catch_unwind(AssertUnwindSafe(|| read_columns(file, wanted)));
     read.unwrap_or_else(|_| Err("it is damaged".into())).map_err(|cause| {
@@ -115,8 +108,7 @@ pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Ta
 /// The beginning of the problem of a file with another codec.
 const COMPRESSED: &str = "it is compressed with ";
 
-/// Reads the columns one by one, and the metadata once.
-fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Result<Table, String> {
+fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> Result<Table, String> {
     let metadata = read_metadata(&mut file).map_err(|e| e.to_string())?;
     let rows = metadata.row_groups.iter().fold(0, |sum: usize, group| sum.saturating_add(group.num_rows()));
     let columns = metadata.row_groups.iter().flat_map(|group| group.parquet_columns());
@@ -150,11 +142,7 @@ fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::R
 }
 
 /// Reads the arrays of a column, at least one per group of rows.
-fn read_arrays(
-    file: &File,
-    metadata: &FileMetadata,
-    field: &Field,
-) -> std::result::Result<Vec<Box<dyn Array>>, String> {
+fn read_arrays(file: &File, metadata: &FileMetadata, field: &Field) -> Result<Vec<Box<dyn Array>>, String> {
     let mut all_arrays = Vec::new();
     for group in &metadata.row_groups {
         let is_own = |column: &&ColumnChunkMetadata| column.descriptor().path_in_schema[0] == field.name;

@@ -1,5 +1,5 @@
-//! Validates the page headers of a Parquet file before polars reads it. Polars trusts these headers: a page with a negative
-//! number of values, for example, makes it request more memory than the machine has, which ends the program.
+//! Validates the page headers of a Parquet file, which polars trusts: a page with a negative number of values, for example,
+//! makes it request more memory than the machine has, which ends the program.
 
 use polars_parquet_format::PageHeader;
 use polars_parquet_format::thrift::protocol::TCompactInputProtocol;
@@ -9,7 +9,6 @@ use std::ops::Range;
 
 /// Contiguous values of a column.
 pub struct Chunk {
-    /// Byte range in the file.
     pub bytes: Range<u64>,
     pub values: i64,
 }

@@ -1,9 +1,8 @@
 //! Reads journals. All checks of their lines are here, so code that receives a sample can rely on it.
 //!
-//! A line counts as unreadable if it is not an event, or if its sample is invalid: a point that its kernel does not accept,
-//! no ranks, a time that is not positive, or the largest repetition number. A sample that already occurred is ignored,
-//! because journals and lines may have been copied. All samples of a launch with inconsistent lines are ignored as well; the
-//! driver records this at the end of the journal.
+//! A line is unreadable if it is no event, or an invalid sample: a point that its kernel refuses, no ranks, a time that is
+//! not positive, or the largest repetition number. Repeated samples are ignored, because journals may have been copied, and
+//! so are all of a launch whose lines are inconsistent, as the driver records at the end of the journal.
 
 use crate::disk::lines::{Identity, KeptSample, Line, Parser, Part, parts};
 use crate::disk::record::{self, Record, SampleOutcome};
@@ -24,8 +23,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads journals in this order. `take` receives every valid sample, with the record of its journal so far. The returned
-    /// records hold everything else. Damaged lines are counted and never fatal: readable lines are kept.
+    /// Reads journals in this order. `take` receives every valid sample, with the record of its journal so far, and the
+    /// records hold everything else. Damaged lines are counted and never fatal.
     pub fn read_each<K: KeptSample, S>(
         &mut self,
         journals: &[PathBuf],

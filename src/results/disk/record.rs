@@ -1,5 +1,3 @@
-//! The contents of a journal.
-
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::Error;
 use apexmap_base::other_output::OtherOutput;
@@ -25,8 +23,7 @@ pub struct Record<S = Sample> {
     pub output: OtherOutput,
     /// Number of lines that are not events or hold an invalid sample: the incomplete last line of a killed driver, or damage.
     pub unreadable: usize,
-    /// Number of samples that occurred before, in this journal or an earlier one, because lines or journals were copied. They
-    /// count once.
+    /// Number of samples that occurred before, in this or an earlier journal, as in copies. They count once.
     pub repeated: usize,
     /// Number of samples of a launch with inconsistent lines. They do not count.
     pub doubtful: usize,
@@ -52,13 +49,10 @@ impl<S> Default for Record<S> {
 /// Lines and samples of a journal that do not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// Name of the journal: `0001.jsonl`.
     pub journal: String,
     /// Number of unreadable lines. Their samples are missing until the sweep runs again.
     pub unreadable: usize,
-    /// Number of samples that occurred before.
     pub repeated: usize,
-    /// Number of samples of a launch with inconsistent lines.
     #[serde(default)]
     pub doubtful: usize,
 }
@@ -113,7 +107,6 @@ pub trait Run {
     fn repeated_value(&self) -> Option<f64>;
 }
 
-/// The part of a sample that plans need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleOutcome {
     pub key: String,
@@ -163,7 +156,6 @@ impl From<Sample> for SampleOutcome {
     }
 }
 
-/// Creates the error for a file of a schema that this apexmap does not know.
 pub(super) fn newer_schema_error(path: &Path) -> Error {
     Error::environment(
         format!("{} was written by a newer apexmap", path.display()),

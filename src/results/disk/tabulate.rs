@@ -15,10 +15,8 @@ use apexmap_measure::kernels::command::{COMMAND, is_own_parameter};
 use apexmap_theory::bounds::Limits;
 use std::collections::HashMap;
 
-/// Converts these journals to a table with one row per sample.
-///
-/// Samples whose key is not `current` are marked as `stale`: they were measured by another build, on another machine, or for
-/// a plan that has changed. For tests: [`Folder::table`](super::Folder::table) holds at most one sample at a time.
+/// Converts journals to a table, for tests: [`Folder::table`](super::Folder::table) holds at most one sample at a time. Samples
+/// whose key is not `current` are `stale`: of another build, machine or plan.
 pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
     let mut table = Tabulation::new(None);
     for record in records {
@@ -73,7 +71,6 @@ pub struct Tabulation {
     bound_by: ColumnHandle,
     /// Columns of each kernel's parameters and of its outputs, in their order.
     kernels: HashMap<String, [Names; 2]>,
-    /// Limits from the machine's card.
     limits: Option<Limits>,
     references: References,
 }
@@ -136,7 +133,6 @@ impl Tabulation {
         }
     }
 
-    /// Completes the table with the columns about disturbance.
     pub fn finish(self) -> Table {
         let mut table = self.builder.finish();
         disturbance_columns::add_columns(&mut table, self.references);

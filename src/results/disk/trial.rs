@@ -21,8 +21,7 @@ pub struct Trial {
 const MAX_NETWORK_RATIO: f64 = 2.0;
 
 impl Trial {
-    /// Returns a sentence if the card belongs to another network than that of the ranks; `None` if not, or if either has no
-    /// number.
+    /// Returns a sentence if the card is of another network than the ranks'; `None` if not, or if a number is missing.
     pub fn describe_network_mismatch(&self, card: &Card) -> Option<String> {
         let (measured, on_card) = (self.message_seconds?, card.get(catalogue::NETWORK_LATENCY_SECONDS.name)?);
         // Several pairs of a node wait for each other, so a longer time shows nothing.
@@ -41,7 +40,6 @@ impl Trial {
 }
 
 impl Folder {
-    /// Reads the trial measurements, `trial.json`; `None` if no trial was made.
     pub fn trial(&self) -> Result<Option<Trial>> {
         self.read_json("trial.json", "delete it: only the check of the card's network is lost")
     }

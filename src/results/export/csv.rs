@@ -1,11 +1,9 @@
 //! Comma-separated values as in RFC 4180, but with LF as line ends: a header, then one line per sample.
 //!
-//! The file has no comments, because many readers do not support them; [`describe`] makes a separate file about the columns in the
-//! vocabulary of "CSV on the Web", <https://www.w3.org/TR/tabular-metadata/>: programs that support it look for
-//! `X.csv-metadata.json` next to `X.csv`; all others ignore it. The unit is schema.org's `unitText`.
-//!
-//! Empty words and missing values are both empty cells: few readers could distinguish them. Reals have a point or an exponent
-//! and are read back to the last bit. Words that a spreadsheet would take for formulas are prefixed with an apostrophe.
+//! [`describe`] makes a separate file about the columns in the vocabulary of "CSV on the Web",
+//! <https://www.w3.org/TR/tabular-metadata/>, because many readers support no comments. Empty words and missing values are
+//! both empty cells. Reals are read back to the last bit. Words that a spreadsheet would take for formulas are prefixed with
+//! an apostrophe.
 
 use crate::table::column::{Column, Kind};
 use crate::table::columns;
@@ -65,14 +63,12 @@ fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
     csv.into_inner().map_err(IntoInnerError::into_error)
 }
 
-/// Returns the path of the description of a CSV file.
 pub fn metadata_path(csv: &Path) -> PathBuf {
     let mut name = csv.as_os_str().to_owned();
     name.push("-metadata.json");
     name.into()
 }
 
-/// Describes a CSV file with these columns, as JSON.
 pub fn describe(chosen: &[(&str, &Column)], csv: &Path, title: &str) -> String {
     let text = json!({
         "@context": "http://www.w3.org/ns/csvw",

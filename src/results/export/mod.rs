@@ -5,8 +5,7 @@ pub mod csv;
 use crate::table::column::{Column, Kind};
 use std::io::{Result, Write};
 
-/// Writes these rows of the columns as JSON lines: one object per row, all with the same keys, `null` for missing values and for
-/// infinity, which JSON does not have.
+/// Writes rows as JSON lines, all with the same keys; `null` for missing values and for infinity, which JSON does not have.
 pub fn write_json_lines(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
     let keys: Vec<String> = columns.iter().map(|(name, _)| to_json(name)).collect();
     // Each word is quoted once, not in each row.

@@ -38,10 +38,9 @@ pub fn read(text: &str) -> Result<Values, String> {
     let after = |mark: &str| head.rsplit_once(mark).map(|(_, rest)| rest.lines().next().unwrap_or_default());
     let host = after("Hostname: ").map(|host| host.trim().trim_matches('\'').to_owned());
     let mut values = Values {
-        program: format!("hpcc {version}").trim().to_owned(),
         host: host.filter(|host| !host.is_empty()),
         unix_seconds: head.rsplit_once("Current time (").and_then(|(_, rest)| rest.split(')').next()?.parse().ok()),
-        ..Values::default()
+        ..Values::new("hpcc", &version)
     };
     let processes = summary.count("CommWorldProcs").filter(|count| *count > 0);
     if processes.is_none() {
@@ -55,7 +54,7 @@ pub fn read(text: &str) -> Result<Values, String> {
     if summary.count("Success") == Some(0) {
         values.notes.push("HPCC reports Success=0: a part failed. Its lines above the summary say which.".into());
     }
-    if values.rows.is_empty() { Err("has a summary without a value that apexmap knows".into()) } else { Ok(values) }
+    values.require_rows("has a summary without a value that apexmap knows")
 }
 
 /// Adds the three variants of RandomAccess with one of its two streams.

@@ -2,7 +2,6 @@
 
 use super::values::{Row, Statistic, Values, scale};
 
-/// The part of the output that is read.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Part {
     Latency,
@@ -14,7 +13,6 @@ enum Part {
     Other,
 }
 
-/// The starts of the parts' headings.
 const HEADINGS: [(&str, Part); 6] = [
     ("Measuring idle latencies", Part::Latency),
     ("Measuring Peak", Part::Peak),
@@ -24,7 +22,6 @@ const HEADINGS: [(&str, Part); 6] = [
     ("Measuring cache-to-cache", Part::CacheToCache),
 ];
 
-/// The table whose rows are read.
 #[derive(Default)]
 struct Table {
     part: Part,
@@ -40,7 +37,7 @@ pub fn read(text: &str) -> Result<Values, String> {
     let version =
         text.split_once("Memory Latency Checker").and_then(|(_, rest)| rest.lines().next()).unwrap_or_default();
     let version = version.trim_start_matches([' ', '-', '\u{2013}', 'v']).split_whitespace().next().unwrap_or_default();
-    let mut values = Values { program: format!("mlc {version}").trim().to_owned(), ..Values::default() };
+    let mut values = Values::new("mlc", version);
     let mut table = Table::default();
     for line in text.lines().map(str::trim) {
         if line.starts_with("Measuring") {
@@ -57,11 +54,7 @@ pub fn read(text: &str) -> Result<Values, String> {
             values.rows.extend(table.rows(line));
         }
     }
-    if values.rows.is_empty() {
-        Err("has no table of Intel's Memory Latency Checker that can be read".into())
-    } else {
-        Ok(values)
-    }
+    values.require_rows("has no table of Intel's Memory Latency Checker that can be read")
 }
 
 impl Table {

@@ -1,8 +1,8 @@
 //! Outputs of other benchmark programs as results. Each reader is one file, and one line in [`READERS`].
 //!
-//! An imported result has no journals: its `samples.parquet` holds one row per value, and a copy of each file is next to it. The
-//! kernel, its parameters and the units are apexmap's where apexmap has the quantity; otherwise the kernel is named after the
-//! program, as in `osu.allreduce`. A parameter that the file does not give stays absent.
+//! The `samples.parquet` of an imported result holds one row per value, and a copy of each file is next to it. Kernels,
+//! parameters and units are apexmap's where it has the quantity; other kernels are named after the program, as in
+//! `osu.allreduce`. A parameter that the file does not give stays absent.
 
 mod hpcc;
 mod mlc;
@@ -26,7 +26,6 @@ pub struct Reader {
     read: fn(&str) -> Result<Values, String>,
 }
 
-/// The readers.
 pub const READERS: [Reader; 4] = [
     Reader {
         name: "HPCC (HPC Challenge)",
@@ -43,7 +42,6 @@ pub const READERS: [Reader; 4] = [
 ];
 
 impl Reader {
-    /// Returns the reader of a text, from its beginning or the whole of it.
     pub fn find(text: &str) -> Option<&'static Reader> {
         READERS.iter().find(|reader| reader.marks.iter().any(|mark| text.contains(mark)))
     }

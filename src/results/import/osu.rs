@@ -29,7 +29,6 @@ fn kernel(title: &str) -> (String, Option<&'static str>, Option<u64>) {
     (format!("osu.{}", words.join("_")), None, None)
 }
 
-/// The test whose rows are read.
 struct Test {
     kernel: String,
     operation: Option<&'static str>,
@@ -46,7 +45,7 @@ pub fn read(text: &str) -> Result<Values, String> {
         if let Some(title) = line.strip_prefix("# OSU ") {
             let (title, version) = title.rsplit_once(" v").unwrap_or((title, ""));
             match values.program.as_str() {
-                "" => values.program = format!("osu {}", version.trim()).trim().to_owned(),
+                "" => values.program = Values::new("osu", version.trim()).program,
                 // A file may hold the outputs of several versions.
                 program if !program.split(' ').any(|word| word == version.trim()) => {
                     values.program += &format!(" and {}", version.trim());
@@ -76,11 +75,7 @@ pub fn read(text: &str) -> Result<Values, String> {
     if !unread.is_empty() {
         values.notes.push(format!("Lines of tables that cannot be read, and are left out: {}.", unread.join(", ")));
     }
-    if values.rows.is_empty() {
-        Err("has no row of an OSU table: the test did not run to its end".into())
-    } else {
-        Ok(values)
-    }
+    values.require_rows("has no row of an OSU table: the test did not run to its end")
 }
 
 /// Reads a comment: names of columns, the number of pairs and the window, or the type of the data.
@@ -105,7 +100,6 @@ fn split_columns(line: &str) -> Vec<String> {
     text.split("  ").map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// Reads a row; `None` if it does not have a value for each column.
 fn read_row(test: &Test, fields: &[&str]) -> Option<Row> {
     if fields.len() != test.columns.len() {
         return None;

@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Files from which results are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultFile {
     Parquet,
@@ -18,7 +17,6 @@ pub enum ResultFile {
     Page,
 }
 
-/// Bytes of a file that are looked at.
 const HEAD_BYTES: u64 = 1 << 16;
 /// A tar file has this word at this place.
 const TAR: (usize, &[u8]) = (257, b"ustar");

@@ -8,8 +8,7 @@ const OPERATIONS: [&str; 4] = ["Copy", "Scale", "Add", "Triad"];
 
 pub fn read(text: &str) -> Result<Values, String> {
     let version = text.split_once("Revision:").and_then(|(_, rest)| rest.split_whitespace().next()).unwrap_or_default();
-    let mut values =
-        Values { program: format!("stream {}", version.trim_matches('$')).trim().to_owned(), ..Values::default() };
+    let mut values = Values::new("stream", version.trim_matches('$'));
     // A build without OpenMP runs on one thread and prints no number. The MPI version distributes its arrays over ranks.
     let ranks = number_after(text, "Data is distributed across");
     let threads = number_after(text, "Number of Threads counted").or(number_after(text, "Number of Threads requested"));
@@ -41,5 +40,5 @@ pub fn read(text: &str) -> Result<Values, String> {
         let is_wrong = text.contains("Failed Validation");
         values.rows.push(if is_wrong { row.fail(Status::Wrong, "STREAM reports failed validation") } else { row });
     }
-    if values.rows.is_empty() { Err("has no table of STREAM: it did not run to its end".into()) } else { Ok(values) }
+    values.require_rows("has no table of STREAM: it did not run to its end")
 }

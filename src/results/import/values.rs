@@ -7,30 +7,19 @@ use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use std::collections::HashMap;
 
-/// What a value is: the best of several runs, a mean, or one of the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statistic {
-    Best,
-    Mean,
-    Sample,
-}
-
-impl Statistic {
-    fn name(self) -> &'static str {
-        match self {
-            Statistic::Best => "best",
-            Statistic::Mean => "mean",
-            Statistic::Sample => "sample",
-        }
+apexmap_base::words! {
+    /// What a value is: the best of several runs, a mean, or one of the samples.
+    pub enum Statistic {
+        Best = "best",
+        Mean = "mean",
+        Sample = "sample",
     }
 }
 
-/// The values of a file.
 #[derive(Debug, Default)]
 pub struct Values {
     /// The program with its version: `hpcc 1.5.0`.
     pub program: String,
-    /// The host that the file names.
     pub host: Option<String>,
     /// The end of the run, in seconds since 1970.
     pub unix_seconds: Option<f64>,
@@ -39,7 +28,17 @@ pub struct Values {
     pub notes: Vec<String>,
 }
 
-/// Values of one point.
+impl Values {
+    pub fn new(program: &str, version: &str) -> Self {
+        Self { program: format!("{program} {version}").trim().to_owned(), ..Self::default() }
+    }
+
+    /// Rejects a file without values. `problem` follows the name of the file.
+    pub fn require_rows(self, problem: &str) -> Result<Self, String> {
+        if self.rows.is_empty() { Err(problem.into()) } else { Ok(self) }
+    }
+}
+
 #[derive(Debug)]
 pub struct Row {
     kernel: String,
@@ -77,7 +76,6 @@ impl Row {
         self.fail(Status::Failed, message)
     }
 
-    /// Sets a value if the file has it.
     pub fn known_value(self, column: &str, value: Option<f64>) -> Self {
         match value {
             Some(value) => self.value(column, value),
@@ -97,9 +95,7 @@ impl Row {
     }
 }
 
-/// Makes the table of files, each with its name. Each file counts as a launch.
-///
-/// Columns before [`IMPORTED_FROM`] identify the point, also those that no kernel of apexmap has.
+/// Makes the table of files, each with its name and as a launch. Columns before [`IMPORTED_FROM`] identify the point.
 pub fn tabulate(files: &[(String, Values)]) -> Table {
     let rows: Vec<(usize, &Row)> = files
         .iter()

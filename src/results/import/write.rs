@@ -8,19 +8,17 @@ use crate::disk::manifest::{Import, Manifest};
 use crate::disk::{Folder, parquet};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
-use apexmap_base::provenance::{Granularity, Host, Processors};
+use apexmap_base::provenance::{Host, Processors};
 use apexmap_base::sample::Status;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Maximum bytes of a file.
 const MAX_BYTES: u64 = 64 << 20;
-/// The folder of the copies.
 const COPIES: &str = "imported";
 
-/// Imports files into a new result, and returns its manifest. Each file is a launch. `machine` is the name of the machine; without
-/// one it is the host that the files name, or the name of the first file. `cores`: those of the machine, if the user states them.
+/// Imports files into a new result, each as a launch. The machine is `machine`, else the host in a file, else the name of the
+/// first file. `cores`: those of the machine, if the user states them.
 pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>, cores: Option<u32>) -> Result<Manifest> {
     // All files are read before anything is written, so a file that cannot be read leaves no partial result.
     let mut read_files = Vec::new();
@@ -86,7 +84,6 @@ fn make_folder(folder: &Path) -> Result<PathBuf> {
     Ok(copies)
 }
 
-/// Reads the text of a file by the reader of its program.
 fn read(path: &Path, text: &str) -> Result<Values> {
     let Some(reader) = Reader::find(text) else {
         let names = READERS.iter().map(|reader| reader.name).collect::<Vec<_>>().join(", ");
@@ -105,20 +102,8 @@ fn read(path: &Path, text: &str) -> Result<Values> {
 fn unknown_host(name: String, cores: Option<u32>) -> Host {
     Host {
         name,
-        cpu_model: String::new(),
         processors: Processors { cores, ..Processors::default() },
-        memory_bytes: 0,
-        caches: Vec::new(),
-        last_cache_seen_bytes: None,
-        memory_side_cache_bytes: None,
-        granularity: Granularity::default(),
-        tlb_entries_4k: None,
-        tlb_entries_2m: None,
-        cycle_hertz: None,
         cycle_source: "unknown".into(),
-        kernel: String::new(),
-        governor: None,
-        huge_pages: None,
-        load: None,
+        ..Host::default()
     }
 }

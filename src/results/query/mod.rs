@@ -47,9 +47,8 @@ pub struct QueryGroups {
     pub import: Option<String>,
 }
 
-/// Returns the type of nodes if it differs within a group, and the columns, besides `by`, that differ within some groups but not
-/// within all, if grouping by them too leaves one point in each group. Without them, a table would compare medians of one point
-/// with medians of several.
+/// Returns the type of nodes if it differs within a group, and columns that differ within some groups only, if grouping by them
+/// too leaves one point per group. Otherwise a table would compare medians of one point with medians of several.
 pub fn missing_columns<'a>(samples: &'a Samples, by: &[&'a str]) -> Result<Vec<&'a str>> {
     let (mut by, mut given) = (by.to_vec(), by.len());
     let is_mixed = |cell: &Cell| !cell.samples.is_constant(NODE_TYPE);

@@ -15,8 +15,7 @@ pub fn text(groups: &QueryGroups) -> String {
     text_within(groups, None)
 }
 
-/// Formats a table like [`text`]. If its lines would be longer than `width`, the heads of columns are broken at underscores,
-/// intervals have one unit, and a first column of words becomes headings.
+/// Formats like [`text`], but within `width` if possible: broken heads, one unit per interval, words as headings.
 pub fn text_within(groups: &QueryGroups, width: Option<usize>) -> String {
     let table = table(groups, false);
     let is_too_wide = |width: usize| table.lines().any(|line| line.chars().count() > width);
@@ -52,7 +51,6 @@ fn table(groups: &QueryGroups, narrow: bool) -> String {
     table.to_string()
 }
 
-/// Maximum length of a line of a broken head.
 const MAX_HEAD: usize = 12;
 
 /// Breaks a name into lines that end with underscores, each as long as [`MAX_HEAD`] allows.
@@ -67,7 +65,6 @@ fn broken_at_underscores(name: &str) -> String {
     lines.join("\n")
 }
 
-/// Explains the basis of the intervals.
 fn footer(groups: &QueryGroups) -> String {
     let has_basis = |basis: Basis| {
         let group_has_basis =
@@ -139,13 +136,10 @@ fn format_value(value: &Value) -> String {
     }
 }
 
-/// Suffixes of the columns of a selected column.
 const PARTS: [&str; 8] = ["n", "median", "low", "high", "min", "max", "launches", "basis"];
 
-/// Formats one line per group: the grouping columns, the numbers of good and failed samples, and columns for each selected
-/// one. These are `_n`, `_median`, `_low` and `_high` (the 95 % interval of the median), `_min` and `_max`, in base units,
-/// `_launches`, and `_basis`: whether the interval is over `launches`, over `samples` within one launch, or absent
-/// (`nothing`).
+/// Formats one line per group: the grouping columns, the numbers of good and failed samples, and for each selected column `_n`,
+/// `_median`, `_low` and `_high` (95 % interval), `_min`, `_max`, `_launches` and `_basis` of the interval, in base units.
 pub fn csv(groups: &QueryGroups) -> String {
     let mut head = groups.by.clone();
     head.extend(["samples".to_owned(), "failed".to_owned()]);
@@ -175,8 +169,7 @@ pub fn csv(groups: &QueryGroups) -> String {
     csv::text(rows)
 }
 
-/// Returns an array of objects: `by`, `samples`, `failures` (the statuses), and the summary of each selected column in base
-/// units, `null` if it has no value.
+/// Returns an array of objects with `by`, `samples`, `failures`, and a summary or `null` of each selected column in base units.
 pub fn json(groups: &QueryGroups) -> serde_json::Value {
     let group_json = |group: &QueryGroup| {
         let by: Map<_, _> = groups.by.iter().zip(&group.by).map(|(name, value)| (name.clone(), json!(value))).collect();

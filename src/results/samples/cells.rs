@@ -27,8 +27,7 @@ impl Cell {
 }
 
 impl Samples {
-    /// Groups the samples by the columns `by` and sorts the cells by their values. Samples without a value in a grouping
-    /// column are omitted.
+    /// Groups the samples by columns and sorts the cells by their values. Samples without such a value are omitted.
     pub fn cells(&self, by: &[&str]) -> Result<Vec<Cell>> {
         self.cells_with(by, None)
     }
@@ -49,7 +48,7 @@ impl Samples {
 }
 
 /// Checks that each cell holds samples of one point. The error is the first parameter that differs within a cell.
-pub fn single_points<'a, C: IntoIterator<Item = &'a Cell>>(cells: C, by: &[&str]) -> std::result::Result<(), Mixture> {
+pub fn single_points<'a, C: IntoIterator<Item = &'a Cell>>(cells: C, by: &[&str]) -> Result<(), Mixture> {
     cells.into_iter().try_for_each(|cell| cell.samples.single_point(by))
 }
 

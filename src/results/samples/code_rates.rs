@@ -10,12 +10,11 @@
 use crate::samples::Samples;
 use crate::samples::cells::single_points;
 use crate::samples::groups::SampleGroup;
-use crate::samples::sized_rates::{Ends, Rate, at_size, rate};
 use crate::table::columns::{ALPHA, BLOCK};
 use apexmap_base::error::Result;
-use apexmap_base::units::WORD_BYTES;
+use apexmap_base::units::{Unit, WORD_BYTES, is_informative, quantity, quantity_with_interval};
 use apexmap_theory::codes::{Accesses, Code};
-use apexmap_theory::places::{CodeSite, Kind, NoRate, interpolate, position};
+use apexmap_theory::places::{CodeSite, Kind, NoRate, interpolate, position, sizes_around};
 use std::collections::BTreeMap;
 
 const MEMORY: &str = "memory_words";
@@ -30,7 +29,7 @@ const WORDS_PER_LINE: f64 = 8.0;
 const SAME_RATE: f64 = 1.5;
 /// Visits have one distance if 90 % come back after at most this factor times the median. Those of uniform addresses have 1.95.
 const ONE_DISTANCE: f64 = 2.0;
-/// Share of the time of a code above which sites with a bound make the sum a bound. The scalar sums of `benches/sites.c` take up to 3.4
+/// Share of the time above which sites with a bound make the sum a bound. Scalar sums (`benches/sites.c`) take up to 3.4
 /// times as long as the map in a last cache.
 const BOUND_SHARE: f64 = 0.25;
 
@@ -103,14 +102,13 @@ impl Map {
         })
     }
 
-    fn read(&self, place: [f64; 2]) -> std::result::Result<Ends, NoRate> {
+    fn read(&self, place: [f64; 2]) -> Result<Ends, NoRate> {
         let [xs, ys] = &self.axes;
         let end = |end: usize| interpolate([xs, ys], |i, j| self.values[i * ys.len() + j][end], place);
         let [low, high] = [1, 2].map(|side| end(side).unwrap_or(f64::NAN));
         Ok([end(0)?, low, high])
     }
 
-    /// Returns whether the values of its key other than the pages are the same.
     fn is_like(&self, other: &Self) -> bool {
         let key =
             |map: &Self| map.group.key.iter().filter(|(column, _)| column != "pages").cloned().collect::<Vec<_>>();
@@ -120,7 +118,6 @@ impl Map {
     }
 }
 
-/// The maps of a result.
 pub struct CodeRates {
     maps: Vec<Map>,
 }
@@ -130,7 +127,6 @@ pub struct CodeRates {
 pub struct RateColumn<'a>(&'a Map);
 
 impl<'a> RateColumn<'a> {
-    /// Its group, without its size.
     pub fn group(&self) -> &'a SampleGroup {
         &self.0.group
     }
@@ -140,7 +136,6 @@ impl<'a> RateColumn<'a> {
     }
 }
 
-/// The rate of a code, and its parts without a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeRate {
     /// An upper bound if parts are missing, too; `None` if all are.
@@ -211,8 +206,7 @@ impl CodeRates {
         CodeRate { rate: value.is_finite().then_some(Rate { value, interval, read_at, is_bound }), missing }
     }
 
-    /// Returns the rate of a site per rank.
-    pub fn site(&self, column: RateColumn, site: &CodeSite) -> std::result::Result<Rate, NoRate> {
+    pub fn site(&self, column: RateColumn, site: &CodeSite) -> Result<Rate, NoRate> {
         let role = match site.kind {
             Kind::Sweep | Kind::Strided => {
                 return match (self.of(column, Role::Strided).next(), site.kind) {
@@ -228,7 +222,7 @@ impl CodeRates {
     }
 
     /// Returns the rate per rank at the place of a code without sites.
-    fn place(&self, column: RateColumn, code: &Code) -> std::result::Result<Rate, NoRate> {
+    fn place(&self, column: RateColumn, code: &Code) -> Result<Rate, NoRate> {
         let role = match code.accesses {
             Accesses::Independent => Role::Independent,
             Accesses::Dependent => Role::Dependent,
@@ -248,7 +242,7 @@ impl CodeRates {
         role: Role,
         site: &CodeSite,
         size_on: impl Fn(&[f64]) -> Option<f64>,
-    ) -> std::result::Result<Rate, NoRate> {
+    ) -> Result<Rate, NoRate> {
         let mut maps: Vec<&Map> = self.of(column, role).collect();
         let own = |map: &Map| map.pages == column.0.pages;
         maps.retain(|map| own(map) || map.bytes.is_some_and(|size| size <= ANY_PAGES_BYTES));
@@ -281,7 +275,7 @@ impl CodeRates {
     }
 
     /// Reads the map of strides at the memory between two visits. Most visits must have one rate.
-    fn strides_by_reuse(&self, column: RateColumn, site: &CodeSite) -> std::result::Result<Rate, NoRate> {
+    fn strides_by_reuse(&self, column: RateColumn, site: &CodeSite) -> Result<Rate, NoRate> {
         let ends = site.reused.unwrap_or([site.bytes; 2]);
         let [half, most] = ends.map(|size| self.strides(column, site.stride, size));
         let (half, most) = (half?, most?);
@@ -294,7 +288,7 @@ impl CodeRates {
     }
 
     /// Reads the map of strides where the lines of a pass fill `bytes`.
-    fn strides(&self, column: RateColumn, stride: f64, bytes: f64) -> std::result::Result<Rate, NoRate> {
+    fn strides(&self, column: RateColumn, stride: f64, bytes: f64) -> Result<Rate, NoRate> {
         let maps: Vec<&Map> = self.of(column, Role::Strided).collect();
         let is_own = |map: &Map| map.pages == column.0.pages || stride < ANY_PAGES_STRIDE;
         let mut strides: Vec<f64> = maps.iter().flat_map(|map| &map.axes[0]).copied().collect();
@@ -332,4 +326,49 @@ impl Map {
         let values = row.map_or(&[][..], |row| &self.values[row * ys.len()..(row + 1) * ys.len()]);
         ys.iter().copied().zip(values.iter().copied()).filter(|(_, ends)| ends[0].is_finite())
     }
+}
+
+/// A rate in bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    pub value: f64,
+    /// 95 %, if all points around the place have one.
+    pub interval: Option<(f64, f64)>,
+    /// The measured size in bytes that stands for another one.
+    pub read_at: Option<f64>,
+    /// Whether it is an upper bound: a sweep through caches is as fast as its instructions, and the map has the fastest ones.
+    pub is_bound: bool,
+}
+
+impl Rate {
+    #[must_use]
+    pub fn times(self, ranks: f64) -> Self {
+        let interval = self.interval.map(|(low, high)| (low * ranks, high * ranks));
+        Self { value: self.value * ranks, interval, ..self }
+    }
+
+    /// Returns the rate with its interval, for people: `< 112 GB/s (91 to 138)`.
+    pub fn words(&self) -> String {
+        let unit = Unit::BytesPerSecond;
+        let ends = self.interval.filter(|ends| is_informative(*ends));
+        let words =
+            ends.map_or_else(|| quantity(self.value, unit), |ends| quantity_with_interval(self.value, ends, unit));
+        if self.is_bound { format!("< {words}") } else { words }
+    }
+}
+
+/// Median, low and high end of a point or a place; NaN where unknown.
+pub type Ends = [f64; 3];
+
+/// Returns the rate at a size from those at ascending sizes, between which logarithms are interpolated.
+pub fn at_size(rates: &[(f64, Ends)], size: f64) -> Result<Rate, NoRate> {
+    let sizes: Vec<f64> = rates.iter().map(|(size, _)| *size).collect();
+    let around = sizes_around(&sizes, size).ok_or(NoRate::Size(size))?;
+    let end = |end: usize| around.iter().map(|(index, weight)| weight * rates[*index].1[end].ln()).sum::<f64>().exp();
+    let alone = Some(sizes[around[0].0]).filter(|measured| around.len() == 1 && *measured != size);
+    Ok(rate([0, 1, 2].map(end), alone))
+}
+
+pub fn rate([value, low, high]: Ends, read_at: Option<f64>) -> Rate {
+    Rate { value, interval: (low.is_finite() && high.is_finite()).then_some((low, high)), read_at, is_bound: false }
 }

@@ -54,7 +54,6 @@ impl Samples {
     }
 }
 
-/// Returns a value as a coordinate.
 pub fn coordinate(value: &Value) -> Result<f64> {
     value.as_f64().ok_or_else(|| {
         Error::input(format!("\"{value}\" is text, but an axis needs numbers"), "use it in --where instead")
@@ -98,7 +97,6 @@ impl<T, D: Dimension> Cube<Option<T>, D> {
 }
 
 impl<T, D: Dimension> Cube<T, D> {
-    /// Returns the index of an axis, by the name of its column or by the paper's name.
     fn axis(&self, name: &str) -> Result<usize> {
         let has_name = |axis: &CubeAxis| axis.name == name || axis.name == columns::resolve(name);
         self.axes.iter().position(has_name).ok_or_else(|| {
@@ -124,9 +122,6 @@ impl<D: Dimension> Cube<f64, D> {
     }
 
     /// Divides by another cube with the same axes; NaN where either value is missing.
-    ///
-    /// # Errors
-    /// If the axes differ.
     pub fn ratio(&self, base: &Self) -> Result<Self> {
         if self.axes != base.axes {
             return Err(Error::input("the two arrays have different axes", "select samples with the same values"));

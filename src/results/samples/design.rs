@@ -11,14 +11,12 @@ pub struct Design<'a> {
 }
 
 impl<'a> Design<'a> {
-    /// Adds a column: one code per point, equal for equal values of this column.
     pub fn add(&mut self, name: &'a str, codes: Vec<Option<u64>>) {
         self.names.push(name);
         self.codes.push(codes);
     }
 
-    /// Returns the columns with at least two different values. Points without a value do not count, because their kernel does
-    /// not have the parameter.
+    /// Returns the columns with at least two different values. Points whose kernel has no such parameter do not count.
     pub fn varying_columns(&self) -> Vec<&'a str> {
         self.names.iter().copied().filter(|name| self.varies(name)).collect()
     }
@@ -30,9 +28,8 @@ impl<'a> Design<'a> {
         present_codes.any(|code| Some(code) != first)
     }
 
-    /// Returns whether points with equal values in all columns of `from` have equal values in this column. A column of `from`
-    /// counts only if it has a value wherever this one has: a parameter carries no information about kernels that do not have
-    /// it.
+    /// Returns whether equal values in all columns of `from` give equal values here. A column of `from` counts only if it has
+    /// a value wherever this one has: a parameter says nothing about kernels without it.
     pub fn depends_on(&self, name: &str, from: &[&str]) -> bool {
         let Some(column) = self.column(name) else { return true };
         let is_known_where =
@@ -46,8 +43,8 @@ impl<'a> Design<'a> {
         })
     }
 
-    /// Returns the columns among `names` that vary and do not depend on the others together. If columns depend on each other,
-    /// the first ones remain.
+    /// Returns the columns that vary and do not depend on the others together. Of columns that depend on each other, the
+    /// first remain.
     pub fn independent_columns<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         let mut kept: Vec<&str> = names.iter().copied().filter(|name| self.varies(name)).collect();
         // Backwards, so that the first ones remain.

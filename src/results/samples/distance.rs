@@ -15,7 +15,6 @@ const MAX_BARRIER_RATIO: f64 = 2.0;
 /// Transport of the messages, and number of ranks.
 type Ranks = (String, usize);
 
-/// Returns the median time of a barrier in seconds, by ranks.
 fn barrier_times(samples: &Samples) -> BTreeMap<Ranks, f64> {
     let samples = samples.good();
     let (table, column) = (samples.table(), Fact::BarrierCanary.info().column);

@@ -1,21 +1,17 @@
 //! Estimates a value and its 95 % confidence interval from samples. Tables, figures, machine cards, shares of limits and
 //! comparisons use only these estimates.
 //!
-//! Samples of one launch are not independent, because they share pages, placement and neighbours. With several launches, each
-//! launch therefore contributes one value, the median of its samples. The estimate is the geometric mean of these medians.
-//! The interval is Student's t on their logarithms, or on the medians themselves if one is not positive. It covers
-//! differences between launches: it shows how much another run with the same number of launches would differ by chance.
+//! Samples of one launch share pages, placement and neighbours. With several launches, each therefore contributes one value,
+//! the median of its samples. The estimate is the geometric mean of these medians, with Student's t interval of their
+//! logarithms, or of the medians if one is not positive: how much another run with as many launches would differ by chance.
 //!
-//! With a single launch, samples are the unit. The estimate is their median, and the interval comes from order statistics
-//! ([`median_interval_rank`](apexmap_theory::statistics::median_interval_rank)). It is widened if successive samples are
-//! correlated ([`autocorrelation`](apexmap_theory::statistics::autocorrelation)). Such an interval does not include
-//! differences between launches.
+//! With a single launch, the estimate is the median of its samples, and the interval comes from order statistics
+//! ([`median_interval_rank`](apexmap_theory::statistics::median_interval_rank)), widened if successive samples are correlated
+//! ([`autocorrelation`](apexmap_theory::statistics::autocorrelation)). It does not include differences between launches.
 //!
-//! Steps of the clock and trends within launches are errors that more samples do not reduce. Intervals and tests include them
-//! ([`remarks`](crate::samples::remarks)).
-//!
-//! Two sides of the same run are compared block by block, so that common effects on a block of launches cancel. All others
-//! are compared by Welch's t (B. L. Welch, Biometrika 34, 1947).
+//! Intervals and tests include steps of the clock and trends within launches ([`remarks`](crate::samples::remarks)). Sides of
+//! one run are compared block by block, so that common effects cancel, all others by Welch's t (B. L. Welch, Biometrika 34,
+//! 1947).
 
 use crate::samples::Samples;
 use crate::table::columns::{IMPORTED_FROM, NODE_TYPE, STATISTIC};
@@ -27,18 +23,15 @@ use apexmap_theory::statistics::{Summary, median};
 use foldhash::fast::RandomState;
 use std::collections::{BTreeMap, HashSet};
 
-/// Values of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchValues {
     /// Block of the launch: its index among the launches of its rank count.
     pub block: Option<u64>,
-    /// The values, at least one.
     pub values: Vec<f64>,
     /// Error of the logarithms that more values do not reduce ([`Samples::systematic_error`]).
     pub systematic: f64,
 }
 
-/// A mean and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     pub value: f64,
@@ -62,7 +55,6 @@ impl Mean {
         Some(Self { value, variance: squares / (n - 1.0) / n, freedom: n - 1.0, systematic: 0.0 })
     }
 
-    /// Returns a mean without uncertainty.
     pub fn from_exact(value: f64) -> Self {
         Self { value, variance: 0.0, freedom: f64::INFINITY, systematic: 0.0 }
     }
@@ -83,12 +75,10 @@ impl Mean {
         Self { value, variance, freedom, systematic }
     }
 
-    /// Returns `self - other`.
     pub fn subtract(&self, other: &Mean) -> Self {
         Self::sum(&[(1.0, *self), (-1.0, *other)])
     }
 
-    /// Returns the 95 % interval.
     pub fn interval(&self) -> (f64, f64) {
         let random = if self.variance > 0.0 { t_quantile(self.freedom, 0.975) * self.variance.sqrt() } else { 0.0 };
         let half = random + self.systematic;
@@ -112,10 +102,8 @@ impl Mean {
     }
 }
 
-/// Returns median, interval and extremes of the values of some launches; `None` without values.
-///
-/// `widening` is the factor, at least 1, that moves the logarithms of the ends of an interval within a single launch away
-/// from the median. `None` omits such an interval.
+/// Returns median, interval and extremes over launches. `widening`, at least 1, moves the logarithms of the ends of an interval
+/// within a single launch away from the median; `None` omits such an interval.
 pub fn summarise(launches: &[LaunchValues], widening: Option<f64>) -> Option<Summary> {
     let values: Vec<f64> = launches.iter().flat_map(|launch| &launch.values).copied().collect();
     let pooled = Summary::from_samples(&values)?;
@@ -148,8 +136,7 @@ pub fn systematic(launches: &[LaunchValues]) -> f64 {
     launches.iter().map(|launch| launch.systematic).fold(0.0, f64::max)
 }
 
-/// Returns the number of launches or samples of an interval that is too wide to be useful: `2 launches`. `None` for useful
-/// intervals and without an interval.
+/// Returns the number of launches or samples of an interval that is too wide to be useful: `2 launches`.
 pub fn unknown_interval_basis(summary: &Summary) -> Option<String> {
     let over = if summary.launches > 1 { plural(summary.launches, "launch") } else { plural(summary.n, "sample") };
     summary.interval.filter(|ends| !is_informative(*ends)).map(|_| over)
@@ -184,19 +171,15 @@ fn block_log_medians(launches: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
     blocks.into_iter().map(|(block, values)| Some((block, median(&values)?.ln()))).collect()
 }
 
-/// Returns the logarithms of the ratio of two sides of one run, block by block; `None` if fewer than two blocks have both
-/// sides.
+/// Returns the logarithms of the ratio of two sides of a run by block; `None` if fewer than two blocks have both sides.
 pub fn pairs(side: &[LaunchValues], base: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
     let (side, base) = (block_log_medians(side)?, block_log_medians(base)?);
     let difference = |(block, side): (u64, f64)| Some((block, side - base.get(&block)?));
     Some(side.into_iter().filter_map(difference).collect()).filter(|pairs: &BTreeMap<u64, f64>| pairs.len() > 1)
 }
 
-/// Returns the logarithm of the ratio of one side to another, both positive; `None` if the difference between launches is
-/// unknown.
-///
-/// `same_run`: both sides were measured in one run, so that their blocks share time and machine. They are compared block by
-/// block if at least two blocks have both sides.
+/// Returns the logarithm of the ratio of two sides; `None` if the difference between launches is unknown. With `same_run`,
+/// blocks share time and machine, and are compared one by one if at least two have both sides.
 pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -> Option<(Mean, Basis)> {
     if let Some(pairs) = same_run.then(|| pairs(side, base)).flatten() {
         let mean = Mean::from_values(&pairs.into_values().collect::<Vec<_>>())?;
@@ -209,13 +192,9 @@ pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -
 pub const METHOD_COLUMNS: [&str; 9] =
     ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds", IMPORTED_FROM, STATISTIC];
 
-/// Estimates.
 impl Samples {
-    /// Returns median, interval and extremes of a column; `None` if no sample has a value. All tables and figures use this
-    /// summary.
-    ///
-    /// Samples of unlike nodes have no summary. With several launches, launches are the unit. Samples of several points
-    /// whose launches measured different points have no interval.
+    /// Returns median, interval and extremes of a column, for all tables and figures. Samples of unlike nodes have no
+    /// summary. With several launches, launches are the unit; if they measured different points, there is no interval.
     pub fn summary(&self, name: &str) -> Option<Summary> {
         if !self.is_constant(NODE_TYPE) {
             return None;
@@ -236,8 +215,8 @@ impl Samples {
         summarise(&[block_values(self.clone())], None)
     }
 
-    /// Returns the summary of the one simulated sample of a point, with the interval that follows from the intervals of its card: Student's t
-    /// on the logarithms of the times with numbers drawn from these. `None` for other samples.
+    /// Returns the summary of the one simulated sample of a point, with Student's t interval of the logarithms of the times
+    /// with numbers drawn from the card.
     fn simulated_summary(&self, name: &str) -> Option<Summary> {
         let ([value], [spread], [draws]) =
             (&self.numbers(name)[..], &self.numbers("card_spread")[..], &self.numbers("card_draws")[..])
@@ -305,7 +284,6 @@ impl Samples {
         text
     }
 
-    /// Returns the values of a column by launch.
     pub fn launch_values(&self, name: &str) -> Vec<LaunchValues> {
         let systematic = if is_rate_or_time(name) { self.systematic_error() } else { 0.0 };
         let launch_values = |samples: Samples| LaunchValues {
@@ -322,7 +300,6 @@ impl Samples {
     }
 }
 
-/// Returns whether a column is a time or follows from it.
 fn is_rate_or_time(name: &str) -> bool {
     (name.ends_with("seconds") || name.contains("_per_")) && !name.starts_with("simulation_")
 }
@@ -335,7 +312,6 @@ fn have_same_points<'a>(parts: impl IntoIterator<Item = &'a Samples>) -> bool {
     parts.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// Computes the autocorrelation of the current good samples of a table.
 fn correlation(samples: &Samples) -> Option<Autocorrelation> {
     let good = samples.current().good();
     let time = good.column("seconds")?;

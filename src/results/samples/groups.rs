@@ -1,17 +1,17 @@
-//! Groups the samples of a sweep into surfaces.
+//! Groups the samples of a sweep into surfaces. Samples of unlike nodes are kept apart.
 
 use crate::samples::Samples;
 use crate::samples::cells::Cell;
-use crate::samples::node_types::short_names;
 use crate::table::column::Column;
 use crate::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE, Role, caption, label};
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
+use apexmap_base::sample::MIXED_NODES;
+use apexmap_base::units::plural;
 use apexmap_measure::kernels::Kernel;
 use apexmap_theory::statistics::Summary;
 
-/// Samples of one kernel that differ only in alpha and L and in parameters that depend on them. For kernels without alpha and
-/// L: samples that differ only in numbers.
+/// Samples of one kernel that differ only in alpha, L and what depends on them; without alpha and L, only in numbers.
 #[derive(Clone, Debug)]
 pub struct SampleGroup {
     /// Values of the columns that distinguish this group from others.
@@ -19,7 +19,6 @@ pub struct SampleGroup {
     /// Short name of its type of nodes, if the key has it.
     pub node_type: Option<String>,
     pub samples: Samples,
-    /// The headline column of its kernel.
     pub headline: &'static str,
     /// Columns that distinguish its points.
     pub axes: Vec<String>,
@@ -35,7 +34,6 @@ impl SampleGroup {
         key_label(&self.key)
     }
 
-    /// Returns the position of a cell in the group: `alpha = 1, L = 64`.
     pub fn place(&self, cell: &Cell) -> String {
         self.axes.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
     }
@@ -54,7 +52,6 @@ impl SampleGroup {
         Ok(cells)
     }
 
-    /// Returns whether the group has a surface.
     pub fn is_surface(&self) -> bool {
         self.alphas.len() > 1 && self.blocks.len() > 1
     }
@@ -69,7 +66,6 @@ pub fn key_label(key: &[(String, Value)]) -> String {
     key.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns whether a kernel has a surface over alpha and L.
 pub fn has_surface(kernel: &Kernel) -> bool {
     [ALPHA, BLOCK].iter().all(|name| kernel.parameters.iter().any(|parameter| parameter.column == *name))
 }
@@ -80,7 +76,6 @@ impl Samples {
         self.first_value("chains")?.as_f64()
     }
 
-    /// Returns the parameters that vary in the whole table but not among these samples, with their values.
     pub fn held_parameters(&self) -> Vec<(&str, Value)> {
         let varying = self.whole.parameters.get_or_init(|| {
             let plan = self.with_rows((0..self.table().rows).collect()).current();
@@ -90,7 +85,6 @@ impl Samples {
         varying.iter().filter_map(|name| Some((name.as_str(), self.common_value(name)?))).collect()
     }
 
-    /// Describes a column in the terms of these samples' kernels.
     pub fn describe(&self, column: &str) -> ColumnDescription {
         columns::describe_of(column, self.words("kernel"))
     }
@@ -142,5 +136,62 @@ impl Samples {
             }
         }
         Ok(groups)
+    }
+}
+
+/// Returns a short name of each type: its first parts that not all types have, as few as distinguish it.
+pub fn short_names(types: &[&str]) -> Vec<String> {
+    let is_common = |part: &&str| types.iter().all(|name| name.split(", ").any(|other| other == *part));
+    let own: Vec<Vec<&str>> =
+        types.iter().map(|name| name.split(", ").filter(|part| !is_common(part)).collect()).collect();
+    let short = |parts: &Vec<&str>| {
+        let is_unique = |count: &usize| own.iter().filter(|other| other.starts_with(&parts[..*count])).count() == 1;
+        let count = (1..=parts.len()).find(is_unique).unwrap_or(parts.len());
+        parts[..count].join(", ")
+    };
+    own.iter().map(short).collect()
+}
+
+impl Samples {
+    /// Returns a sentence about the types of nodes if the samples were taken on several, or on a mixture; `None` otherwise.
+    pub fn describe_node_types(&self) -> Option<String> {
+        let types = self.group_by(&[NODE_TYPE]);
+        if types.len() < 2 && !self.has_mixed_nodes() {
+            return None;
+        }
+        let describe = |part: &Samples| {
+            let name = Some(part.first_word(NODE_TYPE)).filter(|name| !name.is_empty()).unwrap_or("unknown");
+            format!("{} ({}, launch {})", caption(name), plural(part.len(), "sample"), part.value_list("launch"))
+        };
+        let list = types.iter().map(describe).collect::<Vec<_>>().join("; ");
+        Some(match types.len() {
+            1 => format!("The ranks of a launch were on unlike nodes: {list}."),
+            count => format!("The samples are from {count} types of nodes, which are kept apart: {list}."),
+        })
+    }
+
+    /// Returns whether ranks of a launch were on unlike nodes.
+    pub fn has_mixed_nodes(&self) -> bool {
+        self.words(NODE_TYPE).iter().any(|name| name.starts_with(MIXED_NODES))
+    }
+
+    /// Requires good samples on one type of nodes, unless the columns `by` keep types apart.
+    pub fn require_one_node_type(&self, by: &[&str]) -> Result<()> {
+        let good = self.good();
+        if by.contains(&NODE_TYPE) || good.is_constant(NODE_TYPE) {
+            return Ok(());
+        }
+        let choice = good.mixture(NODE_TYPE).choice;
+        Err(Error::input(
+            format!("the samples are from unlike nodes: {}", good.value_list(NODE_TYPE)),
+            format!("choose one type with --where '{choice}'"),
+        ))
+    }
+
+    /// Returns the samples on the type of nodes of the newest sample.
+    pub fn on_newest_node_type(&self) -> Self {
+        let newest_time = |part: &Samples| part.numbers("unix_seconds").into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let types = self.group_by(&[NODE_TYPE]).into_iter();
+        types.max_by(|a, b| newest_time(a).total_cmp(&newest_time(b))).unwrap_or_else(|| self.clone())
     }
 }

@@ -1,5 +1,4 @@
-//! Summarises how quiet the machine was over many samples, in one sentence, and warns about numbers that are no measurement of a quiet
-//! machine.
+//! Summarises how quiet the machine was in one sentence, and warns about numbers that are no measurement of a quiet machine.
 
 use crate::samples::Samples;
 use crate::samples::stamp::{Banner, Stamp};
@@ -21,9 +20,7 @@ type CauseCounts = BTreeMap<String, usize>;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
     verdicts: Vec<Quietness>,
-    /// Causes of disturbed samples.
     causes: CauseCounts,
-    /// Causes that cost no time.
     conditions: CauseCounts,
     /// Number of disturbed samples by cause in plain words. Several causes may have the same words.
     plain_causes: BTreeMap<&'static str, usize>,
@@ -43,7 +40,6 @@ pub struct Slowing {
 }
 
 impl Slowing {
-    /// Of samples that nothing disturbs, such as those of a card.
     pub const NONE: Self = Self { disturbed: 0, samples: 0, cost: 1.0 };
 
     /// Returns the samples of both together, for a mean over them.
@@ -56,9 +52,8 @@ impl Slowing {
         }
     }
 
-    /// Returns the largest factor, at least 1, by which the median can have been slowed; infinite if that is unknown.
-    ///
-    /// A median with fewer than half of its samples disturbed moves by less than the mean of the logarithms does.
+    /// Returns the largest factor, at least 1, by which the median can have been slowed; infinite if unknown. With fewer than
+    /// half of the samples disturbed, a median moves by less than the mean of the logarithms.
     #[must_use]
     pub fn factor(self) -> f64 {
         match self.disturbed as f64 / self.samples.max(1) as f64 {
@@ -92,12 +87,10 @@ impl Health {
         health
     }
 
-    /// Counts measured samples; `None` if they have no verdict.
     pub fn from_judged(samples: &Samples) -> Option<Self> {
         samples.has(QUIETNESS).then(|| Self::from_samples(samples))
     }
 
-    /// Counts one more sample.
     pub fn add<'a>(&mut self, verdict: Quietness, causes: impl IntoIterator<Item = &'a str>) {
         self.verdicts.push(verdict);
         let mut words = BTreeSet::new();
@@ -108,17 +101,14 @@ impl Health {
         words.into_iter().for_each(|words| *self.plain_causes.entry(words).or_default() += 1);
     }
 
-    /// Returns the verdict about all samples together.
     pub fn verdict(&self) -> Quietness {
         overall_verdict(&self.verdicts)
     }
 
-    /// Returns the number of samples.
     pub fn sample_count(&self) -> usize {
         self.verdicts.len()
     }
 
-    /// Returns the number of disturbed samples.
     pub fn disturbed_count(&self) -> usize {
         self.verdicts.iter().filter(|&&verdict| verdict == Quietness::Disturbed).count()
     }
@@ -168,8 +158,8 @@ impl Health {
         }
     }
 
-    /// Returns the logarithm of the median ratio of the times of disturbed samples to those of quiet ones of the same point, with its
-    /// 95 % interval; `None` with too few pairs.
+    /// Returns the median logarithm of the times of disturbed samples relative to quiet ones of the same point, and its 95 %
+    /// interval.
     fn log_cost(&self) -> Option<(f64, (f64, f64))> {
         let summary = Summary::from_samples(&self.log_ratios)?;
         Some((summary.median, summary.interval?))
@@ -185,7 +175,6 @@ impl Health {
         }
     }
 
-    /// Returns what the disturbance cost: `they were 9 % slower (6 to 13)`.
     fn cost(&self) -> String {
         let percent = |log_ratio: f64| format!("{:.0}", 100.0 * log_ratio.exp_m1());
         let Some((median, (low, high))) = self.log_cost() else {
@@ -203,9 +192,8 @@ impl Health {
         }
     }
 
-    /// Returns the warning to show above numbers of a disturbed machine: what it cost, the most frequent cause in plain words, then
-    /// the counts of all causes. `None` if the machine was quiet enough or this is unknown. For simulated ranks and imported values, it
-    /// says that apexmap measured nothing.
+    /// Returns the warning above numbers of a disturbed machine: its cost, the most frequent cause in plain words, all
+    /// counts. For simulated ranks and imported values, it says that apexmap measured nothing.
     pub fn banner(&self) -> Option<Banner> {
         let kind = self.stamp()?;
         let (headline, reason) = match &kind {
@@ -239,7 +227,6 @@ impl Health {
         })
     }
 
-    /// Returns a sentence about the most frequent cause in plain words.
     fn main_cause(&self) -> String {
         let most = self.plain_causes.iter().max_by_key(|(words, count)| (**count, std::cmp::Reverse(**words)));
         match most {
@@ -269,8 +256,7 @@ impl Samples {
         Some(format!("simulated, {}", self.simulated_machine()?))
     }
 
-    /// Returns the origin of imported values, as in `imported from stream 5.10 (best of its runs, not medians)`; `None` if apexmap
-    /// measured all.
+    /// Returns the origin of imported values, as in `imported from stream 5.10 (best of its runs, not medians)`.
     pub fn describe_import(&self) -> Option<String> {
         Some(format!("imported from {}", self.imported_programs()?))
     }
@@ -307,8 +293,7 @@ impl Samples {
         (!programs.is_empty()).then(|| format!("{}{kinds}", programs.join(" and ")))
     }
 
-    /// Returns the short warning about the result of these samples, even if these samples were not disturbed; `None` for a
-    /// measurement on a quiet machine.
+    /// Returns the short warning about the whole result of these samples; `None` for a measurement on a quiet machine.
     pub fn stamp(&self) -> Option<&Stamp> {
         let of_result = || {
             let whole = self.with_rows((0..self.table().rows).collect());

@@ -1,21 +1,4 @@
 //! Samples: a table and some of its rows. All output, figures, fits, exports and comparisons start from them.
-//!
-//! ```
-//! use apexmap::Value;
-//! use apexmap::results::{Samples, TableBuilder};
-//!
-//! let mut table = TableBuilder::default();
-//! for (alpha, seconds) in [(0.1, 2.0), (0.1, 3.0), (0.1, 7.0), (1.0, 4.0)] {
-//!     table.begin_row();
-//!     table.set("alpha", &Value::Real(alpha));
-//!     table.set("seconds", &Value::Real(seconds));
-//! }
-//! let samples = Samples::from(table.finish());
-//! assert_eq!(samples.axes(), ["alpha"]);
-//! let cells = samples.cells(&["alpha"])?;
-//! assert_eq!(cells[0].summary("seconds").unwrap().median, 3.0);
-//! # Ok::<(), apexmap::Error>(())
-//! ```
 
 pub mod cells;
 pub mod code_rates;
@@ -26,13 +9,10 @@ pub mod estimate;
 #[cfg(feature = "polars")]
 mod frame;
 pub mod groups;
-mod headlines;
 pub mod health;
-pub mod node_types;
 pub mod plain_names;
 pub mod remarks;
 mod selection;
-pub mod sized_rates;
 pub mod stamp;
 
 use crate::samples::design::Design;
@@ -93,7 +73,6 @@ pub struct Mixture {
     pub choice: String,
 }
 
-/// Selection of samples.
 impl Samples {
     /// Returns the table with all its rows.
     pub fn table(&self) -> &Table {
@@ -174,16 +153,15 @@ impl Samples {
         kernels::ALL.iter().filter(is_present).map(with_samples).filter(|(_, samples)| !samples.is_empty()).collect()
     }
 
-    /// Returns the samples of each launch of the plan. A launch that was interrupted and resumed has several journals, and
-    /// counts once.
+    /// Returns the samples of each launch of the plan. One that was interrupted and resumed has several journals, and counts
+    /// once.
     pub fn launches(&self) -> BTreeMap<LaunchId, Samples> {
         let columns = if self.has("block") { &PLANNED_LAUNCH[..] } else { &["launch"] };
         let id = |row: usize| columns.iter().map(|name| self.column(name)?.bits(row)).collect();
         self.group_by(columns).into_iter().map(|part| (id(part.rows[0]), part)).collect()
     }
 
-    /// Splits the samples into groups with the same values, or missing values, in all of these columns, in order of first
-    /// appearance.
+    /// Splits the samples by the values in all of these columns, missing ones included, in order of first appearance.
     pub fn group_by(&self, names: &[&str]) -> Vec<Samples> {
         let columns: Vec<&Column> = names.iter().filter_map(|name| self.column(name)).collect();
         let mut places: HashMap<Vec<Option<u64>>, usize, RandomState> = HashMap::default();
@@ -205,7 +183,6 @@ impl Samples {
     }
 }
 
-/// Columns and values.
 impl Samples {
     /// Returns the column of this name, with the values of all rows of the table; `None` if the table does not have it.
     pub fn column(&self, name: &str) -> Option<&Column> {
@@ -309,7 +286,6 @@ impl Samples {
 
 /// Parameters that distinguish points.
 impl Samples {
-    /// Returns the columns that identify a point, and their values at each point.
     fn design(&self) -> Design<'_> {
         let columns = columns::point_columns(&self.table).into_iter();
         let names: Vec<&str> = columns.filter(|name| !self.is_constant(name)).collect();
@@ -359,11 +335,9 @@ impl Samples {
         names.into_iter().filter(move |name| !by.contains(name) && !self.is_constant(name))
     }
 
-    /// Checks that the samples belong to one point, for given values of the columns `by`.
-    ///
-    /// # Errors
-    /// The first other column of points that differs.
-    pub fn single_point(&self, by: &[&str]) -> std::result::Result<(), Mixture> {
+    /// Checks that the samples belong to one point, for given values of the columns `by`; else names another column that
+    /// differs.
+    pub fn single_point(&self, by: &[&str]) -> Result<(), Mixture> {
         match self.mixed_columns(by).next() {
             Some(name) => Err(self.mixture(name)),
             None => Ok(()),

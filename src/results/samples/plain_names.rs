@@ -8,19 +8,16 @@ use apexmap_base::provenance::{Granularity, PlainNode};
 use apexmap_base::units::{bytes, plural};
 use apexmap_measure::kernels;
 
-/// The family of kernels that run on devices.
 pub const DEVICE_FAMILY: &str = "gpu";
 
 impl Samples {
-    /// Returns whether all kernels of the samples run on devices.
     pub fn is_on_device(&self) -> bool {
         let kernels = self.kernels();
         !kernels.is_empty() && kernels.iter().all(|(kernel, _)| kernels::family(kernel.id) == DEVICE_FAMILY)
     }
 }
 
-/// Returns the name of a group in plain words: `1 core, 2 MiB pages`, `2 cores, by messages`. `key` has the columns that
-/// distinguish the group, as [`SampleGroup::key`]. Use [`SampleGroup::label`] where the name must show the values of the columns.
+/// Returns a name in plain words for the values that distinguish a group: `1 core, 2 MiB pages`, `2 cores, by messages`.
 pub fn plain_name(key: &[(String, Value)], node: &PlainNode) -> String {
     let id = key.iter().find_map(|(column, value)| match value {
         Value::Text(id) if column == "kernel" => Some(id.as_str()),

@@ -1,7 +1,5 @@
-//! Remarks that samples give about themselves besides disturbance: a coarse clock, a trend within launches, two modes, refused huge pages.
-//!
-//! Run, status, report and comparison show these remarks. A step of the clock and a trend do not average out over samples, so
-//! intervals include half of them on both sides.
+//! Remarks besides disturbance: a coarse clock, a trend within launches, two modes, refused huge pages. Steps and trends do
+//! not average out, so intervals include half of them on both sides.
 
 use crate::samples::Samples;
 use crate::table::columns::NODE_TYPE;
@@ -35,8 +33,8 @@ const MIN_CHANGE: f64 = 0.05;
 const MIN_MODE_RATIO: f64 = 1.05;
 
 impl Samples {
-    /// Returns the relative error of times and rates of a point that more samples do not reduce, as a logarithm: half a step of the
-    /// clock and half of a trend within launches. 0 for samples of several points, and if nothing shows such an error.
+    /// Returns the error of a point's times that more samples do not reduce, as a logarithm: half a step of the clock and
+    /// half of a trend within launches.
     pub fn systematic_error(&self) -> f64 {
         if !self.has("key") || !self.is_constant("key") {
             return 0.0;
@@ -45,7 +43,6 @@ impl Samples {
         (self.relative_clock_step() + trend) / 2.0
     }
 
-    /// Returns the times of a point in each launch, in their order.
     fn times_by_launch(&self) -> Vec<Vec<f64>> {
         self.launches().values().map(|launch| launch.numbers("seconds")).collect()
     }
@@ -65,8 +62,7 @@ impl Samples {
         })
     }
 
-    /// Returns remarks about current good samples, each one or two sentences; none for simulated ranks. `node` has the size of its huge
-    /// pages; the usual size is assumed if it is not known.
+    /// Returns remarks about current good samples, each one or two sentences. `node` has the size of its huge pages, if known.
     pub fn remarks(&self, node: &PlainNode) -> Vec<String> {
         if self.describe_simulation().is_some() || !self.has("key") {
             return Vec::new();

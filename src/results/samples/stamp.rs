@@ -3,7 +3,7 @@
 use apexmap_base::units::plural;
 use std::fmt;
 
-/// Why numbers are no measurement of a quiet machine. As text, it is the short warning in figures: `DISTURBED (359 of 756 samples)`,
+/// Why numbers are no measurement of a quiet machine. As text, a warning in figures: `DISTURBED (359 of 756 samples)`,
 /// `SIMULATED, card Red Storm` or `IMPORTED from hpcc 1.5.0`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stamp {
@@ -11,7 +11,6 @@ pub enum Stamp {
         disturbed: usize,
         samples: usize,
     },
-    /// The machine of simulated ranks.
     Simulated(String),
     /// The programs that measured imported values.
     Imported(String),

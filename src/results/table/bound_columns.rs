@@ -1,5 +1,4 @@
-//! Columns of bounds for results with a machine card: the maximum rate of the machine, the limit that binds, and the fraction
-//! reached.
+//! Columns of bounds for results with a machine card: the maximum rate, the limit that binds, and the fraction reached.
 
 use crate::table::Table;
 use crate::table::derived_columns::{self, BOUNDS};
@@ -56,8 +55,7 @@ pub fn bound_values(
     Some(([Some(bottleneck.rate), Some(bytes), Some(per_rank), share, attainable, attained], bottleneck.name))
 }
 
-/// Returns the bytes per second per process that the kernel's model predicts from the card. `None` for kernels without this
-/// model, for accesses that write, and if the card has not all numbers.
+/// Returns the bytes per second per process that the kernel's model predicts from the card; `None` for writes.
 fn attainable_rate(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<f64> {
     let kernel = sample.point.kernel.as_str();
     // A single rank sends no messages.

@@ -10,14 +10,13 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnHandle(usize);
 
-/// A table under construction.
+/// A table under construction. A cell before the first row, or of another builder's column, is a panic.
 #[derive(Clone, Debug, Default)]
 pub struct TableBuilder {
     rows: usize,
     /// Column names; values after the first one is set.
     columns: Vec<(String, Option<ColumnBuilder>)>,
     handles: HashMap<String, ColumnHandle, RandomState>,
-    /// Columns with values, in the order of their first value.
     order: Vec<ColumnHandle>,
 }
 
@@ -43,11 +42,8 @@ impl TableBuilder {
         self.rows += 1;
     }
 
-    /// Sets a cell of the last row. The first value of a column sets its type. Whole numbers become reals when a real is
-    /// added. A word in a column of numbers counts as missing.
-    ///
-    /// # Panics
-    /// If no row was begun.
+    /// Sets a cell of the last row. The first value sets the type; a real makes whole numbers reals, a word among numbers is
+    /// missing.
     pub fn set(&mut self, name: &str, value: &Value) {
         let column = self.column(name);
         self.set_value(column, value);
@@ -63,9 +59,6 @@ impl TableBuilder {
     }
 
     /// Sets a cell to a whole number, as [`TableBuilder::set`] does.
-    ///
-    /// # Panics
-    /// If no row was begun, or the handle belongs to another builder.
     pub fn set_integer(&mut self, column: ColumnHandle, value: u64) {
         self.cells(column, Kind::Whole).push_integer(value);
     }
@@ -80,8 +73,7 @@ impl TableBuilder {
         self.cells(column, Kind::Words).push_word(Some(word));
     }
 
-    /// Returns the cells of a column, filled with missing values up to the last row. A value already set in this row is
-    /// removed.
+    /// Returns the cells of a column up to the last row. A value already set in this row is removed.
     fn cells(&mut self, column: ColumnHandle, kind: Kind) -> &mut ColumnBuilder {
         let row = self.rows - 1;
         let cells = self.columns[column.0].1.get_or_insert_with(|| {

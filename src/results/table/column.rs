@@ -16,7 +16,8 @@ pub enum Kind {
     Words,
 }
 
-/// Values of a column, one per row: numbers, or words from a small dictionary. Values may be missing.
+/// Values of a column, one per row: numbers, or words from a small dictionary. Values may be missing. A row that does not exist
+/// is a panic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     kind: Kind,
@@ -60,9 +61,6 @@ impl Column {
     }
 
     /// Returns the value in a row; `None` if it is missing.
-    ///
-    /// # Panics
-    /// If the row does not exist.
     pub fn value(&self, row: usize) -> Option<Value> {
         let bits = self.bits(row)?;
         Some(match self.kind {
@@ -73,9 +71,6 @@ impl Column {
     }
 
     /// Returns a number; NaN if it is missing or the column holds words.
-    ///
-    /// # Panics
-    /// If the row does not exist.
     pub fn number(&self, row: usize) -> f64 {
         match (self.kind, self.bits(row)) {
             (Kind::Numbers, Some(bits)) => f64::from_bits(bits),
@@ -85,9 +80,6 @@ impl Column {
     }
 
     /// Returns a word; empty if it is missing or the column holds numbers.
-    ///
-    /// # Panics
-    /// If the row does not exist.
     pub fn word(&self, row: usize) -> &str {
         match (self.kind, self.bits(row)) {
             (Kind::Words, Some(code)) => &self.dictionary[code as usize],
@@ -100,16 +92,12 @@ impl Column {
         &self.dictionary
     }
 
-    /// Returns a code that is equal for equal values of this column, for words their index in the dictionary; `None` if the
-    /// value is missing.
+    /// Returns a code that is equal for equal values of this column: for words, their index in the dictionary.
     pub fn bits(&self, row: usize) -> Option<u64> {
         self.cells.get(row)
     }
 
     /// Returns whether the column has the same value in all of these rows, or a value in none.
-    ///
-    /// # Panics
-    /// If a row does not exist.
     pub fn is_constant(&self, rows: &[usize]) -> bool {
         let Some(&first) = rows.first() else { return true };
         let bits = self.bits(first);
@@ -122,7 +110,6 @@ impl Column {
     }
 }
 
-/// A column under construction.
 #[derive(Clone, Debug)]
 pub struct ColumnBuilder {
     kind: Kind,

@@ -1,7 +1,4 @@
-//! The registry of columns: name, unit and meaning.
-//!
-//! It is built once from the kernels' parameters and outputs, the derived rates and bounds, and the columns of samples and
-//! launches.
+//! The registry of columns: name, unit and meaning, from kernels, rates, bounds, samples and launches.
 
 use super::{derived_columns, quietness};
 use crate::table::Table;
@@ -27,7 +24,6 @@ pub const STATISTIC: &str = "statistic";
 /// The column with the number of nodes on which the ranks of a launch ran.
 pub const USED_NODES: &str = "used_nodes";
 
-/// Meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Identifies the point, together with the kernel.
@@ -42,7 +38,6 @@ pub enum Role {
     Sample,
     /// Describes the launch: host, transport, library, build.
     Launch,
-    /// Not a column of this program.
     Unknown,
 }
 
@@ -183,8 +178,7 @@ fn parameters() -> impl Iterator<Item = &'static Parameter> {
     kernels::ALL.iter().flat_map(|kernel| kernel.parameters)
 }
 
-/// Returns the symbol of a parameter and the first clause of its meaning. A name that says no more than its clause or its unit
-/// is not repeated.
+/// Returns the symbol and the first clause of the meaning of a parameter, unless both say the same.
 fn axis(parameter: &Parameter) -> String {
     let clause = parameter.meaning.split([':', ',', ';']).next().unwrap_or_default();
     match parameter.name {
@@ -194,8 +188,7 @@ fn axis(parameter: &Parameter) -> String {
     }
 }
 
-/// Returns all columns that the kernels, rates, bounds, samples and launches declare, in look-up order. Columns of several
-/// kernels occur several times. For tests.
+/// Returns all declared columns in look-up order, for tests. Columns of several kernels occur several times.
 pub fn list_declared() -> &'static [ColumnDescription] {
     &REGISTRY.columns
 }
@@ -256,8 +249,7 @@ pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>)
     described
 }
 
-/// Returns the columns that identify the point of a row: kernel, ranks, parameters, transport, library, launcher and type of nodes.
-/// In tables without types, such as imported ones, hosts distinguish points, unless their names are parameters.
+/// Returns the columns that identify the point of a row. In tables without types of nodes, hosts distinguish points.
 pub fn point_columns(table: &Table) -> Vec<&str> {
     let import = table.names().iter().position(|name| name == IMPORTED_FROM).unwrap_or(0);
     let by_host = table.column(NODE_TYPE).is_none() && table.column(NODE).is_none();
@@ -275,17 +267,14 @@ pub fn point_columns(table: &Table) -> Vec<&str> {
     names.map(|(_, name)| name).collect()
 }
 
-/// Returns the rank of a kernel's parameter; 0 for all other columns, which come first. If two columns depend on each other,
-/// the first is kept.
+/// Returns the rank of a kernel's parameter; 0 for other columns. Of two columns that depend on each other, the first is kept.
 pub fn rank(column: &str) -> usize {
     parameters().position(|parameter| parameter.column == column).map_or(0, |position| position + 1)
 }
 
-/// Maximum characters of a word in a caption.
 const MAX_CAPTION_CHARS: usize = 200;
 
-/// Shortens a word for captions. A word from a journal or from another program can have any length. The specification of a command is shown
-/// as the command.
+/// Shortens a word of any length for captions. The specification of a command becomes the command.
 pub fn caption(word: &str) -> String {
     if let Some(command) = word.starts_with('{').then(|| Specification::parse(word).ok()).flatten() {
         return caption(&quote_words(command.command));
@@ -331,8 +320,7 @@ pub fn value_text(parameter: Option<&Parameter>, value: &Value) -> String {
     }
 }
 
-/// Describes a point: `apex_map.two_sided, P = 2, L = 64, M = 512 MiB`. `is_shown` chooses the parameters by name; `P` is the name
-/// of the number of ranks.
+/// Describes a point: `apex_map.two_sided, P = 2, L = 64, M = 512 MiB`. `is_shown` chooses the parameters by name.
 pub fn point_label(point: &Point, is_shown: impl Fn(&str) -> bool) -> String {
     let ranks = is_shown("P").then(|| format!("P = {}", point.ranks));
     let parameters = kernels::find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters);

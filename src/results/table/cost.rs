@@ -1,15 +1,14 @@
 //! Decides from the samples which causes cost time.
 //!
-//! A cause above its limit is a condition of a run: a turbo clock that steps down, or another program on an idle core, need not
-//! make a run slower. It counts as a disturbance unless the samples show that it costs no time:
+//! A cause above its limit need not make a run slower, such as a turbo clock that steps down, or another program on an idle
+//! core. It counts as a disturbance unless the samples show that it costs no time:
 //!
-//! * A sample with the cause is paired with a sample of the same point that has the same other causes, and of this one at most
+//! * A sample with the cause is paired with one of the same point that has the same other causes, and of this one at most
 //!   half of the limit. Each sample is in at most one pair, so the pairs are independent.
-//! * The logarithms of the ratios of their times have a median with a 95 % interval
-//!   ([`Summary`]). The cause costs no time if the interval ends below [`NO_COST`], unless it
-//!   begins above [`SOME_COST`].
-//! * Points differ in their causes of slowness: one that waits for memory does not feel a clock step. If the ratios differ between kernels,
-//!   numbers of ranks or values of a parameter (one-way analysis of variance), each of these is judged separately.
+//! * The cause costs no time if the 95 % interval of the median logarithm of their ratios ([`Summary`]) ends below
+//!   [`NO_COST`], unless it begins above [`SOME_COST`].
+//! * Points that wait for memory do not feel a clock step. If the ratios differ between kernels, numbers of ranks or values
+//!   of a parameter (one-way analysis of variance), each of these is judged separately.
 //! * Large amounts are judged apart from small ones, in steps of a factor of two.
 //! * Causes that are too rare to judge each cost no time if all disturbed samples together were not slower.
 
@@ -55,12 +54,10 @@ pub fn judge(log_ratios: &[f64]) -> Verdict {
     }
 }
 
-/// The causes of one run.
 #[derive(Clone, Copy)]
 pub struct Signs {
     /// Step of each cause: 0 up to its limit, 1 up to twice the limit, 2 up to four times.
     levels: [u8; CAUSES],
-    /// Causes that were certainly absent.
     absent: CauseFlags,
 }
 
@@ -75,7 +72,6 @@ impl Signs {
         Self { levels: Cause::ALL.map(level), absent: Cause::ALL.map(is_absent) }
     }
 
-    /// Returns the causes above their limits.
     pub fn present(&self) -> CauseFlags {
         self.levels.map(|level| level > 0)
     }
@@ -110,8 +106,7 @@ pub fn free_causes(table: &Table, signs: &[Option<Signs>]) -> Vec<CauseFlags> {
     free
 }
 
-/// Frees the causes of all disturbed samples if more than a few are left and together they were not slower than quiet samples of
-/// their points: rare causes are too few to judge each.
+/// Frees the causes of all disturbed samples if they are too rare to judge each, and together not slower than quiet samples.
 fn free_together(table: &Table, signs: &[Option<Signs>], free: &mut [CauseFlags]) {
     let Some(keys) = table.column("key") else { return };
     let node_types = table.column(NODE_TYPE);
@@ -143,8 +138,7 @@ fn free_together(table: &Table, signs: &[Option<Signs>], free: &mut [CauseFlags]
     }
 }
 
-/// Returns whether samples together were not slower than quiet ones. Unlike the median, the mean shows a few samples that
-/// were much slower.
+/// Returns whether samples together were not slower than quiet ones. The mean, unlike the median, shows a few very slow ones.
 fn cost_nothing_together(log_ratios: &[f64]) -> bool {
     let mean = log_ratios.iter().sum::<f64>() / log_ratios.len() as f64;
     let squares: f64 = log_ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
@@ -152,7 +146,6 @@ fn cost_nothing_together(log_ratios: &[f64]) -> bool {
     judge(log_ratios) == Verdict::CostsNothing && mean + 2.0 * error < NO_COST.ln()
 }
 
-/// Pairs samples with a cause, at each step of its amount, with samples without it.
 fn pair_samples(table: &Table, signs: &[Option<Signs>], cause: usize) -> [Vec<Pair>; STEPS] {
     let mut pairs: [Vec<Pair>; STEPS] = Default::default();
     let seconds = |row: usize| table.number("seconds", row);
@@ -177,8 +170,7 @@ fn pair_samples(table: &Table, signs: &[Option<Signs>], cause: usize) -> [Vec<Pa
     pairs
 }
 
-/// Judges these rows together, or apart if their pairs differ along an axis. Calls `mark_free` with the rows where the cause costs
-/// no time.
+/// Judges rows together, or apart if their pairs differ along an axis. Passes rows where the cause is free to `mark_free`.
 fn judge_apart(axes: &[&Column], rows: Vec<usize>, pairs: Vec<Pair>, mark_free: &mut dyn FnMut(usize)) {
     let Some(axis) = dividing_axis(axes, &pairs) else {
         let log_ratios: Vec<f64> = pairs.iter().map(|pair| pair.log_ratio).collect();
@@ -210,8 +202,7 @@ fn dividing_axis<'a>(axes: &[&'a Column], pairs: &[Pair]) -> Option<&'a Column> 
     excesses.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, axis)| axis)
 }
 
-/// Returns Fisher's F of the differences between the values of an axis, relative to the F that equal points exceed with probability
-/// `tail`; 0 if it is unknown.
+/// Returns Fisher's F between the values of an axis, relative to the F that equal points exceed with probability `tail`.
 fn excess_variance(axis: &Column, pairs: &[Pair], values: &[f64], tail: f64) -> f64 {
     let mut parts: BTreeMap<Option<u64>, (f64, f64)> = BTreeMap::new();
     for (pair, value) in pairs.iter().zip(values) {

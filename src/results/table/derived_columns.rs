@@ -4,12 +4,10 @@ use apexmap_base::sample::Sample;
 use apexmap_base::units::Unit;
 use apexmap_measure::kernels;
 
-/// A derived column.
 #[derive(Clone, Copy, Debug)]
 pub struct DerivedColumn {
     pub column: &'static str,
     pub unit: Unit,
-    /// Label on an axis.
     pub label: &'static str,
 }
 
@@ -47,13 +45,11 @@ pub const BOUNDS: [DerivedColumn; 6] = [
     derived_column(ATTAINED, Unit::None, "fraction of the prediction"),
 ];
 
-/// Returns the column with the bound of a rate; `None` if it has none.
 pub fn bound_column(column: &str) -> Option<&'static str> {
     BOUNDS.iter().map(|bound| bound.column).find(|bound| bound.strip_prefix("bound_") == Some(column))
 }
 
-/// Returns the rates of a sample on processors of `hertz`. They are `None` without a time, for an unknown kernel, and for one whose values
-/// the user names.
+/// Returns the rates of a sample on processors of `hertz`; `None` without a time, and for kernels whose values the user names.
 pub fn rates(sample: &Sample, hertz: Option<f64>) -> [Option<f64>; 6] {
     let kernel = match kernels::find(&sample.point.kernel) {
         Ok(kernel) if !kernel.has_own_parameters => kernel,

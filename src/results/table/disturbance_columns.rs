@@ -22,7 +22,6 @@ pub struct References {
 /// Consecutive rows of a launch, or rows without a known launch.
 struct Span {
     rows: Range<usize>,
-    /// Index of its reference.
     reference: Option<usize>,
     oversubscribed: bool,
 }
@@ -83,7 +82,6 @@ pub fn add_columns(table: &mut Table, references: References) {
     add_verdicts(table, &rows);
 }
 
-/// Facts of samples, from their columns.
 struct FactColumns<'a>(Vec<(Fact, &'a Column)>);
 
 impl<'a> FactColumns<'a> {

@@ -7,8 +7,6 @@ pub mod columns;
 pub mod cost;
 pub mod derived_columns;
 pub mod disturbance_columns;
-#[cfg(feature = "polars")]
-pub mod frame;
 mod packed;
 pub mod quietness;
 pub mod similar;
@@ -23,7 +21,8 @@ use apexmap_base::sample::Status;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-/// All samples of a result, or of a [`TableBuilder`]: columns in order, all of the same length.
+/// All samples of a result, or of a [`TableBuilder`]: columns in order, all of the same length. A row that does not exist is
+/// a panic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Number of rows: the length of each column.
@@ -58,8 +57,7 @@ impl Table {
         }
     }
 
-    /// Marks runs as failed that ended well without a valid time, which another program's file may contain. In journals, such
-    /// lines count as damaged. Returns the number of these runs.
+    /// Marks runs of another program's file as failed that ended well without a valid time. Returns their number.
     pub fn fail_untimed(&mut self) -> usize {
         let Some(status) = self.column("status") else { return 0 };
         let untimed: Vec<bool> = (0..self.rows).map(|row| self.is_untimed(row)).collect();
@@ -84,25 +82,16 @@ impl Table {
     }
 
     /// Returns the value of a cell; `None` if it is missing.
-    ///
-    /// # Panics
-    /// If the row does not exist.
     pub fn value(&self, name: &str, row: usize) -> Option<Value> {
         self.column(name)?.value(row)
     }
 
     /// Returns a number; NaN if it is missing or a word.
-    ///
-    /// # Panics
-    /// If the row does not exist.
     pub fn number(&self, name: &str, row: usize) -> f64 {
         self.column(name).map_or(f64::NAN, |column| column.number(row))
     }
 
     /// Returns a word; empty if it is missing or a number.
-    ///
-    /// # Panics
-    /// If the row does not exist.
     pub fn word(&self, name: &str, row: usize) -> &str {
         self.column(name).map_or("", |column| column.word(row))
     }

@@ -12,11 +12,9 @@ pub struct PackedColumn {
     rows: usize,
     /// Bitmaps, one per 64 rows. Not used if no value is missing.
     present: Vec<PresenceBitmap>,
-    /// Values of the rows that have one.
     values: Values,
 }
 
-/// Bitmap of 64 rows.
 #[derive(Clone, Debug, PartialEq)]
 struct PresenceBitmap {
     /// One bit per row, set if the row has a value.
@@ -58,7 +56,6 @@ impl PackedColumn {
         self.rows
     }
 
-    /// Returns the value of a row; `None` if it is missing.
     pub fn get(&self, row: usize) -> Option<u64> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         if self.values.len() == self.rows {
@@ -74,7 +71,6 @@ impl PackedColumn {
     }
 }
 
-/// [`PackedColumn`] values under construction.
 #[derive(Clone, Debug, Default)]
 pub struct PackedColumnBuilder {
     packed: PackedColumn,
@@ -119,7 +115,6 @@ impl PackedColumnBuilder {
         }
     }
 
-    /// Removes the last row.
     fn pop(&mut self) {
         let packed = &mut self.packed;
         let Some(row) = packed.rows.checked_sub(1) else { return };

@@ -12,118 +12,66 @@ pub const DISTURBED_BY: &str = "disturbed_by";
 /// Column of the causes that cost no time, such as `core clock`.
 pub const CONDITIONS: &str = "conditions";
 
-/// Verdict about one sample, about several, or about the machine before them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Quietness {
-    /// No observed cause took time.
-    Quiet,
-    /// The system reports too little, or ranks shared hardware threads.
-    Unknown,
-    /// At least one cause exceeded its limit, and the samples do not show that it costs no time.
-    Disturbed,
-}
-
-impl Quietness {
-    /// Returns the name in results: `quiet`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Quietness::Quiet => "quiet",
-            Quietness::Unknown => "unknown",
-            Quietness::Disturbed => "disturbed",
-        }
-    }
-
-    /// Returns the verdict with a name such as `quiet`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Quietness::Quiet, Quietness::Unknown, Quietness::Disturbed].into_iter().find(|verdict| verdict.name() == name)
+apexmap_base::words! {
+    /// Verdict about one sample, about several, or about the machine before them.
+    #[derive(PartialOrd, Ord)]
+    pub enum Quietness {
+        /// No observed cause took time.
+        Quiet = "quiet",
+        /// The system reports too little, or ranks shared hardware threads.
+        Unknown = "unknown",
+        /// At least one cause exceeded its limit, and the samples do not show that it costs no time.
+        Disturbed = "disturbed",
     }
 }
 
-/// Cause of a disturbance, if it costs time (see [`cost`](super::cost)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    RunDelay,
-    OffCore,
-    Steal,
-    OtherPrograms,
-    Throttling,
-    PageFaults,
-    CoreClock,
-    CacheCanary,
-    MemoryCanary,
-    BarrierCanary,
-    DeviceCanary,
+apexmap_base::words! {
+    /// Cause of a disturbance, if it costs time (see [`cost`](super::cost)), in the order of evaluation.
+    #[derive(PartialOrd, Ord)]
+    pub enum Cause {
+        RunDelay = "run delay",
+        OffCore = "off core",
+        Steal = "steal",
+        OtherPrograms = "other programs",
+        Throttling = "throttling",
+        PageFaults = "page faults",
+        CoreClock = "core clock",
+        CacheCanary = "slow core",
+        MemoryCanary = "slow memory",
+        BarrierCanary = "barrier time",
+        DeviceCanary = "slow device",
+    }
 }
-
 impl Cause {
-    /// All causes, in the order of their evaluation.
-    pub const ALL: [Cause; 11] = [
-        Cause::RunDelay,
-        Cause::OffCore,
-        Cause::Steal,
-        Cause::OtherPrograms,
-        Cause::Throttling,
-        Cause::PageFaults,
-        Cause::CoreClock,
-        Cause::CacheCanary,
-        Cause::MemoryCanary,
-        Cause::BarrierCanary,
-        Cause::DeviceCanary,
-    ];
-
     /// Returns whether this is a condition that need not cost time. Before the first sample, only waits and canaries show a cost.
     pub fn is_condition(self) -> bool {
         matches!(self, Self::OtherPrograms | Self::CoreClock)
     }
 
-    /// Returns the name in results, the amount above which the cause is recorded, and the meaning of the amount.
-    const fn about(self) -> (&'static str, f64, &'static str) {
+    /// Returns the amount above which the cause is recorded, and the meaning of the amount.
+    const fn about(self) -> (f64, &'static str) {
         match self {
-            Cause::RunDelay => {
-                ("run delay", 0.01, "share of the run during which another thread had the core of a rank")
-            }
+            Cause::RunDelay => (0.01, "share of the run during which another thread had the core of a rank"),
             // Higher limit, because the clocks of threads are less exact.
-            Cause::OffCore => ("off core", 0.02, "share of the run during which a rank did not run, for any reason"),
-            Cause::Steal => ("steal", 0.01, "share of the last second that the hypervisor gave to other machines"),
-            Cause::OtherPrograms => {
-                ("other programs", 0.25, "hardware threads that other programs kept busy in the last second")
+            Cause::OffCore => (0.02, "share of the run during which a rank did not run, for any reason"),
+            Cause::Steal => (0.01, "share of the last second that the hypervisor gave to other machines"),
+            Cause::OtherPrograms => (0.25, "hardware threads that other programs kept busy in the last second"),
+            Cause::Throttling => (0.0, "seconds during which a limit on processor time stopped the ranks"),
+            Cause::PageFaults => {
+                (0.01, "share of the run spent on page faults, at 0.5 us each; or any page fault that reads a disk")
             }
-            Cause::Throttling => {
-                ("throttling", 0.0, "seconds during which a limit on processor time stopped the ranks")
-            }
-            Cause::PageFaults => (
-                "page faults",
-                0.01,
-                "share of the run spent on page faults, at 0.5 us each; or any page fault that reads a disk",
-            ),
-            Cause::CoreClock => ("core clock", 0.05, "fraction by which the core clock was below that of quiet runs"),
-            Cause::CacheCanary => {
-                ("slow core", 0.15, "fraction by which the canary in the cache took longer than in quiet runs")
-            }
-            Cause::MemoryCanary => {
-                ("slow memory", 0.5, "fraction by which the canary in memory took longer than in quiet runs")
-            }
+            Cause::CoreClock => (0.05, "fraction by which the core clock was below that of quiet runs"),
+            Cause::CacheCanary => (0.15, "fraction by which the canary in the cache took longer than in quiet runs"),
+            Cause::MemoryCanary => (0.5, "fraction by which the canary in memory took longer than in quiet runs"),
             Cause::BarrierCanary => (
-                "barrier time",
                 1.0,
                 "factor between the time of a barrier of all ranks and that of most runs, longer or shorter, minus 1",
             ),
             Cause::DeviceCanary => (
-                "slow device",
                 0.15,
                 "fraction by which a device took longer for its canary than in quiet runs, for arithmetic or for memory",
             ),
         }
-    }
-
-    /// Returns the name in results: `run delay`.
-    pub fn name(self) -> &'static str {
-        self.about().0
-    }
-
-    /// Returns the cause with a name such as `run delay`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|cause| cause.name() == name)
     }
 
     /// Returns the cause in words that need no explanation, without the amount: `other programs were using the cores`.
@@ -143,11 +91,11 @@ impl Cause {
 
     /// Returns the amount above which the cause is recorded. It then disturbs, unless the samples show that it costs no time.
     pub fn limit(self) -> f64 {
-        self.about().1
+        self.about().0
     }
 
     pub fn meaning(self) -> &'static str {
-        self.about().2
+        self.about().1
     }
 
     /// Describes the cause in a sentence: `a rank did not run for 12 % of the time`.
@@ -195,7 +143,6 @@ const REFERENCES: [(Fact, f64); 6] = [
     (Fact::DeviceCanary, 0.25),
     (Fact::DeviceMemoryCanary, 0.25),
 ];
-/// Minimum number of values for a reference.
 const MIN_REFERENCE_VALUES: usize = 4;
 
 /// Speed of the quiet machine, or its usual speed.
@@ -238,8 +185,7 @@ impl ReferenceValues {
 /// The amount of each cause in one run, in the order of [`Cause::ALL`]; `None` where the system does not report it.
 pub type Amounts = [Option<f64>; Cause::ALL.len()];
 
-/// Returns the amounts of all causes in a run; `None` if it is unknown whether ranks waited. Ranks that share hardware threads
-/// wait for each other, so their waiting does not show other programs.
+/// Returns the amounts of all causes in a run; `None` if it is unknown whether ranks waited, as with shared hardware threads.
 pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Amounts> {
     let watched = facts.get(Fact::WatchedSeconds).filter(|seconds| *seconds > 0.0);
     let wait_share = facts.get(Fact::RunDelayShare).or(facts.get(Fact::OffCoreShare));
@@ -269,8 +215,7 @@ pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Op
     }))
 }
 
-/// Returns the causes above their limits, with the amounts for [`Cause::sentence`]; an empty list if there are none. Returns
-/// `None` if this is unknown.
+/// Returns the causes above their limits, with the amounts for [`Cause::sentence`]; `None` if they are unknown.
 pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let amounts = amounts(facts, reference, oversubscribed)?;
     let over = |(cause, amount): (Cause, Option<f64>)| Some((cause, amount.filter(|&is| is > cause.limit())?));
@@ -285,8 +230,7 @@ pub fn judge<C>(causes: Option<&[C]>) -> Quietness {
     }
 }
 
-/// Share of disturbed samples above which several samples together count as disturbed. Medians are robust against less than
-/// half.
+/// Share of disturbed samples above which they count together as disturbed. Medians are robust against less than half.
 pub const DISTURBED_SAMPLES: f64 = 0.25;
 
 /// Returns the verdict about several samples, such as those of a cell or of a result.
@@ -300,8 +244,8 @@ pub fn overall_verdict(verdicts: &[Quietness]) -> Quietness {
     }
 }
 
-/// Returns the causes that disturbed the machine before a run, from the facts of each of its canaries. Waits are shares of
-/// the whole time; all other facts are medians, so that one interruption per second does not count.
+/// Returns the causes before a run. Waits are shares of the whole time; other facts are medians, so that one interruption per
+/// second does not count.
 pub fn preflight_causes(canaries: &[Facts], oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let mut middle = Facts::default();
     for &fact in Fact::ALL {

@@ -16,7 +16,6 @@ const SYNONYMS: [(&str, &[&str]); 8] = [
     ("processes", &["ranks"]),
 ];
 
-/// Maximum number of columns to suggest.
 const MAX_SUGGESTIONS: usize = 2;
 
 /// Returns the advice about an unknown column: the columns among `names` that the user may mean, and the command that lists the rest.
@@ -30,8 +29,7 @@ pub fn advise(given: &str, names: &[String]) -> String {
     }
 }
 
-/// Returns the columns that a user may mean: one with a similar name, those with this unit, those whose names or labels have
-/// the word, or those of a synonym. Parameters have the papers' names.
+/// Returns columns with a similar name, or with this unit, or with the word in name or label, or of a synonym.
 fn similar<'a>(given: &str, names: &'a [String]) -> Vec<&'a str> {
     let all_names = names.iter().flat_map(|name| [columns::short(name), name.as_str()]);
     if let Some(name) = nearest_name(given, all_names.collect::<Vec<_>>()) {
@@ -56,7 +54,6 @@ fn similar<'a>(given: &str, names: &'a [String]) -> Vec<&'a str> {
     .unwrap_or_default()
 }
 
-/// Returns the place of a column among suggestions: rates first.
 fn importance(role: Role) -> usize {
     [Role::Rate, Role::Output, Role::Parameter, Role::Bound, Role::Sample, Role::Launch]
         .iter()

@@ -1,8 +1,4 @@
-//! Bounds of Apex-Map, per access.
-//!
-//! Local addresses of a rank follow P(address < c) = (c / own)^alpha over its own M/P words (Apex-Map paper, Section 2). At
-//! best its caches hold the hottest words. A share 1 - P^(-alpha) of the accesses goes to other ranks. [`Law`] gives the
-//! share that a cache of any size can hold.
+//! Bounds of Apex-Map, per access. [`Law`] gives the share of a rank's accesses that a cache of any size can hold.
 
 use super::*;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, NIC_MESSAGE_RATE};

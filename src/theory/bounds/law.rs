@@ -11,8 +11,7 @@ pub struct Law {
     alpha: f64,
     /// Bytes of a rank's memory.
     own: f64,
-    /// Bytes of a block. All words of a block are read, so a cache that holds part of a block holds this part of each access
-    /// to it.
+    /// Bytes of a block. All its words are read, so a cache that holds part of it holds this part of each access.
     block: f64,
     /// Share of the accesses to this memory that come from other ranks.
     remote: f64,
@@ -29,7 +28,6 @@ impl Law {
         Self { block: block.min(self.own), ..self }
     }
 
-    /// Adds accesses from other ranks with this share.
     pub fn with_remote(self, remote: f64) -> Self {
         Self { remote, ..self }
     }
@@ -46,8 +44,7 @@ impl Law {
         (1.0 - self.remote) * x.powf(self.alpha) + self.remote * remote_part
     }
 
-    /// Returns the shares of the accesses before and up to the end of the block that contains `bytes`, and the part of this
-    /// block below `bytes`.
+    /// Returns the shares of the accesses before and up to the end of the block with `bytes`, and the part of it below `bytes`.
     fn block_shares(&self, bytes: f64) -> (f64, f64, f64) {
         let before = (bytes / self.block).floor();
         (
@@ -57,7 +54,6 @@ impl Law {
         )
     }
 
-    /// Returns the largest share of the words read that `bytes` of cache can hold.
     pub fn max_share_within(&self, bytes: f64) -> f64 {
         if bytes >= self.own {
             return 1.0;
@@ -70,7 +66,7 @@ impl Law {
     }
 
     /// Returns the weight of the uniform components that span at most `bytes`. The law is a mixture of uniform distributions,
-    /// because hotter bytes come first; with density f, this weight is F(c) - c f(c) (integration by parts).
+    /// because hotter bytes come first; with density f, it is F(c) - c f(c) (integration by parts).
     pub fn uniform_weight(&self, bytes: f64) -> f64 {
         if bytes >= self.own {
             return 1.0;
@@ -100,5 +96,74 @@ impl Law {
             0.0
         };
         (1.0 - self.remote) * (1.0 - self.alpha) * x.powf(self.alpha) + self.remote * remote_part
+    }
+}
+
+/// Minimum cost by size. Costs do not decrease with size: the cost of a size is never above a cost measured at a larger size.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ladder {
+    /// Size and cost, both in ascending order.
+    rungs: Vec<(f64, f64)>,
+}
+
+impl Ladder {
+    /// Takes sizes and costs in any order.
+    pub fn new(mut rungs: Vec<(f64, f64)>) -> Self {
+        rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut min_cost = f64::INFINITY;
+        // The largest size comes first: no cost is above that of a larger size.
+        for (_, cost) in rungs.iter_mut().rev() {
+            min_cost = min_cost.min(*cost);
+            *cost = min_cost;
+        }
+        Self { rungs }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rungs.is_empty()
+    }
+
+    pub fn rungs(&self) -> &[(f64, f64)] {
+        &self.rungs
+    }
+
+    pub fn min_cost(&self) -> Option<f64> {
+        self.rungs.first().map(|(_, cost)| *cost)
+    }
+
+    /// Returns a lower bound of the cost at `size`: the cost of the largest measured size that is not above it.
+    pub fn cost_at(&self, size: f64) -> Option<f64> {
+        self.rungs.iter().rev().find(|(rung, _)| *rung <= size).map(|(_, cost)| *cost)
+    }
+
+    pub fn min_with(&self, other: &Self) -> Self {
+        let both = |&(size, cost): &(f64, f64)| {
+            let (_, instead) = other.rungs.iter().find(|(rung, _)| *rung == size)?;
+            Some((size, cost.min(*instead)))
+        };
+        Self { rungs: self.rungs.iter().filter_map(both).collect() }
+    }
+
+    pub fn rungs_from(&self, bytes: f64) -> Self {
+        Self { rungs: self.rungs.iter().copied().filter(|(rung, _)| *rung >= bytes).collect() }
+    }
+
+    /// Returns a lower bound of the mean cost of accesses, if each cost is the mean of uniform draws below its size.
+    pub fn mean_cost(&self, law: &Law) -> f64 {
+        let ends = self.rungs.iter().skip(1).map(|(rung, _)| *rung).chain([law.own()]);
+        let inside = self.rungs.iter().zip(ends).filter(|((rung, _), _)| *rung < law.own());
+        let up_to =
+            |bytes: f64| if bytes < law.own() { law.uniform_weight(bytes) } else { law.uniform_weight_before_end() };
+        let between = inside.map(|(&(rung, cost), end)| (up_to(end) - up_to(rung)).max(0.0) * cost);
+        (1.0 - law.uniform_weight_before_end()) * self.cost_at(law.own()).unwrap_or(0.0) + between.sum::<f64>()
+    }
+
+    /// Returns a lower bound where each cost belongs to a resource that limits alone: the largest part of a single rung.
+    pub fn max_rung_cost(&self, law: &Law) -> f64 {
+        let part = |&(rung, cost): &(f64, f64)| {
+            let before = if rung < law.own() { law.uniform_weight(rung) } else { law.uniform_weight_before_end() };
+            (1.0 - before) * cost
+        };
+        self.rungs.iter().filter(|(rung, _)| *rung <= law.own()).map(part).fold(0.0, f64::max)
     }
 }

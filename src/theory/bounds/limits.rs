@@ -6,8 +6,7 @@ use crate::models::Model;
 use crate::models::apex_map::Surface;
 use apexmap_base::provenance::Host;
 
-/// Maximum loads that a core starts per cycle. Current x86_64 and Arm cores start two or three, according to the makers'
-/// optimisation guides; four leaves a margin for wider cores.
+/// Maximum loads per cycle. x86_64 and Arm cores start two or three, say the makers' guides; four is a margin for wider cores.
 const MAX_LOADS_PER_CYCLE: f64 = 4.0;
 
 /// Maximum stores that a core starts per cycle. Current cores start one or two.
@@ -29,9 +28,7 @@ pub struct Limits {
     /// Smallest part of its memory that the device reads, in bytes.
     pub sector: Option<f64>,
     carrier: Option<(String, String)>,
-    /// Cores of a node.
     pub cores: Option<f64>,
-    /// Bytes of a cache line.
     pub line_bytes: f64,
     /// Sizes of the caches in bytes, from the first level on, up to the first unknown one.
     pub caches: Vec<f64>,
@@ -45,9 +42,8 @@ pub struct Limits {
     pub reads_on_base: Ladder,
     /// Random reads of regions beyond the first-level cache. Within it, reads are as fast as the loop.
     pub reads_beyond_first: Ladder,
-    /// Random reads on base pages of regions beyond the reach of their translations. A region has the cost that was measured
-    /// at half its size. The reach depends on the physical addresses of the pages, which differ between launches: near the
-    /// reach, one of eight launches was 14 % faster than all other launches and all calibrations.
+    /// Random reads on base pages beyond the reach of their translations, at twice the measured sizes. The reach depends on the
+    /// physical addresses: near it, one of eight launches was 14 % faster than all other launches and all calibrations.
     pub walks: Ladder,
     /// Latency of a line in seconds: that of dependent random reads minus that of the smallest region.
     pub latencies: Ladder,
@@ -84,7 +80,6 @@ pub struct Messages {
     pub bisection: Option<(f64, usize)>,
 }
 
-/// Costs of one operation on one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Costs {
     /// Seconds per message, each in a separate buffer.
@@ -121,8 +116,7 @@ impl Limits {
         self.host.as_ref() == Some(&host.name) && self.cpu_model.as_ref() == Some(&host.cpu_model)
     }
 
-    /// Returns whether the card holds for this host: it was measured there or on a host with the same processor that was accepted, or
-    /// the user requested it for any host.
+    /// Returns whether the card holds for this host: measured there, accepted by its name and processor, or by force.
     pub fn apply_to(&self, host: &Host) -> bool {
         match self.accepted.as_deref() {
             Some(Self::BY_NAME) => self.cpu_model.as_ref() == Some(&host.cpu_model),

@@ -1,22 +1,17 @@
 //! Bounds: the maximum rate of a kernel at a point, from the numbers that `apexmap calibrate` measured on the machine.
 //!
-//! A bound is the lowest of several limits. Each limit is a rate that no program with this work can exceed on this machine:
-//! an operation takes at least the time that each resource alone needs for it, even if all resources overlap perfectly.
-//! Limits use the best value that a calibration measured ([`Card::best`](crate::machine::Card::best)), never medians. Shares
-//! of a bound are therefore computed from the best runs. The maximum rate of this program's own loop is kept separately
-//! ([`LOOP`]). A limit is left out and named if the card has not all of its inputs. Without any limit there is no bound.
-//!
-//! A family of kernels has one file of bounds and one line in [`family`]. A new kind of limit is one line in [`NAMES`].
+//! A bound is the lowest of several limits: an operation takes at least the time that each resource alone needs for it, even
+//! if all resources overlap perfectly. Limits use the best value that a calibration measured, never medians, so shares of a
+//! bound are computed from the best runs. A limit is left out and named if the card has not all of its inputs. Without any
+//! limit there is no bound.
 
 mod apex_map;
-mod ladder;
 mod law;
 mod limits;
 mod message_rate;
 mod random_access;
 
-pub use ladder::Ladder;
-pub use law::Law;
+pub use law::{Ladder, Law};
 pub use limits::{Limits, Messages};
 
 use apexmap_base::point::{Point, Value};
@@ -50,19 +45,16 @@ names! {
 /// Column of samples, and key in the provenance of a card: the device.
 pub const DEVICE_NAME: &str = "device_name";
 
-/// Kernels with the same limits.
 pub struct Family {
     pub limits: &'static [Limit],
     terms: fn(&Case, &Kernel, &mut Terms),
 }
 
-/// Definition of a limit.
 #[derive(Debug)]
 pub struct Limit {
     /// One of [`NAMES`].
     pub name: &'static str,
     /// The minimum time per operation, or the maximum rate.
-    /// Paper of the formula or of the quantity that it uses.
     pub formula: &'static str,
     pub source: &'static Source,
     /// Section, equation, table or figure of `source`.
@@ -77,7 +69,6 @@ pub struct Case<'a> {
     pub outputs: &'a BTreeMap<String, Value>,
     /// Transport and library of its messages.
     pub carrier: (&'a str, &'a str),
-    /// Number of nodes of the run.
     pub nodes: usize,
 }
 
@@ -95,39 +86,33 @@ impl Case<'_> {
         self.limits.messages.as_ref().filter(|_| self.limits.has_carrier(self.carrier))
     }
 
-    /// Returns whether all memory of the run was on base pages of at most 64 KiB.
     fn on_base_pages(&self) -> bool {
         // Systems for Arm can have base pages of 64 KiB.
         self.output("page_bytes").is_some_and(|bytes| bytes <= 65536.0)
     }
 }
 
-/// A limit at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
-    /// One of [`NAMES`].
     pub name: &'static str,
     /// Maximum operations per second, of all ranks.
     pub rate: f64,
 }
 
-/// Name of the rate of this program's own loop without any waiting. It is no limit of the machine, because another loop may
-/// be faster.
+/// Name of the rate of this program's own loop without any waiting. Another loop may be faster, so it is no limit.
 pub const LOOP: &str = "this program's loop";
 
 /// All known limits at a point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
     pub limits: Vec<Term>,
-    /// The rate of [`LOOP`], which is no limit of the machine.
     pub program: Option<f64>,
     /// Limits that apply, but whose inputs are not on the card.
     pub missing: Vec<&'static str>,
 }
 
 impl Terms {
-    /// Adds a limit: each of `concurrency` ranks needs at least `seconds` per operation. `None` marks the limit as missing; 0
-    /// adds none.
+    /// Adds a limit: each of `concurrency` ranks needs `seconds` per operation. `None` marks it as missing; 0 adds none.
     fn add(&mut self, name: &'static str, concurrency: f64, seconds: Option<f64>) {
         match seconds {
             None if !self.missing.contains(&name) => self.missing.push(name),
@@ -138,7 +123,6 @@ impl Terms {
         }
     }
 
-    /// Sets the rate of [`LOOP`], from the seconds per operation on each of `concurrency` ranks.
     fn set_loop(&mut self, concurrency: f64, seconds: Option<f64>) {
         self.program = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| concurrency / seconds);
     }

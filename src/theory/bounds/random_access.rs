@@ -1,6 +1,4 @@
-//! Bounds of RandomAccess, per update.
-//!
-//! Updates are uniformly distributed over the words of a rank's part of the table.
+//! Bounds of RandomAccess, per update. Updates are uniformly distributed over the words of a rank's part of the table.
 
 use super::*;
 use apexmap_base::source::{BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE};

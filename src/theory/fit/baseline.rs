@@ -1,6 +1,4 @@
 //! Empirical baseline: interpolation between neighbours. An analytic model that is not better than the baseline explains nothing.
-//!
-//! Every prediction is made from the other points: those of other parts of the design, or those of other values of a variable.
 
 use super::quality::{LinesLeftOut, leave_out_parts, lines, smape};
 use super::{Observation, bits, subsample};
@@ -13,8 +11,7 @@ use std::collections::HashMap;
 pub struct Baseline {
     /// SMAPE of each point as predicted from all others, from 0 to 2: mean of 2 |y - f| / (y + f).
     pub left_out: f64,
-    /// The same error with all points of one value of a variable left out together, for each variable with at least three
-    /// values.
+    /// The same error with all points of a value left out together, for each variable with at least three values.
     pub lines_left_out: Vec<LinesLeftOut>,
 }
 
@@ -25,7 +22,6 @@ struct PointRates<'a> {
     log: f64,
 }
 
-/// Minimum number of points.
 const MIN_POINTS: usize = 4;
 
 /// Above this number of points, an evenly spread subset is used, in which neighbours remain close.
@@ -64,8 +60,7 @@ fn group_by_point<'a>(data: impl Iterator<Item = &'a Observation>) -> Vec<PointR
     points
 }
 
-/// Returns the SMAPE over all parts, each predicted from all other points. A prediction that is not finite counts as the largest
-/// possible error.
+/// Returns the SMAPE of parts predicted from all other points. A prediction that is not finite has the largest error.
 fn error(points: &[PointRates], parts: &[Vec<usize>]) -> f64 {
     let mut pairs = Vec::new();
     for part in parts {
@@ -80,10 +75,9 @@ fn error(points: &[PointRates], parts: &[Vec<usize>]) -> f64 {
     smape(pairs.into_iter())
 }
 
-/// Returns the rate at `x`. Each variable gives one line through the nearest points below and above `x` that have the same
-/// values of all other variables. The result is the mean of these lines in logarithms. If `x` lies outside all points along
-/// every variable, the lines through the nearest two points are extrapolated. If no other point is on a line with `x`, the
-/// result is the rate of the nearest point.
+/// Returns the rate at `x`: the mean, in logarithms, of one line per variable through the nearest points below and above with
+/// the same other variables. Outside of all points, the lines through the nearest two are extrapolated. Without lines, it is
+/// the rate of the nearest point.
 fn predict(points: &[&PointRates], x: &[f64]) -> f64 {
     let axes = varied_axes(points);
     let (mut inside, mut beyond) = (Vec::new(), Vec::new());
@@ -133,7 +127,6 @@ fn varied_axes(points: &[&PointRates]) -> Vec<(usize, bool)> {
         .collect()
 }
 
-/// Returns the coordinate on an axis: the logarithm if the axis is logarithmic.
 fn coordinate(x: &[f64], (variable, logarithmic): (usize, bool)) -> f64 {
     if logarithmic { x[variable].max(f64::MIN_POSITIVE).ln() } else { x[variable] }
 }

@@ -11,15 +11,13 @@ use std::collections::BTreeMap;
 /// Minimum launches per point. Fewer do not show how launches differ.
 const MIN_LAUNCHES: usize = 4;
 
-/// Approximate number of observations fitted in all resamples together. Large data sets therefore have fewer resamples, but
-/// at least [`MIN_RESAMPLES`].
+/// Approximate number of observations fitted in all resamples together. Large data sets therefore have fewer resamples.
 const MAX_FITTED_OBSERVATIONS: usize = 400_000;
 const MIN_RESAMPLES: usize = 99;
 
-/// Adds bootstrap intervals if every point was measured in enough launches.
-///
-/// Launches that measured the same points are resampled with replacement, so every resample keeps the design. The interval of
-/// ln p is its estimate minus the quantiles of (p* - p) / se*, times its standard error.
+/// Adds bootstrap intervals if every point was measured in enough launches. Launches of the same points are resampled, so
+/// every resample keeps the design. The interval of ln p is its estimate minus the quantiles of (p* - p) / se*, times its
+/// standard error.
 pub fn add_intervals(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: Options) {
     let groups = group_launches(task);
     let enough = groups.iter().all(|launches| launches.len() >= MIN_LAUNCHES);

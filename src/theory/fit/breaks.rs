@@ -1,7 +1,5 @@
-//! Fits of a break: a parameter at which a model jumps, such as the message size at which the protocol changes.
-//!
-//! Rates do not change while the break moves between two measured points, so it has no derivative. It is therefore searched
-//! among the measured values.
+//! Fits of a break, at which a model jumps, such as a change of protocol. Rates do not change while it moves between two
+//! measured points, so it has no derivative, and is searched among the measured values.
 
 use super::interval::loss_unit;
 use super::optimum::{Optimum, Search, minimise};
@@ -12,7 +10,6 @@ use crate::models::{Break, Model};
 use crate::statistics::distributions::{f_quantile_beyond, t_quantile_beyond};
 use apexmap_base::error::{Error, Result};
 
-/// Minimum number of distinct values of the variable on each side of a break.
 const MIN_VALUES_PER_SIDE: usize = 3;
 
 /// Returns the parameter that is a break and is to be fitted, and its variable, both as indices.
@@ -28,13 +25,10 @@ pub fn find_break(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
 
 /// Fits the model with the break at each measured value and takes the value with the smallest loss.
 ///
-/// The break is accepted if its loss is below the loss without a break by more than chance explains at any candidate (F test
-/// with Bonferroni's bound over the candidates). Otherwise the fit has no break, and the parameters that depend on it are
-/// absent.
-///
-/// The interval holds all values whose loss is within t^2 variances of the smallest loss (profile likelihood). It ends at the
-/// next measured value, because a break can lie anywhere before it. The intervals of the other parameters are those at the
-/// chosen break.
+/// The break is accepted if its loss is below that without a break by more than chance explains at any candidate (F test with
+/// Bonferroni's bound). Otherwise the parameters that depend on it are absent. Its interval holds all values whose loss is
+/// within t^2 variances of the smallest loss (profile likelihood), up to the next measured value, because a break can lie
+/// anywhere before it. Those of other parameters are at the chosen break.
 pub fn fit(
     model: &dyn Model,
     data: &[Observation],
@@ -100,8 +94,7 @@ pub fn fit(
     Ok(fit)
 }
 
-/// Returns the excess of the loss at each candidate over the smallest loss, in variances of a residual. `None` if a candidate
-/// gives no finite rates.
+/// Returns the excess of each candidate's loss over the smallest, in variances of a residual; `None` without finite rates.
 fn excess_losses(tasks: &[Task]) -> Option<Vec<f64>> {
     let optima: Vec<Optimum> =
         tasks.iter().map(|task| minimise(task, &task.starts(), Search::Estimate)).collect::<Option<_>>()?;
@@ -116,7 +109,6 @@ fn excess_losses(tasks: &[Task]) -> Option<Vec<f64>> {
     Some(losses.into_iter().map(|loss| (loss - min_loss) / unit).collect())
 }
 
-/// Fits the model without a break.
 fn fit_without_break(
     model: &dyn Model,
     data: &[Observation],

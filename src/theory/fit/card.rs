@@ -12,11 +12,8 @@ use apexmap_base::units::plural;
 use nalgebra::DMatrix;
 
 impl Fit {
-    /// Returns the parameters as a machine card, for `apexmap predict`. `domain` is that of the observations. The card of a fit
-    /// to simulated or imported rates says so.
-    ///
-    /// # Errors
-    /// If a parameter is not in the catalogue of machine cards, which is an error of the model.
+    /// Returns the parameters as a machine card. `domain` is that of the observations. The card names simulated or imported
+    /// rates.
     pub fn card(&self, name: &str, source: &str, domain: &Domain) -> Result<Card> {
         let words = RateWords::new(self.simulated.as_deref());
         let mut card = Card::new(name, &format!("parameters of {} fitted to a {}", self.model, words.source), source);
@@ -63,8 +60,7 @@ impl Fit {
         Ok(card)
     }
 
-    /// Returns the file of a formula that was fitted, for `apexmap predict`. `machine`, `source` and `domain` are as in
-    /// [`Fit::card`]. Numbers of machine cards are not part of it.
+    /// Returns the file of a fitted formula, with the arguments of [`Fit::card`]. Numbers of machine cards are not part of it.
     pub fn to_saved(&self, model: &FormulaModel, machine: &str, source: &str, domain: &Domain) -> Saved {
         let about = model.about();
         let own = |parameter: &&Parameter| parameter.own_unit.is_some();
@@ -107,7 +103,6 @@ impl Fit {
     }
 }
 
-/// Returns the covariance in the form that a card stores.
 pub fn joint_fit(task: &Task, optimum: &Optimum, covariance: &DMatrix<f64>) -> JointFit {
     let about = task.model.about();
     let numbers = task.free.iter().map(|&index| about.parameters[index].number.to_owned()).collect();

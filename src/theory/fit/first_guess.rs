@@ -13,10 +13,8 @@ const STARTS: [i32; 8] = [-24, -18, -12, -6, 0, 6, 12, 18];
 /// Maximum number of rounds over the parameters from one start. A few suffice.
 const MAX_ROUNDS: usize = 20;
 
-/// Maximum number of points that a search looks at.
 const MAX_POINTS: usize = 64;
 
-/// First guesses of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FirstGuess {
     /// A value for each parameter of the model, in base units.
@@ -27,8 +25,7 @@ pub struct FirstGuess {
     pub is_linear_itself: bool,
 }
 
-/// Searches first guesses of the parameters with the role [`Role::Fit`]. All others have the values of their roles. The search moves
-/// one parameter at a time, from several starts.
+/// Searches first guesses for [`Role::Fit`], one parameter at a time, from several starts. The other roles have values.
 pub fn search(model: &dyn Model, data: &[Observation], roles: &[Role]) -> Result<FirstGuess> {
     let parameters = model.about().parameters;
     let base: Vec<f64> = roles.iter().zip(parameters).map(|(role, parameter)| initial_value(role, parameter)).collect();
@@ -62,7 +59,6 @@ pub fn search(model: &dyn Model, data: &[Observation], roles: &[Role]) -> Result
     Ok(FirstGuess { linear: is_linear_itself || is_affine(f64::recip), is_linear_itself, values })
 }
 
-/// Returns the value that a role gives to a parameter, or else the author's guess.
 fn initial_value(role: &Role, parameter: &Parameter) -> f64 {
     match role {
         Role::Hold(value)

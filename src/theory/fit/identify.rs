@@ -12,12 +12,11 @@ const MIN_NOISE: f64 = 0.05;
 /// Share of the time of a typical point that a design should resolve.
 const TYPICAL_TIME_SHARE: f64 = 0.1;
 
-/// Largest standard error of an identified parameter, in multiples of its size. Above it, the 95 % interval spans more than a
-/// factor of 10 in each direction.
+/// Largest standard error in multiples of a parameter. Above it, a 95 % interval spans more than a factor of 10 either way.
 const MAX_RELATIVE_ERROR: f64 = 1.17;
 
-/// Holds parameters that the points do not identify at the values that the task has for them, and solves again. It holds the
-/// least identified parameter first and repeats until all others are identified.
+/// Holds parameters that the points do not identify, the least identified first, and solves again until all others are
+/// identified.
 pub fn solve_identified(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
     loop {
         let errors = relative_errors(task, &optimum.theta, optimum.scale);
@@ -40,8 +39,7 @@ pub fn nothing_to_fit_error(model: &dyn Model) -> Error {
     )
 }
 
-/// Holds, before the first fit, all parameters that this number of points cannot identify even if the values to hold are the
-/// true ones. A fit with such parameters free would not settle.
+/// Holds parameters that this number of points cannot identify even at true values: with them, a fit would not settle.
 pub fn hold_unidentifiable(task: &mut Task, points: usize) {
     while task.free.iter().any(|&index| task.or_hold[index].is_some()) {
         let theta: Vec<f64> = task.free.iter().map(|&index| task.base[index].ln()).collect();
@@ -56,8 +54,7 @@ pub fn hold_unidentifiable(task: &mut Task, points: usize) {
     }
 }
 
-/// Holds the least identified of the parameters that may be held, if it is not identified or `too_many` is set. Returns
-/// whether it held one.
+/// Holds the least identified of the parameters that may be held, if it is not identified or `too_many` is set.
 fn hold_worst(task: &mut Task, errors: &[f64], too_many: bool) -> bool {
     let error = |free_index: &usize| if errors[*free_index].is_nan() { f64::INFINITY } else { errors[*free_index] };
     let values = (0..task.free.len()).filter_map(|free_index| Some((free_index, task.or_hold[task.free[free_index]]?)));
@@ -97,7 +94,6 @@ fn hide_smaller(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
     false
 }
 
-/// Rejects data that cannot identify a parameter.
 pub fn require_identified(task: &Task, optimum: &Optimum) -> Result<()> {
     let unclear = unclear_parameters(task, optimum, optimum.scale);
     if unclear.is_empty() {
@@ -135,10 +131,8 @@ fn unclear_parameters(task: &Task, optimum: &Optimum, noise: f64) -> Vec<(usize,
     task.free.iter().copied().zip(errors).filter(|(_, e)| e.is_nan() || *e > MAX_RELATIVE_ERROR).collect()
 }
 
-/// Returns standard errors relative to the parameters, for noise of at least 5 %.
-///
-/// In linear models, the size of a parameter is at least the value that contributes a tenth of the time of a typical point. A
-/// parameter that is not needed by the data is therefore not reported as unknown.
+/// Returns standard errors relative to the parameters, for noise of at least 5 %. In linear models, a parameter counts with at
+/// least a tenth of the time of a typical point, so that one that the data do not need is not unknown.
 fn relative_errors(task: &Task, theta: &[f64], scale: f64) -> Vec<f64> {
     let noise = scale.max(MIN_NOISE);
     if task.is_linear() {
@@ -160,8 +154,7 @@ fn relative_errors(task: &Task, theta: &[f64], scale: f64) -> Vec<f64> {
     errors(&task.jacobian(theta), noise)
 }
 
-/// Returns the square roots of the diagonal of noise^2 (J^T J)^-1. They are infinite for directions that the singular values
-/// leave undetermined.
+/// Returns the roots of the diagonal of noise^2 (J^T J)^-1; infinite for directions that the singular values leave open.
 pub fn errors(jacobian: &DMatrix<f64>, noise: f64) -> Vec<f64> {
     let svd = jacobian.clone().svd(false, true);
     let Some(directions) = svd.v_t else { return vec![f64::INFINITY; jacobian.ncols()] };

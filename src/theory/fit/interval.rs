@@ -1,10 +1,9 @@
 //! Uncertainty of the parameters: variance of the residuals, covariance, profile-likelihood intervals.
 //!
-//! The error of a model at a point is the same factor in all launches. Launches of a point are therefore not independent
-//! observations of the parameters; points are. The covariance is the sandwich A^-1 B A^-1 with design points as clusters. A
-//! sums the products of the gradients of all observations. B holds the variance of the points' mean residuals, pooled over
-//! points as in least squares; its degrees of freedom are points minus parameters. (One variance per point, after Eicker,
-//! Huber and White, covers 98 to 99 % with correction CR2 and 91 to 93 % with CR3 where few points determine a parameter.)
+//! A model's error at a point is the same factor in all launches, so points are the independent observations. The covariance
+//! is the sandwich A^-1 B A^-1 with points as clusters: A sums the products of all gradients, B holds the variance of the
+//! points' mean residuals, pooled as in least squares. (One variance per point, after Eicker, Huber and White, covers 98 to
+//! 99 % with correction CR2 and 91 to 93 % with CR3 where few points determine a parameter.)
 
 use super::optimum::{Optimum, Search, minimise};
 use super::task::Task;
@@ -30,7 +29,6 @@ fn corrected_variance(square: f64, task: &Task, optimum: &Optimum) -> f64 {
     correction * correction * square * points / freedom / (inside * inside)
 }
 
-/// Returns the share of residuals with full weight: mean psi'.
 pub fn full_weight_share(optimum: &Optimum) -> f64 {
     let inside = optimum.residuals.iter().filter(|r| r.abs() <= optimum.limit).count();
     inside as f64 / optimum.residuals.len() as f64
@@ -84,8 +82,7 @@ fn covariance_and_inverse(task: &Task, optimum: &Optimum) -> Option<(DMatrix<f64
     (is_valid(&covariance) && is_valid(&inverse)).then_some((covariance, inverse))
 }
 
-/// Returns the same fit without parameters at their lower bound. The data do not need them, and their logarithms have no
-/// finite variance.
+/// Returns the same fit without parameters at their lower bound, whose logarithms have no finite variance.
 pub fn drop_bounded_parameters<'a>(task: &Task<'a>, optimum: &Optimum) -> (Task<'a>, Optimum) {
     let (mut used, mut used_optimum) = (task.clone(), optimum.clone());
     used.base = task.parameters(&optimum.theta);
@@ -96,17 +93,16 @@ pub fn drop_bounded_parameters<'a>(task: &Task<'a>, optimum: &Optimum) -> (Task<
     (used, used_optimum)
 }
 
-/// Returns the growth of the loss, in its own unit, when a parameter moves by one standard deviation. Used for tests of
-/// several parameters together.
+/// Returns the growth of the loss per standard deviation of a parameter, for tests of several parameters together.
 pub fn loss_unit(task: &Task, optimum: &Optimum) -> f64 {
     let points = design_points(task, optimum);
     let launches: f64 = points.iter().map(|point| point.launches.powi(2)).sum::<f64>() / task.data.len() as f64;
     launches * mean_residual_variance(&points, task, optimum) * full_weight_share(optimum)
 }
 
-/// Returns the ends of the profile-likelihood intervals of the free parameters, in base units. At an end the loss, with all other
-/// parameters refitted, exceeds its minimum by t standard deviations. The parameter's bound replaces an end beyond it, and an end whose
-/// refits did not settle, because they would make the interval too narrow.
+/// Returns the ends of the profile-likelihood intervals: there, with all other parameters refitted, the loss exceeds its
+/// minimum by t standard deviations. A bound replaces an end beyond it, and one whose refits did not settle, which would be
+/// too near.
 pub fn profiles(task: &Task, optimum: &Optimum) -> Vec<(f64, f64)> {
     let covariance = covariance_and_inverse(task, optimum);
     let profile = |free_index: usize| {
@@ -165,8 +161,7 @@ impl ProfileSearch<'_, '_> {
     }
 }
 
-/// Returns where `excess`, which is -t at `centre`, crosses 0 in a direction. Uses regula falsi (Illinois), to a hundredth of
-/// a standard deviation. Returns `bound` if there is no crossing before it.
+/// Returns where `excess`, which is -t at `centre`, crosses 0 in a direction (regula falsi, Illinois), or else `bound`.
 fn find_crossing(
     centre: f64,
     direction: f64,
@@ -213,9 +208,8 @@ fn find_crossing(
     outer
 }
 
-/// Accounts for kernels that disagree about a parameter: if a model explains several kernels together, each kernel alone may fit well
-/// with a different value. Widens the intervals to include the estimates without the points of each word of a variable, if they differ by more than
-/// their noise.
+/// Widens the intervals to the estimates without the points of each word of a variable, if they differ by more than their
+/// noise: kernels that a model explains together may disagree.
 pub fn widen(task: &Task, optimum: &Optimum, estimates: &mut [Estimate]) {
     for (variable, _) in task.model.about().variables.iter().enumerate().filter(|(_, v)| !v.words.is_empty()) {
         let mut words: Vec<f64> = task.data.iter().map(|observation| observation.x[variable]).collect();
@@ -232,8 +226,7 @@ pub fn widen(task: &Task, optimum: &Optimum, estimates: &mut [Estimate]) {
     }
 }
 
-/// Fits all points except those of one word. Returns index and value of the parameters that differ from those of the fit to
-/// all points by more than the noise of the remaining points.
+/// Returns index and value of the parameters that differ by more than the noise from a fit without the points of a word.
 fn differing_parameters(task: &Task, optimum: &Optimum, variable: usize, word: f64) -> Vec<(usize, f64)> {
     let mut rest = task.clone();
     rest.data.retain(|observation| observation.x[variable] != word);

@@ -1,10 +1,9 @@
 //! Fits of models to measurements: estimates with intervals and goodness of fit.
 //!
-//! Errors of rates are factors, so fits use logarithms, with Huber's loss. Linear models start at least squares with positive
-//! parameters; Levenberg-Marquardt continues from there. Intervals are profile-likelihood intervals that include lack of fit:
-//! the error of a model at a point is the same in all launches, so points are counted, not launches. If every point has
-//! several launches, a studentised bootstrap over launches is added; it does not include lack of fit. A design that cannot
-//! identify a parameter is rejected, and the error names the points that would identify it.
+//! Errors of rates are factors, so fits use logarithms, with Huber's loss: least squares with positive parameters for linear
+//! models, then Levenberg-Marquardt. Profile-likelihood intervals include lack of fit: a model's error at a point is the same
+//! in all launches, so points are counted. With several launches of every point, a studentised bootstrap is added, without
+//! lack of fit.
 
 pub mod baseline;
 pub mod bootstrap;
@@ -53,11 +52,9 @@ pub struct Estimate {
     pub value: f64,
     /// Lower end of the 95 % profile-likelihood interval, in the base unit. 0 means that the data do not need this parameter.
     pub low: f64,
-    /// Upper end of that interval, in the base unit. The largest value that the model allows means that the data set no upper
-    /// limit.
+    /// Upper end of that interval, in the base unit; the model's largest value if the data set no upper limit.
     pub high: f64,
-    /// Ends of the 95 % interval by studentised bootstrap over launches, if there are enough launches. It includes the effect
-    /// of a launch on all its rates, but not lack of fit.
+    /// 95 % interval by studentised bootstrap over launches: with the effect of a launch on all its rates, without lack of fit.
     pub bootstrap: Option<(f64, f64)>,
 }
 
@@ -94,8 +91,7 @@ pub struct Fit {
     pub held: Vec<(&'static str, f64)>,
     /// Parameters among `held` that were to be fitted, but that the points do not identify: [`Role::OrHold`].
     pub not_identified: Vec<&'static str>,
-    /// Parameters among `held` with typical values, because neither the points nor the machine give them: [`Role::OrAssume`],
-    /// [`Role::Assume`].
+    /// Parameters among `held` with typical values, because neither points nor machine give them.
     pub assumed: Vec<&'static str>,
     /// Parameters known only to be at most as large as another parameter.
     pub at_most: Vec<ParameterBound>,
@@ -131,10 +127,8 @@ impl Fit {
     }
 }
 
-/// The beginning of the origin of imported rates.
 const IMPORTED: &str = "imported";
 
-/// Words for rates and their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateWords {
     /// `measured`, `simulated` or `imported`.
@@ -144,7 +138,6 @@ pub struct RateWords {
 }
 
 impl RateWords {
-    /// Returns the words for rates of this origin, or for measured ones.
     pub fn new(origin: Option<&str>) -> Self {
         match origin {
             Some(origin) if origin.starts_with(IMPORTED) => {
@@ -192,8 +185,7 @@ pub enum Role {
     StartAt(f64),
     /// Fitted if the points identify it. Otherwise fixed at this value, in the base unit.
     OrHold(f64),
-    /// Fitted if the points identify it. Otherwise fixed at this typical value, in the base unit, which no measurement of this
-    /// machine supports.
+    /// Fitted if the points identify it. Otherwise fixed at this typical value, in the base unit.
     OrAssume(f64),
     /// Not fitted; fixed at this typical value, in the base unit, because neither a card nor the machine gives it.
     Assume(f64),
@@ -212,8 +204,7 @@ pub struct Options {
     pub leave_out: bool,
     /// Maximum number of points to fit. If there are more, an evenly spread subset is fitted, and the others are predicted.
     pub most_points: usize,
-    /// Maximum number of steps of a search for the best parameters. Each step computes all rates. A fit that has not settled by
-    /// then is refused, because its numbers and its errors are not those of the model.
+    /// Maximum number of steps, each of which computes all rates. A fit that has not settled by then is refused.
     pub max_steps: usize,
 }
 
@@ -336,7 +327,6 @@ fn distinct_points<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&
     data.into_iter().map(|observation| observation.x.as_slice()).filter(|x| seen.insert(bits(x))).collect()
 }
 
-/// Converts a point to a key for maps.
 fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|value| value.to_bits()).collect()
 }

@@ -6,11 +6,9 @@ use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt, TerminationRe
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 
-/// Returns the limit beyond which residuals count linearly instead of quadratically, from their standard deviation.
-///
-/// It is slightly wider than the usual 1.345 standard deviations, which costs 5 % of the efficiency for normal noise. It is
-/// wider still with few degrees of freedom, because the scale is then uncertain and the intervals need nearly all residuals
-/// in full.
+/// Returns the limit beyond which residuals count linearly, from their standard deviation: slightly wider than the usual
+/// 1.345, which costs 5 % of the efficiency for normal noise; wider still with few degrees of freedom, where the scale is
+/// uncertain.
 pub fn huber_limit(scale: f64, freedom: usize) -> f64 {
     (1.5 + 15.0 / freedom.max(1) as f64) * scale
 }
@@ -27,8 +25,7 @@ pub enum Search {
 }
 
 impl Search {
-    /// Returns the relative tolerance of the loss and of the parameters. The derivatives are differences, accurate to ten
-    /// digits. A search along a narrow valley of the loss needs them.
+    /// Returns the relative tolerance of loss and parameters. The differences have ten digits, which a narrow valley needs.
     fn tolerance(self) -> f64 {
         if self == Self::Refit { 1e-8 } else { 1e-11 }
     }
@@ -42,12 +39,10 @@ impl Search {
 /// A smaller scale is rounding, not noise.
 const MIN_SCALE: f64 = 1e-10;
 
-/// Maximum number of estimates of the scale. It settles within a few; the limit stops estimates that alternate or creep. The
-/// parameters are then those of the smallest loss at the last scale.
+/// Maximum number of estimates of the scale. A few suffice; the limit stops estimates that alternate or creep.
 const MAX_ROUNDS: usize = 30;
 
-/// Residuals whose squares are Huber's loss times two: r within the limit, and beyond it the root of limit (2 |r| - limit).
-/// Least squares of them then minimise this loss.
+/// Residuals whose squares are Huber's loss times two: r within the limit, beyond it the root of limit (2 |r| - limit).
 struct HuberProblem<'t, 'a> {
     task: &'t Task<'a>,
     limit: f64,
@@ -56,7 +51,6 @@ struct HuberProblem<'t, 'a> {
 }
 
 impl<'t, 'a> HuberProblem<'t, 'a> {
-    /// Returns the root of the loss for a residual, with its sign.
     fn root(&self, residual: f64) -> f64 {
         if residual.abs() <= self.limit { residual } else { self.loss(residual).sqrt().copysign(residual) }
     }
@@ -92,7 +86,6 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for HuberProblem<'_, '_> {
     }
 }
 
-/// A minimum of the loss.
 #[derive(Clone, Debug)]
 pub struct Optimum {
     /// Logarithms of the free parameters.
@@ -149,7 +142,6 @@ fn minimise_from(task: &Task, start: &[f64], search: Search) -> Option<Optimum> 
     Some(Optimum { deviance: deviance(&residuals, limit), theta, residuals, scale, limit, steps, is_settled })
 }
 
-/// Result of one minimisation with a given scale.
 struct Solution {
     theta: Vec<f64>,
     residuals: DVector<f64>,
@@ -202,7 +194,6 @@ fn loss(residual: f64, limit: f64) -> f64 {
     if size <= limit { size * size } else { limit * (2.0 * size - limit) }
 }
 
-/// Returns the sum of the losses.
 fn deviance(residuals: &DVector<f64>, limit: f64) -> f64 {
     residuals.iter().map(|&residual| loss(residual, limit)).sum()
 }

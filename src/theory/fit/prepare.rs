@@ -5,7 +5,6 @@ use super::{Observation, Role, distinct_points, identify};
 use crate::models::{Model, Parameter};
 use apexmap_base::error::{Error, Result};
 
-/// Rejects rates that are not positive.
 pub fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
     let about = model.about();
     if let Some(invalid) = data.iter().find(|observation| !(observation.y.is_finite() && observation.y > 0.0)) {
@@ -64,7 +63,6 @@ pub fn prepare<'a>(
     Ok((task, absent))
 }
 
-/// Rejects a fit whose points depend on parameters without a value. The error names all of them.
 fn require_values(unknown: &[&Parameter]) -> Result<()> {
     let list = |text: &dyn Fn(&Parameter) -> String, separator: &str| {
         unknown.iter().map(|parameter| text(parameter)).collect::<Vec<_>>().join(separator)

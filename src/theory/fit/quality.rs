@@ -23,38 +23,32 @@ pub struct Quality {
     pub smape: f64,
     /// Robust standard deviation of ln(measured / predicted).
     pub log_spread: f64,
-    /// Geometric standard deviation of measured / predicted over all observations: a factor, 1 for a model without errors.
-    /// Strohmaier's performance complexity is this spread for a compact model.
+    /// Geometric standard deviation of measured / predicted. Strohmaier's performance complexity is that of a compact model.
     pub geometric_spread: f64,
     /// SMAPE of each point as predicted by a fit to all other points. Above 100 points, a twentieth is left out together.
     pub left_out: Option<f64>,
-    /// SMAPE of all points with one value of a variable, as predicted by a fit to the points with all other values. Given for
-    /// each variable with at least three values, if the remaining points identify the parameters.
+    /// SMAPE of all points with one value of a variable, by fits without them, for each variable with at least three values.
     pub lines_left_out: Vec<LinesLeftOut>,
     /// The largest P, and the SMAPE at this P of a fit to all smaller P.
     pub largest_left_out: Option<(f64, f64)>,
-    /// Akaike's information criterion with the correction for few data. Smaller is better, for models of the same data.
-    /// Absent if there are too few data.
+    /// Akaike's information criterion, corrected for few data; smaller is better. Absent if there are too few data.
     pub aicc: Option<f64>,
 }
 
 /// Error of the points with each value of a variable, predicted from the points with its other values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LinesLeftOut {
-    /// Index of the variable.
     pub variable: usize,
     /// SMAPE over all values of the variable, from 0 to 2.
     pub smape: f64,
 }
 
-/// Returns the mean of 2 |y - f| / (y + f).
 pub fn smape(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     let errors: Vec<f64> = pairs.map(|(y, f)| 2.0 * (y - f).abs() / (y.abs() + f.abs())).collect();
     errors.iter().sum::<f64>() / errors.len() as f64
 }
 
-/// Returns the exponential of the standard deviation of the ratios' logarithms, with n - 1 in the denominator. NaN for fewer
-/// than two ratios.
+/// Returns the exponential of the standard deviation (n - 1) of the ratios' logarithms; NaN for fewer than two.
 pub fn geometric_spread(ratios: impl Iterator<Item = f64>) -> f64 {
     let logs: Vec<f64> = ratios.map(f64::ln).collect();
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
@@ -72,7 +66,6 @@ pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
     })
 }
 
-/// Computes the goodness of fit. `points` are all measured points with their predictions.
 pub fn assess(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> Quality {
     let launches: HashSet<u32> = points.iter().map(|point| point.launch).collect();
     let distinct: HashSet<Vec<u64>> = points.iter().map(|point| bits(&point.x)).collect();
@@ -109,7 +102,6 @@ fn fit_leaving_out<'a>(
     Some((rest, refit))
 }
 
-/// Returns pairs of measured and predicted rates at the observations that are `out`.
 fn predict_pairs(task: &Task, parameters: &[f64], out: impl Fn(&Observation) -> bool) -> Vec<(f64, f64)> {
     let gone = task.data.iter().filter(|observation| out(observation));
     gone.map(|observation| (observation.y, task.model.predict(&observation.x, parameters).value)).collect()
@@ -124,8 +116,7 @@ fn predict_leaving_out(task: &Task, optimum: &Optimum, out: impl Fn(&Observation
 /// Each point left out costs a fit. Above this number of points, a twentieth is left out together.
 const MAX_SINGLE_LEAVE_OUTS: usize = 100;
 
-/// Returns the groups of points that are left out together: single points, or parts of many points. Parts are drawn so that
-/// none is a line of the design.
+/// Returns the groups that are left out together: single points, or parts of which none is a line of the design.
 pub fn leave_out_parts(points: usize) -> Vec<Vec<usize>> {
     if points <= MAX_SINGLE_LEAVE_OUTS {
         return (0..points).map(|point| vec![point]).collect();

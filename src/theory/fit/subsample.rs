@@ -4,11 +4,9 @@ use super::{Observation, bits, distinct_points};
 use apexmap_measure::numerics::mix::mix;
 use std::collections::HashSet;
 
-/// Selects the observations to fit, so that they cover about `max_points` points. Returns `None` if all fit.
-///
-/// The ordered points are divided into stretches, and one point per stretch is drawn at random, so that the selection does
-/// not follow the steps of the design. The first and last point with the smallest and with the largest value of each variable
-/// are added, which keeps the corners of a surface. The same points always give the same selection.
+/// Selects observations of about `max_points` points; `None` if all fit. One point is drawn per stretch of the ordered
+/// points, so that the selection does not follow the steps of the design. The first and last points at the ends of each
+/// variable are added, which keeps the corners of a surface. Equal points give equal selections.
 pub fn choose(data: &[Observation], max_points: usize) -> Option<Vec<bool>> {
     let mut points = distinct_points(data);
     if points.len() <= max_points {

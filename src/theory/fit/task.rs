@@ -6,8 +6,7 @@ use crate::statistics::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
 use std::ops::Range;
 
-/// A fitting problem. Parameters are positive and errors of times are factors, so fits use the logarithms of the parameters.
-/// A residual is ln(predicted / measured).
+/// A fitting problem, in logarithms of the parameters, which are positive. A residual is ln(predicted / measured).
 #[derive(Clone)]
 pub struct Task<'a> {
     pub model: &'a dyn Model,
@@ -38,8 +37,7 @@ impl<'a> Task<'a> {
         parameters
     }
 
-    /// Returns the degrees of freedom: distinct points minus free parameters. Launches of a point share the error of the
-    /// model there, so a point counts once.
+    /// Returns distinct points minus free parameters. Launches of a point share the model's error there, so it counts once.
     pub fn freedom(&self) -> usize {
         super::distinct_points(self.data.iter().copied()).len().saturating_sub(self.free.len())
     }
@@ -90,9 +88,8 @@ impl<'a> Task<'a> {
         jacobian
     }
 
-    /// Returns, for linear models, the measured rate x the time with all free parameters 0, and the measured rate x the
-    /// factor of each parameter. Without error, constant and parameters x factors sum to 1 in each row. A model that is linear
-    /// itself predicts times; the reciprocal of what it predicts is the rate.
+    /// Returns, for linear models, measured rate x time with all free parameters 0, and measured rate x the factor of each.
+    /// Without error, constant and parameters x factors sum to 1 in each row. A model that is linear itself predicts times.
     pub fn design(&self) -> (DVector<f64>, DMatrix<f64>) {
         let is_time = self.model.is_linear_itself();
         let rate = |observation: &Observation| if is_time { 1.0 / observation.y } else { observation.y };
@@ -112,15 +109,13 @@ impl<'a> Task<'a> {
         (DVector::from_iterator(rows, weighted), matrix)
     }
 
-    /// Returns whether the reciprocal of the prediction is linear in the free parameters. It is not if sizes or limits (given
-    /// parameters) are fitted.
+    /// Returns whether the reciprocal prediction is linear in the free parameters: not in sizes or limits (given parameters).
     pub fn is_linear(&self) -> bool {
         let about = self.model.about();
         about.linear && self.free.iter().all(|&index| !about.parameters[index].is_given)
     }
 
-    /// Returns the solution of least squares of relative errors with positive parameters, as logarithms; `None` for models
-    /// that are not linear.
+    /// Returns the least squares of relative errors with positive parameters, as logarithms; `None` if the model is not linear.
     pub fn positive_least_squares(&self) -> Option<Vec<f64>> {
         if !self.is_linear() || self.free.is_empty() {
             return None;
@@ -134,8 +129,8 @@ impl<'a> Task<'a> {
         Some(solution.iter().enumerate().map(bounded).collect())
     }
 
-    /// Returns the starting points. The first is the first guess. Linear models add least squares with positive parameters;
-    /// other models add variations of each guess.
+    /// Returns the first guess, and least squares with positive parameters for linear models, variations of each guess for
+    /// others.
     pub fn starts(&self) -> Vec<Vec<f64>> {
         let first: Vec<f64> = self.free.iter().map(|&index| self.base[index].ln()).collect();
         let mut starts = vec![first];

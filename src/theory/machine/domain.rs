@@ -79,7 +79,6 @@ impl Domain {
         self.0.insert(variable.to_owned(), extent);
     }
 
-    /// Rejects unknown variables and empty ranges.
     pub(super) fn check(&self) -> Result<()> {
         let parameters = || kernels::ALL.iter().flat_map(|kernel| kernel.parameters).map(|parameter| parameter.name);
         for (name, extent) in &self.0 {

@@ -16,16 +16,12 @@
 //! domain = { P = 2 }      # where it holds; [domain] has that of all other numbers
 //! ```
 //!
-//! Names are those of [`CATALOGUE`]. A number that holds only under a condition has a qualifier after two dashes: words
-//! joined by single dashes, the size first, as in `update_seconds--128MiB-huge` and `update_seconds--128MiB-base`. Models use
-//! the names without qualifier, unless a parameter prefers a qualified one; [`Card::variants`] lists the others.
+//! Names are those of [`CATALOGUE`], with a qualifier after two dashes if they hold under a condition: words joined by single
+//! dashes, the size first, as in `update_seconds--128MiB-huge`. Models use unqualified names, unless a parameter prefers
+//! another; [`Card::variants`] lists the qualified ones.
 //!
-//! `[network]` describes how the nodes are connected, a [`NetworkShape`].
-//!
-//! A card written by a fit has the covariance of its numbers in `[fit]`, a [`JointFit`].
-//!
-//! `NAME_seconds_per_byte` and `NAME_bandwidth_bytes_per_second` are inverses. A card holds one of them, and [`Card::get`]
-//! returns either.
+//! `[network]` is a [`NetworkShape`], and `[fit]` the covariance of fitted numbers, a [`JointFit`]. Of the inverses
+//! `NAME_seconds_per_byte` and `NAME_bandwidth_bytes_per_second`, a card holds one, and [`Card::get`] returns either.
 
 pub mod catalogue;
 mod domain;
@@ -105,7 +101,6 @@ pub struct Card {
     numbers: BTreeMap<String, Number>,
 }
 
-/// Format of a card file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -121,7 +116,6 @@ struct File {
     numbers: BTreeMap<Spanned<String>, Spanned<Number>>,
 }
 
-/// Returns whether a published machine has this name.
 pub fn is_published(name: &str) -> bool {
     PUBLISHED.iter().any(|(published, _)| *published == name)
 }
@@ -167,10 +161,7 @@ impl Card {
         Ok(card)
     }
 
-    /// Reads a published machine by its name in `models/` (`red-storm`), or a file.
-    ///
-    /// # Errors
-    /// If the machine does not exist, with the nearest name, or as [`Card::read`].
+    /// Reads a published machine by its name in `models/` (`red-storm`), or a file. An error names the nearest machine.
     pub fn find(name: &str) -> Result<Self> {
         match PUBLISHED.iter().find(|(candidate, _)| *candidate == name) {
             Some((candidate, text)) => Self::parse(text, Path::new(&format!("models/{candidate}.toml"))),
@@ -193,20 +184,16 @@ impl Card {
         new_file::write_user_file_contents(path, self.to_toml())
     }
 
-    /// Adds or replaces a number.
-    ///
-    /// # Errors
-    /// If the catalogue has no such number, its unit is of another kind, it is negative or not finite, or it lies outside its
-    /// interval. Numbers in cycles need `clock_hz` first.
+    /// Adds or replaces a number. An error says what the catalogue, the unit, the sign or the interval forbids. Numbers in
+    /// cycles need `clock_hz` first.
     pub fn set(&mut self, name: &str, number: Number) -> Result<()> {
         check(name, &number, self.numbers.contains_key(catalogue::CLOCK_HZ.name))?;
         self.numbers.insert(name.to_owned(), number);
         Ok(())
     }
 
-    /// Adds or replaces a number in its base unit, and removes its inverse.
-    ///
-    /// Returns the name on the card: that of the catalogue, which may be the name of the inverse.
+    /// Adds or replaces a number in its base unit, removes its inverse, and returns its name on the card, maybe that of the
+    /// inverse.
     pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
         let instead = inverse(name).filter(|_| entry_of(name::split(name).0).is_none());
         let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));
@@ -246,10 +233,7 @@ impl Card {
         [(Word::Base, base_page_bytes as f64), (Word::Huge, huge_page_bytes as f64)]
     }
 
-    /// Returns a number as [`Card::get`] does.
-    ///
-    /// # Errors
-    /// If the card does not have it. The error gives its meaning and how to add it.
+    /// Returns a number as [`Card::get`] does. The error of a missing one gives its meaning and how to add it.
     pub fn require(&self, name: &str) -> Result<f64> {
         self.get(name).ok_or_else(|| {
             let meaning = meaning_of(name).unwrap_or_default();
@@ -260,7 +244,6 @@ impl Card {
         })
     }
 
-    /// Returns one error that names all numbers missing on the card.
     pub fn missing_error(&self, names: &[&str]) -> Error {
         if let [name] = names
             && let Err(error) = self.require(name)
@@ -279,7 +262,6 @@ impl Card {
         own(name).or_else(|| own(&inverse(name)?)).or(self.domain.as_ref())
     }
 
-    /// Returns the names of the numbers with this base and a qualifier.
     pub fn variants(&self, base: &str) -> Vec<NumberName> {
         let names = self.numbers.keys().filter(|name| name::split(name).0 == base);
         names.filter_map(|name| NumberName::parse(name).ok()).filter(|name| !name.qualifier.is_empty()).collect()
@@ -307,7 +289,6 @@ pub fn unit_of(name: &str) -> Option<Unit> {
     })
 }
 
-/// Returns the meaning of a number or of the inverse of a number in the catalogue.
 pub fn meaning_of(name: &str) -> Option<String> {
     match entry_of(name) {
         Some(entry) => Some(entry.meaning.to_owned()),
@@ -315,7 +296,6 @@ pub fn meaning_of(name: &str) -> Option<String> {
     }
 }
 
-/// Returns the name of the inverse of a number; `None` if it has none.
 pub fn inverse(name: &str) -> Option<String> {
     const PAIR: [&str; 2] = ["_seconds_per_byte", "_bandwidth_bytes_per_second"];
     let (base, qualifier) = name::split(name);

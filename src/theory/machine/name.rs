@@ -50,7 +50,6 @@ pub enum Word {
     Other(String),
 }
 
-/// The words without a number.
 const WORDS: &[(&str, Word)] = &[
     ("huge", Word::Huge),
     ("base", Word::Base),
@@ -74,17 +73,14 @@ const WORDS: &[(&str, Word)] = &[
 const SIZES: [(u32, &str); 4] = [(30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")];
 
 impl NumberName {
-    /// Creates the name of a number in the [`catalogue`](super::catalogue) without a condition.
     pub fn new(entry: &'static Entry) -> Self {
         Self { entry, qualifier: Vec::new() }
     }
 
-    /// Sets the condition.
     pub fn with_qualifier(self, qualifier: impl IntoIterator<Item = Word>) -> Self {
         Self { qualifier: qualifier.into_iter().collect(), ..self }
     }
 
-    /// Parses a name as on a card.
     pub fn parse(text: &str) -> Result<Self> {
         let (base, qualifier) = split(text);
         let entry = entry_of(base).ok_or_else(|| {
@@ -144,7 +140,6 @@ impl fmt::Display for Word {
     }
 }
 
-/// Splits a name into base and qualifier.
 pub fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once("--").map_or((name, None), |(base, qualifier)| (base, Some(qualifier)))
 }

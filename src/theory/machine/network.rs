@@ -59,11 +59,9 @@ pub struct NetworkShape {
     pub ranks_per_node: Option<usize>,
 }
 
-/// Maximum number of dimensions of a torus or mesh.
 const MAX_DIMENSIONS: usize = 8;
 
 impl NetworkShape {
-    /// Rejects tables that describe no network.
     pub(super) fn check(&self) -> Result<()> {
         use TopologyKind::{Dragonfly, FatTree, Mesh, Torus};
         let kind = self.topology;

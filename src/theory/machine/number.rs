@@ -21,8 +21,7 @@ pub struct Number {
     /// Upper end of the 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// For few launches: smallest and largest of their medians. For few runs of one launch: smallest and largest of the runs.
-    /// In the unit of the value.
+    /// Smallest and largest of the medians of few launches, or of the runs of one launch, in the unit of the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
     /// Best of the runs, in the unit of the value. Bounds use it.
@@ -106,7 +105,6 @@ pub fn conversion(unit: Unit, name: &str) -> Option<Conversion> {
     }
 }
 
-/// Checks whether a number is valid on a card. `clocked`: the card has `clock_hz`.
 pub fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
     let entry = NumberName::parse(name)?.entry;
     match conversion(entry.unit, &number.unit) {

@@ -1,5 +1,4 @@
-//! Uncertainty of the numbers on a card: intervals, ranges, best values, cards drawn at random, and the covariance of numbers
-//! that were fitted together.
+//! Uncertainty of the numbers on a card: intervals, best values, cards drawn at random, and the covariance of a fit.
 
 use super::{Card, inverse};
 use crate::statistics::distributions::normal_quantile;
@@ -32,8 +31,8 @@ impl Card {
         ends(name).or_else(|| ends(&inverse(name)?).map(|(least, greatest)| (1.0 / greatest, 1.0 / least)))
     }
 
-    /// Returns the size that the system reports, in the base unit; 0 if it reports none. This is the number itself, if it was not
-    /// measured. Earlier versions wrote no reported size beside a measured one.
+    /// Returns the size that the system reports, 0 if none: the number itself if not measured. Earlier versions wrote none
+    /// beside it.
     pub fn reported_size(&self, name: &str) -> Option<f64> {
         self.base(name, |number| number.reported.or(Some(number.value).filter(|_| number.low.is_none())))
     }
@@ -48,14 +47,13 @@ impl Card {
         self.numbers.keys().map(String::as_str).filter(|name| !self.is_known(name)).collect()
     }
 
-    /// Returns the best measured value in the base unit, or the value itself if the number was not measured here. Returns
-    /// `None` if its interval is too wide to be useful, so that no bound uses it.
+    /// Returns the best measured value in the base unit, or else the value. `None` for a useless interval: no bound uses it.
     pub fn best(&self, name: &str) -> Option<f64> {
         self.base(name, |number| number.best.or(Some(number.value))).filter(|_| self.is_known(name))
     }
 
-    /// Returns cards whose numbers vary as the 95 % intervals of this card say: the logarithm of a number is normal, and numbers that were
-    /// fitted together vary together. Returns none if no number has an interval. Equal seeds give equal cards.
+    /// Returns cards drawn from the 95 % intervals, with normal logarithms; numbers of one fit vary together. None without
+    /// intervals.
     pub fn resample(&self, count: u32, seed: u64) -> Vec<Card> {
         if self.numbers.values().all(|number| number.low.is_none()) {
             return Vec::new();
@@ -101,8 +99,7 @@ impl Card {
     }
 }
 
-/// Covariance of the numbers that one fit estimated. Their errors are correlated, so the intervals of single numbers do not
-/// give the error of a prediction.
+/// Covariance of the numbers of one fit. Intervals of single numbers do not give the error of a prediction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -134,7 +131,6 @@ impl JointFit {
         }
     }
 
-    /// Rejects values that no fit gives.
     pub(super) fn check(&self, card: &Card) -> Result<()> {
         let square = self.covariance.len() == self.numbers.len()
             && self.covariance.iter().all(|row| row.len() == self.numbers.len());

@@ -39,13 +39,12 @@ impl Model for Bottleneck {
                     .with_value_if_missing(WORD_BYTES as f64),
             ],
             explains: &[base::KERNEL.id, one_sided::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
             linear: true,
             design: "sending = \"immediate\" at P = 1, 2, 4 with one rank per node: large rank counts alone cannot separate the cost of \
                      an update from that of its message",
             assumes: "perfect overlap of processors and network; an even load of the links across the bisection; 8 bytes per update on the \
                       wire if the card has no number",
+            ..RATES
         };
         &ABOUT
     }
@@ -67,9 +66,8 @@ impl Model for Bottleneck {
         tightest_bound(&[processors, bound(4.0 * bisection / wire, "bisection")])
     }
 
-    /// A card needs the link bandwidth or the bisection bandwidth, depending on the topology. If a card has the parts of a
-    /// time, as calibrated cards do, their sum is used. Without a number for b, an update takes at least its word on the
-    /// wire.
+    /// A card needs the link bandwidth or the bisection bandwidth, depending on the topology. Parts of a time, as on
+    /// calibrated cards, are summed. Without b, an update takes at least its word on the wire.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         let either = card
             .get(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name)

@@ -1,5 +1,4 @@
-//! Combinations of variables that no run can have. Each point of a prediction is checked here, once for all models; the points of results
-//! need no check, because they were run.
+//! Combinations of variables that no run can have: each point of a prediction is checked here; those of results were run.
 
 use super::{About, RANKS};
 use apexmap_base::error::{Error, Result};
@@ -13,9 +12,8 @@ struct Combination<'a> {
     reductions: Vec<Reservation>,
 }
 
-/// Rejects values outside of the valid numbers of a variable and combinations that no run can have, such as a block longer than a
-/// rank's memory. Numbers that only exceed what the other variables leave are reduced to it: a node of 16 ranks has 4 if P is 4. Returns
-/// the reductions.
+/// Rejects invalid values and combinations that no run can have, such as a block longer than a rank's memory. Numbers that only
+/// exceed what others leave are reduced: a node of 16 ranks has 4 if P is 4. Returns the reductions.
 pub fn check(about: &About, x: &mut [f64]) -> Result<Vec<Reservation>> {
     for (variable, value) in about.variables.iter().zip(x.iter()) {
         variable.valid.check(*value).map_err(|(condition, next)| {
@@ -54,7 +52,6 @@ impl Combination<'_> {
         self.about.variable_index(name).map(|index| self.x[index])
     }
 
-    /// Replaces the value of a variable above `most`.
     fn reduce(&mut self, name: &'static str, most: f64, value: f64) {
         let Some(index) = self.about.variable_index(name).filter(|&index| self.x[index] > most) else { return };
         let ranks = self.get(RANKS.name).unwrap_or(f64::NAN);

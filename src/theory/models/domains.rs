@@ -1,7 +1,5 @@
-//! Where predictions hold: the only place that compares a point with the domains of the numbers that predict it.
-//!
-//! Inside of all domains, a prediction is a value. In a variable that the model has a term for, it is extrapolated, and labelled so.
-//! In a variable or an option that the model has no term for, it is refused.
+//! Where predictions hold. Inside of the domains of all numbers, a prediction is a value. Outside, it is extrapolated and
+//! labelled so in a variable that the model has a term for, and refused in all others.
 
 use super::{ALL, About, Model, Parameter, Variable, card_number};
 use crate::machine::{Card, Domain, Extent, KERNEL, entry_of};
@@ -10,7 +8,6 @@ use apexmap_base::point::Value;
 use apexmap_base::units::exact_number;
 use serde::Serialize;
 
-/// The domain of a number of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberDomain {
     /// Symbol of the number in the paper.
@@ -63,8 +60,7 @@ fn is_of_card(parameter: &Parameter, card: &Card, replaced: &[(String, f64)]) ->
     !is_replaced && card_number(card, parameter.name_on(card)).is_some()
 }
 
-/// Returns the symbols of the numbers of a card for a model of which the card does not state where they hold. Sizes and other given numbers
-/// are properties of the machine and need no domain.
+/// Returns the symbols of the numbers without a stated domain. Sizes and other given numbers are properties of the machine.
 pub fn without_domain(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Vec<&'static str> {
     let is_without = |parameter: &&Parameter| {
         !parameter.is_given
@@ -80,8 +76,8 @@ fn domains_of(card: &Card, number: &str) -> Vec<Domain> {
     names.into_iter().filter_map(|name| card.domain(name)).cloned().collect()
 }
 
-/// Returns the variables in which the model extrapolates at `x`. `option` returns the values of the kernel and of the options at
-/// the point by name; options without a value are not compared.
+/// Returns the variables in which the model extrapolates at `x`. `option` returns the values of kernel and options there, if
+/// any.
 pub fn extrapolations(
     model: &dyn Model,
     domains: &[NumberDomain],

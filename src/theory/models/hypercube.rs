@@ -1,8 +1,6 @@
-//! RandomAccess in rounds: every rank generates Q updates, all ranks exchange them, each rank applies the updates that it
-//! received.
+//! RandomAccess in rounds: every rank generates Q updates, all exchange them, and each applies those that it received.
 //!
-//! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional
-//! exchange).
+//! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional exchange).
 
 use crate::models::prelude::*;
 use apexmap_measure::kernels::random_access::{alltoallv, exchange, hypercube};
@@ -21,21 +19,18 @@ const ODD_STAGE: f64 = 7.0 / 33.0;
 /// Stages that halve a set of ranks until each rank is alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stages {
-    /// Number of all stages.
     pub total: f64,
     /// Number of stages of odd sets, where all ranks but two send two messages.
     pub odd: f64,
 }
 
 impl Stages {
-    /// Returns the time in units of an even stage.
     fn times(self) -> f64 {
         self.total + ODD_STAGE * self.odd
     }
 }
 
-/// Returns the stages of the ranks that take longest. A set of 2 n + 1 ranks is split into n and n + 1 (paper, Section 2);
-/// powers of two have log2 P stages.
+/// Returns the stages of the slowest ranks. 2 n + 1 ranks are split into n and n + 1 (paper, Section 2).
 pub fn stages(ranks: f64) -> Stages {
     // After any number of halvings, sets of at most two sizes are left.
     let mut sets = vec![(ranks.max(1.0), Stages { total: 0.0, odd: 0.0 })];
@@ -169,8 +164,7 @@ impl Model for AllToAll {
             bound(exchange(volume * word / bandwidth), "bandwidth"),
             bound(exchange(dimensions * look_ahead * word * copy), "copying"),
         ];
-        let total: f64 = parts.iter().map(|part| part.value).sum();
-        let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("four parts");
-        bound(ranks * look_ahead / total, longest.bottleneck)
+        let round = sum(&parts);
+        bound(ranks * look_ahead / round.value, round.bottleneck)
     }
 }

@@ -41,13 +41,11 @@ impl Model for LogGp {
                 Parameter::new_fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "G", 1e-13, 1e-5, 1e-9),
             ],
             explains: EXPLAINS,
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
-            linear: false,
             design: "the sweep sweeps/log-gp.toml, which has message_rate.ping_pong (o_s + L + o_r), message_rate.streaming (g, G) and \
                      calibrate.send and .receive (o_s, o_r) in one result",
             assumes: "one protocol for all lengths (select them with --where); overhead does not grow with the length; \
                       consecutive messages are separated by o_s, o_r or g, whichever is longest",
+            ..RATES
         };
         &ABOUT
     }
@@ -85,7 +83,7 @@ impl Model for LogGp {
             2 => vec![bound(send, "overhead")],
             _ => vec![bound(receive, "overhead")],
         };
-        let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("a part");
-        bound(1.0 / parts.iter().map(|part| part.value).sum::<f64>(), longest.bottleneck)
+        let time = sum(&parts);
+        bound(1.0 / time.value, time.bottleneck)
     }
 }

@@ -31,7 +31,6 @@ use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
 use variables::variable_value;
 
-/// All models of the program.
 pub const ALL: &[&dyn Model] = &[
     &hypercube::Hypercube,
     &hypercube::AllToAll,
@@ -78,8 +77,7 @@ pub struct Parameter {
     pub max: f64,
     /// First guess of fits, in the base unit.
     pub first_guess: f64,
-    /// Taken from a card or the machine, and fitted only on request: sizes, counts, and numbers that data usually do not
-    /// identify.
+    /// Taken from a card or the machine, and fitted only on request: sizes, counts, and what data usually do not identify.
     pub is_given: bool,
     /// Relation to a place where the model jumps, such as a change of protocol.
     pub breaks: Break,
@@ -87,8 +85,7 @@ pub struct Parameter {
     pub default: Option<f64>,
     /// Value for predictions from a card without the number. NaN makes the predictions that need it NaN.
     pub if_missing: Option<f64>,
-    /// Whether the first guess is typical of machines. Fits assume it, with a label, if the points do not identify the parameter,
-    /// or if it is given and neither a card nor the machine gives it.
+    /// Whether fits may assume the first guess, with a label, if neither points, card nor machine give the parameter.
     pub is_first_guess_typical: bool,
     /// Base unit of a number that is not of machine cards, but of a formula.
     pub own_unit: Option<Unit>,
@@ -172,7 +169,6 @@ impl Parameter {
     }
 }
 
-/// Returns a number with its symbol: `round_seconds (T_1)`.
 pub fn label(number: &str, symbol: &str) -> String {
     if number == symbol { number.to_owned() } else { format!("{number} ({symbol})") }
 }
@@ -261,14 +257,12 @@ pub trait Model: Sync {
         rates.iter_mut().zip(parameters).for_each(|(rate, p)| *rate = self.predict(x, p).value);
     }
 
-    /// Returns the variables in the order of [`About`], from values that a point or the user gives by name. All others get
-    /// their defaults.
+    /// Returns the variables in the order of [`About`], from values by name, or else their defaults.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
         self.about().variables.iter().map(|variable| variable_value(self.about(), variable, given)).collect()
     }
 
-    /// Returns the error budget: the seconds that each term adds to an operation at `x` with parameters `p`. Empty for models
-    /// whose terms do not add up.
+    /// Returns the seconds that each term adds to an operation at `x`; empty for models whose terms do not add up.
     fn budget(&self, _x: &[f64], _p: &[f64]) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
@@ -278,20 +272,18 @@ pub trait Model: Sync {
         None
     }
 
-    /// Returns lists of numbers that are in ascending order on every real machine: a nearer cache is not slower than a
-    /// farther one.
+    /// Returns lists of numbers that ascend on every real machine: a nearer cache is not slower than a farther one.
     fn ascending_numbers(&self) -> &'static [&'static [&'static str]] {
         &[]
     }
 
-    /// Returns pairs of numbers where only the larger one shows. If the first is smaller, points can show only that it is at
-    /// most the second.
+    /// Returns pairs of numbers where only the larger one shows: of a smaller first one, points show only that it is at most
+    /// the second.
     fn hidden_pairs(&self) -> &'static [[&'static str; 2]] {
         &[]
     }
 
-    /// Returns the variables that the model has no term for, because the parameters depend on them. Each has one value in a fit, and
-    /// predictions have that value.
+    /// Returns the variables without a term: the parameters depend on them, so fit and predictions have one value.
     fn fixed_variables(&self) -> &'static [&'static str] {
         &[]
     }
@@ -340,13 +332,19 @@ fn tightest_bound(bounds: &[Prediction]) -> Prediction {
     *bounds.iter().min_by(|a, b| a.value.total_cmp(&b.value)).expect("a model has a bound")
 }
 
+/// Adds times. The largest is the bottleneck.
+fn sum(parts: &[Prediction]) -> Prediction {
+    let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("a part");
+    bound(parts.iter().map(|part| part.value).sum(), longest.bottleneck)
+}
+
 fn bound(value: f64, bottleneck: &'static str) -> Prediction {
     Prediction { value, bottleneck }
 }
 
-/// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
-/// is smaller: other users, code, stack and indices occupy a part of the cache. The pages that a core's translations cover
-/// follow from their measured reach. Numbers of further senders are those of a poll and of transfers between cores.
+/// Returns a number of a card, or the sum of its parts. Of the sizes of a cache, the smaller of stated and measured counts:
+/// other users, code, stack and indices occupy a part. Pages follow from the measured reach, and further senders from a poll
+/// and from transfers between cores.
 pub fn card_number(card: &Card, number: &str) -> Option<f64> {
     let cache = catalogue::CACHES.iter().find(|cache| cache.size.name == number);
     let measured = cache.and_then(|cache| card.get(cache.measured.name));

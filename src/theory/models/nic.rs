@@ -5,6 +5,7 @@
 use crate::models::prelude::*;
 use apexmap_measure::kernels::message_rate::patterns::{BLOCK_CYCLIC, CYCLIC, INDIRECT, RANDOM, STREAMING};
 use apexmap_measure::kernels::random_access::one_sided;
+use apexmap_measure::numerics::join;
 
 /// Equations (4), (5) and (6): messages per second.
 pub struct Nic;
@@ -18,12 +19,26 @@ const PATTERN: Variable = Variable {
 
 const EXPLAINS: &[&str] = &[STREAMING.id, CYCLIC.id, BLOCK_CYCLIC.id, INDIRECT.id, RANDOM.id];
 
-/// Index of the parameter with the processor time per message, by pattern: streaming, block-cyclic, and patterns with a new
-/// destination for each message.
+/// Index of the processor time per message, by pattern: streaming, block-cyclic, or a new destination for each message.
 const INJECT: [usize; EXPLAINS.len()] = [0, 8, 9, 8, 8];
 
 /// Minimum bytes of a payload on the I/O bus: "accesses to the command queue have to be 8-byte aligned" (Section 6).
 const IO_WORD: f64 = 8.0;
+
+/// Numbers of the messages of a node. The bandwidth of the I/O bus is given, unless it is to be fitted.
+const fn messages(fits_bus: bool) -> [Parameter; 8] {
+    let bus = Parameter::new_given(catalogue::IO_BANDWIDTH_BYTES_PER_SECOND.name, "I/O bus", 1e6, 1e13, 5e9);
+    [
+        Parameter::new_fitted(catalogue::INJECT_SECONDS.name, "N", 1e-10, 1e-3, 50e-9),
+        Parameter::new_given(catalogue::STORE_SECONDS_PER_BYTE.name, "store", 1e-13, 1e-6, 1e-10),
+        Parameter { is_given: !fits_bus, ..bus },
+        Parameter::new_given(catalogue::IO_EFFICIENCY.name, "64/72", 0.0, 1.0, 0.9),
+        Parameter::new_given(catalogue::IO_COMMAND_BYTES.name, "command", 0.0, 4096.0, 16.0),
+        Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e6, 1e13, 5e9),
+        Parameter::new_given(catalogue::LINK_EFFICIENCY.name, "64/72 x 16/21", 0.0, 1.0, 0.7),
+        Parameter::new_given(catalogue::MESSAGE_HEADER_BYTES.name, "header", 0.0, 4096.0, 28.0),
+    ]
+}
 
 impl Model for Nic {
     fn about(&self) -> &'static About {
@@ -33,25 +48,18 @@ impl Model for Nic {
             source: &source::NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1) to (6)",
             variables: &[BYTES, CORES, PATTERN],
-            parameters: &[
-                Parameter::new_fitted(catalogue::INJECT_SECONDS.name, "N", 1e-10, 1e-3, 50e-9),
-                Parameter::new_given(catalogue::STORE_SECONDS_PER_BYTE.name, "store", 1e-13, 1e-6, 1e-10),
-                Parameter::new_fitted(catalogue::IO_BANDWIDTH_BYTES_PER_SECOND.name, "I/O bus", 1e6, 1e13, 5e9),
-                Parameter::new_given(catalogue::IO_EFFICIENCY.name, "64/72", 0.0, 1.0, 0.9),
-                Parameter::new_given(catalogue::IO_COMMAND_BYTES.name, "command", 0.0, 4096.0, 16.0),
-                Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e6, 1e13, 5e9),
-                Parameter::new_given(catalogue::LINK_EFFICIENCY.name, "64/72 x 16/21", 0.0, 1.0, 0.7),
-                Parameter::new_given(catalogue::MESSAGE_HEADER_BYTES.name, "header", 0.0, 4096.0, 28.0),
-                Parameter::new_fitted(catalogue::SCATTERED_INJECT_SECONDS.name, "N_s", 1e-10, 1e-3, 55e-9),
-                Parameter::new_fitted(catalogue::BLOCK_INJECT_SECONDS.name, "N_b", 1e-10, 1e-3, 52e-9),
-            ],
+            parameters: &join::<_, 10>(
+                &messages(true),
+                &[
+                    Parameter::new_fitted(catalogue::SCATTERED_INJECT_SECONDS.name, "N_s", 1e-10, 1e-3, 55e-9),
+                    Parameter::new_fitted(catalogue::BLOCK_INJECT_SECONDS.name, "N_b", 1e-10, 1e-3, 52e-9),
+                ],
+            ),
             explains: EXPLAINS,
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
-            linear: false,
             design: "messages of 8 bytes to some KiB on one core and on all cores, in each pattern of interest",
             assumes: "the bounds do not interact; cores do not slow each other down; cyclic, indirect and random destinations cost \
                       the same",
+            ..RATES
         };
         &ABOUT
     }
@@ -75,8 +83,7 @@ impl Model for Nic {
     }
 }
 
-/// Returns the three bounds in messages per second: cores (6), I/O bus (4), link (5). Multiplied by the bytes of a message,
-/// they are the bandwidths of Equations (1) and (2).
+/// Returns the bounds in messages per second: cores (6), I/O bus (4), link (5); times the bytes, Equations (1) and (2).
 pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
     let [bytes, cores, pattern] = array(x);
     let [_, store, io, io_efficiency, command, link, link_efficiency, header, _, _] = array(p);
@@ -95,8 +102,7 @@ pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
     bytes / (bytes + IO_WORD) * efficiency * io
 }
 
-/// Returns the bytes of a message at which a node reaches half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by
-/// Equation (1).
+/// Returns the bytes of a message with half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by Equation (1).
 pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
     let bandwidth = |bytes: f64| bytes * tightest_bound(&bounds(&[bytes, cores, 0.0], p)).value;
     // So long that neither header nor injection counts.
@@ -126,25 +132,16 @@ impl Model for Rounds {
             source: &source::NIC_MESSAGE_RATE,
             place: "Section 7, Figures 14 and 15; Section 6, Equations (4) to (6)",
             variables: &[RANKS, RANKS_PER_NODE, LOOK_AHEAD],
-            parameters: &[
-                Parameter::new_fitted(catalogue::INJECT_SECONDS.name, "N", 1e-10, 1e-3, 50e-9),
-                Parameter::new_given(catalogue::STORE_SECONDS_PER_BYTE.name, "store", 1e-13, 1e-6, 1e-10),
-                Parameter::new_given(catalogue::IO_BANDWIDTH_BYTES_PER_SECOND.name, "I/O bus", 1e6, 1e13, 5e9),
-                Parameter::new_given(catalogue::IO_EFFICIENCY.name, "64/72", 0.0, 1.0, 0.9),
-                Parameter::new_given(catalogue::IO_COMMAND_BYTES.name, "command", 0.0, 4096.0, 16.0),
-                Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e6, 1e13, 5e9),
-                Parameter::new_given(catalogue::LINK_EFFICIENCY.name, "64/72 x 16/21", 0.0, 1.0, 0.7),
-                Parameter::new_given(catalogue::MESSAGE_HEADER_BYTES.name, "header", 0.0, 4096.0, 28.0),
-                Parameter::new_fitted(catalogue::BARRIER_SECONDS.name, "barrier", 1e-9, 1.0, 2e-6)
-                    .preferring("barrier_seconds--many"),
-            ],
+            parameters: &join::<_, 9>(
+                &messages(false),
+                &[Parameter::new_fitted(catalogue::BARRIER_SECONDS.name, "barrier", 1e-9, 1.0, 2e-6)
+                    .preferring("barrier_seconds--many")],
+            ),
             explains: &[one_sided::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
-            linear: false,
             design: "access = \"buffers\" at two Q, with one rank and with all ranks on each of several nodes",
             assumes: "all updates go to other nodes; scanning the buffers, applying the updates and the latency of the last put take \
                       no time, because the paper prints none; a barrier takes the same time on any number of ranks",
+            ..RATES
         };
         &ABOUT
     }
@@ -160,9 +157,8 @@ impl Model for Rounds {
     }
 }
 
-/// Latency of a short message that a core puts into another node's memory: two crossings of the I/O bus, the routers of the
-/// path, and the rest. Figure 5 (b) varies the number of routers. The rate is the number of messages per second, one after
-/// another in one direction.
+/// Latency of a short message that a core puts into another node's memory: two crossings of the I/O bus, the routers, whose
+/// number Figure 5 (b) varies, and the rest. The rate is that of messages one after another.
 pub struct Latency;
 
 const ROUTERS: Variable =
@@ -192,11 +188,8 @@ impl Model for Latency {
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [io, routers, rest] = latency_parts(x, p);
-        let largest = [(io, "I/O bus"), (routers, "routers"), (rest, "interfaces and cores")]
-            .into_iter()
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .expect("three parts");
-        bound(1.0 / (io + routers + rest), largest.1)
+        let time = sum(&[bound(io, "I/O bus"), bound(routers, "routers"), bound(rest, "interfaces and cores")]);
+        bound(1.0 / time.value, time.bottleneck)
     }
 }
 

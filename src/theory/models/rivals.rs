@@ -8,8 +8,8 @@ use apexmap_base::reservation::Reservation;
 /// The factor by which a model without a band may be wrong, as in the verdict of a fit.
 const WITHOUT_BAND: f64 = 1.25;
 
-/// Adds a reservation to each row where another model of one of the kernels predicts a rate from the same card that differs by more than
-/// the bands of both, added in quadrature. Another model that extrapolates, or that has no number for the point, is left out.
+/// Adds a reservation to rows where another model of a kernel predicts a rate from the same card that differs by more than both
+/// bands, in quadrature. Others that extrapolate, or lack a number, are left out.
 pub fn add_disagreements(model: &dyn Model, card: &Card, replaced: &[(String, f64)], rows: &mut [ScanPoint]) {
     let about = model.about();
     let is_rival = |other: &&&dyn Model| other.about().id != about.id && other.about().column == about.column;
@@ -37,8 +37,8 @@ fn half_width(row: &ScanPoint) -> f64 {
     row.band.map_or(WITHOUT_BAND.ln(), |(low, high)| (rate / low).ln().max((high / rate).ln()))
 }
 
-/// Returns the variables of `other` at the point `x` of `model`, if both describe the same runs of a kernel: the value of each variable that
-/// only one of them has is that of the kernel, or the default.
+/// Returns the variables of `other` at the same runs of a kernel, where a variable of one of them has the kernel's or default
+/// value.
 fn same_point(
     model: &dyn Model,
     other: &dyn Model,

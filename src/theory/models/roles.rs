@@ -31,7 +31,6 @@ const RECEIVED_PACKETS: usize = 4;
 const MAX_DIMENSIONS: usize = 64;
 
 impl Division {
-    /// The division of the paper.
     pub const PAPER: Self = Self { cores: 4, routers: 3, dimensions: 3 };
 
     /// Returns `None` unless some cores route and some update.
@@ -56,24 +55,23 @@ impl Division {
         first..first + own
     }
 
-    /// Returns the buckets of a node for other nodes: one per node that a dimension leads to; the last dimension leads to all cores
-    /// that update.
+    /// Returns the buckets for other nodes: one per node of a dimension, but for all updating cores in the last.
     fn remote_buckets(self, nodes: f64) -> usize {
         let sides = topology::sides(nodes as u64, self.dimensions);
         let cores_at = |dimension: usize| if dimension + 1 == self.dimensions { self.updaters() } else { 1 };
         sides.iter().enumerate().map(|(dimension, &side)| (side as usize - 1) * cores_at(dimension)).sum()
     }
 
-    /// Returns the buckets of a node, counted as in Section 4.3.1 (X + Y + Z + 21 in the paper). Each dimension adds four received
-    /// packets. Each bucket to another core of the same node counts at both ends.
+    /// Returns the buckets of a node as in Section 4.3.1 (X + Y + Z + 21), with four received packets per dimension. A bucket
+    /// to another core of the node counts at both ends.
     pub fn buckets(self, nodes: f64) -> f64 {
         let later = |core: usize| self.dimensions - self.dimensions_of(core).end + self.updaters();
         let local: usize = (0..self.routers.min(self.dimensions)).map(later).sum();
         (self.remote_buckets(nodes) + RECEIVED_PACKETS * self.dimensions + 2 * local) as f64
     }
 
-    /// Returns the updates in a bucket: Q divided by the number of buckets. Of the buckets for other nodes, one of each dimension is
-    /// full at any time, so that the others need one update less (Section 4.3.1).
+    /// Returns the updates in a bucket: Q over the buckets. One bucket of each dimension is full at any time, so that the
+    /// others for other nodes need one update less (Section 4.3.1).
     pub fn bucket(self, nodes: f64, look_ahead: f64) -> f64 {
         let unfilled = self.remote_buckets(nodes).saturating_sub(self.dimensions) as f64;
         ((look_ahead + unfilled) / self.buckets(nodes)).floor().max(1.0)
@@ -102,8 +100,7 @@ const NETWORK: [Parameter; 5] = [
     optional(catalogue::PACKET_ACKNOWLEDGEMENT_BYTES.name, "ack", 0.0, 4096.0, 14.0),
 ];
 
-/// Returns the bytes on the network per update of a bucket (Section 4.1). Packets are multiples of a unit, header included,
-/// and are acknowledged.
+/// Returns the bytes per update of a bucket (Section 4.1), in acknowledged packets, multiples of a unit with their header.
 pub fn wire_bytes(bucket: f64, network: [f64; 5]) -> f64 {
     let [_, unit, most, header, acknowledgement] = network;
     let fit = ((most - header) / WORD_BYTES as f64).floor().max(1.0);
@@ -112,8 +109,7 @@ pub fn wire_bytes(bucket: f64, network: [f64; 5]) -> f64 {
     (full * packet(fit) + if rest > 0.0 { packet(rest) } else { 0.0 }) / bucket
 }
 
-/// Returns the network bound of Equation (1), 4 B / b, with b for updates in buckets. `None` on one node, or if a number is
-/// unknown.
+/// Returns the network bound of Equation (1), 4 B / b, for updates in buckets; `None` on one node or with an unknown number.
 fn network_bound(nodes: f64, dimensions: usize, bucket: f64, numbers: [f64; 5]) -> Option<Prediction> {
     let torus = topology::NAMES.iter().position(|name| *name == "torus")?;
     let links = topology::bisection_links(torus, nodes, dimensions).filter(|_| nodes > 1.0)?;
@@ -153,8 +149,7 @@ const BEST: [&str; 9] = [
     "best: 8 routers or more",
 ];
 
-/// How the owner of a word is found. Only division adds time, on every core, because it is needed wherever updates are routed
-/// (Section 4.4).
+/// How the owner of a word is found. Only division adds time, wherever updates are routed (Section 4.4).
 const OWNER_BY: Variable = Variable {
     words: &["cheapest", "shift", "division", "prediction"],
     ..variable("owner_by", Unit::None, "how the owner of a word is found", Some(0.0))
@@ -182,14 +177,12 @@ impl Model for Roles {
                 &NETWORK,
             ),
             explains: &[roles::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
-            linear: false,
             design: "several numbers of nodes with three routers of four cores, so that buckets differ; other numbers of routers are \
                      predicted from the loads of these",
             assumes: "the load of the routing cores is that of one machine size; a core that routes along several dimensions has the sum \
                       of their loads, each further one that of Z; updates are spread evenly over the cores that update; every core \
                       finds owners; no network bound if the card has no numbers of link and packets",
+            ..RATES
         };
         &ABOUT
     }
@@ -291,12 +284,11 @@ impl Model for Routed {
                 &NETWORK,
             ),
             explains: &[routed::KERNEL.id],
-            column: "operations_per_second",
-            unit: Unit::PerSecond,
             linear: true,
             design: "tori with few nodes (1, 2, 4) and with many, so that the hops per update differ",
             assumes: "a hop costs the same on any number of nodes, though buckets shrink; no network bound if the card has no numbers of \
                       link and packets",
+            ..RATES
         };
         &ABOUT
     }

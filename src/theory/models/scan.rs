@@ -40,7 +40,6 @@ pub enum BandBasis {
 }
 
 impl BandBasis {
-    /// Returns the head of a column of bands.
     pub fn head(self) -> &'static str {
         match self {
             BandBasis::Fit | BandBasis::TestedError => "95 %",
@@ -69,9 +68,7 @@ impl fmt::Display for BandBasis {
 pub struct JointNumbers {
     /// Their indices among the model's parameters.
     pub places: Vec<usize>,
-    /// Covariance of their logarithms.
     pub covariance: Vec<Vec<f64>>,
-    /// Student's t of the fit.
     pub t: f64,
     /// Variance of the logarithm of measured / predicted; 0 if another model was fitted.
     pub noise: f64,
@@ -117,9 +114,6 @@ impl JointNumbers {
 
 impl Numbers {
     /// Reads the numbers from a card and replaces some of them. A replaced number has no interval and no domain.
-    ///
-    /// # Errors
-    /// If the card does not have all numbers, or not the domain of a number that the model needs it of.
     pub fn new(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
         if let Some(saved) = model.formula().and_then(FormulaModel::file) {
             return Self::of_saved(model, saved, card, replaced);
@@ -154,7 +148,6 @@ impl Numbers {
         Ok(self)
     }
 
-    /// Returns what bands of these numbers cover.
     pub fn band_basis(&self) -> BandBasis {
         match &self.joint {
             Some(joint) if joint.noise > 0.0 => BandBasis::Fit,
@@ -215,11 +208,8 @@ pub struct ScanPoint {
     pub reservations: Vec<Reservation>,
 }
 
-/// Predicts at every combination of the variables' values. The last variable changes fastest.
-///
-/// # Errors
-/// If the model has no variable of a given name, a variable without default is missing, no run can have a combination of values, a point
-/// has no rate, or the model has no term for a variable in which a point is outside of the domains of the numbers.
+/// Predicts at every combination of the variables' values, the last one fastest. An error names an unknown or missing
+/// variable, an impossible combination, a point without a rate, or one outside of the domains in a variable without a term.
 pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) -> Result<Vec<ScanPoint>> {
     let about = model.about();
     let names: Vec<_> = about.variables.iter().map(|variable| variable.name).collect();
@@ -276,12 +266,9 @@ fn replace_value(point: &[f64], index: usize, value: f64) -> Vec<f64> {
 }
 
 /// Predicts a rate and a band at one point. Numbers from one fit of this model contribute their covariance and the spread of
-/// the measurements about the model; the band then holds 95 % of further measurements. All other numbers are treated as
-/// independent: the changes of the logarithm at the ends of their intervals are added in quadrature, and so is the tested error of the
-/// model. `option` returns the values of the kernel and of the options at the point by name.
-///
-/// # Errors
-/// If the model has no term for a variable or an option in which the point is outside of the domains of the numbers.
+/// the measurements: the band then holds 95 % of further measurements. All others are independent: changes of the logarithm
+/// at the ends of their intervals are added in quadrature, and so is the model's tested error. `option` returns kernel and
+/// options by name.
 pub fn scan_point(
     model: &dyn Model,
     numbers: &Numbers,

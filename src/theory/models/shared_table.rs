@@ -10,15 +10,13 @@ use apexmap_measure::kernels::random_access::shared;
 
 /// Fraction of wrong words: e0 + u (k - 1) w / (t N), for u updates per word by k cores on N words.
 ///
-/// An update takes w seconds from its read to its write. During this time, each of the other k - 1 cores makes w / t updates,
-/// and each of these hits the same word with probability 1/N. An update is therefore lost with probability (k - 1) w / (t N),
-/// and a word receives u updates. A word that loses two updates counts once, which matters only if a large share of the words
-/// is wrong.
+/// In the w seconds from the read to the write of an update, each of the other k - 1 cores makes w / t updates, each on the
+/// same word with probability 1/N. An update is lost with probability (k - 1) w / (t N), and a word receives u updates. One
+/// that loses two counts once, which matters only if many words are wrong.
 pub struct LostUpdates;
 
-/// Returns the ratio of standard deviation to mean of the number of wrong words of a run. `burst` is the ratio of variance to
-/// mean (the Fano factor): 1 if words go wrong independently, or the number of words per burst for independent bursts of
-/// equal size (compound Poisson).
+/// Returns the standard deviation of the wrong words of a run relative to their mean. `burst`, variance over mean (the Fano
+/// factor), is 1 if words go wrong independently, or the words per burst for bursts of equal size (compound Poisson).
 pub fn relative_deviation(wrong_words: f64, burst: f64) -> f64 {
     (burst / wrong_words).sqrt()
 }
@@ -122,8 +120,7 @@ impl Model for Locks {
     }
 }
 
-/// Returns the variables of a model of shared tables that covers one way of updating. A point may request all cores without
-/// their number; its result has the number.
+/// Returns the variables of a model of one way of updating. The result of a point with all cores has their number.
 fn shared_table_variables(
     about: &About,
     updates_by: &Variable,

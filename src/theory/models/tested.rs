@@ -1,16 +1,12 @@
 //! Tested errors: how far predictions from a card were from measurements to which none of the card's numbers was fitted.
 //!
-//! `models/tested-errors.csv` has every test. Predictions, bands of figures, simulations and docs/models.md use this table.
-//!
-//! # From SMAPE to a band
-//!
 //! A test prints its SMAPE s, the mean of 2 |m - p| / (m + p), which is 2 tanh(|r| / 2) for the residual r = ln(m / p). If residuals are
 //! normal about 0 with the standard deviation d, then s = E 2 tanh(d |z| / 2), which [`deviation`] solves for d; for small errors d is
 //! sqrt(pi / 2) s. A bias of the whole test is a part of s, and so of d. The band of a prediction is exp(+-t d), where t is the quantile
 //! of Student's t for 95 % and the points of the test less one.
 //!
-//! Errors of one model differ between machines and between runs. So the band uses the largest d of all tests of its kind: with k tests, d of
-//! a further one is larger with probability 1 / (k + 1) at most, if tests are exchangeable.
+//! Errors of one model differ between machines and between runs. So the band uses the largest d of all tests of its kind:
+//! with k tests, d of a further one is larger with probability 1 / (k + 1) at most, if tests are exchangeable.
 
 use super::{About, RANKS};
 use crate::paper_tables::table;
@@ -49,15 +45,12 @@ pub struct Test {
     pub near: Option<(f64, f64)>,
     /// Smallest and largest ratio of predicted and measured rates; `None` if they are not known.
     pub ratios: Option<(f64, f64)>,
-    /// Whether bands include it.
     pub is_banded: bool,
     /// Half the width of its band, in logarithms.
     pub width: f64,
-    /// Conditions of the test.
     pub what: String,
 }
 
-/// All tests.
 pub static TESTS: LazyLock<Vec<Test>> = LazyLock::new(|| {
     let rows = table("tested-errors").expect("the table is a part of the program");
     let test = |row: usize| {

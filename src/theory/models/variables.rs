@@ -44,7 +44,7 @@ pub enum ValidNumbers {
 
 impl ValidNumbers {
     /// Rejects other numbers. The error holds the requirement and the next step.
-    pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
+    pub fn check(self, value: f64) -> Result<(), (&'static str, &'static str)> {
         match self {
             _ if !value.is_finite() || value < 0.0 => Err(("finite and not negative", "correct the value")),
             ValidNumbers::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
@@ -74,31 +74,24 @@ pub fn variable_value(about: &About, variable: &Variable, given: &dyn Fn(&str) -
     })
 }
 
-/// Creates a variable whose values are any numbers from 0.
 pub const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {
     Variable { name, unit, meaning, default, words: &[], valid: ValidNumbers::Any }
 }
 
-/// Creates a variable of the cores of a node.
 pub const fn cores(name: &'static str, meaning: &'static str, default: Option<f64>) -> Variable {
     Variable { valid: ValidNumbers::Cores, ..variable(name, Unit::None, meaning, default) }
 }
 
-/// Creates a variable of the dimensions of a network.
 pub const fn dimensions(name: &'static str, meaning: &'static str, default: Option<f64>) -> Variable {
     Variable { valid: ValidNumbers::Dimensions, ..variable(name, Unit::None, meaning, default) }
 }
 
-/// Creates a variable whose values are whole numbers from 1.
 pub const fn count(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {
     Variable { valid: ValidNumbers::Count, ..variable(name, unit, meaning, default) }
 }
 
-/// The variable P of most models.
 pub const RANKS: Variable = Variable { valid: ValidNumbers::Ranks, ..variable("P", Unit::None, "ranks", None) };
-/// The variable ranks_per_node of models whose nodes share an interface or links.
 pub const RANKS_PER_NODE: Variable = count("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
-/// The variable Q of the models of RandomAccess.
 pub const LOOK_AHEAD: Variable =
     count("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
 

@@ -1,13 +1,12 @@
 //! Tables of the papers, as printed: the `.csv` files in `models/`.
 //!
-//! A file begins with comment lines: paper, table, units and decisions of the transcription. One line of column names
-//! follows, then one line per row. A field that contains a comma or begins with a quotation mark is enclosed in quotation
-//! marks, and its own quotation marks are doubled. An empty field is a dash in the paper.
+//! Comment lines (paper, table, units, decisions of the transcription), one line of column names, and one line per row. A
+//! field with a comma or a leading quotation mark is quoted, and its quotation marks are doubled. An empty field is a dash in
+//! the paper.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 
-/// Name and text of each table.
 pub const TABLES: &[(&str, &str)] = &[
     ("hypercube-table-1", include_str!("../data/hypercube-table-1.csv")),
     ("hypercube-table-2", include_str!("../data/hypercube-table-2.csv")),
@@ -32,7 +31,6 @@ pub const TABLES: &[(&str, &str)] = &[
     ("checks-simulated", include_str!("../data/checks-simulated.csv")),
 ];
 
-/// A published table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub name: String,
@@ -43,7 +41,6 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Returns a table.
 pub fn table(name: &str) -> Result<Table> {
     let names: Vec<_> = TABLES.iter().map(|(name, _)| *name).collect();
     match TABLES.iter().find(|(candidate, _)| *candidate == name) {
@@ -78,7 +75,6 @@ fn fields(line: &str) -> Vec<String> {
     fields.iter().map(|field| field.trim().to_owned()).collect()
 }
 
-/// Parses a table.
 pub fn parse(name: &str, text: &str) -> Result<Table> {
     let comment = |line: &&str| line.starts_with('#');
     let header = text.lines().filter(comment).map(|line| line.trim_start_matches(['#', ' ']).to_owned()).collect();
@@ -99,28 +95,18 @@ pub fn parse(name: &str, text: &str) -> Result<Table> {
 }
 
 impl Table {
-    /// Returns a field as printed; empty for a dash of the paper.
-    ///
-    /// # Panics
-    /// If the column does not exist. The tables are compiled into the program, so this is an error of the program.
+    /// Returns a field as printed; empty for a dash of the paper. Panics without such a column: tables are compiled in.
     pub fn word(&self, row: usize, column: &str) -> &str {
         let index = self.columns.iter().position(|candidate| candidate == column);
         let index = index.unwrap_or_else(|| panic!("table {} has no column {column}: {:?}", self.name, self.columns));
         &self.rows[row][index]
     }
 
-    /// Returns a field as a number; `None` if it is not a number.
-    ///
-    /// # Panics
-    /// As [`Table::word`].
     pub fn number(&self, row: usize, column: &str) -> Option<f64> {
         self.word(row, column).parse().ok()
     }
 
     /// Returns pairs of numbers from two columns, for the rows with numbers in both.
-    ///
-    /// # Panics
-    /// As [`Table::word`].
     pub fn pairs(&self, x: &str, y: &str) -> Vec<(f64, f64)> {
         (0..self.rows.len()).filter_map(|row| Some((self.number(row, x)?, self.number(row, y)?))).collect()
     }

@@ -1,14 +1,13 @@
 //! Autocorrelation of samples: the correlation at lag 1 within launches, pooled over the points of a result.
 //!
-//! Successive samples of a point are one round over all points apart, so slow changes of the machine correlate them. An
-//! interval within one launch that assumes independent samples is then too narrow. With correlation r, n samples are worth n
-//! (1 - r) / (1 + r) independent ones (Priestley, Spectral Analysis and Time Series, 1981, Section 5.3.2), so the interval is
-//! widened by the square root of (1 + r) / (1 - r). Launches are nearly independent of one another; their intervals need no
-//! widening.
+//! Successive samples of a point are one round over all points apart, so slow changes of the machine correlate them. With
+//! correlation r, n samples are worth n (1 - r) / (1 + r) independent ones (Priestley, Spectral Analysis and Time Series,
+//! 1981, Section 5.3.2), so an interval within one launch is widened by the square root of (1 + r) / (1 - r). Launches are
+//! nearly independent.
 //!
-//! The correlated values are logarithms of times minus their mean in the launch. Subtracting the mean hides part of the
-//! correlation if samples are few. This is corrected exactly for a process where each sample depends only on the one before.
-//! Residuals beyond three scaled median absolute deviations are set to this limit, so that no single outlier decides.
+//! The correlated values are logarithms of times minus their mean in the launch, which hides part of the correlation of few
+//! samples. This is corrected exactly for a process where each sample depends only on the one before. Residuals beyond three
+//! scaled median absolute deviations are set to this limit, so that no single outlier decides.
 
 use crate::statistics::median;
 use std::collections::BTreeMap;
@@ -19,18 +18,15 @@ pub const HIGH: f64 = 0.1;
 /// Correlation above which no interval is given: the correction itself then covers less than 94 % (tests/intervals.rs).
 pub const TOO_HIGH: f64 = 0.7;
 
-/// Minimum number of pairs of successive samples.
 const MIN_PAIRS: usize = 30;
 
-/// Minimum number of samples of a point in a launch. Fewer show hardly any correlation: two samples always have equal
-/// distances from their mean.
+/// Minimum number of samples of a point in a launch: two samples always have equal distances from their mean.
 const MIN_SAMPLES_PER_LAUNCH: usize = 4;
 
-/// Autocorrelation of the samples of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Autocorrelation {
-    /// Correlation of a sample with the next of the same point in the same launch, from -1 to 1. `None` with fewer than 30
-    /// pairs from points with at least four samples in the launch.
+    /// Correlation of successive samples of a point in a launch, from -1 to 1, by at least 30 pairs of launches with four
+    /// samples.
     pub successive: Option<f64>,
     /// Correlation of a sample with the next sample of the launch, of any point, from -1 to 1.
     pub neighbours: f64,
@@ -39,9 +35,8 @@ pub struct Autocorrelation {
 }
 
 impl Autocorrelation {
-    /// Computes the correlations from the times of points in launches, each series in order of time. `order` lists all
-    /// samples of each launch in order of time, as pairs of series index and position in the series. Returns `None` with
-    /// fewer than 30 samples that follow another of their series, or if all times are equal.
+    /// Computes the correlations from series of a point in a launch. `order` lists the samples of each launch in order of
+    /// time, as series index and position. `None` with fewer than 30 pairs in series, or if all times are equal.
     pub fn from_series(series: &[Vec<f64>], order: &[Vec<(usize, usize)>]) -> Option<Self> {
         let residuals = residuals(series);
         let product = |pair: &[f64]| pair[0] * pair[1];
@@ -69,8 +64,7 @@ impl Autocorrelation {
         })
     }
 
-    /// Returns the factor that moves the ends of an interval within one launch away from the median, in logarithms: 1 for a
-    /// low correlation, `None` for one that is too high for an interval.
+    /// Returns the factor by which an interval within one launch is wider in logarithms; `None` for a too high correlation.
     pub fn widening(&self) -> Option<f64> {
         match self.successive {
             Some(r) if r > TOO_HIGH => None,
@@ -79,7 +73,6 @@ impl Autocorrelation {
         }
     }
 
-    /// Describes the correlation and its consequence.
     pub fn sentence(&self) -> String {
         let neighbours = apexmap_base::units::short_number(self.neighbours);
         let Some(r) = self.successive else {
@@ -138,8 +131,8 @@ fn unbiased_correlation(ratio: f64, series: &[&Vec<f64>]) -> f64 {
     (low + high) / 2.0
 }
 
-/// Returns the expected sums of products of successive residuals and of squares of residuals, in variances of a value, for n
-/// values with correlation r^k at distance k, minus their mean.
+/// Returns the expected sums of products of successive residuals and of squares, in variances of a value, for n values with
+/// correlation r^k at distance k, minus their mean.
 fn expected_sums(r: f64, n: usize) -> (f64, f64) {
     let length = n as f64;
     let (mut power, mut row, mut mean) = (1.0, 1.0, length);

@@ -30,7 +30,6 @@ pub fn normal_quantile(share: f64) -> f64 {
     Normal::standard().inverse_cdf(share)
 }
 
-/// Returns the probability that Student's t exceeds `value`.
 pub fn t_above(freedom: f64, value: f64) -> f64 {
     // Beyond this, the normal distribution agrees to seven digits.
     if freedom >= 1e7 {
@@ -39,7 +38,6 @@ pub fn t_above(freedom: f64, value: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.max(0.5)).map_or(1.0, |t| t.sf(value))
 }
 
-/// Returns the quantile of Fisher's F that is exceeded with probability `tail`.
 pub fn f_quantile_beyond(above: usize, below: usize, tail: f64) -> f64 {
     FisherSnedecor::new(above as f64, below.max(1) as f64).map_or(f64::NAN, |f| f.inverse_cdf(1.0 - tail))
 }

@@ -1,5 +1,4 @@
-//! Statistics: medians, quantiles and their intervals, distributions, rank tests, autocorrelation, outliers, patterns,
-//! non-negative least squares. The intervals of fits are in [`crate::fit`].
+//! Statistics. The intervals of fits are in [`crate::fit`].
 
 pub mod autocorrelation;
 pub mod distributions;

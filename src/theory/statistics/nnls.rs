@@ -2,9 +2,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
-/// Returns the x >= 0 that minimises |A x - b| (Lawson and Hanson, Solving Least Squares Problems, 1974, Chapter 23).
-///
-/// Coefficients that would be negative are exactly 0, and so are those of columns of zeros. `A` has at least one row.
+/// Returns the x >= 0 that minimises |A x - b| (Lawson and Hanson, Solving Least Squares Problems, 1974, Chapter 23). Values
+/// that would be negative are exactly 0, as are those of columns of zeros. `A` has at least one row.
 pub fn nnls(a: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
     // The tolerances assume numbers near 1.
     let largest = |values: &[f64]| values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));

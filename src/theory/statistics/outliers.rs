@@ -1,8 +1,7 @@
 //! Robust distances from the median: values that are far from the others of their group.
 //!
-//! The modified z score of Iglewicz and Hoaglin (How to Detect and Handle Outliers, ASQC, 1993) measures a distance in scaled
-//! median absolute deviations. Up to half of the values may be outliers without changing it much. They call scores beyond 3.5
-//! outliers.
+//! The modified z score of Iglewicz and Hoaglin (How to Detect and Handle Outliers, ASQC, 1993) is a distance in scaled
+//! median absolute deviations, which up to half of the values may leave unchanged. They call scores beyond 3.5 outliers.
 
 use super::median;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -29,8 +28,7 @@ pub fn median_deviation(residuals: &[f64]) -> f64 {
     median(&sizes).unwrap_or(0.0)
 }
 
-/// Returns the score from which one of `comparisons` values is an outlier: 3.5, or the quantile of the normal distribution that none
-/// of that number of values exceeds with a probability of 95 % (Bonferroni), whichever is larger.
+/// Returns the score of outliers among this many values: at least 3.5, and exceeded in 5 % of normal samples (Bonferroni).
 pub fn limit(comparisons: usize) -> f64 {
     Normal::standard().inverse_cdf(1.0 - FALSE_ALARMS / comparisons.max(1) as f64).max(MIN_LIMIT)
 }

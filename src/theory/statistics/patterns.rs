@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 /// Minimum number of times that show a step of the clock.
 const MIN_STEP_TIMES: usize = 6;
 
-/// Returns the smallest difference between times that have only two values, or up to one value for eight times; 0 for others, and
-/// if all are equal. Times by a fine clock are hardly ever equal.
+/// Returns the smallest step between times with two values, or one value per eight times; 0 for others: a fine clock has no
+/// equal times.
 pub fn clock_step(times: &[f64]) -> f64 {
     let mut distinct = times.to_vec();
     distinct.sort_by(f64::total_cmp);
@@ -55,10 +55,9 @@ pub fn trend(series: &[Vec<f64>]) -> Option<Trend> {
 
 /// Minimum number of values for two modes. With fewer, chance leaves such gaps.
 pub const MIN_MODE_VALUES: usize = 12;
-/// Smallest share of the values at a mode.
 const MIN_MODE_SHARE: f64 = 0.2;
-/// Smallest gap between two modes, relative to the wider one without its tenths at both ends. A normal distribution of twelve values
-/// shows such a gap in 0.5 % of cases.
+/// Smallest gap between two modes, relative to the wider one without its outer tenths. Twelve normal values show it in 0.5 %
+/// of cases.
 const MIN_GAP: f64 = 1.5;
 
 /// Returns the medians of two groups of values if a wide gap separates them.

@@ -1,17 +1,15 @@
 //! Ratios of rates and their uncertainty: intervals, one-sided tests, multiple tests.
 //!
-//! Errors of rates are factors, so all computations are in logarithms: a ratio is the exponential of a shift. Samples of one
-//! launch share pages, placement and neighbours. With at least two launches on either side, launches are therefore the unit:
+//! All computations are in logarithms, because errors of rates are factors. Samples of one launch share pages, placement and
+//! neighbours, so launches are the unit if a side has two:
 //!
 //! * launches: Welch's t on the logarithms of the launches' medians (B. L. Welch, Biometrika 34, 1947). A single published
 //!   value counts as exact.
-//! * samples, if a side has only one launch: the median of all pairwise ratios (Hodges and Lehmann, Annals of Mathematical
-//!   Statistics 34, 1963), with the interval and the test of Mann and Whitney. Such an interval does not include differences
-//!   between launches.
+//! * samples, otherwise: the median of all pairwise ratios (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963),
+//!   with the interval and the test of Mann and Whitney, without differences between launches.
 //!
 //! Tests over many cells are adjusted by the procedure of Benjamini and Hochberg (Journal of the Royal Statistical Society B
-//! 57, 1995). It also holds for positively dependent tests, such as those of cells measured in one launch (Benjamini and
-//! Yekutieli, Annals of Statistics 29, 2001).
+//! 57, 1995), which holds for positively dependent tests, too (Benjamini and Yekutieli, Annals of Statistics 29, 2001).
 
 use crate::statistics::median_interval_rank;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -65,10 +63,8 @@ impl MannWhitney {
         normal_cdf((u + 0.5 - n * m / 2.0) / (n * m * (n + m + 1.0) / 12.0).sqrt())
     }
 
-    /// Returns the one-sided p value: the probability that `y` is at least this far above `x` if both have the same
-    /// distribution. Both are ascending.
-    ///
-    /// Ties and large samples use the normal approximation with corrections for ties and continuity.
+    /// Returns the one-sided p value of `y` this far above `x`, both ascending. Ties and large samples use the normal
+    /// approximation with corrections for ties and continuity.
     pub fn p_above(&mut self, x: &[f64], y: &[f64]) -> f64 {
         let (n, m) = (x.len(), y.len());
         if n == 0 || m == 0 {
@@ -95,8 +91,8 @@ impl MannWhitney {
         if n == 0 || m == 0 { 1.0 } else { self.cumulative_probability(0.0, n, m) }
     }
 
-    /// Returns the shift from `x` to `y`, both ascending: the median of all differences, and its 95 % interval if the samples
-    /// are large enough. If one of them is a single value, the interval is that of the other's median.
+    /// Returns the shift from `x` to `y`, both ascending: the median of all differences, and its 95 % interval if samples
+    /// suffice; that of the other's median if one is a single value.
     pub fn shift(&mut self, x: &[f64], y: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
         let (n, m) = (x.len(), y.len());
         let pairs = n * m;
@@ -167,8 +163,7 @@ fn normal_cdf(z: f64) -> f64 {
     Normal::new(0.0, 1.0).map_or(f64::NAN, |normal| normal.cdf(z))
 }
 
-/// Returns Benjamini and Hochberg's adjusted p values, in the order of `p`. Selecting the cells with an adjusted value of at
-/// most q keeps the share of false findings at q or below.
+/// Returns Benjamini and Hochberg's adjusted p values. Cells of at most q have a share of false findings of at most q.
 pub fn adjust_p_values(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));

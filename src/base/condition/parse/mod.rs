@@ -15,7 +15,6 @@ const UNARY_PRECEDENCE: u8 = 6;
 /// Maximum nesting of parentheses and signs. The parser calls itself for each level.
 const MAX_DEPTH: usize = 100;
 
-/// Maximum number of words of a column that an error lists.
 const MAX_LISTED: usize = 6;
 
 const CONDITION_HELP: &str = "write a comparison such as \"L * P <= M\" or 'pages == \"base\" && alpha > 0.5'";
@@ -51,7 +50,6 @@ struct Parser<'a> {
     text: &'a str,
     known_names: &'a [(&'a str, NameType)],
     advise: Option<Advise<'a>>,
-    /// The next token and its span.
     token: Token<'a>,
     span: Range<usize>,
     depth: usize,
@@ -65,7 +63,6 @@ struct Parser<'a> {
 /// Returns the advice about an unknown name.
 pub type Advise<'a> = &'a dyn Fn(&str) -> String;
 
-/// Parses a text, from the byte `start` on, whose result has the type `expected`.
 pub fn parse(
     text: &str,
     start: usize,

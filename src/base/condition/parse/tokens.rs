@@ -92,7 +92,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads a number: `12`, `0.5`, `1e-3`, `0x1F`.
     fn read_number(&self, start: usize) -> Result<(f64, usize)> {
         let rest = &self.text[start..];
         let hexadecimal = rest.starts_with("0x");

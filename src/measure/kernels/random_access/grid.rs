@@ -57,7 +57,8 @@ impl NodeGrid {
     }
 }
 
-fn prime_factors(mut number: usize) -> Vec<usize> {
+/// Returns the prime factors, ascending.
+pub fn prime_factors(mut number: usize) -> Vec<usize> {
     let (mut factors, mut candidate) = (Vec::new(), 2);
     while candidate * candidate <= number {
         while number.is_multiple_of(candidate) {

@@ -9,7 +9,6 @@ use apexmap_measure::kernels::apex_map::{one_sided, sequential, two_sided};
 use apexmap_measure::kernels::{self, Ranks};
 use apexmap_measure::numerics::power_law::remote_share;
 
-/// A model with two to five parameters, all from fits.
 pub struct Compact {
     pub about: &'static About,
     /// Numbers in ascending order, see [`Model::ascending_numbers`].
@@ -18,8 +17,7 @@ pub struct Compact {
     pub predict: fn(&[f64], &[f64]) -> Prediction,
 }
 
-/// Common description of the compact models. They explain kernels on one core and on several ranks, for reads and writes.
-/// Each kind has separate parameter values.
+/// Common description of the compact models. Reads and writes, on one core or on several ranks, each have their own values.
 pub const ABOUT: About = About {
     id: "",
     summary: "",
@@ -110,8 +108,8 @@ pub fn block_words(x: &[f64]) -> f64 {
     block
 }
 
-/// Returns the share of the accesses that near memory serves: (c/M)^alpha on one core, or the share P^-alpha that stays on
-/// its rank. NaN for several ranks with `far = "memory"`.
+/// Returns the near share of the accesses: (c/M)^alpha on one core, P^-alpha on several ranks; NaN for these with `far =
+/// "memory"`.
 pub fn near_share(x: &[f64], near_bytes: f64) -> f64 {
     let [alpha, _, words, ranks, far] = array(x);
     match far == MEMORY {
@@ -122,9 +120,9 @@ pub fn near_share(x: &[f64], near_bytes: f64) -> f64 {
 }
 
 /// Returns the bytes per second if a block of L words takes the sum of these terms.
-pub fn rate(block: f64, terms: &[(f64, &'static str)]) -> Prediction {
-    let largest = terms.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |term| term.1);
-    bound(WORD_BYTES as f64 * block / terms.iter().map(|term| term.0).sum::<f64>(), largest)
+pub fn rate(block: f64, terms: &[Prediction]) -> Prediction {
+    let time = sum(terms);
+    bound(WORD_BYTES as f64 * block / time.value, time.bottleneck)
 }
 
 /// Bandwidth of a process: 8 L / (l + g (L - 1)).
@@ -150,7 +148,7 @@ fn predict_linear(x: &[f64], p: &[f64]) -> Prediction {
     let ([latency, gap], block) = (array(p), block_words(x));
     // Memory has no influence here. `near_share` only rejects several ranks with `far = "memory"`.
     let validity = if near_share(x, 1.0).is_nan() { f64::NAN } else { 1.0 };
-    rate(block, &[(validity * latency, "latency"), (gap * (block - 1.0), "gap")])
+    rate(block, &[bound(validity * latency, "latency"), bound(gap * (block - 1.0), "gap")])
 }
 
 /// Bandwidth of a process: 8 L / (L (s t_1 + (1 - s) t_2)), where near memory serves the share s of the accesses.
@@ -176,7 +174,7 @@ pub static TWO_LEVEL: Compact = Compact {
 fn predict_two_level(x: &[f64], p: &[f64]) -> Prediction {
     let [near, far, near_bytes] = array(p);
     let (share, block) = (near_share(x, near_bytes), block_words(x));
-    rate(block, &[(block * share * near, "near memory"), (block * (1.0 - share) * far, "far memory")])
+    rate(block, &[bound(block * share * near, "near memory"), bound(block * (1.0 - share) * far, "far memory")])
 }
 
 /// Bandwidth of a process: 8 L / (s (l_1 + g_1 (L - 1)) + (1 - s) (l_2 + g_2 (L - 1))), where near memory serves the share s
@@ -213,10 +211,10 @@ fn predict_two_level_linear(x: &[f64], p: &[f64]) -> Prediction {
     rate(
         block,
         &[
-            (near * near_block, "near latency"),
-            (near * near_gap * further, "near gap"),
-            (far * far_block, "far latency"),
-            (far * far_gap * further, "far gap"),
+            bound(near * near_block, "near latency"),
+            bound(near * near_gap * further, "near gap"),
+            bound(far * far_block, "far latency"),
+            bound(far * far_gap * further, "far gap"),
         ],
     )
 }

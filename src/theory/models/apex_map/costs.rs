@@ -60,17 +60,16 @@ pub const REMOTE: [Parameter; 8] = [
 pub const TERMS: [&str; 7] = ["issue", "L2", "L3", "memory", "TLB", "polls", "remote"];
 
 /// Places of terms in a [`Budget`].
-pub const POLLS: usize = 5;
-pub const REMOTE_BLOCK: usize = 6;
+const POLLS: usize = 5;
+const REMOTE_BLOCK: usize = 6;
 
 /// Seconds of each of [`TERMS`].
 pub type Budget = [f64; TERMS.len()];
 
-/// Words of a line.
 const LINE: f64 = 8.0;
 
-/// Returns the smaller of two numbers of lines, up to 8 % less where they are equal: blocks of one length do not all start prefetching
-/// at the same line. A sharp bend has no derivative, and fits whose best value lies on a measured length would not settle.
+/// Returns the smaller number of lines, up to 8 % less where they are equal: blocks of one length do not all start
+/// prefetching at the same line, and fits whose best value lies on a measured length would not settle at a sharp bend.
 fn smaller(lines: f64, startup_lines: f64) -> f64 {
     // The norm of order -8, without powers that overflow.
     lines / (1.0 + (lines / startup_lines).powi(8)).sqrt().sqrt().sqrt()
@@ -87,9 +86,8 @@ impl Memory<'_> {
         [l2 * lines, l3 * lines, memory * (lines + startup * smaller(lines, startup_lines))]
     }
 
-    /// Returns the number of accesses to blocks of `lines` lines that a core overlaps, with `poll` seconds between accesses.
-    /// An access takes the time of the first load of each pair of lines, because the processors of the measurements also
-    /// fetch the other line of the pair.
+    /// Returns the number of accesses that a core overlaps, with `poll` seconds between them. An access takes the first load
+    /// of each pair of lines: the processors of the measurements fetch the other one, too.
     fn accesses_ahead(self, lines: f64, poll: f64) -> f64 {
         let [_, _, overlap, _] = self.latencies();
         overlap / (poll + self.0[0] * (lines / 2.0).max(1.0))
@@ -100,8 +98,7 @@ impl Memory<'_> {
         array(&self.0[7..11])
     }
 
-    /// Returns the time that misses add to an access, by level, and address translation last. `poll` are the seconds between
-    /// accesses.
+    /// Returns the time that misses add to an access, by level, then address translation. `poll`: seconds between accesses.
     pub fn misses(self, shares: &Shares, block: f64, poll: f64) -> [f64; 4] {
         let [l3_alone, memory_alone, _, walk] = self.latencies();
         // The latency of L2 is hidden by other work of the core. No measurement shows it.
@@ -151,8 +148,7 @@ impl<'a> Remote<'a> {
         share * (self.0[3] - self.0[1])
     }
 
-    /// Returns the time of a remote block of `block` words if `share` of the accesses is remote: other remote accesses hide a
-    /// part of it.
+    /// Returns the time of a remote block of `block` words, of which other remote accesses hide a part.
     fn block(self, block: f64, share: f64) -> f64 {
         let [_, among_others, per_byte, alone] = *self.0 else { return f64::NAN };
         share * among_others + (1.0 - share) * alone + per_byte * WORD_BYTES as f64 * block
@@ -183,4 +179,44 @@ pub fn access_budget(
         budget[REMOTE_BLOCK] = share * remote.block(block, share);
     }
     budget
+}
+
+/// What each further rank of a process adds to an access by messages, beyond the one of the measurements of requests. Nothing
+/// is fitted: other kernels measure polls and transfers of lines between cores, on two ranks. 0 without messages over
+/// threads.
+///
+/// SOURCE: this program's transport over threads (`comm::threads::mailbox`), and Table 1 of the Apex-Map paper. A rank has
+/// one ring from each other rank. A poll looks at all rings: with every access for requests, and for replies while some are
+/// outstanding. A send handle is free after its receiver has taken the message: to see that, a rank reads a line of each
+/// receiver, which has written it, once in SMSG sends. Messages in one ring hide a part of each other's time, because one
+/// look finds several; with more rings, each has fewer.
+pub const SENDERS: [Parameter; 2] = [
+    Parameter::new_rare(catalogue::SENDER_POLL_SECONDS.name, "p_s", 1e-3),
+    Parameter::new_rare(catalogue::SENDER_LINE_SECONDS.name, "l_s", 1e-3),
+];
+
+/// Send handles of a rank: the default of SMSG.
+const HANDLES: f64 = 16.0;
+
+/// Adds the seconds of `ranks` - 2 further senders to an access, of which `share` is remote.
+pub fn add_further_senders(budget: &mut Budget, numbers: &[f64], ranks: f64, (share, remote): (f64, Remote)) {
+    let (further, poll, line) = (ranks - 2.0, numbers[0], numbers[1]);
+    if further <= 0.0 || (poll == 0.0 && line == 0.0) {
+        return;
+    }
+    let polls = further * poll;
+    budget[POLLS] += polls;
+    if share == 0.0 {
+        return;
+    }
+    let written_lines = (ranks - 1.0).min(HANDLES) - 1.0;
+    // A request and its reply.
+    let handles = 2.0 * (written_lines * line + polls) / HANDLES;
+    budget[REMOTE_BLOCK] += share * (handles + remote.hidden(share) - remote.hidden(share / (ranks - 1.0)));
+    // While its replies are outstanding, an access polls for them too: for the fraction share * (alone + t) / t of an access of t
+    // seconds, at most always. This is a quadratic equation for t.
+    let base: f64 = budget.iter().sum();
+    let half = (base + share * polls) / 2.0;
+    let with_replies = half + (half * half + share * polls * remote.isolated_seconds()).sqrt();
+    budget[POLLS] += (with_replies - base).clamp(0.0, polls);
 }

@@ -49,8 +49,8 @@ const INDEX: f64 = 1.0 / 8.0;
 const MAX_CACHED_RATIOS: usize = 1 << 16;
 const MAX_CACHED_POINTS: usize = 1 << 12;
 
-/// Step, in logarithms of the number of foreign lines, between computed hit ratios. Values between steps are interpolated;
-/// otherwise each step of a fit would compute new ones.
+/// Step of the logarithm of foreign lines between computed hit ratios; without interpolation, each step of a fit computes new
+/// ones.
 const INTERPOLATION_STEP: f64 = 0.125;
 
 thread_local! {
@@ -58,8 +58,7 @@ thread_local! {
     static KNOWN_POINTS: RefCell<HashMap<[u64; 9], Rc<PointHits>>> = RefCell::new(HashMap::new());
 }
 
-/// Hit ratios of all caches at a point. They depend on sizes, and L3's on the lines that others bring in, but on no cost. A fit of
-/// costs therefore computes them once.
+/// Hit ratios of all caches at a point. They depend on no cost, so a fit of costs computes them once.
 pub struct PointHits {
     l1: Ratios,
     l2: Ratios,
@@ -73,7 +72,6 @@ pub struct PointHits {
 }
 
 impl PointHits {
-    /// Returns the hit ratios at a point for the power law of Apex-Map.
     pub fn find(place: SurfacePoint, sizes: Sizes) -> Rc<Self> {
         let SurfacePoint { alpha, memory, block, ranks, page } = place;
         let [l1, l2, l3] = sizes.caches;
@@ -168,8 +166,7 @@ impl Shares {
         }
     }
 
-    /// Returns the shares if `share` of the accesses goes to uniformly drawn blocks of `block` bytes in a region, and the
-    /// rest hits the first level.
+    /// Returns the shares if `share` of the accesses goes to uniformly drawn blocks in a region, and the rest hits L1.
     pub fn from_uniform_reads(region: f64, block: f64, share: f64, page: f64, sizes: Sizes) -> Self {
         let kept = |room: f64| if room >= block { (room / region).min(1.0) } else { 0.0 };
         let hits =

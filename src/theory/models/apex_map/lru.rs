@@ -6,20 +6,17 @@
 //! Analysis of Caching Systems", ACM TOMPECS 1(3), 2016: if T varies, as with random replacement, hits are averaged over its
 //! distribution.
 
-/// Accesses to a rank's memory: whole blocks from the power law, by the rank itself and by the other ranks, for which it is
-/// farther away. Each access also reads an index from an array that is read once.
+/// Accesses to a rank's memory in whole blocks, by itself and by the other ranks, each with an index that is read once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AccessPattern {
     /// Exponent of the power law, above 0 and at most 1.
     pub alpha: f64,
     /// Lines of the rank's memory, at least 1.
     pub lines: f64,
-    /// Number of ranks, each with the same number of lines.
     pub ranks: f64,
     /// Lines of a block, at least 1: a shorter block shares its line with others.
     pub block: f64,
-    /// Lines other than those of the block that an access brings into the cache and that are not read again: 1/8 for an index
-    /// of 8 bytes.
+    /// Lines besides those of the block that an access reads and none reads again: 1/8 for an index of 8 bytes.
     pub once: f64,
     /// Mean number of lines that other users of the cache bring in per access. They come in bursts.
     pub others: f64,
@@ -39,12 +36,9 @@ pub struct Ratios {
     pub served: BlockHits,
 }
 
-/// Hit ratios of lines and of whole blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlockHits {
-    /// Share of the lines.
     pub lines: f64,
-    /// Share of the blocks that are completely in the cache.
     pub whole: f64,
 }
 
@@ -53,19 +47,16 @@ impl BlockHits {
     const ALL: Self = Self { lines: 1.0, whole: 1.0 };
 }
 
-/// Blocks with similar probabilities.
 struct Class {
     count: f64,
-    /// Probability that an access of a rank goes to one of these blocks: for the rank's own accesses, and for those of
-    /// others.
+    /// Probability that an access goes to one of these blocks, by the rank itself and by others.
     own: f64,
     served: f64,
     /// Logarithm of the probability that an access goes to another block.
     elsewhere: f64,
 }
 
-/// Number of blocks that are separate classes, because the first blocks differ most. Beyond them, each class is wider by the factor
-/// `CLASS_GROWTH`.
+/// Number of separate classes for the first blocks, which differ most. Further classes are wider by `CLASS_GROWTH`.
 const SINGLE_CLASSES: f64 = 32.0;
 const CLASS_GROWTH: f64 = 1.03;
 /// Number of ranks whose accesses are separate. Accesses of farther ranks are nearly uniform.
@@ -115,15 +106,14 @@ impl AccessPattern {
         Ratios { own: own.ratio(), served: served.ratio() }
     }
 
-    /// Returns the number of exponentially distributed gaps whose sum varies as the residence time of a line does. The rank's
-    /// own lines arrive steadily, those of others in bursts.
+    /// Returns the number of gaps whose sum varies as a line's residence time: own lines arrive steadily, those of others in
+    /// bursts.
     fn gaps(&self, time: f64, cache: f64) -> f64 {
         BURSTS * (cache / (self.others * time)).powi(2).max(1.0)
     }
 
-    /// Returns the part of the residence time after which the first line of a block is replaced, because others replace lines
-    /// one at a time. It is exact for two lines that stay for three gaps each, and otherwise within 0.03 of simulated shares
-    /// of whole blocks.
+    /// Returns the part of the residence time after which the first line of a block is replaced: others replace single lines.
+    /// Exact for two lines and three gaps, otherwise within 0.03 of simulated shares of whole blocks.
     fn first_line_fraction(&self, gaps: f64) -> f64 {
         const SECOND: f64 = 2.1;
         (1.0 + SECOND * (self.block - 1.0)).powf(-1.0 / gaps)
@@ -160,8 +150,8 @@ impl AccessPattern {
 }
 
 impl Class {
-    /// Returns the probability that a block of this class was used in the last accesses. Their number has the mean `time` and
-    /// varies as the sum of `gaps` exponentially distributed gaps.
+    /// Returns the probability that a block was used in the last accesses: the sum of `gaps` exponential gaps, with mean
+    /// `time`.
     fn used_within(&self, time: f64, gaps: f64) -> f64 {
         let mut unused = time * self.elsewhere;
         if gaps.is_finite() {
@@ -172,7 +162,6 @@ impl Class {
     }
 }
 
-/// Sum of accesses and of their hits.
 #[derive(Default)]
 struct HitSum {
     total: f64,

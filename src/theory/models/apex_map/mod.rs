@@ -3,25 +3,20 @@
 //! SOURCE: Apex-Map paper, Section 2 (the power law and the remote share) and Table 1 (polls, requests and replies). The sum
 //! over levels is this program's extension in the paper's terms. `costs` has the terms, `lru` the hit ratios.
 //!
-//! The numbers come from uniformly drawn reads ([`Reads`]) and from accesses with a given remote share ([`Requests`]).
-//! Neither uses the power law, so the surface is a true prediction.
-//!
-//! The compact models, [`TWO_LEVEL`], [`LINEAR`] and [`TWO_LEVEL_LINEAR`], have two to five numbers, all from fits.
+//! The numbers come from uniformly drawn reads ([`Reads`]) and from accesses with a given remote share ([`Requests`]),
+//! without the power law, so the surface is a true prediction. Those of the compact models all come from fits.
 
 mod compact;
 mod costs;
 mod device;
 pub mod hits;
 pub mod lru;
-mod own_blocks;
 mod reads;
 mod requests;
-mod senders;
 
 pub use compact::{LINEAR, TWO_LEVEL, TWO_LEVEL_LINEAR};
 pub use device::DeviceSurface;
-pub use own_blocks::{BlockSeconds, missing_memory_numbers, own_block_seconds};
-pub use reads::Reads;
+pub use reads::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
 pub use requests::Requests;
 
 use crate::machine::Entry;
@@ -31,13 +26,12 @@ use apexmap_measure::kernels::apex_map::{one_sided, sequential, two_sided};
 use apexmap_measure::kernels::{self, Windows};
 use apexmap_measure::numerics::join;
 use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
-use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
+use costs::{Budget, MEMORY, Memory, REMOTE, Remote, SENDERS, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
-use senders::SENDERS;
 use std::rc::Rc;
 
-/// Bandwidth of a process: 8 L divided by the time of an access. This time is the sum of issue, misses by level, address
-/// translation, polls, and a remote block for the share of the accesses that leaves the rank.
+/// Bandwidth of a process: 8 L divided by the sum of issue, misses by level, translation, polls, and the share of remote
+/// blocks.
 pub struct Surface;
 
 const ALPHA: Variable =
@@ -63,7 +57,6 @@ const ACCESS: Variable = Variable {
 };
 const READ: f64 = 0.0;
 
-/// Variables of a point, in the order of [`Surface`].
 struct Variables {
     alpha: f64,
     block: f64,
@@ -94,7 +87,6 @@ const SIZES: [Parameter; 7] = [
     Parameter::new_rare(catalogue::L3_DISPLACEMENTS_PER_SECOND.name, "d", 1e9),
     Parameter::new_rare(catalogue::DRAW_SECONDS.name, "i", 1e-3),
 ];
-/// Values of [`SIZES`].
 struct GivenNumbers {
     sizes: [f64; 3],
     cores: f64,
@@ -110,7 +102,6 @@ impl From<&[f64]> for GivenNumbers {
     }
 }
 
-/// Limits that ranks share.
 const SHARED: [Parameter; 2] = [
     Parameter::new_given(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "BN", 1e6, 1e16, 1e11)
         .with_value_if_missing(f64::NAN),
@@ -157,9 +148,9 @@ const STEPS: usize = 12;
 /// Relative change of the lines at which the iteration ends. Differences of parameters by 1e-6 need this precision.
 const SETTLED_LINES: f64 = 1e-13;
 
-/// Returns the lines that others bring into the last cache per access. An access takes `seconds(lines)` plus `drawing`;
-/// others fill the whole cache in the residence time of an unused line. The iteration starts with a cache that holds nothing:
-/// a cache that others use fills only if it is read faster than they replace its lines.
+/// Returns the lines that others bring into the last cache per access of `seconds(lines)` plus `drawing`; they fill it in the
+/// residence time of an unused line. The iteration starts with a cache that holds nothing: one that others use fills only if
+/// it is read faster than they replace its lines.
 fn foreign_lines(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
     let (rate, cache_lines) = (GivenNumbers::from(p).displacements, cache / hits::LINE);
     let mut lines = if rate > 0.0 { cache_lines } else { return 0.0 };
@@ -182,8 +173,8 @@ const THIRD_LEVEL: [(&Entry, Option<&Entry>); 4] = [
     (catalogue::L3_CORES, None),
 ];
 
-/// Returns the numbers of a card. On a machine without a third level, that level has the numbers of the second and serves no
-/// access. Numbers of several ranks, and of memory beyond the caches, may be missing.
+/// Returns the numbers of a card. Without a third level, it has the numbers of the second and serves no access. Numbers of
+/// several ranks, and of memory, may be missing.
 fn card_numbers(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     let has_third_level = card.get(catalogue::L3_BYTES.name).is_some();
     let without_third_level = |number: &str| {
@@ -243,20 +234,18 @@ impl Served {
         served(foreign_lines(p, place.sizes.caches[2], drawing, |lines| served(lines).terms(x, p).iter().sum()))
     }
 
-    /// Returns the seconds of each of [`TERMS`] in an access.
     fn terms(&self, x: &[f64], p: &[f64]) -> Budget {
         let Variables { block, ranks, by, .. } = Variables::from(x);
         let (core, remote) = (Memory(&p[SIZES.len()..MEMORY_END]), Remote::from_way(by, &p[MEMORY_END..RANKS_END]));
         let shares = (&self.shares.own, &self.shares.served);
         let mut budget = costs::access_budget(core, remote, block, shares, self.remote, ranks);
         if by == BY_MESSAGES {
-            senders::add_further(&mut budget, &p[SHARED_END..], self.on_node, (self.remote, remote));
+            costs::add_further_senders(&mut budget, &p[SHARED_END..], self.on_node, (self.remote, remote));
         }
         budget
     }
 
-    /// Returns the seconds of all terms: those of an access alone, and the wait for the scarcest shared limit beyond the time
-    /// of the access.
+    /// Returns the seconds of all terms: those of an access, and the wait for the scarcest shared limit beyond them.
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let mut terms: Vec<_> = TERMS.into_iter().zip(self.terms(x, p)).collect();
         let shared = if Variables::from(x).ranks > 1.0 {

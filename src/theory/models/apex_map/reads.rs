@@ -1,10 +1,12 @@
-//! Reads of uniformly drawn blocks, as measured by `calibrate.read`, `calibrate.sparse` and `calibrate.blocks`.
+//! Blocks that a rank reads from its own memory: uniformly drawn by `calibrate.read`, `calibrate.sparse`, `calibrate.blocks`.
 //!
 //! SOURCE: Apex-Map paper, Section 2, with alpha = 1. HPCC's MAPS axis is the share of random reads.
 
 use super::costs::Memory;
 use super::hits::Shares;
-use super::{ASCENDING, MEMORY_END, PAGE, PARAMETERS, SIZES, sizes};
+use super::{
+    ASCENDING, MEMORY_END, PAGE, PARAMETERS, Place, RANKS_END, SHARED_END, SIZES, Served, Surface, card_numbers, sizes,
+};
 use crate::models::prelude::*;
 use apexmap_measure::kernels::calibrate::memory::{blocks, read, sparse};
 
@@ -55,7 +57,7 @@ impl Model for Reads {
     }
 
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        super::card_numbers(self.about().parameters, card)
+        card_numbers(self.about().parameters, card)
     }
 
     fn ascending_numbers(&self) -> &'static [&'static [&'static str]] {
@@ -77,4 +79,40 @@ impl Model for Reads {
         // The model does not cover other orders.
         bound(if order == INDEPENDENT { 1.0 / seconds } else { f64::NAN }, term)
     }
+}
+
+/// Seconds of a block that a rank reads from its own memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlockSeconds {
+    pub own: f64,
+    pub others: f64,
+    pub remote_share: f64,
+}
+
+/// Returns the seconds of a block, as in [`Surface`] without messages, by variables of that model. They are not finite if the
+/// card lacks one of [`missing_memory_numbers`].
+pub fn own_block_seconds(card: &Card, given: &dyn Fn(&str) -> Option<f64>, poll: f64) -> Result<BlockSeconds> {
+    let x = Surface.variables(given)?;
+    let value = |parameter: &Parameter| card_numbers(std::slice::from_ref(parameter), card).map_or(f64::NAN, |p| p[0]);
+    let mut p: Vec<f64> = PARAMETERS.iter().map(value).collect();
+    // Messages take no part.
+    p[MEMORY_END..RANKS_END].fill(0.0);
+    p[SHARED_END..].fill(0.0);
+    if p[..SIZES.len()].iter().any(|size| size.is_nan()) {
+        return Ok(BlockSeconds { own: f64::NAN, others: f64::NAN, remote_share: 0.0 });
+    }
+    let served = Served::from_place(&Place::find(&x, &p), &x, &p);
+    let core = Memory(&p[SIZES.len()..MEMORY_END]);
+    let block = x[1];
+    let seconds = |shares| core.issue_seconds(block) + core.misses(shares, block, poll).iter().sum::<f64>();
+    let others = if served.remote > 0.0 { seconds(&served.shares.served) } else { 0.0 };
+    Ok(BlockSeconds { own: seconds(&served.shares.own), others, remote_share: served.remote })
+}
+
+pub fn missing_memory_numbers(card: &Card) -> Vec<&'static str> {
+    let is_missing = |parameter: &&Parameter| {
+        let value = card_numbers(std::slice::from_ref(*parameter), card);
+        value.map_or(true, |value| value[0].is_nan())
+    };
+    PARAMETERS[..MEMORY_END].iter().filter(is_missing).map(|parameter| parameter.number).collect()
 }

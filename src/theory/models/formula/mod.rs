@@ -1,7 +1,7 @@
 //! Models that users write as formulas over columns: `seconds = a + b * L / memory_bandwidth_bytes_per_second`.
 //!
-//! Names are variables (columns that identify points), parameters, and numbers of machine cards. Descriptions of models are static,
-//! so the texts of a formula are leaked: a program has few formulas.
+//! Names are variables (columns that identify points), parameters, and numbers of machine cards. The few texts of a formula
+//! are leaked, because descriptions of models are static.
 
 mod saved;
 
@@ -21,7 +21,6 @@ use std::path::Path;
 /// Id of formulas on the command line. That of a formula in a file is the name of the file.
 pub const ID: &str = "formula";
 
-/// Name of the bytes of a word in formulas.
 const WORD: &str = "word_bytes";
 
 /// Bounds of a parameter, in multiples of its first guess.
@@ -29,7 +28,6 @@ const BOUNDS: (f64, f64) = (1e-12, 1e12);
 
 const OWN: Source = Source { authors: "the user", title: "own formula", short: "own formula" };
 
-/// The names that a formula may have.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// Columns that identify points, with their units. `None` if the unit is not known.
@@ -48,12 +46,10 @@ impl Names {
     }
 }
 
-/// A model that a user wrote as a formula.
 #[derive(Clone, Debug)]
 pub struct FormulaModel {
     about: &'static About,
     formula: Formula,
-    /// The meaning of each name of the formula.
     inputs: Vec<Input>,
     text: String,
     is_linear_itself: bool,
@@ -147,8 +143,7 @@ impl FormulaModel {
         self.units.parameters.iter().find(|(name, _)| name == parameter).map(|(_, unit)| *unit)
     }
 
-    /// Sets the first guesses, in the order of the parameters, and whether the prediction itself or its reciprocal is linear in the
-    /// fitted parameters.
+    /// Sets the first guesses, and whether the prediction itself or its reciprocal is linear in the fitted parameters.
     #[must_use]
     pub fn start_from(self, guesses: &[f64], linear: bool, is_linear_itself: bool) -> Self {
         let start = |(parameter, &guess): (&Parameter, &f64)| Parameter {

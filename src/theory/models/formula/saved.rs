@@ -34,29 +34,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A fitted formula.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saved {
-    /// The equation.
     pub formula: String,
-    /// Unit of the column on its left side.
     pub column_unit: String,
     /// Version of the program that fitted it.
     pub apexmap: String,
-    /// Machine of the result.
     pub machine: String,
-    /// Command of the fit.
     pub source: String,
-    /// Kernels of the result.
     pub kernels: Vec<String>,
     /// The columns on the right side, with their units.
     pub variables: BTreeMap<String, String>,
-    /// The parameters.
     pub parameters: BTreeMap<String, OwnNumber>,
     /// Where the parameters hold.
     pub domain: Domain,
-    /// Covariance of the fitted parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fit: Option<JointFit>,
 }
@@ -65,18 +57,15 @@ pub struct Saved {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnNumber {
-    /// Value.
     pub value: f64,
     /// Lower end of the 95 % interval; both ends or neither.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// Unit for people, if it follows from the formula.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Origin of the value.
     pub how: String,
 }
 
@@ -87,10 +76,6 @@ pub fn unit_name(unit: Option<Unit>) -> String {
     unit.map_or(UNKNOWN_UNIT, Unit::symbol).to_owned()
 }
 
-fn unit_of_name(name: &str) -> Option<Unit> {
-    Unit::ALL.into_iter().find(|unit| unit.symbol() == name)
-}
-
 impl FormulaModel {
     /// Reads a file that `fit --save` wrote. Its numbers predict.
     pub fn read(path: &Path) -> Result<Self> {
@@ -98,7 +83,6 @@ impl FormulaModel {
         Self::parse(&toml_file::read_text(path, "fitted formula", help)?, path)
     }
 
-    /// Reads the text of the file `path`.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let page = TomlSource { path, text, examples: "docs/models.md" };
         let saved: Saved = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
@@ -115,10 +99,10 @@ impl Saved {
 
     pub(super) fn names(&self) -> Names {
         let column = self.formula.split('=').next().unwrap_or_default().trim().to_owned();
-        let variable = |(name, unit): (&String, &String)| (name.clone(), unit_of_name(unit));
+        let variable = |(name, unit): (&String, &String)| (name.clone(), Unit::from_name(unit));
         Names {
             variables: self.variables.iter().map(variable).collect(),
-            columns: vec![(column, unit_of_name(&self.column_unit))],
+            columns: vec![(column, Unit::from_name(&self.column_unit))],
             parameters: self.parameters.keys().cloned().collect(),
             kernels: self.kernels.clone(),
         }
@@ -128,14 +112,12 @@ impl Saved {
         Card::new(&self.machine, &self.formula, &self.source)
     }
 
-    /// Returns the parameters that were given to the fit, with their values.
     pub fn held(&self) -> Vec<(&str, f64)> {
         let is_fitted = |name: &String| self.fit.as_ref().is_some_and(|fit| fit.numbers.contains(name));
         let held = self.parameters.iter().filter(|(name, number)| number.low.is_none() && !is_fitted(name));
         held.map(|(name, number)| (name.as_str(), number.value)).collect()
     }
 
-    /// Rejects values that no fit writes.
     fn check(&self, path: &Path) -> Result<()> {
         let wrong = |message: String| {
             let help = "correct the file, or write it again with `apexmap fit RESULT --formula '...' --save FILE.toml`";
